@@ -225,7 +225,7 @@ def test_the_keyboard_alone_leads_from_the_tree_to_an_edit_and_back(served: Serv
     page.get_by_placeholder("comment for whoever reads this run").focus()
     words = f"from elsewhere {time.monotonic_ns()}"  # another one at each try
     assert run_cli(served.home.parent, "comment", RUN, "P1", words).returncode == 0
-    page.locator(".wb-review .wb-comments").get_by_text(words).wait_for()  # an answer can be pinned to it too
+    page.locator(".wb-review .wb-comments").get_by_text(words).wait_for()
     assert page.evaluate("document.activeElement.placeholder") == "comment for whoever reads this run"
     watched.clean()
 

@@ -1,4 +1,4 @@
-"""Several people at one run: comments with replies, what is done with, and estimates beside the model's answer."""
+"""Several people at one run: comments, and estimates beside the model's answer."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,7 +9,7 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.annotations.entries import add_comment, settle_comment, sign_off, sign_off_rows
+from workbench.annotations.entries import add_comment, sign_off, sign_off_rows
 from workbench.annotations.estimates import POOLED, estimate_rows, give_estimate, people_scores
 from workbench.annotations.outcomes import record_outcome
 from workbench.engine.record.fold import load_state
@@ -29,38 +29,20 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_a_comment_is_answered_and_done_with(store: Store) -> None:
-    asked = add_comment(store, RUN, "P1", "why this series?", author="Ann")
-    answered = add_comment(store, RUN, "", "it is the longest", author="Bo", reply_to=asked[:6])
-    add_comment(store, RUN, "", "agreed", author="Ann", reply_to=answered)  # of a reply: the same thread
-    add_comment(store, RUN, "P2", "too thin", author="Bo")
-    first, second = load_state(store, RUN).annotations.threads()
-    assert [each.text for each in first.replies] == ["it is the longest", "agreed"] and not second.replies
-    assert {each.node for each in first.replies} == {"P1"} and first.settled is None
-    settle_comment(store, RUN, asked, author="Ann")
-    with pytest.raises(UsageError, match="resolved already"):
-        settle_comment(store, RUN, asked)
-    lines = annotation_lines(view(store, RUN))
-    assert f"[{asked[:8]}] [resolved by Ann, " in lines[0] and f"(reply to {asked[:8]})" in lines[1]
-    settle_comment(store, RUN, asked, open_again=True)
-    assert load_state(store, RUN).annotations.threads()[0].settled is None
-    for name in ("0000", "P1", asked[:3]):
-        with pytest.raises(UsageError, match="no comment"):
-            add_comment(store, RUN, "P1", "what?", reply_to=name)
-
-
-def test_a_signature_covers_replies_and_what_is_done_with(store: Store) -> None:
-    asked = add_comment(store, RUN, "P1", "why?", author="Ann")
+def test_a_sign_off_covers_the_comments_before_it_and_names_what_came_after(store: Store) -> None:
+    add_comment(store, RUN, "P1", "why?", author="Ann")
     sign_off(store, RUN, author="Bo", done=["all"])
-    settle_comment(store, RUN, asked)
+    add_comment(store, RUN, "P2", "too thin", author="Bo")
     sign_off(store, RUN, author="Cy", done=["all"])
     rows = sign_off_rows(store, load_state(store, RUN))
-    assert [row["fault"] for row in rows] == [None, None] and rows[0]["later"] == ["comment.settled"]
+    assert [row["fault"] for row in rows] == [None, None] and rows[0]["later"] == ["comment.added"]
     hashes = {
         stored.event.comments  # type: ignore[union-attr]
         for stored in load_state(store, RUN).annotations.sign_offs
     }
     assert len(hashes) == 2
+    lines = annotation_lines(view(store, RUN))
+    assert "P1 (Ann, " in lines[0] and "too thin" in lines[1]
 
 
 def test_estimates_stand_beside_the_answer_and_are_pooled_in_log_odds(store: Store) -> None:
@@ -136,24 +118,22 @@ def test_people_are_scored_apart_and_nobody_after_the_outcome(store: Store) -> N
 
 
 def test_all_of_it_goes_to_a_colleague_and_back(store: Store, tmp_path: Path) -> None:
-    asked = add_comment(store, RUN, "P1", "why this?", author="Ann")
+    add_comment(store, RUN, "P1", "why this?", author="Ann")
     give_estimate(store, RUN, "P0", "0.3", author="Ann")
     with closing(Store(tmp_path / "colleague")) as other:
         import_package(other, _packed(store, tmp_path / "sent.zip"))
-        add_comment(other, RUN, "", "it is the longest", author="Bo", reply_to=asked)
-        settle_comment(other, RUN, asked, author="Bo")
+        add_comment(other, RUN, "P1", "it is the longest", author="Bo")
         give_estimate(other, RUN, "P0", "0.7", author="Bo", why="rates")
         taken = take_review(store, _packed(other, tmp_path / "back.zip"))
-        assert (len(taken.comments), len(taken.settled), len(taken.estimates)) == (1, 1, 1)
+        assert (len(taken.comments), len(taken.estimates)) == (1, 1)
         with pytest.raises(UsageError, match="no estimate"):
             take_review(store, tmp_path / "back.zip")
     said = load_state(store, RUN).annotations
-    (thread,) = said.threads()
-    assert thread.settled is not None and [each.text for each in thread.replies] == ["it is the longest"]
+    assert [each.text for each in said.comments] == ["why this?", "it is the longest"]
     assert [(each.author, each.p) for each in said.standing("P0")] == [("Ann", 0.3), ("Bo", 0.7)]
     assert "came back in package" in "\n".join(annotation_lines(view(store, RUN)))
     note = export_run(store, RUN, "md")[0].decode()
-    assert "### Estimates" in note and "pooled in log-odds" in note and "resolved by Bo" in note
+    assert "### Estimates" in note and "pooled in log-odds" in note and "it is the longest" in note
 
 
 def _packed(store: Store, path: Path) -> Path:
@@ -162,12 +142,10 @@ def _packed(store: Store, path: Path) -> Path:
 
 
 def test_the_commands(store: Store, tmp_path: Path) -> None:
-    name = run_cli(tmp_path, "comment", RUN, "P1", "why?", "--author", "Ann").stderr.split()[1]
-    assert run_cli(tmp_path, "comment", RUN, name, "so that", "--resolve").returncode == 0
+    assert run_cli(tmp_path, "comment", RUN, "P1", "why?", "--author", "Ann").returncode == 0
     listed = run_cli(tmp_path, "comment", RUN).stdout
-    assert "[resolved, " in listed and f"(reply to {name})" in listed
-    assert run_cli(tmp_path, "comment", RUN, name, "--reopen").returncode == 0
-    for wrong in (("P1",), ("--resolve",), ("P1", "x", "--resolve"), (name, "--reopen")):
+    assert listed.startswith("P1 (Ann, ") and listed.endswith("why?\n")
+    for wrong in (("P1",), ("P9", "why?"), ("P1", " ")):
         assert run_cli(tmp_path, "comment", RUN, *wrong).returncode == 2, wrong
     done = run_cli(tmp_path, "estimate", RUN, "P1", "35%", "--author", "Ann", "--why", "rates \x1b[2J rise")
     assert done.returncode == 0 and "\x1b" not in done.stdout + done.stderr and "35.0%" in done.stdout

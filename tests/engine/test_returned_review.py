@@ -183,7 +183,7 @@ def test_a_comment_that_came_back_under_another_persons_name_says_that_a_package
     assert own.author == brought.author == "Ann"
     assert "came back in package sha256:" in remark_line(brought) and "came back" not in remark_line(own)
     assert "came back in package sha256:" in export_run(author, RUN, "md")[0].decode()
-    form = rendered("review", threads=load_state(author, RUN).annotations.threads(), rows=[])
+    form = rendered("review", comments=load_state(author, RUN).annotations.comments, rows=[])
     assert form.count("came back in package") == 1
 
 
@@ -289,4 +289,4 @@ def test_an_estimate_in_a_package_never_speaks_for_who_has_spoken_here(
 )
 def test_an_instant_of_a_returned_word_is_written_in_plain_digits(at_utc: str) -> None:
     with pytest.raises(ValueError, match="pattern"):
-        ev.ReturnedSettling(comment="0" * 12, open=False, at_utc=at_utc)
+        ev.ReturnedComment(node="P1", text="x", at_utc=at_utc)

@@ -1,4 +1,4 @@
-"""Replies, what is done with, estimates and questions on the page of a run: what the commands do, and hostile words stay words."""
+"""Comments, estimates and questions on the page of a run: what the commands do, and hostile words stay words."""
 
 from contextlib import closing
 from pathlib import Path
@@ -28,23 +28,14 @@ def said(page: Dashboard) -> Annotations:
         return load_state(store, RUN).annotations
 
 
-def test_a_comment_is_answered_and_resolved_on_the_page(page: Dashboard) -> None:
+def test_a_comment_is_made_on_the_page(page: Dashboard) -> None:
     form = page.side_panels.review
     form.name.value, form.remark.value = "Ann", HOSTILE
     form.comment.click()
-    (thread,) = said(page).threads()
-    form.settle.click()
-    assert "choose the comment first" in form.line.value
-    form.about.value = thread.comment.name
-    form.remark.value = "looked again"
-    form.comment.click()
-    form.settle.click()
-    (thread,) = said(page).threads()
-    assert [each.text for each in thread.replies] == ["looked again"] and thread.settled is not None
-    assert "resolved by Ann" in form.standing.value
+    (comment,) = said(page).comments
+    assert (comment.node, comment.author) == ("P0", "Ann") and not form.remark.value
+    assert 'data-select="P0"' in form.standing.value and "Ann" in form.standing.value
     assert "<img" not in form.standing.value and "\u202e" not in form.standing.value
-    form.settle.click()
-    assert said(page).threads()[0].settled is None
 
 
 def test_estimates_stand_beside_the_answer(page: Dashboard) -> None:

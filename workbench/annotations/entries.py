@@ -1,4 +1,4 @@
-"""Saying something about a run: comments and their replies, notes and tags, a sign-off. Each call appends one event or refuses.
+"""Saying something about a run: comments, notes and tags, a sign-off. Each call appends one event or refuses.
 
 Called by the command line, the Python API and the page. Names of people are typed, not proved; who needs proof signs the
 package (``export --to zip --sign``).
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from proxies.hashing import canonical_json, sha256_of
 from workbench.engine.record.fold import load_state
-from workbench.engine.record.people import Thread
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, UsageError, command
 from workbench.propositions import ROOT, NodeId
@@ -35,57 +34,14 @@ LONGEST_TEXT = 20_000
 LONGEST_LINE = 200
 
 
-def add_comment(
-    store: Store, run_id: str, node: NodeId, text: str, *, author: str = "", reply_to: str = ""
-) -> str:
-    """Pin a comment to a proposition, or answer the comment of a name (then ``node`` is that one's), and return its name.
-
-    Raises ``UsageError`` for an empty text or no comment of that name, ``UnknownNode`` for no proposition.
-    """
+def add_comment(store: Store, run_id: str, node: NodeId, text: str, *, author: str = "") -> None:
+    """Pin a comment to a proposition; raises ``UsageError`` for an empty text, ``UnknownNode`` for no proposition."""
     with store.transaction():
-        state = load_state(store, run_id)
-        answered = comment_named(state, reply_to).comment if reply_to else None
-        place = node if answered is None else answered.node
-        assert place is not None, "a comment is pinned"
-        state.tree[place]  # raises for a node that is not there
+        load_state(store, run_id).tree[node]  # raises for a node that is not there
         event = ev.CommentAdded(
-            node=place,
-            text=checked_text(text, "a comment"),
-            author=checked_line(author, "an author"),
-            reply_to=None if answered is None else answered.name,
+            node=node, text=checked_text(text, "a comment"), author=checked_line(author, "an author")
         )
         store.append(run_id, event)
-    return load_state(store, run_id).annotations.comments[-1].name
-
-
-def settle_comment(
-    store: Store, run_id: str, name: str, *, open_again: bool = False, author: str = ""
-) -> None:
-    """Put on record that a comment is done with, or open again; raises ``UsageError`` for none of that name, or where it is so already."""
-    with store.transaction():
-        thread = comment_named(load_state(store, run_id), name)
-        if open_again == (thread.settled is None):
-            raise UsageError(
-                f"comment {thread.comment.name} is {'open' if open_again else 'resolved'} already"
-            )
-        event = ev.CommentSettled(
-            comment=thread.comment.name, open=open_again, author=checked_line(author, "an author")
-        )
-        store.append(run_id, event)
-
-
-def comment_named(state: RunState, name: str) -> Thread:
-    """Return the comment, with its replies, that has a name or a reply of that name; a beginning of four letters or more will do."""
-    threads = state.annotations.threads()
-    matching = [
-        thread
-        for thread in threads
-        if len(name) >= 4 and any(each.name.startswith(name) for each in (thread.comment, *thread.replies))
-    ]
-    if len(matching) != 1:
-        there = ", ".join(each.comment.name for each in threads[-10:]) or "none"
-        raise UsageError(f"no comment {name!r:.40} on run {state.run_id}; its comments: {there}")
-    return matching[0]
 
 
 def add_note(
@@ -270,11 +226,7 @@ def _attested(run_id: str, signed: Mapping[str, Any]) -> str:
 
 def _comments_hash(state: RunState) -> str:
     # without the number of the event, which another home gives anew
-    said = state.annotations
-    rows = [[each.node, each.author, each.at_utc, each.text] for each in said.comments]
-    answers = [[each.name, each.reply_to] for each in said.comments if each.reply_to]
-    settled = [each.comment.name for each in said.threads() if each.settled is not None]
-    return _hash([*rows, {"replies": answers, "settled": settled}] if answers or settled else rows)
+    return _hash([[each.node, each.author, each.at_utc, each.text] for each in state.annotations.comments])
 
 
 def _hash(value: Any) -> str:

@@ -277,10 +277,10 @@ class Analysis:
                 raise UsageError("the embedded data do not decide this claim (yet): name the outcome")
             return Analysis(view(store, self.run_id))
 
-    def comment(self, node: str, text: str, *, author: str = "", reply_to: str = "") -> "Analysis":
-        """Pin a comment to a proposition, or answer the comment of a name, and return the run with it; raises ``UsageError`` for an empty one."""
+    def comment(self, node: str, text: str, *, author: str = "") -> "Analysis":
+        """Pin a comment to a proposition and return the run with it; raises ``UsageError`` for an empty one."""
         with closing(self._home_store()) as store:
-            add_comment(store, self.run_id, node, text, author=author, reply_to=reply_to)
+            add_comment(store, self.run_id, node, text, author=author)
             return Analysis(view(store, self.run_id))
 
     def estimate(self, node: str, p: float | None, *, author: str, why: str = "") -> "Analysis":

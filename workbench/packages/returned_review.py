@@ -29,7 +29,6 @@ class ReturnedReview:
 
     run_id: str
     comments: tuple[ev.ReturnedComment, ...]
-    settled: tuple[ev.ReturnedSettling, ...]
     estimates: tuple[ev.ReturnedEstimate, ...]
     sign_offs: tuple[ev.ReturnedSignOff, ...]
 
@@ -38,7 +37,6 @@ class ReturnedReview:
         return {
             "run_id": self.run_id,
             "comments": [each.model_dump(mode="json") for each in self.comments],
-            "settled": [each.model_dump(mode="json") for each in self.settled],
             "estimates": [each.model_dump(mode="json") for each in self.estimates],
             "sign_offs": [each.model_dump(mode="json") for each in self.sign_offs],
         }
@@ -101,15 +99,9 @@ def _take(store: Store, package: ExaminedPackage) -> ReturnedReview:
             text=each.text,
             author=each.author,
             at_utc=each.at_utc,
-            reply_to=each.reply_to,
         )
         for each in said.comments
         if (each.node, each.author, each.at_utc, each.text) not in known
-    )
-    settled = tuple(
-        ev.ReturnedSettling(comment=each.comment, open=each.open, author=each.author, at_utc=each.at_utc)
-        for each in said.settlings
-        if each not in standing.settlings
     )
     known_estimates = {(each.node, each.author, each.at_utc) for each in standing.estimates}
     estimates = tuple(
@@ -125,11 +117,11 @@ def _take(store: Store, package: ExaminedPackage) -> ReturnedReview:
             raise UsageError(f"an estimate is under the name {estimate.author:.60}; nothing was taken in")
     attested = {row["attested"] for row in sign_off_rows(store, state)}
     sign_offs = tuple(each for each in _sign_offs(said) if each.attested not in attested)
-    authors = [row.author for rows in (comments, settled, estimates, sign_offs) for row in rows]
+    authors = [row.author for rows in (comments, estimates, sign_offs) for row in rows]
     longest = max(map(len, authors), default=0)
     if longest > LONGEST_LINE:
         raise UsageError(f"a name has {longest} characters, at most {LONGEST_LINE}; nothing was taken in")
-    if not (comments or settled or estimates or sign_offs):
+    if not (comments or estimates or sign_offs):
         raise UsageError(
             f"there is no comment and no sign-off in it, and no estimate, that run {run_id} does not have here"
         )
@@ -139,14 +131,11 @@ def _take(store: Store, package: ExaminedPackage) -> ReturnedReview:
             package=package.digest,
             shared=shared,
             comments=comments,
-            settled=settled,
             estimates=estimates,
             sign_offs=sign_offs,
         ),
     )
-    return ReturnedReview(
-        run_id=run_id, comments=comments, settled=settled, estimates=estimates, sign_offs=sign_offs
-    )
+    return ReturnedReview(run_id=run_id, comments=comments, estimates=estimates, sign_offs=sign_offs)
 
 
 def _refuse_what_nobody_typed(

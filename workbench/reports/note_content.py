@@ -39,7 +39,6 @@ from workbench.views.wording import (
     remark_line,
     rule_remarks,
     sign_off_line,
-    thread_lines,
 )
 from workbench.whatif.band import Band, no_band_reason, past_windows, run_band
 from workbench.whatif.run_sensitivity import leaf_trials
@@ -233,7 +232,7 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
         ],
         evidence_left_out=shown_leaves[MOST_EVIDENCE:],
         checks=[(check["name"], _FINE[check["verdict"]], check["found"]) for check in audit["checks"]],
-        comments=thread_lines(said.threads()),
+        comments=[remark_line(each) for each in said.comments],
         estimates=[printable(line, keep="") for row in estimate_rows(state) for line in estimate_lines(row)],
         notes=[remark_line(each) for each in said.notes],
         tags=list(said.tags),

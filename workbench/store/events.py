@@ -26,14 +26,12 @@ from workbench.store.leaf_events import (
 )
 from workbench.store.people_events import (
     CommentAdded,
-    CommentSettled,
     EstimateGiven,
     LeaksAudited,
     NoteAdded,
     OutcomeRecorded,
     ReturnedComment,
     ReturnedEstimate,
-    ReturnedSettling,
     ReturnedSignOff,
     ReviewReturned,
     ReviewSigned,
@@ -91,7 +89,6 @@ __all__ = [
     "CallAsked",
     "CallUnbilled",
     "CommentAdded",
-    "CommentSettled",
     "ContextGathered",
     "CutText",
     "EstimateGiven",
@@ -128,7 +125,6 @@ __all__ = [
     "QuestionsImported",
     "ReturnedComment",
     "ReturnedEstimate",
-    "ReturnedSettling",
     "ReturnedSignOff",
     "ReviewReturned",
     "ReviewSigned",
@@ -202,7 +198,6 @@ Event = Annotated[
     | ScenarioRecorded
     | RunImported
     | CommentAdded
-    | CommentSettled
     | EstimateGiven
     | NoteAdded
     | OutcomeRecorded
@@ -218,14 +213,7 @@ LeafEvent = LeafStarted | LeafGrounded | LeafVerified | LeafFailed | LeafWaiting
 
 #: What people say of a run. No agent is shown any of it, and no request depends on it.
 Annotation = (
-    CommentAdded
-    | CommentSettled
-    | EstimateGiven
-    | NoteAdded
-    | OutcomeRecorded
-    | ReviewSigned
-    | ReviewReturned
-    | LeaksAudited
+    CommentAdded | EstimateGiven | NoteAdded | OutcomeRecorded | ReviewSigned | ReviewReturned | LeaksAudited
 )
 
 #: Version of the shapes above; older events are brought up to it by ``store.migrations``, newer ones are refused.

@@ -7,8 +7,6 @@ from pydantic import BaseModel, Field
 from workbench.store.event_base import SHAPE, Day, EventBase, Hash, JournalHead, Probability, Shown
 
 NodeName = Annotated[str, Field(pattern=r"^P(0|[1-9]\d{0,8}(\.[1-9]\d{0,8})*)$", max_length=400)]
-#: A comment's name, made of what it says, so that it is the same in every home.
-CommentName = Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]
 #: Nobody's estimate is certainty: its log-odds would weigh more than everybody else's.
 OpenProbability = Annotated[float, Field(gt=0.0, lt=1.0)]
 Instant = Annotated[
@@ -22,16 +20,6 @@ class CommentAdded(EventBase):
     kind: Literal["comment.added"] = "comment.added"
     node: str
     text: Shown
-    author: Shown = ""
-    reply_to: CommentName | None = None
-
-
-class CommentSettled(EventBase):
-    """A comment is done with, or with ``open`` taken up again; the newest word on it counts."""
-
-    kind: Literal["comment.settled"] = "comment.settled"
-    comment: CommentName
-    open: bool = False
     author: Shown = ""
 
 
@@ -94,18 +82,6 @@ class ReturnedComment(BaseModel):
     text: Shown
     author: Shown = ""
     at_utc: Instant
-    reply_to: CommentName | None = None
-
-
-class ReturnedSettling(BaseModel):
-    """That a comment was done with, or taken up again, in another home."""
-
-    model_config = SHAPE
-
-    comment: CommentName
-    open: bool
-    author: Shown = ""
-    at_utc: Instant
 
 
 class ReturnedEstimate(BaseModel):
@@ -146,7 +122,6 @@ class ReviewReturned(EventBase):
     package: Hash
     shared: int = Field(ge=1)
     comments: tuple[ReturnedComment, ...] = ()
-    settled: tuple[ReturnedSettling, ...] = ()
     estimates: tuple[ReturnedEstimate, ...] = ()
     sign_offs: tuple[ReturnedSignOff, ...] = ()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.annotations.estimates import estimate_rows
@@ -31,7 +31,7 @@ from workbench.views.answer import answer_sentence
 from workbench.whatif.rule_changes import RuleChange, equation, key_factor, report
 
 if TYPE_CHECKING:
-    from workbench.engine.record.people import Outcome, Remark, Thread
+    from workbench.engine.record.people import Outcome, Remark
     from workbench.views.run_view import RunView
 
 _ID = re.compile(r"\bP[0-9]+(?:\.[0-9]+)*")
@@ -221,7 +221,7 @@ def annotation_lines(view: RunView) -> list[str]:
     lines = [outcome_line(said.outcome, view.tree.root.p)] if said.outcome is not None else []
     lines += [f"tags: {', '.join(said.tags)}"] if said.tags else []
     lines += [f"note on {remark_line(each)}" for each in said.notes]
-    lines += [f"comment on {line}" for line in thread_lines(said.threads())]
+    lines += [f"comment on {remark_line(each)}" for each in said.comments]
     lines += [line for row in estimate_rows(view.state) for line in estimate_lines(row)]
     lines += [sign_off_line(row) for row in view.sign_offs]
     # a line end in a name or a tag would begin a line that passes for ours
@@ -237,18 +237,6 @@ def outcome_line(outcome: Outcome, p: float | None) -> str:
     times = "once" if outcome.revised == 1 else f"{outcome.revised} times"
     revised = f", revised {times}" if outcome.revised else ""
     return f"outcome: {outcome_words(outcome.p)} on {outcome.day}, says {said}{revised}{score}"
-
-
-def thread_lines(threads: Sequence[Thread]) -> list[str]:
-    """Return comments one a line, each with its name and whether it is done with, followed by its replies."""
-    lines = []
-    for thread in threads:
-        done = thread.settled
-        by = f" by {done.author}" if done is not None and done.author else ""
-        state = "" if done is None else f" [resolved{by}, {done.at_utc[:10]}]"
-        lines.append(f"{remark_line(thread.comment)} [{thread.comment.name[:8]}]{state}")
-        lines += [f"{remark_line(each)} (reply to {thread.comment.name[:8]})" for each in thread.replies]
-    return lines
 
 
 def estimate_lines(row: Mapping[str, Any]) -> list[str]:

@@ -11,11 +11,8 @@ from workbench.annotations.entries import (
     CHECKLIST,
     add_comment,
     add_note,
-    comment_named,
-    settle_comment,
     sign_off,
 )
-from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
@@ -117,11 +114,6 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
         self.comment = action(
             "Comment", tried(self._comment, self._refuse), tooltip="goes on record, and into the package"
         )
-        self.settle = action(
-            "Resolve or reopen",
-            tried(self._settle, self._refuse),
-            tooltip="the comment that the reply would go to",
-        )
         self.points = {key: self._point(words) for key, words in CHECKLIST.items()}
         self.verdict = choice(list(_VERDICTS), "verdict")
         self.sign = action(
@@ -132,7 +124,7 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
         super().__init__(
             [
                 self.standing,
-                box(ipywidgets.HBox, [self.about, self.remark, self.comment, self.settle], "wb-form-row"),
+                box(ipywidgets.HBox, [self.about, self.remark, self.comment], "wb-form-row"),
                 box(ipywidgets.VBox, list(self.points.values()), "wb-checklist"),
                 box(ipywidgets.HBox, [self.name, self.verdict, self.sign], "wb-form-row"),
                 self.line,
@@ -151,13 +143,10 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
         """Show what was said of a run; a new comment is pinned to ``node`` or to the claim."""
         moved = node != self._node
         self._run, self._node = run, node
-        said = run.state.annotations
-        self.standing.value = panels.rendered("review", threads=said.threads(), rows=run.sign_offs)
-        # Pairs throughout: a choice takes names for all that it offers, or for nothing.
-        places = [(each, each) for each in dict.fromkeys([ROOT, node]) if each in run.tree]
-        for thread in said.threads():
-            first = " ".join(thread.comment.text.split())[:30]
-            places.append((f"reply on {thread.comment.node}: {first}", thread.comment.name))
+        self.standing.value = panels.rendered(
+            "review", comments=run.state.annotations.comments, rows=run.sign_offs
+        )
+        places = [each for each in dict.fromkeys([ROOT, node]) if each in run.tree]
         offer(self.about, places, node if moved else None)
         self.sign.disabled = not run.state.finished
         self.sign.tooltip = (
@@ -171,33 +160,14 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
         run = self._run
         assert run is not None
         with closing(Store(run.home)) as store:
-            place = str(self.about.value)
             add_comment(
                 store,
                 run.run_id,
-                place,
+                str(self.about.value),
                 self.remark.value,
                 author=self.name.value.strip(),
-                reply_to="" if place in run.tree else place,
             )
         self.remark.value = ""
-        self._reviewed()
-
-    def _settle(self) -> None:
-        self.line.value = ""
-        run, name = self._run, str(self.about.value)
-        assert run is not None
-        if name in run.tree:
-            raise UsageError("choose the comment first, where a reply to it is offered")
-        with closing(Store(run.home)) as store:
-            thread = comment_named(load_state(store, run.run_id), name)
-            settle_comment(
-                store,
-                run.run_id,
-                name,
-                open_again=thread.settled is not None,
-                author=self.name.value.strip(),
-            )
         self._reviewed()
 
     def _sign(self) -> None:

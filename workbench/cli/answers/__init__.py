@@ -6,7 +6,7 @@ from workbench.cli.lazy import lazy_group
 
 # fmt: off
 ANNOTATE = {
-    "comment": ("workbench.cli.answers.annotate:comment", "Pin a comment to a driver, answer one by its name, or say that it is done with; without a place list them."),
+    "comment": ("workbench.cli.answers.annotate:comment", "Pin a comment to a driver; without a place list the comments."),
     "estimate": ("workbench.cli.answers.annotate:estimate", "Say what you hold a claim or driver to be, beside the model's answer; without a number show what people said."),
     "note": ("workbench.cli.answers.annotate:note", "Keep a note on a run or on one of its drivers, and tag it; `runs --tag --search` finds it again."),
     "sign-off": ("workbench.cli.answers.annotate:sign_off", "Sign a run off after a review: one hash over its log, its tree, its comments and the checklist."),

@@ -1,13 +1,12 @@
 """``resolve``, ``comment``, ``estimate``, ``note``, ``sign-off``: what people say of a run; each is one event on its log."""
 
 import asyncio
-import re
 from typing import Annotated, Any
 
 import typer
 
 from workbench.annotations import entries as annotating
-from workbench.annotations.entries import add_comment, add_note, settle_comment
+from workbench.annotations.entries import add_comment, add_note
 from workbench.annotations.estimates import estimate_rows, give_estimate
 from workbench.annotations.outcomes import record_outcome, resolve_from_series, resolve_leaves_from_series
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
@@ -20,9 +19,8 @@ from workbench.propositions import ROOT
 from workbench.questions.sets.question_sets import resolve_question
 from workbench.store import Store
 from workbench.views.question_documents import question_document
-from workbench.views.wording import estimate_lines, outcome_line, sign_off_line, thread_lines
+from workbench.views.wording import estimate_lines, outcome_line, remark_line, sign_off_line
 
-_COMMENT_NAME = re.compile(r"[0-9a-f]{4,12}")
 _RARE_AUTHOR = typer.Option(help="Who says so: a typed name, not proved.", hidden=True)
 _AUTHOR = typer.Option(help="Who says so: a typed name, not proved.")
 
@@ -154,48 +152,32 @@ def comment(
     run: Annotated[str, RUN],
     place: Annotated[
         str | None,
-        typer.Argument(
-            help="The driver it is pinned to, as P2.1 (P0 is the claim), or the comment it answers."
-        ),
+        typer.Argument(help="The driver it is pinned to, as P2.1 (P0 is the claim)."),
     ] = None,
     text: Annotated[str | None, typer.Argument(help="The comment, in quotes.")] = None,
-    resolve: Annotated[
-        bool | None,
-        typer.Option("--resolve/--reopen", help="The comment is done with, or open again."),
-    ] = None,
     author: Annotated[str, _AUTHOR] = "",
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Pin a comment to a driver, answer one by its name, or say that it is done with; without a place list them.
+    """Pin a comment to a driver; without a place list the comments.
 
     Shown by `show`, the page and the note, covered by a sign-off; packages bring comments to other homes and back.
     """
     store = open_store()
     run_id = store.resolve_run(run)
     if place is not None:
-        answers = _COMMENT_NAME.fullmatch(place) is not None
-        if text is None and (resolve is None or not answers):
+        if text is None:
             raise UsageError(f"what is said of {place}? Write the comment, in quotes")
-        if resolve is not None and not answers:
-            raise UsageError("--resolve and --reopen go with the name of a comment: `comment RUN` lists them")
-        name = place
-        if text is not None:
-            name = add_comment(store, run_id, place, text, author=author, reply_to=place if answers else "")
-            say(f"comment {name[:8]} on {'comment ' * answers}{place} of run {run_id} is on record")
-        if resolve is not None:
-            settle_comment(store, run_id, place, open_again=not resolve, author=author)
-            say(f"comment {place} of run {run_id} is {'resolved' if resolve else 'open again'}")
+        add_comment(store, run_id, place, text, author=author)
+        say(f"comment on {place} of run {run_id} is on record")
         if not as_json:
             return
-    elif resolve is not None:
-        raise UsageError("which comment? `comment RUN` lists their names")
-    threads = load_state(store, run_id).annotations.threads()
+    comments = load_state(store, run_id).annotations.comments
     if as_json:
-        emit_json({"run_id": run_id, "comments": [each.to_json() for each in threads]})
+        emit_json({"run_id": run_id, "comments": [each.to_json() for each in comments]})
         return
-    for line in thread_lines(threads):
-        echo(line)
-    if not threads:
+    for each in comments:
+        echo(remark_line(each))
+    if not comments:
         say(f"nobody has commented on run {run_id}")
 
 

@@ -190,7 +190,6 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
             state.scenarios = state.scenarios.apply(ScenarioRecord.from_json(event.record), stored.seq)
         case (
             ev.CommentAdded()
-            | ev.CommentSettled()
             | ev.EstimateGiven()
             | ev.NoteAdded()
             | ev.OutcomeRecorded()

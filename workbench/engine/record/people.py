@@ -9,7 +9,6 @@ from math import exp, fsum, log
 from typing import Any
 from unicodedata import normalize
 
-from proxies.hashing import canonical_json, sha256_of
 from workbench.propositions import ROOT, NodeId
 from workbench.store import StoredEvent
 from workbench.store import events as ev
@@ -26,14 +25,6 @@ class Remark:
     author: str
     #: The hash of the package that brought it: author and day are then what its sender wrote.
     package: str = ""
-    #: The name of the comment that it answers.
-    reply_to: str | None = None
-
-    @property
-    def name(self) -> str:
-        """What the remark is called: of what it says, who said it and when, so the same in every home."""
-        said = canonical_json([self.node, self.author, self.at_utc, self.text])
-        return sha256_of(said).removeprefix("sha256:")[:12]
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object; ``package`` stands in it where a package brought the remark."""
@@ -44,37 +35,7 @@ class Remark:
             "author": self.author,
             "at_utc": self.at_utc,
         }
-        row |= {"reply_to": self.reply_to} if self.reply_to else {}
         return row | ({"package": self.package} if self.package else {})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settling:
-    """Somebody's word that a comment is done with, or ``open`` again."""
-
-    comment: str
-    open: bool
-    author: str
-    at_utc: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thread:
-    """A comment with its replies, and whether it is done with (``settled`` by whom and when)."""
-
-    comment: Remark
-    replies: tuple[Remark, ...]
-    settled: Settling | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON object: the comment with ``name``, ``replies`` and ``settled``."""
-        done = self.settled
-        return {
-            **self.comment.to_json(),
-            "name": self.comment.name,
-            "replies": [{**each.to_json(), "name": each.name} for each in self.replies],
-            "settled": None if done is None else {"author": done.author, "at_utc": done.at_utc},
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,23 +136,8 @@ class Annotations:
     #: Reviews that came back from other homes; their comments stand among ``comments``.
     returned: tuple[StoredEvent, ...] = ()
     leak_audits: tuple[ev.LeaksAudited, ...] = ()
-    settlings: tuple[Settling, ...] = ()
     #: All of them, in the order in which they came; `standing` has those that count.
     estimates: tuple[PersonalEstimate, ...] = ()
-
-    def threads(self) -> tuple[Thread, ...]:
-        """Return the comments with their replies, in the order they were made; a reply to nothing that is here stands by itself."""
-        last = {each.comment: each for each in self.settlings}
-        names = {each.name for each in self.comments if each.reply_to is None}
-        return tuple(
-            Thread(
-                comment=each,
-                replies=tuple(other for other in self.comments if other.reply_to == each.name != other.name),
-                settled=word if (word := last.get(each.name)) is not None and not word.open else None,
-            )
-            for each in self.comments
-            if each.reply_to not in names
-        )
 
     def standing(self, node: NodeId, *, in_time: bool = False) -> tuple[PersonalEstimate, ...]:
         """Return each author's newest estimate of a proposition, by the order of their first; ``in_time``: none made after the outcome.
@@ -214,11 +160,6 @@ class Annotations:
         match event:
             case ev.CommentAdded():
                 return replace(self, comments=(*self.comments, _remark(stored, event)))
-            case ev.CommentSettled():
-                word = Settling(
-                    comment=event.comment, open=event.open, author=event.author, at_utc=stored.at_utc
-                )
-                return replace(self, settlings=(*self.settlings, word))
             case ev.EstimateGiven():
                 return replace(self, estimates=(*self.estimates, self._estimate(event, stored.at_utc)))
             case ev.NoteAdded():
@@ -249,16 +190,13 @@ class Annotations:
                         text=each.text,
                         author=each.author,
                         package=event.package,
-                        reply_to=each.reply_to,
                     )
                     for each in event.comments
                 ]
-                settled = [Settling(**each.model_dump()) for each in event.settled]
                 estimates = [self._estimate(each, each.at_utc, event.package) for each in event.estimates]
                 return replace(
                     self,
                     comments=(*self.comments, *comments),
-                    settlings=(*self.settlings, *settled),
                     estimates=(*self.estimates, *estimates),
                     returned=(*self.returned, stored),
                 )
@@ -294,5 +232,4 @@ def _remark(stored: StoredEvent, event: ev.CommentAdded | ev.NoteAdded) -> Remar
         node=event.node,
         text=event.text,
         author=event.author,
-        reply_to=event.reply_to if isinstance(event, ev.CommentAdded) else None,
     )
