@@ -246,9 +246,9 @@ def _part_sentences(steps: Waterfall, *, start_known: bool) -> list[str]:
     if smaller := shown[len(named) :]:
         told.append((f"the {len(smaller)} smaller parts together", fsum(part.points for part in smaller)))
     gap = round(steps.end, 3) - round(steps.start, 3)
-    sentences = []
+    sentences: list[str] = []
     for against, run in groupby(told, key=lambda part: part[1] * gap < 0):
-        phrases = []
+        phrases: list[str] = []
         for name, points in run:
             several = name.endswith("together")
             verb = (
