@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import psutil
 import pytest
 
 from tests.browser.conftest import Served, serving, start
@@ -331,6 +332,29 @@ def test_s2_phone_layout_cuts_no_statement_and_keeps_every_button_on_the_screen(
         open_tab(page, name)
         assert page.evaluate(beyond) == [], name
     watched.clean()
+
+
+def test_a_page_whose_kernel_was_killed_says_reload_and_makes_the_edit_then(
+    run_home: Path, watched: Watched
+) -> None:
+    scenario, page = f"anew {time.monotonic_ns()}", watched.page
+    with serving(run_home, RUN, page=page) as running:
+        page.goto(f"{running.url}&{urlencode({'scenario': scenario})}")
+        page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+        name = page.evaluate(
+            "JSON.parse(document.getElementById('jupyter-config-data').textContent).kernelId"
+        )
+        for child in psutil.Process(running.process.pid).children(recursive=True):
+            if any(name in word for word in child.cmdline()):
+                child.kill()
+        editor(page, "P3").fill("0.5")
+        editor(page, "P3").press("Enter")  # the kernel that was begun anew knows nothing of it
+        page.locator(".wb-banner").wait_for(state="visible", timeout=90_000)
+        assert "Reload the page" in page.locator(".wb-banner").inner_text()
+        assert "One edit will be made again" in page.locator(".wb-banner").inner_text()
+        page.reload()
+        page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+        wait_for_text(page, ROOT, percent(resynthesize(load_run(run_home, RUN).tree, {"P3": 0.5}).after))
 
 
 def test_s1_a_page_that_lost_its_server_ignores_no_edit_though_it_was_killed_in_the_middle_of_one(

@@ -10,7 +10,8 @@ const STEP = 0.01;
 const ANSWER_WITHIN_MS = 15000;
 const PING_EVERY_MS = 3000;
 const LOST_AFTER_MS = 9000; // without any word from Python, where the server has no kernel of this page either
-const GONE_AFTER_MS = 60000; // without any word, whatever the server says: a kernel that was begun anew knows no page
+const ANEW_AFTER_MS = 30000; // without any word, where the server's kernel rests: it was begun anew and knows no page
+const GONE_AFTER_MS = 60000; // without any word, whatever the server says
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -62,14 +63,16 @@ function isFreeText(place) {
 // keeps it, as each tree of a page has a module of its own.
 const undo = (window.workbenchUndo ??= { tree: null });
 
-// Of a page of our server, which names its kernel; a notebook says itself when its kernel is gone.
-async function kernelIsThere() {
+// What the server says of a page's kernel ("idle", "busy"), "" where it has none. Of a page of our server, which names its
+// kernel; a notebook says itself when its kernel is gone.
+async function kernelState() {
   try {
     const { baseUrl, kernelId } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
     const reply = await fetch(`${baseUrl}api/kernels/${kernelId}`, { signal: AbortSignal.timeout(GONE_AFTER_MS) });
-    return reply.ok && (await reply.json()).execution_state !== "dead";
+    const state = reply.ok ? (await reply.json()).execution_state : "";
+    return state === "dead" ? "" : state;
   } catch {
-    return false; // nobody answers
+    return ""; // nobody answers
   }
 }
 
@@ -625,17 +628,19 @@ class TreeView {
   // left gave its kernel up itself, and waits for the next page only.
   async isGone() {
     if (window.workbenchLeft) return this.silence > GONE_AFTER_MS;
-    const isThere = this.silence <= LOST_AFTER_MS || (await kernelIsThere());
-    return this.silence > (isThere ? GONE_AFTER_MS : LOST_AFTER_MS);
+    if (this.silence <= LOST_AFTER_MS) return false;
+    this.kernel = await kernelState();
+    return this.silence > ({ "": LOST_AFTER_MS, idle: ANEW_AFTER_MS }[this.kernel] ?? GONE_AFTER_MS);
   }
 
   lose() {
     this.lost = true;
     const edits = this.unanswered.size;
     const kept = edits ? ` ${edits === 1 ? "One edit" : `${edits} edits`} will be made again then.` : "";
-    this.banner.textContent =
-      "No answer from the workbench: it has ended. Nothing on this page can be changed until it is back." +
-      `${kept} If it was started anew, open the address it printed.`;
+    this.banner.textContent = this.kernel
+      ? `The kernel of this page has ended. Reload the page: nothing on it can be changed until then.${kept}`
+      : "No answer from the workbench: it has ended. Nothing on this page can be changed until it is back." +
+        `${kept} If it was started anew, open the address it printed.`;
     this.leaveOver();
     this.paintLost();
   }
