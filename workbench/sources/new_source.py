@@ -226,13 +226,14 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
     # before what a row stands for: of a clock's hour that stands twice the distances say nothing
     if policy.kind != "vintage":
         _refuse_repeated(frame, dates, None, request, origin)
-    told, (dates, note) = dates, with_grain(dates, request.grain, reading.zone)
+    written = dates.values
+    dates, note = with_grain(dates, request.grain, reading.zone)
     known = known_times(frame, dates, policy, reading=reading, releases=request.releases)
     notes = [each for each in (*frame.attrs.get("notes", ()), note, known.note) if each]
     # what dates rows or tells them apart is text; DuckDB and pandas know the rest
     text = {request.date, request.by, policy.column}
     frame = typed_columns(frame, request.cells, text=text, value=request.value)
-    if policy.kind == "vintage" or dates.values is not told.values:
+    if policy.kind == "vintage" or dates.values is not written:
         _refuse_repeated(frame, dates, known.values if policy.kind == "vintage" else None, request, origin)
     others = [name for name in frame.columns if name != request.date]
     if reserved := next((name for name in others if name.casefold() == "date"), None):

@@ -416,7 +416,8 @@ def _first_time(local: pd.Series[Any], twice: pd.Series[Any]) -> pd.Series[Any]:
     in_order = bool((steps.dropna()[~back] > 0).all()) and bool((back.groupby(night).sum() <= 1).all())
     if not in_order:
         return twice & False
-    return twice & back.groupby(night).transform("any") & (back.groupby(night).cumsum() == 0)
+    early: pd.Series[Any] = back.groupby(night).transform("any") & (back.groupby(night).cumsum() == 0)
+    return twice & early
 
 
 def _zoned(local: pd.Series[Any], utc: pd.Series[Any], zone: str) -> DatedColumn:
@@ -498,7 +499,8 @@ def _as_said(dates: DatedColumn, said: str, zone: str) -> DatedColumn:
 
 
 def _ahead_in(utc: pd.Series[Any], zone: str) -> pd.Series[Any]:
-    return utc.dt.tz_localize("UTC").dt.tz_convert(zone or DEFAULT_ZONE).dt.tz_localize(None) - utc
+    local: pd.Series[Any] = utc.dt.tz_localize("UTC").dt.tz_convert(zone or DEFAULT_ZONE).dt.tz_localize(None)
+    return local - utc
 
 
 def _ahead(dates: DatedColumn, zone: str) -> pd.Series[Any]:
