@@ -22,7 +22,6 @@ __all__ = ["honest"]  # fixture
 
 VICTIM = "20180101-000000-feed"
 EVIL = b"<!doctype html><h1>EVIL NOTE: p = 99 %</h1><script>document.title = 'RAN'</script>"
-FIXTURE = Path(__file__).parents[1] / "fixtures" / "package-2026-11.zip"
 
 
 @pytest.fixture
@@ -191,13 +190,6 @@ def test_a_review_is_shown_before_it_is_taken(place: Path, tmp_path: Path) -> No
     assert "too thin" not in run_cli(place, "show", VICTIM).stdout
     assert run_cli(place, "import", "x.zip", "--review").returncode == 0
     assert "too thin" in run_cli(place, "show", VICTIM).stdout
-
-
-def test_a_package_of_november_2026_is_shown(tmp_path: Path) -> None:
-    done = run_cli(tmp_path, "show", str(FIXTURE), "--json")
-    assert done.returncode == 0 and "neither kept nor shown" in done.stderr
-    document = json.loads(done.stdout)
-    assert document["nodes"] and not (tmp_path / "home").exists()
 
 
 def test_a_note_stands_beside_a_package_and_never_in_it(place: Path) -> None:

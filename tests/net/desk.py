@@ -7,7 +7,7 @@ from typing import Any
 from tests.command_line import run_cli
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
-from tests.fixtures.make_home import PLAN, RULES, SP500
+from tests.net.trees import PLAN, RULES, SP500
 
 STUDY = """\
 name: sim

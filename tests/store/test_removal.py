@@ -52,7 +52,7 @@ def test_the_other_run_keeps_all_it_needs(home: Path) -> None:
     with closing(sqlite3.connect(home / "workbench.db")) as db:
         assert {
             each for each in schema.schema_objects(db) if each[2] not in schema.DERIVED
-        } in schema.own_schemas()
+        } == schema.own_schema()
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
             db.execute("DELETE FROM events")
 
@@ -112,7 +112,7 @@ def test_a_removal_that_fails_takes_nothing(home: Path, monkeypatch: pytest.Monk
     with closing(sqlite3.connect(home / "workbench.db")) as db:
         assert {
             each for each in schema.schema_objects(db) if each[2] not in schema.DERIVED
-        } in schema.own_schemas()
+        } == schema.own_schema()
 
 
 def test_garbage_is_what_nothing_names(home: Path) -> None:

@@ -33,9 +33,9 @@ from workbench.models.base import reply_from_json
 from workbench.packages.archive import JOURNAL_NAME, LIBRARY_NAME, NOTEBOOK_NAME
 from workbench.propositions.ids import is_id
 from workbench.reports.note_page import report_html
-from workbench.store import BodyUse, EventUnreadable, PackageRefused, Store, StoreCorrupt, StoreTooNew
+from workbench.store import BodyUse, EventUnreadable, OtherVersion, PackageRefused, Store, StoreCorrupt
 from workbench.store import events as ev
-from workbench.store.migrations import upcast
+from workbench.store.database_schema import require_today
 from workbench.store.transfer import copy_foreign_run
 from workbench.synthesis import tree_from_json
 from workbench.terminal import printable
@@ -107,8 +107,9 @@ def _event(values: dict[str, Any]) -> None:
         raise PackageRefused("an event says its place twice")
     place = {name: values[name] for name in ("kind", "node", "trial")}
     try:
-        event = ev.parse_event(upcast(data | place, values["v"], name="an event of its log"))
-    except (StoreTooNew, EventUnreadable) as error:
+        require_today(values["v"], ev.VERSION, "an event of its log")
+        event = ev.parse_event(data | place)
+    except OtherVersion as error:
         raise PackageRefused(str(error)) from None
     except ValidationError as error:
         first = error.errors()[0]

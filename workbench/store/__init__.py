@@ -4,10 +4,10 @@ from workbench.store.database import BodyUse, Store, StoredEvent, utc_now
 from workbench.store.errors import (
     EventUnreadable,
     HomeUnusable,
+    OtherVersion,
     PackageRefused,
     StoreCorrupt,
     StoreFull,
-    StoreTooNew,
     UnknownRun,
 )
 from workbench.store.events import Event
@@ -20,11 +20,11 @@ __all__ = [
     "EventUnreadable",
     "HomeUnusable",
     "ModelLedger",
+    "OtherVersion",
     "PackageRefused",
     "Store",
     "StoreCorrupt",
     "StoreFull",
-    "StoreTooNew",
     "StoredEvent",
     "UnknownRun",
     "utc_now",

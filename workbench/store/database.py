@@ -19,15 +19,30 @@ from typing import NamedTuple
 
 import orjson
 
-from proxies.atomic import open_private, reads_only
+from proxies.atomic import reads_only
 from proxies.hashing import sha256_of
 from proxies.secret_registry import SECRETS
 from workbench.errors import command
-from workbench.store.database_schema import COLUMNS, DERIVED, ORDER, SCHEMA_VERSION, insert_row
-from workbench.store.errors import EventUnreadable, HomeUnusable, StoreCorrupt, StoreFull, UnknownRun
+from workbench.store.database_schema import (
+    COLUMNS,
+    DERIVED,
+    ORDER,
+    SCHEMA_VERSION,
+    database_version,
+    insert_row,
+    open_tables,
+    require_today,
+)
+from workbench.store.errors import (
+    EventUnreadable,
+    HomeUnusable,
+    OtherVersion,
+    StoreCorrupt,
+    StoreFull,
+    UnknownRun,
+)
 from workbench.store.events import VERSION, Event, parse_event
 from workbench.store.home_folder import can_only_be_read, make_home
-from workbench.store.migrations import database_version, migrate, pending_steps, upcast
 from workbench.store.network_folders import refuse_network_folder
 
 # Half of SQLite's own size: a commit copies every page it touches into the log, and an event touches three. A thousand
@@ -78,23 +93,17 @@ _FULL = {
 _ROLES = {"model_calls": ("request", "reply"), "api_calls": ("answer",)}
 
 
-#: The database of an older workbench as it was before it was brought up, beside the one in use.
-BACKUP = f"workbench-before-{SCHEMA_VERSION}.db"
-
-
 def database_state(home: Path) -> str:
-    """Return what opening a home will do to its database, as ``doctor`` prints it; nothing is written."""
+    """Return what is known of a home's database, as ``doctor`` prints it; nothing is written."""
     path = home / "workbench.db"
     if not path.is_file():
         return "none yet"
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            version, steps = database_version(db), pending_steps(db)
+            version = database_version(db)
     except sqlite3.Error as error:
         return f"cannot be read ({error})"
-    if not steps:
-        return f"version {version}"
-    return f"version {version}; opening it copies it to {BACKUP} first, then brings it up: {'; '.join(steps)}"
+    return f"version {version}" + ("" if version == SCHEMA_VERSION else ", another workbench's")
 
 
 class Store:
@@ -134,9 +143,7 @@ class Store:
                 self._db.execute(f"PRAGMA page_size={_PAGE_BYTES}")  # one that exists keeps its own
                 # Asked before anything is written: a database that is not ours, or too new, stays as it is.
                 if database_version(self._db) != SCHEMA_VERSION:
-                    if pending_steps(self._db):
-                        self._back_up()
-                    self._bring_up()
+                    self._open_tables()
                 # WAL and NORMAL survive a killed process; a power cut may cost the last commits
                 self._db.execute(f"PRAGMA journal_mode={'WAL' if durable else 'MEMORY'}")
                 self._db.execute(f"PRAGMA synchronous={'NORMAL' if durable else 'OFF'}")
@@ -151,8 +158,7 @@ class Store:
                 place, uri=True, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level=None
             )
             undo.callback(self._db.close)
-            if database_version(self._db) != SCHEMA_VERSION:
-                raise HomeUnusable(f"{self.home} is of an older workbench: open it once without reading only")
+            require_today(database_version(self._db), SCHEMA_VERSION, str(self._path))
             self._db.execute("PRAGMA query_only = ON")
             undo.pop_all()
 
@@ -177,29 +183,11 @@ class Store:
                 self._db = sqlite3.connect(target, check_same_thread=False, isolation_level=None)
                 undo.callback(self._db.close)
                 if database_version(self._db) != SCHEMA_VERSION:
-                    self._bring_up()
+                    self._open_tables()
                 self._db.execute("PRAGMA query_only = ON")
             undo.pop_all()
 
-    def _back_up(self) -> None:
-        """Copy the database of an older workbench before anything in it changes; a copy that is there already stays."""
-        place = self.home / BACKUP
-        if place.exists():
-            return
-        unfinished = place.with_suffix(f".{os.getpid()}")
-        try:
-            os.close(open_private(unfinished, os.O_CREAT | os.O_WRONLY))
-            with closing(sqlite3.connect(unfinished)) as copy:
-                self._db.backup(copy)
-            os.replace(unfinished, place)
-        except OSError as error:
-            raise HomeUnusable(
-                f"{place} cannot be written ({error.strerror}): an older home is copied before it is changed"
-            ) from error
-        finally:
-            unfinished.unlink(missing_ok=True)
-
-    def _bring_up(self) -> None:
+    def _open_tables(self) -> None:
         with self.transaction() as db:
             empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
             runs = self.home / "runs"
@@ -210,9 +198,9 @@ class Store:
                     " that folder away to begin anew"
                 )
             try:
-                migrate(db)
-            except StoreCorrupt as error:
-                raise StoreCorrupt(f"{self._path}: {error}") from None
+                open_tables(db)
+            except (StoreCorrupt, OtherVersion) as error:
+                raise type(error)(f"{self._path}: {error}") from None
 
     def _has_no_room(self) -> bool:
         # SQLite calls it an I/O error where it finds no room for the file that it shares between processes, which is 32 kB.
@@ -414,7 +402,7 @@ class Store:
             The home has no such run.
         EventUnreadable
             A row of the log is not what the workbench wrote.
-        StoreTooNew
+        OtherVersion
             A newer workbench has written an event.
         """
         # by number, not by time: the clock of a machine may go back
@@ -589,7 +577,8 @@ def _stored_event(row: sqlite3.Row) -> StoredEvent:
         content = orjson.loads(row["data"])
         # The columns win: queries select by them, so the text must not be able to say something else.
         data = content | {"kind": row["kind"], "node": row["node"], "trial": row["trial"]}
-        event = parse_event(upcast(data, row["v"], name=name))
+        require_today(row["v"], VERSION, name)
+        event = parse_event(data)
     except (
         ValueError,
         TypeError,

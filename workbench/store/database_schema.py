@@ -1,14 +1,17 @@
 """The tables of ``workbench.db`` as SQL, and the names of their columns.
 
-A change here is a new version of the database: raise ``SCHEMA_VERSION`` and add a step to ``migrations.MIGRATIONS``.
+A change here is a new version of the database: raise ``SCHEMA_VERSION``. Databases of other versions are refused.
 """
 
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import cache
+
+from workbench.store.errors import OtherVersion, StoreCorrupt
 
 #: ``PRAGMA user_version`` of a database that this workbench writes.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 # SQLite keeps the text of each CREATE as it stands here and the import of a package compares it letter by letter
 # (`schema_objects`): after a change of white space alone, every older package would be refused.
@@ -110,13 +113,47 @@ def schema_objects(db: sqlite3.Connection) -> SchemaObjects:
     return set(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
 
 
-def own_schemas() -> list[SchemaObjects]:
-    """Return `schema_objects` of a new store and of one from before bodies had a number, for comparison with a stranger's."""
+@cache
+def own_schema() -> frozenset[tuple[str, str, str, str | None]]:
+    """Return `schema_objects` of a new store, for comparison with a stranger's."""
     # Made by SQLite rather than listed: its own tables, such as that of AUTOINCREMENT, are in it too.
     with closing(sqlite3.connect(":memory:")) as db:
         create_tables(db)
-        new = schema_objects(db)
-        (table,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'bodies'").fetchone()
-        db.execute("DROP TABLE bodies")
-        db.execute(f"{table}, WITHOUT ROWID")
-        return [new, schema_objects(db)]
+        return frozenset(schema_objects(db))
+
+
+def database_version(db: sqlite3.Connection) -> int:
+    """Return the version of a database's tables, which is 0 for a new file and for another program's."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def require_today(version: int, today: int, what: str) -> None:
+    """Raise ``OtherVersion`` for what another version of the workbench wrote."""
+    if version != today:
+        cure = (
+            "use the newer workbench"
+            if version > today
+            else "use the workbench that wrote it, or another home"
+        )
+        raise OtherVersion(f"{what} has version {version}, this workbench reads {today} alone: {cure}")
+
+
+def open_tables(db: sqlite3.Connection) -> None:
+    """Make the tables of an empty database, and refuse one that is not today's; called inside a write transaction.
+
+    Raises
+    ------
+    OtherVersion
+        Another version of the workbench has written it.
+    StoreCorrupt
+        It is another program's database: nothing is added to it.
+    """
+    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if tables:
+        # Version 0 is every other program's default too, so the number alone does not say whose database it is.
+        if not tables & {*COLUMNS, "bodies"}:
+            raise StoreCorrupt("the database is another program's: it holds no runs")
+        require_today(database_version(db), SCHEMA_VERSION, "the database")
+        return
+    create_tables(db)
+    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION:d}")

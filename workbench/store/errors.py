@@ -7,7 +7,7 @@ UsageError
 WorkbenchError
 ├── StoreCorrupt      the database does not hold what its own hashes say        exit 6
 │   └── EventUnreadable   an event of the log is not of any kind we know        exit 6
-└── StoreTooNew       a newer workbench has written the database or an event    exit 6
+└── OtherVersion      another workbench has written the database or an event    exit 6
 BudgetStop
 └── StoreFull         the disk takes no more; what was committed is kept        exit 3
 """
@@ -37,7 +37,7 @@ class EventUnreadable(StoreCorrupt):
     """A stored event is not what the workbench wrote: no JSON, of no kind, or out of place."""
 
 
-class StoreTooNew(WorkbenchError):
+class OtherVersion(WorkbenchError):
     """The database, or an event in it, has a version that this workbench does not know."""
 
     exit_code = 6

@@ -216,7 +216,7 @@ Annotation = (
     CommentAdded | EstimateGiven | NoteAdded | OutcomeRecorded | ReviewSigned | ReviewReturned | LeaksAudited
 )
 
-#: Version of the shapes above; older events are brought up to it by ``store.migrations``, newer ones are refused.
+#: Version of the shapes above; events of another are refused.
 VERSION = 7
 
 _MODELS = {model.model_fields["kind"].default: model for model in get_args(get_args(Event)[0])}

@@ -18,9 +18,17 @@ import orjson
 
 from proxies.hashing import sha256_of
 from workbench.store.database import Store, check_run_id
-from workbench.store.database_schema import COLUMNS, ORDER, insert_row, own_schemas, schema_objects
-from workbench.store.errors import PackageRefused, StoreCorrupt, StoreTooNew, UnknownRun
-from workbench.store.migrations import database_version, require_known
+from workbench.store.database_schema import (
+    COLUMNS,
+    ORDER,
+    SCHEMA_VERSION,
+    database_version,
+    insert_row,
+    own_schema,
+    require_today,
+    schema_objects,
+)
+from workbench.store.errors import OtherVersion, PackageRefused, UnknownRun
 
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 _MAX_ROWS = {"events": 1_000_000, "model_calls": 5_000_000, "api_calls": 5_000_000}
@@ -71,12 +79,12 @@ def copy_foreign_run(source: Path, store: Store, check: RowCheck) -> ForeignRun:
                 db.execute(f"PRAGMA {pragma}")
             try:
                 # The version before the schema: a newer workbench's tables differ too, and its user should hear why.
-                require_known(database_version(db), "its run.db")
-            except (StoreTooNew, StoreCorrupt) as error:
+                require_today(database_version(db), SCHEMA_VERSION, "its run.db")
+            except OtherVersion as error:
                 raise PackageRefused(str(error)) from None
             if db.execute("PRAGMA encoding").fetchone() != ("UTF-8",):
                 raise PackageRefused("its run.db is not in UTF-8, in which every run is written")
-            if schema_objects(db) not in own_schemas():
+            if schema_objects(db) != own_schema():
                 raise PackageRefused("its run.db does not have the tables of a run and nothing else")
             # Only after the schema: the check evaluates constraints and index expressions, which must be ours.
             if db.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
@@ -217,8 +225,7 @@ def _renumbered(values: dict[str, Any], numbers: dict[object, int]) -> str:
 
 def copy_run_into(store: Store, run_id: str, into: Path) -> Path:
     """Copy one run's rows, and the bodies they name, into a new database; return its path, for a package."""
-    # A new database instead of a copy of the home's file: its schema is today's to the letter, whichever migrations
-    # the home went through (an ALTER TABLE leaves another text), and it holds no other run's rows.
+    # A new database instead of a copy of the home's file: it holds no other run's rows.
     Store(into).close()
     target = into / "workbench.db"
     with closing(sqlite3.connect(target, isolation_level=None)) as db:
