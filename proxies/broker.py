@@ -289,9 +289,7 @@ class BrokerSession:
         # before the check, and of anything that was passed: refusals are recorded and replayed too
         raw_params = as_json(params if isinstance(params, Mapping) else {"params": params} if params else {})
         instant = self._instant(cutoff)
-        # as earlier versions wrote it, which knew two limits: their ledgers are replayed
-        limit = {"high": False, "medium": True}.get(self.most, self.most)
-        request_hash = content_hash([as_json(str(path)), raw_params, instant, limit])
+        request_hash = content_hash([as_json(str(path)), raw_params, instant, self.most])
         recorded = self._ledger.recall(address, request_hash)
         if recorded is not None:
             if recorded.answer is not None:

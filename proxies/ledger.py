@@ -52,7 +52,7 @@ class Answer:
         kernel is never.
     meta : dict
         ``as_of, policy, clamped, undated, residual, source, endpoint, fetched_at, content_hash, notes``: what cannot
-        depend on what came after the cutoff. Answers recorded by earlier versions also hold ``rows_dropped, dropped_why``.
+        depend on what came after the cutoff.
     body : bytes or None
         The data as JSON, if it is encoded already.
     dropped : mapping of reason to count
@@ -135,15 +135,13 @@ class LedgerRow:
 
     @property
     def rows_dropped(self) -> int:
-        """How many rows were left out of the answer; rows recorded by earlier versions hold it in the answer's meta."""
-        meta = self.answer.meta if self.answer is not None else {}
-        return int(self.audit.get("rows_dropped", meta.get("rows_dropped", 0)))
+        """How many rows were left out of the answer."""
+        return int(self.audit.get("rows_dropped", 0))
 
     @property
     def dropped_why(self) -> Mapping[str, int]:
-        """How many rows were left out, by reason; from either form, as `rows_dropped`."""
-        meta = self.answer.meta if self.answer is not None else {}
-        why: Mapping[str, int] = self.audit.get("dropped_why", meta.get("dropped_why", {}))
+        """How many rows were left out, by reason."""
+        why: Mapping[str, int] = self.audit.get("dropped_why", {})
         return why
 
 

@@ -253,20 +253,13 @@ class Session:
                 self._journal.append("void", id=cell.id, fixes=fixes[cell.id])
                 lines.append({"kind": "void", "id": cell.id, "fixes": fixes[cell.id]})
         self.cells = fold(lines)
-        # journals of earlier versions tell the calls alone
-        shares = {
-            cell.id: ResourceUsage(calls=cell.result.api_calls)
-            for cell in self.cells
-            if cell.result is not None
-        }
         for line in lines:
             if "usage" in line:
                 try:
-                    shares[line.get("id", f"line {line['seq']}")] = ResourceUsage.from_json(line["usage"])
+                    share = ResourceUsage.from_json(line["usage"])
                 except ValueError as error:
                     raise JournalBroken(f"{self.spec.journal.name}: {error}") from error
-        for name, share in shares.items():
-            self._usage.record(name, share)
+                self._usage.record(line.get("id", f"line {line['seq']}"), share)
 
     async def _start_kernel(self, why: str) -> None:
         await self._stop_kernel()

@@ -98,13 +98,6 @@ class CallApi:
         undated = self.meta.get("undated") or 0
         if undated:
             parts.append(f"left out {undated} row{'s' if undated != 1 else ''} without a readable date")
-        # only answers recorded by earlier versions count late rows; re-run from the ledger, a cell must show them again
-        dropped = self.meta.get("rows_dropped") or 0
-        if dropped:
-            why = ", ".join(
-                f"{count} {reason}" for reason, count in (self.meta.get("dropped_why") or {}).items()
-            )
-            parts.append(f"dropped {dropped} row{'s' if dropped != 1 else ''}" + (f" ({why})" if why else ""))
         return " ".join("; ".join(parts).split())
 
     def declare_cutoff(self, text: str) -> Any:

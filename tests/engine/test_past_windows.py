@@ -93,23 +93,6 @@ def test_the_same_past_errs_as_one_and_the_opposite_past_cancels() -> None:
     assert "no certainty" in windows_band(tree_of((0.5, "0110", 4.0), (0.5, "1001", 4.0))).line()  # type: ignore[union-attr]
 
 
-def test_a_level_that_lasts_counts_as_few_windows_whatever_its_record_says() -> None:
-    """Weekly outcomes of a level that crossed twice in 120 weeks, as records of earlier versions counted them."""
-    facts = {
-        "statement": "It holds",
-        "p": 0.5,
-        "bits": "0" * 40 + "1" * 60 + "0" * 20,
-        "effective_windows": 120.0,
-    }
-    tree = Tree.root_only("It holds")
-    for horizon, most in ((5, 10.0), ("five", 120.0)):
-        report = json.dumps(
-            {"record": RECORD, **facts, "horizon_days": horizon, "weeks_from": START.isoformat()}
-        )
-        (found,) = past_windows(tree.with_belief("P0", Belief(p=0.5, key_factor="", report=report))).values()
-        assert 1.0 <= found.effective <= most
-
-
 def test_a_leaf_on_more_windows_has_a_narrower_band_and_the_sentence_says_what_it_is() -> None:
     few, many = (windows_band(tree_of((0.6, "0110" * 30, count))) for count in (8.0, 80.0))
     assert few is not None and many is not None

@@ -111,9 +111,6 @@ async def test_calls_carry_the_index_of_their_cell_and_their_count(open_session:
         ({"clamped": ["end -> 2018-06-29"], "undated": 2},
          "clamped end -> 2018-06-29; left out 2 rows without a readable date"),
         ({"undated": 1}, "left out 1 row without a readable date"),
-        # as recorded by earlier versions: a re-run from the ledger shows what the cell showed then
-        ({"clamped": [], "rows_dropped": 2, "dropped_why": {"known on or after the cutoff": 2}},
-         "dropped 2 rows (2 known on or after the cutoff)"),
     ],
 )  # fmt: skip
 async def test_a_clamp_and_undated_rows_print_one_line_on_stderr(

@@ -62,11 +62,10 @@ class Recorder:
 
     def __init__(self):
         self.rows = []
-        self.more = {}
 
     async def __call__(self, path, params, *, cell, nth):
         data = [{"date": "2018-01-02", "value": 100 + cell}]
-        meta = {"content_hash": content_hash(data), "as_of": "2018-06-30", **self.more}
+        meta = {"content_hash": content_hash(data), "as_of": "2018-06-30"}
         answer = Answer(data=data, meta=meta)
         address = Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=cell, retry=nth)
         self.rows.append(
@@ -284,22 +283,6 @@ async def test_a_changed_ledger_answer_is_found(box, proof, recompute):
     rows[1] = dataclasses.replace(rows[1], answer=Answer(data=data, meta=meta))
     outcome = await _verify(box, proof, rows)
     assert {d.check for d in outcome.differing} == {"ledger"}
-
-
-async def test_a_proof_of_an_earlier_version_shows_its_count_of_late_rows_again(box, spec_for):
-    """Their answers' meta counts late rows, and the cell printed it: a re-run must print the same line."""
-    spec, recorder = spec_for(), Recorder()
-    recorder.more = {"rows_dropped": 2, "dropped_why": {"known on or after the cutoff": 2}}
-    session = await box.open(spec, recorder)
-    result = await session.execute("v = CALL_API('x', {'a': 1})[0]['value']")
-    await session.close()
-    assert "dropped 2 rows (2 known on or after the cutoff)" in str(result.outputs)
-    assert (await _verify(box, (spec, recorder.rows))).verified
-    bare = {name: value for name, value in recorder.rows[0].answer.meta.items() if name != "rows_dropped"}
-    silent = dataclasses.replace(
-        recorder.rows[0], answer=Answer(data=recorder.rows[0].answer.data, meta=bare)
-    )
-    assert {d.check for d in (await _verify(box, (spec, recorder.rows), [silent])).differing} == {"rerun"}
 
 
 async def test_a_missing_ledger_answer_is_found(box, proof):

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -299,30 +298,6 @@ def test_a_data_call_reads_back_whole(store: Store) -> None:
     recalled = ledger.recall(address(stage="cell"), "h")
     assert recalled is not None and recalled.answer is not None
     assert (recalled.rows_dropped, recalled.answer.meta) == (3, {"undated": 1, "content_hash": H})
-
-
-def test_a_data_call_of_an_earlier_version_keeps_its_meta_and_its_counts(store: Store) -> None:
-    """Rows were filed with the counts in the meta that agents read: they come back as they were."""
-    old = {
-        "as_of": "live",
-        "rows_dropped": 2,
-        "dropped_why": {"known on or after the cutoff": 2},
-        "content_hash": H,
-    }
-    ledger = ApiLedger(store)
-    with store.transaction() as db:
-        body = store.put_body(b"[]")
-        db.execute(
-            "INSERT INTO api_calls (run_id, node, trial, attempt, stage, step, retry, at_utc, path, asked, sent, cutoff,"
-            " request_hash, answer, meta, refused) VALUES ('r', 'P1', 1, 1, 'cell', 0, 0, 'now', 'p', '{}', '[]', 'live',"
-            " 'h', ?, ?, NULL)",
-            (body, orjson.dumps(old).decode()),
-        )
-    [row] = ledger.rows("r")
-    assert row.answer is not None and row.answer.meta == old
-    assert (row.rows_dropped, row.dropped_why) == (2, old["dropped_why"])
-    again = ledger.recall(row.address, "h")
-    assert again == row
 
 
 def test_an_event_of_an_unknown_kind_or_with_a_stranger_field_is_refused() -> None:

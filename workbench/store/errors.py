@@ -5,9 +5,9 @@ UsageError
 ├── HomeUnusable      the data folder cannot be made, read or written           exit 2
 └── PackageRefused    a stranger's file that our export cannot have written     exit 2
 WorkbenchError
-├── StoreCorrupt      the database does not hold what its own hashes say        exit 6
-│   └── EventUnreadable   an event of the log is not of any kind we know        exit 6
-└── OtherVersion      another workbench has written the database or an event    exit 6
+└── StoreCorrupt      the database does not hold what its own hashes say        exit 6
+    ├── EventUnreadable   an event of the log is not of any kind we know        exit 6
+    └── OtherVersion      another workbench wrote the database or an event      exit 6
 BudgetStop
 └── StoreFull         the disk takes no more; what was committed is kept        exit 3
 """
@@ -37,10 +37,8 @@ class EventUnreadable(StoreCorrupt):
     """A stored event is not what the workbench wrote: no JSON, of no kind, or out of place."""
 
 
-class OtherVersion(WorkbenchError):
-    """The database, or an event in it, has a version that this workbench does not know."""
-
-    exit_code = 6
+class OtherVersion(StoreCorrupt):
+    """The database, or an event in it, was written by another version of the workbench."""
 
 
 class StoreFull(BudgetStop):

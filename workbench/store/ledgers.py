@@ -475,7 +475,6 @@ class ApiLedger:
         )
         cells = others = 0.0
         for row in rows:
-            # Rows of earlier versions say nothing of it.
             spent = float(_column(row, "meta", dict).get(_AUDIT, {}).get("seconds", 0.0))
             cells, others = (cells + spent, others) if row["stage"] == "cell" else (cells, others + spent)
         return cells, others
@@ -497,7 +496,6 @@ class ApiLedger:
         answer, audit = None, {}
         if row["answer"] is not None:
             meta = _column(row, "meta", dict)
-            # rows of earlier versions have no such part: their meta is replayed as the agent read it then
             audit = meta.pop(_AUDIT, {})
             answer = Answer(body=self._store.body(row["answer"]), meta=meta)
         return LedgerRow(

@@ -299,7 +299,7 @@ def _call_of_row(number: int, row: LedgerRow, cells: Sequence[str]) -> Call:
         policy=str(meta.get("policy", "")),
         clamped=list(meta.get("clamped") or ()),
         undated=int(meta.get("undated") or 0),
-        withheld=int(row.audit.get("rows_dropped") or meta.get("rows_dropped") or 0),
+        withheld=int(row.rows_dropped),
         residual=str(meta.get("residual", "")),
         rows=None if listed is None else len(listed),
         newest=listed[-1] if listed else None,

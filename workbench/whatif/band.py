@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, command, sentence
-from workbench.forecasts.separate_windows import FEWEST_SEPARATE, chance_variance, separate_windows
+from workbench.forecasts.separate_windows import FEWEST_SEPARATE, chance_variance
 from workbench.formatting import MINUS, percent
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.propositions.ids import natural_order
@@ -124,7 +124,6 @@ def _past_windows_in(report: str, start: int, statement: str, p: float) -> PastW
         if data["statement"] != statement or abs(float(data["p"]) - p) > 1e-9:
             return None
         bits, effective = str(data["bits"]), float(data["effective_windows"])
-        horizon = data.get("horizon_days")
         first = date.fromisoformat(data["weeks_from"]).toordinal()
         weights = {name: float(weight) for name, weight in data.get("weights", {}).items()}
         models = [float(data["models"][name]) for name in weights]
@@ -136,9 +135,6 @@ def _past_windows_in(report: str, start: int, statement: str, p: float) -> PastW
         return None
     if len(bits) > _MOST_WEEKS or not re.fullmatch("[01x]+", bits) or not 1 <= effective <= len(bits):
         return None
-    # Records of earlier versions counted as separate all windows that do not overlap, whatever else makes them go together.
-    if isinstance(horizon, int) and horizon > 0:
-        effective = min(effective, separate_windows([bit == "1" for bit in bits if bit != "x"], horizon / 5))
     return PastWindows(
         first=first,
         known=int(bits.replace("0", "1").replace("x", "0"), 2),
