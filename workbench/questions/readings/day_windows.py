@@ -22,6 +22,10 @@ _M = "(?P<m>" + "|".join(MONTHS) + r")\b\.?"
 _UNIT = r"(?P<unit>trading day|business day|session|day|d|week|fortnight|month|quarter|half year|year|yr|half|(?<=\d)(?:mo?|w|y))s?"
 
 
+_Take = Callable[..., str]
+_Match = re.Match[str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimWindow:
     """One window of a text, and where it stands.
@@ -49,14 +53,20 @@ class ClaimWindow:
     notes: tuple[str, ...] = ()
 
 
-def events(plain: str, today: date) -> tuple[str, tuple[ClaimWindow, ...]]:
-    """Return the text with releases and meetings written over by ``W``, and these; before series are, which they name too."""
+def _taker() -> tuple[list[ClaimWindow], _Take]:
+    """Return a list of windows, and what puts one there and gives what is written over it."""
     matched: list[ClaimWindow] = []
 
-    def take(match: re.Match[str], **fields: object) -> str:
+    def take(match: _Match, **fields: object) -> str:
         matched.append(ClaimWindow(span=match.span(), **fields))  # type: ignore[arg-type]
         return "W" * len(match[0])
 
+    return matched, take
+
+
+def events(plain: str, today: date) -> tuple[str, tuple[ClaimWindow, ...]]:
+    """Return the text with releases and meetings written over by ``W``, and these; before series are, which they name too."""
+    matched, take = _taker()
     return _events(plain, today, take), tuple(matched)
 
 
@@ -68,19 +78,11 @@ def windows(plain: str, today: date, choices: Choices) -> tuple[str, tuple[Claim
     ('wti above 80 WWWWWWWWWWW', 'by', '2018-12-31')
     """
     unsettled: set[str] = set()
-    matched: list[ClaimWindow] = []
-
-    def take(match: re.Match[str], **fields: object) -> str:
-        matched.append(ClaimWindow(span=match.span(), **fields))  # type: ignore[arg-type]
-        return "W" * len(match[0])
-
+    matched, take = _taker()
     plain = whole = _durations(plain, today, take)
     plain, days = written_dates(plain, today, choices, unsettled)
     plain = _with_prepositions(plain, days, take, whole, today)
     return plain, tuple(sorted(matched, key=lambda each: each.span)), frozenset(unsettled)
-
-
-_Take = Callable[..., str]
 
 
 def _durations(plain: str, today: date, take: _Take) -> str:
@@ -99,7 +101,7 @@ def _durations(plain: str, today: date, take: _Take) -> str:
             return after(today, 2 * number, "week")
         return after(today, number, {"yr": "year", "y": "year", "d": "day", "w": "week", "m": "month", "mo": "month", "half year": "half"}.get(unit, unit))  # fmt: skip
 
-    def end(match: re.Match[str]) -> date:
+    def end(match: _Match) -> date:
         return later(counted(match["n"]), match["unit"])
 
     plain = re.sub(
@@ -152,7 +154,7 @@ _RELEASE = (
 
 
 def _events(plain: str, today: date, take: _Take) -> str:
-    def meeting(match: re.Match[str]) -> str:
+    def meeting(match: _Match) -> str:
         month = match.groupdict().get("m")
         if today < date(FOMC[0].year, 1, 1):
             return match[0]
@@ -163,7 +165,7 @@ def _events(plain: str, today: date, take: _Take) -> str:
                 return take(match, kind="next_meeting", end=day)
         return match[0]
 
-    def release(match: re.Match[str]) -> str:
+    def release(match: _Match) -> str:
         # A month's figure comes out about the middle of the next month; jobs on its first Friday.
         early = re.search("jobs|payroll|nfp|employment", plain) is not None
         day_of_release = 7 if early else 13
@@ -185,11 +187,11 @@ def _with_prepositions(plain: str, days: list[DateMention], take: _Take, whole: 
     """Join days and periods with the words before and after them."""
     edges = sorted(days, key=lambda each: each.span)
 
-    def value(match: re.Match[str], name: str) -> DateMention:
+    def value(match: _Match, name: str) -> DateMention:
         return next(each for each in edges if each.span[0] == match.start(name))
 
     # "end of P", "P's close", "start of P", "mid-P"
-    def edge(match: re.Match[str]) -> str:
+    def edge(match: _Match) -> str:
         matched = value(match, "p")
         period = matched.period or Period(first=matched.day, last=matched.day)
         word = match["word"] or "end"
@@ -204,7 +206,7 @@ def _with_prepositions(plain: str, days: list[DateMention], take: _Take, whole: 
         edges.append(DateMention(match.span(), day, None, notes))
         return "D" * len(match[0])
 
-    def part(match: re.Match[str]) -> str:
+    def part(match: _Match) -> str:
         # "Early 2019", "late in September": a quarter of a year, a month of a quarter, ten days of a month; asked, since nobody named them.
         matched = value(match, "p")
         if matched.period is None:
@@ -241,7 +243,7 @@ def _with_prepositions(plain: str, days: list[DateMention], take: _Take, whole: 
     plain = re.sub(rf"{day_pattern}(?P<word>)(?:'s)? (?:end|close)(?= |$)(?<! close of)", edge, plain)
     plain = re.sub(r"(?P<p>P+) (?:year|quarter|month)-?end\b(?P<word>)", edge, plain)
 
-    def span(match: re.Match[str]) -> str:
+    def span(match: _Match) -> str:
         first, last = value(match, "a"), value(match, "b")
         since = first.period.before if first.period else first.day
         return take(match, kind="during", start=since, end=last.day, from_month=_from_month(first, last), notes=first.notes + last.notes)  # fmt: skip
@@ -251,14 +253,14 @@ def _with_prepositions(plain: str, days: list[DateMention], take: _Take, whole: 
     joined = r" ?(?:to|and|until|through|till|-) "
     plain = re.sub(r"\b(?:from|between) " + two.format(joined).replace("D+", "[DP]+", 1), span, plain)
 
-    def base(match: re.Match[str]) -> str:
+    def base(match: _Match) -> str:
         matched = value(match, "q" if match.groupdict().get("q") else "p")
         return take(match, kind="since", end=matched.day, notes=matched.notes)
 
     plain = re.sub(rf"\b(?:than|since|from|versus|vs\.?|compared (?:to|with)|relative to|against)(?: it (?:was|did|closed|is))?(?: (?:on|in|at|the))* {day_pattern}(?:'s)?(?: close| level| value)?", base, plain)  # fmt: skip
     plain = re.sub(rf"\b(?:its|their) (?:close (?:on|of)|level (?:on|of|at)) {day_pattern}|\b(?:its|their|the) {day_pattern.replace('<p>', '<q>')}(?:'s)? (?:close|level|value)", base, plain)  # fmt: skip
 
-    def beyond(match: re.Match[str]) -> str:
+    def beyond(match: _Match) -> str:
         # "above its 2017 close": the comparison stays for who reads relations.
         place = (match.end("keep") + 1, match.end())
         take(_Part(match, place), kind="since", end=value(match, "p").day, notes=value(match, "p").notes)
@@ -266,7 +268,7 @@ def _with_prepositions(plain: str, days: list[DateMention], take: _Take, whole: 
 
     plain = re.sub(rf"\b(?P<keep>above|below|over|under|beyond|exceeds?|tops?) (?:its|the|their) {day_pattern}(?:'s)?(?: (?:close|level|value))?(?= |$)", beyond, plain)  # fmt: skip
 
-    def with_word(match: re.Match[str]) -> str:
+    def with_word(match: _Match) -> str:
         matched, written = value(match, "p"), whole[slice(*value(match, "p").span)]
         if re.search("before|prior|ahead", match["word"]) and not _THIS_ONE.search(written):
             matched = _yet_to_begin(matched, today)
@@ -280,7 +282,7 @@ def _with_prepositions(plain: str, days: list[DateMention], take: _Take, whole: 
     )
     plain = re.sub(rf"\b(?P<word>{words})(?: the)?(?: (?:close (?:of|on)|full|whole|entire|calendar))* *(?<= ){day_pattern}(?:'s close)?", with_word, plain)  # fmt: skip
 
-    def closing(match: re.Match[str]) -> str:
+    def closing(match: _Match) -> str:
         matched = value(match, "p")
         # Only the words of the day: the verb stays for who reads relations.
         take_at = (match.start("p"), match.end("p"))
@@ -289,7 +291,7 @@ def _with_prepositions(plain: str, days: list[DateMention], take: _Take, whole: 
 
     plain = re.sub(rf"\b(?:(?<!\d )(?<!% )(?<!\ba )close|closes|ends?|finish(?:es)?|settles?|closing|ending|finishing)(?: off| out)? {day_pattern}", closing, plain)  # fmt: skip
 
-    def bare(match: re.Match[str]) -> str:
+    def bare(match: _Match) -> str:
         matched = value(match, "p")
         return take(match, **_meaning("in" if matched.period else "on", matched, ""), notes=matched.notes)
 
@@ -306,7 +308,7 @@ def _from_month(first: DateMention, last: DateMention) -> date | None:
 class _Part:
     """A part of a match, with the two things of a match that `take` reads."""
 
-    def __init__(self, match: re.Match[str], span: tuple[int, int]) -> None:
+    def __init__(self, match: _Match, span: tuple[int, int]) -> None:
         self._place, self._text = span, match.string[slice(*span)]
 
     def span(self) -> tuple[int, int]:
