@@ -38,7 +38,9 @@ def test_one_unreadable_event_is_one_line_and_the_other_runs_are_listed(home: Pa
     assert done.returncode == 6 and done.stderr == ""
     header, damaged, sound = done.stdout.splitlines()
     assert header.split() == ["run", "state", "p", "cutoff", "age", "statement"]
-    assert damaged.split()[:2] == [RUN, "unreadable"] and ("was altered, it cannot be read" in damaged or "use the workbench that wrote it" in damaged)
+    assert damaged.split()[:2] == [RUN, "unreadable"] and (
+        "was altered, it cannot be read" in damaged or "use the workbench that wrote it" in damaged
+    )
     assert sound.split()[:2] == [SMALL_RUN, "done"]
     printed = run_cli(home, "runs", "--json")
     rows = json.loads(printed.stdout)

@@ -6,9 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from tests.command_line import run_cli
 from workbench.questions.formats.format_registry import OWN
+from workbench.questions.question import Question
+from workbench.questions.sets.question_sets import QuestionSet
+from workbench.questions.sets.submission_files import within
 
 DAY = "2025-10-26"
 SET: list[dict[str, Any]] = [
@@ -70,3 +75,24 @@ def test_every_form_keeps_its_distance(
     bound = 0.01 if least is None else least
     stated = numbers(tmp_path / read)
     assert len(stated) >= 2 and (min(stated), max(stated)) == pytest.approx((bound, 1 - bound))
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=6), st.floats(0.0, 0.2))
+def test_what_is_decided_keeps_its_0_or_1_and_the_rest_its_distance(
+    weights: list[float], least: float
+) -> None:
+    """Of a choice one option is out; a second question came true; a third is open."""
+    assume(sum(weights) > 0.01)
+    names = tuple(f"o{place}" for place in range(len(weights)))
+    choice = Question(id="c", title="Who?", kind="options", options=("out", *names), outcomes={"c#out": 0.0})
+    asked = [
+        choice,
+        Question(id="came", title="Rain?", outcomes={"came": 1.0}),
+        Question(id="open", title="Snow?"),
+    ]
+    p = {"c#out": 0.0, "came": 1.0, "open": 1.0}
+    p |= {f"c#{name}": weight / sum(weights) for name, weight in zip(names, weights, strict=True)}
+    kept = within(QuestionSet(name="s", questions={each.id: each for each in asked}), p, least)
+    assert (kept["c#out"], kept["came"], kept["open"]) == (0.0, 1.0, 1 - least)
+    rest = [kept[f"c#{name}"] for name in names]
+    assert sum(rest) == pytest.approx(1) and min(rest) >= min(least, 1 / len(rest)) - 1e-9

@@ -8,7 +8,7 @@ import base64
 import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -19,15 +19,7 @@ Finish = Literal["complete", "truncated", "refused", "filtered", "empty"]
 #: Who asks: a run may give each of these a model of its own.
 #: ``filter`` reads search results before an agent does; without a model of its own it is the reader's.
 ModelRole = Literal["analyzer", "grounder", "synthesizer", "critic", "reader", "filter", "judge"]
-MODEL_ROLES: tuple[ModelRole, ...] = (
-    "analyzer",
-    "grounder",
-    "synthesizer",
-    "critic",
-    "reader",
-    "filter",
-    "judge",
-)
+MODEL_ROLES: tuple[ModelRole, ...] = get_args(ModelRole)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -247,8 +247,8 @@ def forecast_cost(
         for name, count in ({grounder: leaves} if routed is None else routed).items()
     ]
     for stage, count in {"synthesis": inner, **(beside or {})}.items():
-        calls, dialogues = (1, count) if TOKENS[stage][1] is None else (count, 1)
-        asked.append((roles.get(_ROLE_OF[stage], model), stage, stage, calls, dialogues))
+        each, dialogue_count = (1, count) if TOKENS[stage][1] is None else (count, 1)
+        asked.append((roles.get(_ROLE_OF[stage], model), stage, stage, each, dialogue_count))
     total = round(sum(calls * dialogues for *_, calls, dialogues in asked))
     # The offline analyst computes: it reads and writes no tokens, and its number of calls is known.
     billed = [one for one in asked if one[3] * one[4] and not _is_offline(one[0])]
@@ -258,8 +258,8 @@ def forecast_cost(
     sent = written = 0.0
     cost: float | None = 0.0
     for name, kind, stage, calls, dialogues in billed:
-        first, shown = TOKENS[stage]
-        first = rendered.get(kind, first)
+        usual, shown = TOKENS[stage]
+        first = rendered.get(kind, usual)
         added = 0 if shown is None else reply + shown
         # Of a dialogue each request holds what all before it held, which a provider that caches reads at its price for that.
         tokens_in = dialogues * (calls * first + added * calls * (calls - 1) / 2)

@@ -25,14 +25,18 @@ _HASH = 19  # characters of a content hash that a reader needs to find it
 _WIDTH, _HEIGHT, _MARGIN = 640, 220, 40
 
 
+def _opening(trace: Trace, proof: ProofContext, more: str = "") -> list[Any]:
+    claim = f"# {proof.node.id}: {_inert_markdown(proof.node.statement)}\n\nKnowledge cutoff: {proof.cutoff}{more}"
+    return [
+        _markdown("trace-claim", claim),
+        _markdown("trace-plan", f"## Plan\n\n{_inert_markdown(trace.plan)}"),
+    ]
+
+
 def agent_cells(trace: Trace, proof: ProofContext) -> list[Any]:
     """Return the cells of the notebook, with ids that follow from their place."""
     cells = [
-        _markdown(
-            "trace-claim",
-            f"# {proof.node.id}: {_inert_markdown(proof.node.statement)}\n\nKnowledge cutoff: {proof.cutoff}",
-        ),
-        _markdown("trace-plan", f"## Plan\n\n{_inert_markdown(trace.plan)}"),
+        *_opening(trace, proof),
     ]
     cells += _step_cells(trace, _journal_cells(trace, proof))
     cells.append(_figure(trace))
@@ -46,12 +50,7 @@ def look_up_cells(trace: Trace, proof: ProofContext, notes: Sequence[str], fault
     noted = "\n".join(map(_inert_markdown, notes)) or f"Nothing was noted. {_inert_markdown(fault)}".rstrip()
     findings = "\n".join(f"- {_inert_markdown(finding)}" for finding in trace.findings)
     return [
-        _markdown(
-            "trace-claim",
-            f"# {proof.node.id}: {_inert_markdown(proof.node.statement)}\n\nKnowledge cutoff: {proof.cutoff}\n\nLooked up before the "
-            "propositions below it were weighed.",
-        ),
-        _markdown("trace-plan", f"## Plan\n\n{_inert_markdown(trace.plan)}"),
+        *_opening(trace, proof, "\n\nLooked up before the propositions below it were weighed."),
         *_step_cells(trace, {}),
         _markdown("trace-sources", _sources(trace)),
         _markdown("trace-notes", f"## Notes\n\n{noted}" + (f"\n\n{findings}" if findings else "")),
@@ -62,11 +61,7 @@ def computed_cells(trace: Trace, proof: ProofContext, drawing: Drawing) -> list[
     """Return the cells of a proof that no model wrote: the same parts, and a figure of what the belief was computed from."""
     conclusion = f"## Conclusion\n\np = {proof.belief.p:.4f}. {_inert_markdown(proof.belief.key_factor)}"
     return [
-        _markdown(
-            "trace-claim",
-            f"# {proof.node.id}: {_inert_markdown(proof.node.statement)}\n\nKnowledge cutoff: {proof.cutoff}",
-        ),
-        _markdown("trace-plan", f"## Plan\n\n{_inert_markdown(trace.plan)}"),
+        *_opening(trace, proof),
         *_step_cells(trace, {}),
         _drawn(
             "trace-figure",

@@ -6,14 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from sandbox.errors import JournalBroken, KernelDied
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
-from workbench.agents.errors import AgentGaveUp
 from workbench.agents.evidence.trace import TraceCall, TraceEvidence, TraceStep
 from workbench.agents.findings.check_table import RunKind
 from workbench.agents.findings.conclusion_checks import conclusion_findings
-from workbench.agents.grounders.notebook_grounder import hints_of
-from workbench.agents.grounders.proof_log import ProofLogMismatch
+from workbench.agents.grounders.notebook_grounder import FAILURES, failure_of, hints_of
 from workbench.agents.loop.belief_state import FIELD, BeliefState
 from workbench.agents.loop.moves import LoopLimits, Spent
 from workbench.agents.loop.submission import Submission, clamped, read_submission, submit_spec
@@ -162,13 +159,8 @@ async def guarded(task: LeafTask, work: Callable[[], Awaitable[Grounding]]) -> G
     """Return what the work gives; what is a failure of this attempt becomes a value."""
     try:
         return await work()
-    except AgentGaveUp as error:
-        again = task.settings.extra_ask_share is None
-        return GroundingFailure(reason=str(error), retryable=again, gave_up=None if again else error.place)
-    except ProofLogMismatch as error:
-        return GroundingFailure(reason=str(error), retryable=True)
-    except (KernelDied, JournalBroken) as error:
-        return GroundingFailure(reason=f"the sandbox failed: {error}", retryable=True)
+    except FAILURES as error:
+        return failure_of(error, task)
 
 
 def trace_step(turn: Turn, *, title: str = "") -> TraceStep:

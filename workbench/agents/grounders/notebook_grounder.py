@@ -66,6 +66,20 @@ _ANOTHER_WAY = (
 )
 
 
+#: What ends an attempt and is no bug.
+FAILURES = (AgentGaveUp, ProofLogMismatch, KernelDied, JournalBroken)
+
+
+def failure_of(error: Exception, task: LeafTask) -> GroundingFailure:
+    """Return what ended an attempt as a value."""
+    if isinstance(error, AgentGaveUp):
+        # A new attempt would buy the whole notebook again to meet the same reply; the paper does just that.
+        again = task.settings.extra_ask_share is None
+        return GroundingFailure(reason=str(error), retryable=again, gave_up=None if again else error.place)
+    broken = isinstance(error, KernelDied | JournalBroken)
+    return GroundingFailure(reason=f"the sandbox failed: {error}" if broken else str(error), retryable=True)
+
+
 class NotebookGrounder:
     """Grounds a leaf by having the model write, run and mend a notebook, then conclude.
 
@@ -102,18 +116,10 @@ class NotebookGrounder:
             conclusion = await proof.run()
             await proof.note_addressed(conclusion.p)
             await proof.note_unprinted(conclusion)
-        except AgentGaveUp as error:
-            # A new attempt would buy the whole notebook again to meet the same reply; the paper does just that.
-            again = task.settings.extra_ask_share is None
-            return GroundingFailure(
-                reason=str(error), retryable=again, gave_up=None if again else error.place
-            )
         except _NoData as error:
             return GroundingFailure(reason=str(error), retryable=False)
-        except (_CellStaysBroken, ProofLogMismatch) as error:
-            return GroundingFailure(reason=str(error), retryable=True)
-        except (KernelDied, JournalBroken) as error:
-            return GroundingFailure(reason=f"the sandbox failed: {error}", retryable=True)
+        except (_CellStaysBroken, *FAILURES) as error:
+            return failure_of(error, task)
         belief = Belief(p=conclusion.p, key_factor=conclusion.key_factor, report=conclusion.report)
         return Grounding(
             belief=belief,

@@ -346,23 +346,15 @@ class LinearSynthesizer(RuleSynthesizer):
         self,
         node: Proposition,
         children: Sequence[Proposition],
-        *,
-        cutoff: Cutoff,
-        ask: Asker,
-        looked_up: LookUp | None = None,
-        prior: Prior | None = None,
+        **more: Any,
     ) -> tuple[Rule, Belief]:
         """As other rules; a node of which the analyzer said that all or any of its children do is combined by that rule."""
         kind = {"all": LogicSynthesizer, "any": NoisyOrSynthesizer}.get(node.combine)
         if kind is None or not self.settings.combine_per_node:
-            return await super().synthesize(
-                node, children, cutoff=cutoff, ask=ask, looked_up=looked_up, prior=prior
-            )
+            return await super().synthesize(node, children, **more)
         said = "All of them are needed for it." if node.combine == "all" else "Any of them suffices for it."
         node = replace(node, causality=f"{node.causality}\n\n{said}".strip())
-        return await kind(self.settings).synthesize(
-            node, children, cutoff=cutoff, ask=ask, looked_up=looked_up, prior=prior
-        )
+        return await kind(self.settings).synthesize(node, children, **more)
 
     def settled(self, weighed: Weighed, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
         """Rule and belief to store; with strict semantics, of the strict rule nearest to the stated one.

@@ -18,12 +18,6 @@ from workbench.models.providers.abilities import NAMED, NONE, REQUIRED, Abilitie
 
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _CACHE = {"type": "ephemeral"}
-_BLOCK = re.compile(r"```json\n.*?\n```", re.DOTALL)
-_SENTENCE = re.compile(r"(?<=[.:]) ")
-#: What a sentence of a reply format says of the text shape alone.
-_OF_TEXT = re.compile(
-    r"\bblock\b|```|\b(?:as|in) prose\b|short paragraph|END_OF_|in place of|\bChildren of\b|Number them"
-)
 _NO_TOOLS = """
 
 Tools in text. This model is reached without tool calls. To call a tool that is spoken of above, send nothing but
@@ -57,7 +51,9 @@ def wire_messages(request: ModelRequest, abilities: Abilities) -> list[dict[str,
             before, form, after = (
                 content.rpartition(schema.text_form) if schema.text_form else (content, "", "")
             )
-            content = f"{before}{_as_object(schema)}{after}" if form else f"{content}\n\n{schema.note}"
+            # What stands behind the last block of a text form says what the fields mean, in either form.
+            fields = form.rpartition("```\n")[2].strip()
+            content = f"{before}{fields}\n\n{schema.note}{after}" if form else f"{content}\n\n{schema.note}"
             messages[last] = replace(messages[last], content=content)
     turns = _in_turn(messages)
     wired = [_message(message, images=abilities.shows_images) for message in turns]
@@ -65,14 +61,6 @@ def wire_messages(request: ModelRequest, abilities: Abilities) -> list[dict[str,
         if message.thinking and abilities.thinks_in:
             turn[abilities.thinks_in] = copy.deepcopy(list(message.thinking))
     return wired
-
-
-def _as_object(schema: ReplySchema) -> str:
-    """Return what a text form says of the fields, without its block and prose, and the note that asks for one object."""
-    lines = _BLOCK.sub("", schema.text_form).splitlines()
-    kept = [" ".join(part for part in _SENTENCE.split(line) if not _OF_TEXT.search(part)) for line in lines]
-    fields = "\n".join(line for line in kept if line.strip(" -"))
-    return f"{fields}\n\n{schema.note}"
 
 
 def mark_for_cache(messages: list[dict[str, Any]], *, ends: bool) -> None:

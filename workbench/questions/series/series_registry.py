@@ -1,37 +1,30 @@
 """Any series by its reference: the embedded ones by their keys, all others by source and id, as `series_reference` lists them."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import lru_cache
+from typing import Any
 
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.embedded_series import KNOWN, SERIES
-from workbench.questions.series.known_series import Days, Frequency, Kind, Series, data_end
+from workbench.questions.series.known_series import Series, data_end
 from workbench.questions.series.series_reference import EXAMPLES, SeriesRef, Source
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Traits:
-    """What all series of a source have in common; of FRED, DBnomics and own data the rows tell the rest."""
-
-    kind: Kind = "index"
-    unit: str = ""
-    frequency: Frequency = ""
-    days: Days = "weekdays"
-    revised: bool = False
-
-
-_TRAITS: dict[Source, _Traits] = {
-    "fred": _Traits(revised=True),
-    "yfinance": _Traits(kind="price", unit="price", frequency="daily"),
-    "dbnomics": _Traits(),
-    "fmp": _Traits(kind="price", unit="price", frequency="daily"),
-    "kalshi": _Traits(kind="yield", unit="price of a contract of 1", frequency="daily", days="every day"),
-    "polymarket": _Traits(kind="yield", unit="price of a contract of 1", frequency="daily", days="every day"),
-    "wikipedia": _Traits(kind="index", unit="views a day", frequency="daily", days="every day"),
-    "own": _Traits(),
-    "service": _Traits(),
+_CONTRACT: dict[str, Any] = {
+    "kind": "yield",
+    "unit": "price of a contract of 1",
+    "frequency": "daily",
+    "days": "every day",
+}
+#: What all series of a source have in common; of FRED, DBnomics, own data and services the rows tell the rest.
+_TRAITS: dict[Source, dict[str, Any]] = {
+    "fred": {"revised": True},
+    "yfinance": {"kind": "price", "unit": "price", "frequency": "daily"},
+    "fmp": {"kind": "price", "unit": "price", "frequency": "daily"},
+    "kalshi": _CONTRACT,
+    "polymarket": _CONTRACT,
+    "wikipedia": {"unit": "views a day", "frequency": "daily", "days": "every day"},
 }
 #: Symbols of Yahoo and FMP that are no prices of something.
 _VOLATILITIES = re.compile(r"\^(?:VIX\w*|VXN|VXD|RVX|OVX|GVZ|VVIX|MOVE)")
@@ -65,17 +58,8 @@ def series_named(reference: str) -> Series:
             f"{reference!r:.120} names no series: the embedded ones are {KNOWN}; others are named by source and id, "
             f"as in {', '.join(example for source, example in EXAMPLES.items() if source != 'polymarket')}"
         )
-    traits = _TRAITS[ref.source]
-    series = Series(
-        id=ref.reference,
-        article=ref.reference,
-        kind=traits.kind,
-        unit=traits.unit,
-        frequency=traits.frequency,
-        days=traits.days,
-        revised=traits.revised,
-        sources=(ref.reference,),
-    )
+    traits = {"kind": "index", "unit": "", "frequency": "", **_TRAITS.get(ref.source, {})}
+    series = Series(id=ref.reference, article=ref.reference, sources=(ref.reference,), **traits)
     if ref.source in ("yfinance", "fmp"):
         if _VOLATILITIES.fullmatch(ref.id):
             return replace(series, kind="volatility", unit="index points")

@@ -382,7 +382,7 @@ def scale_of(question: Question) -> Scale | None:
 
 
 def within(questions: QuestionSet, p: Mapping[str, float], least: float) -> dict[str, float]:
-    """Forecasts as they leave the house: none nearer to 0 or 1 than ``least``; options of one choice keep their sum.
+    """Forecasts as they leave the house: none nearer to 0 or 1 than ``least`` but what is decided; options of one choice keep their sum.
 
     >>> asked = Question(id="q", title="Rain?")
     >>> within(QuestionSet(name="s", questions={"q": asked}), {"q": 1.0}, 0.01)
@@ -390,16 +390,20 @@ def within(questions: QuestionSet, p: Mapping[str, float], least: float) -> dict
     """
     if not 0 <= least < 0.5:
         raise QuestionError(f"the least probability is from 0 to less than 0.5, not {least:g}")
-    kept = {event: min(max(value, least), 1 - least) for event, value in p.items()}
+    decided = {event.id for event in questions.events() if event.outcome in (0.0, 1.0)}
+    kept = {
+        event: value if event in decided else min(max(value, least), 1 - least) for event, value in p.items()
+    }
     for question in questions.questions.values():
-        ids = [event.id for event in events_of(question) if event.id in p]
+        ids = [event.id for event in events_of(question) if event.id in p and event.id not in decided]
+        left = 1 - sum(p[event.id] for event in events_of(question) if event.id in decided & set(p))
         total = sum(p[event] for event in ids)
-        if question.kind != "options" or not question.exclusive or not 0.95 <= total <= 1.05:
+        if question.kind != "options" or not question.exclusive or not ids or abs(total - left) > 0.05:
             continue
         # Mixed with an even spread, so that the least one has enough and all still come to 1.
         lowest, even = min(p[event] / total for event in ids), 1 / len(ids)
         share = max(0.0, (min(least, even) - lowest) / (even - lowest)) if lowest < even else 0.0
-        kept |= {event: (1 - share) * p[event] / total + share * even for event in ids}
+        kept |= {event: left * ((1 - share) * p[event] / total + share * even) for event in ids}
     return kept
 
 
