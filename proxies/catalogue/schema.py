@@ -82,6 +82,19 @@ class Param:
     written: str = ""
 
 
+_GRAINS = (
+    "instant", "end", "day", "month", "1min", "2min", "5min", "15min", "30min", "60min", "90min", "1hour", "4hour", "1day",
+    "1week", "1wk", "1month", "1mo",
+)  # fmt: skip
+
+
+def _grain(text: str) -> str:
+    """Refuse what would be read as a day: a row stamped with the start of its quarter would show before the quarter is over."""
+    if text not in _GRAINS and not text.startswith("param:"):
+        raise ValueError(f"{text!r:.40} is no grain: write {', '.join(_GRAINS)}")
+    return text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StampRow:
     """Which field of a row tells when it was known, and how it is written (see proxies.asof.stamps)."""
@@ -93,7 +106,7 @@ class StampRow:
     form: Literal["iso", "epoch", "month", "compact", "year", "digits"] = "iso"
     zone: str = "America/New_York"
     # ``param:NAME``: the bar length that the caller asked for; a close ``market:NAME``: that of the market of the symbol in NAME
-    grain: str = "instant"
+    grain: Annotated[str, AfterValidator(_grain)] = "instant"
     close: str = ""
     plus_days: int = 0
     # how it is written, as strptime has it, where no ``form`` says it: '%d.%m.%Y'

@@ -432,6 +432,7 @@ async def test_rows_that_are_called_static_are_caught_with_their_line(tmp_path: 
          "desk.yaml line 8: the endpoint 'desk/prices' states no as_of"),
         ("    stamp: {field: published, grain: day}\n", "", "desk.yaml line 14: desk/prices: policy filter_rows needs stamp"),
         ("policy: filter_rows", "policy: filter_row", "desk.yaml line 15"),
+        *(("grain: day", f"grain: {other}", f"{other!r} is no grain") for other in ("quarter", "weekly", "years", "2hour", "Day")),
         ("DESK_LOGIN", "ANTHROPIC_API_KEY", "desk.yaml line 6: ANTHROPIC_API_KEY is the key of a provider of models"),
         ("DESK_LOGIN", "FRED_API_KEY", "FRED_API_KEY is the key of fred"),
         ("place: basic", "place: oauth2", "desk.yaml line 6: oauth2 and the path"),
