@@ -13,6 +13,7 @@ from typing import Any, Literal
 import orjson
 
 from workbench.questions.errors import ClaimRefused
+from workbench.questions.series.series_reference import CallOfData
 
 Venue = Literal["kalshi", "polymarket"]
 
@@ -40,7 +41,7 @@ class MarketRef:
     def __str__(self) -> str:
         return f"{self.venue}/{self.id}"
 
-    def price_call(self, cutoff: datetime, market: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    def price_call(self, cutoff: datetime, market: Mapping[str, Any]) -> CallOfData:
         """Return path and parameters of the market's prices in the sixty days before a cutoff (UTC).
 
         ``market`` is the answer of `rules_call`; Polymarket's prices are filed under the token of the first outcome.
@@ -58,7 +59,7 @@ class MarketRef:
             "fidelity": 720,
         }
 
-    def rules_call(self) -> tuple[str, dict[str, Any]]:
+    def rules_call(self) -> CallOfData:
         """Return path and parameters of the market itself: its question and its rules."""
         if self.venue == "kalshi":
             return "kalshi/market", {"ticker": self.id}

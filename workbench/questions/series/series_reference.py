@@ -62,6 +62,10 @@ _PLACES: tuple[tuple[Source, str], ...] = (
 )
 
 
+#: Path and parameters of a request to the catalogue.
+CallOfData = tuple[str, dict[str, Any]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesRef:
     """A series by its source and the source's own id (``DGS10``, ``AAPL``, ``IMF/WEO/FRA.NGDP_RPCH``)."""
@@ -101,7 +105,7 @@ class SeriesRef:
             )
         return cls(source=source, id=name if source in _CASED else name.upper())
 
-    def call(self, cutoff: datetime) -> tuple[str, dict[str, Any]]:
+    def call(self, cutoff: datetime) -> CallOfData:
         """Return the catalogue's path and the parameters that give the series up to a cutoff (an instant in UTC)."""
         return _CALLS[self.source](self.id, cutoff)
 
@@ -125,51 +129,51 @@ def _window(cutoff: datetime, years: int) -> tuple[int, int]:
     return int((cutoff - timedelta(days=365 * years)).timestamp()), int(cutoff.timestamp())
 
 
-def _bars_of_days(symbol: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
+def _bars_of_days(symbol: str, cutoff: datetime) -> CallOfData:
     first, last = _window(cutoff, _YEARS)
     return "yfinance/history", {"symbol": symbol, "period1": first, "period2": last, "interval": "1d"}
 
 
-def _dataset(id: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
+def _dataset(id: str, cutoff: datetime) -> CallOfData:
     provider, dataset, series = id.split("/", 2)
     named = {"provider": provider, "dataset": dataset, "series": series}
     return "dbnomics/series", {**named, "observations": 1}
 
 
-def _closes(symbol: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
+def _closes(symbol: str, cutoff: datetime) -> CallOfData:
     first = (cutoff - timedelta(days=365 * _YEARS)).date()
     window = {"from": first.isoformat(), "to": cutoff.date().isoformat()}
     return "fmp/chart/end-of-day/historical-price-eod/light", {"symbol": symbol, **window}
 
 
-def _candles(ticker: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
+def _candles(ticker: str, cutoff: datetime) -> CallOfData:
     first, last = _window(cutoff, _MARKET_YEARS)
     # A market's ticker begins with its series'.
     named = {"series_ticker": ticker.partition("-")[0], "ticker": ticker}
     return "kalshi/candlesticks", {**named, "start_ts": first, "end_ts": last, "period_interval": 1440}
 
 
-def _outcome_prices(token: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
+def _outcome_prices(token: str, cutoff: datetime) -> CallOfData:
     first, last = _window(cutoff, _MARKET_YEARS)
     return "polymarket/prices-history", {"market": token, "startTs": first, "endTs": last, "fidelity": 1440}
 
 
-def _page_views(article: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
+def _page_views(article: str, cutoff: datetime) -> CallOfData:
     window = {"start": _VIEWS_FROM.isoformat(), "end": cutoff.date().isoformat()}
     return "wikipedia/pageviews", {"article": article, **window}
 
 
-def _own_rows(id: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
+def _own_rows(id: str, cutoff: datetime) -> CallOfData:
     name, _, column = id.partition("/")
     return f"own/{name}/rows", {"column": column or VALUE}
 
 
-def _service_series(id: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
+def _service_series(id: str, cutoff: datetime) -> CallOfData:
     path, *params = id.split("&")
     return f"{path}/series", dict(param.split("=", 1) for param in params)
 
 
-_CALLS: Mapping[Source, Callable[[str, datetime], tuple[str, dict[str, Any]]]] = {
+_CALLS: Mapping[Source, Callable[[str, datetime], CallOfData]] = {
     "embedded": lambda id, cutoff: ("embedded/series/observations", {"series_id": id}),
     "fred": lambda id, cutoff: ("fred/series/series/observations", {"series_id": id}),
     "yfinance": _bars_of_days,
