@@ -10,6 +10,7 @@ from typing import Any
 from workbench.models.base import ReplySchema
 
 _NOTE = "This reply is taken as one JSON object; it holds nothing that is not asked for. {fields}"
+_PROSE = _NOTE.format(fields='The prose goes into "report", in Markdown.')
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "number"}
 # strict modes want every property, so what may be absent is null
@@ -77,7 +78,7 @@ CONCLUSION = ReplySchema(
         key_factor=_TEXT,
         would_change_my_mind=_TEXT,
     ),
-    note=_NOTE.format(fields='The prose goes into "report", in Markdown.'),
+    note=_PROSE,
 )
 
 LOGIC = ReplySchema(
@@ -88,7 +89,7 @@ LOGIC = ReplySchema(
         assumption={"anyOf": [_object(detail=_TEXT, probability=_NUMBER), {"type": "null"}]},
         key_factor=_TEXT,
     ),
-    note=_NOTE.format(fields='The prose goes into "report", in Markdown.'),
+    note=_PROSE,
 )
 
 
@@ -98,7 +99,7 @@ def linear(children: Sequence[str]) -> ReplySchema:
     return ReplySchema(
         name="linear",
         schema=_object(report=_TEXT, beta=beta, p_true=_NUMBER, key_factor=_TEXT),
-        note=_NOTE.format(fields='The prose goes into "report", in Markdown.'),
+        note=_PROSE,
     )
 
 
@@ -114,5 +115,5 @@ def noisy_or(causes: Sequence[str], inhibitors: Sequence[str]) -> ReplySchema:
             p_true=_NUMBER,
             key_factor=_TEXT,
         ),
-        note=_NOTE.format(fields='The prose goes into "report", in Markdown.'),
+        note=_PROSE,
     )

@@ -28,6 +28,8 @@ from workbench.store import events as ev
 
 SORT = "questions"
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+#: What came of an event or target, and on which day.
+_ByDay = dict[str, tuple[float, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +144,8 @@ def load_set(store: Store, name: str) -> QuestionSet:
     questions: dict[str, Question] = {}
     left_out: list[LeftOut] = []
     origins: list[str] = []
-    outcomes: dict[str, tuple[float, str]] = {}
-    values: dict[str, tuple[float, str]] = {}
+    outcomes: _ByDay = {}
+    values: _ByDay = {}
     for stored in store.events(f"{SORT}:{name}"):
         match stored.event:
             case ev.QuestionsImported(origin=origin, left_out=entries):
@@ -171,7 +173,7 @@ def load_set(store: Store, name: str) -> QuestionSet:
     )
 
 
-def resolved_days(store: Store, name: str) -> dict[str, tuple[float, str]]:
+def resolved_days(store: Store, name: str) -> _ByDay:
     """Outcome of every resolved event of a set, and the day it was decided: as recorded, else its question's; "" where nobody says."""
     outcomes = {
         event.id: (event.outcome, question.resolved_on)
