@@ -4,6 +4,8 @@ import random
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from proxies.asof.clock import Cutoff
 from workbench.engine.expected_cost import analysis_calls, forecast_of
 from workbench.engine.plan import cost_line, error_line, forecast
@@ -140,3 +142,18 @@ def test_best_counts_its_prior_its_trials_and_what_their_framings_add() -> None:
     # before a tree stands, its rounds and their critic are to come
     best, product = (analysis_calls(with_preset(name), 3) for name in ("best", "product"))
     assert best == {"analyze": 3, "critic": 3} and product == {"analyze": 3, "critic": 0}
+
+
+@pytest.mark.parametrize(
+    "grounder", ["auto", "notebook", "search", "belief", "statistical", "zero-shot", "deep_research"]
+)
+@pytest.mark.parametrize("statement", [SERIES, EVENT, "The VIX closes above 20 on 2018-12-31"])
+def test_every_grounder_is_priced_without_data(grounder: str, statement: str) -> None:
+    tree = Tree.root_only("It holds").expand("P0", {"P1": statement})
+    cost = forecast_of(
+        with_preset("product", model="openai/x", prices=PRICES, grounder=grounder),
+        leaves=[tree["P1"]],
+        inner=1,
+        cutoff=Cutoff.parse("2018-06-30"),
+    )
+    assert cost.model_calls >= 1

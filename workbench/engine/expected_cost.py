@@ -102,6 +102,10 @@ class _Asked(Exception):
         self.request = request
 
 
+class _NeedsData(Exception):
+    """An agent's way to its first question leads over data, which nobody fetches for a forecast of the cost."""
+
+
 class _Rehearsal:
     """Has agents come to their first question, and counts it."""
 
@@ -139,12 +143,15 @@ class _Rehearsal:
         async def nothing(*args: Any, **named: Any) -> Any:
             return SimpleNamespace(cells=())
 
+        async def no_data(*args: Any, **named: Any) -> Any:
+            raise _NeedsData
+
         return LeafTask(
             node=NodeRef(id=leaf.id, statement=leaf.statement),
             cutoff=self._cutoff,
             ask=self,
             open_notebook=nothing,
-            call_api=nothing,
+            call_api=no_data,
             data=self._guide,
             settings=self._settings.agent,
             resolves_by=leaf.resolves_by,
@@ -203,7 +210,7 @@ class _Rehearsal:
         except _Asked as asked:
             request = with_words(asked.request, self._context.lines(root=node == "P0").text)
             return request_tokens(self._settings.model, with_day(request, self._context, self._claim))
-        except (StopIteration, RuntimeError):  # a loop is waited for, and there may be none
+        except (StopIteration, RuntimeError, _NeedsData):  # a loop is waited for, and there may be none
             return None
         finally:
             work.close()
