@@ -147,7 +147,9 @@ def check_reach(tree: Tree, target: float) -> None:
         return value_of(tree, "P0", {**leaves, leaf: x}) - target
 
     ways = {way.id: way.needed for way in answer.alone}
-    for leaf in leaves:
+    drivers = leaves.keys() - {"P0"}
+    assert ways.keys() <= drivers, "a claim alone is no driver of itself"
+    for leaf in drivers:
         ends = gap(leaf, 0.0), gap(leaf, 1.0)
         if ends[0] * ends[1] < -1e-12:
             assert leaf in ways, leaf

@@ -108,7 +108,7 @@ def test_a_model_that_knows_is_above_both_yardsticks_and_pays_once(home: Path) -
     )
     assert document["before_training_end"] is None and document["training_end"] is None
     assert document["recall"] == {"n": N, "remembered": 0, "right": 0, "share": 0.0}
-    assert "about 8 calls to openai/x, about $" in done.stderr
+    assert "about 8 calls to openai/x, " in done.stderr and "tokens sent, about $" in done.stderr
     page = next((home / "home" / "studies").glob("exam-*/report.html")).read_text()
     assert "points above the base rate" in page
     assert orjson.loads(next((home / "home" / "studies").glob("exam-*/exam.json")).read_bytes()) == document
