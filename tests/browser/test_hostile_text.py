@@ -135,7 +135,12 @@ def test_a_script_a_handler_and_a_picture_go_off_where_nothing_stops_them(detect
         detectors.asked.clear()
         detectors.dialogs.clear()
         detectors.show(texts[name], wait=150)
-        assert any(line.startswith(off) for line in detectors.off()), name
+        for _ in range(100):  # on a busy machine it takes longer to go off
+            if any(line.startswith(off) for line in detectors.off()):
+                break
+            detectors.page.wait_for_timeout(100)
+        else:
+            pytest.fail(f"{name} did not go off")
 
 
 @pytest.mark.soak

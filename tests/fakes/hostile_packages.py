@@ -355,7 +355,7 @@ def _rows(members: Members, honest: bytes) -> Family:
             REFUSED,
             with_sql(members, f"UPDATE events SET {column} = {value} WHERE kind = 'leaf.started'"),
         )
-    for column, value in (("node", "'../P1'"), ("trial", "-5"), ("step", "9223372036854775807"), ("stage", "char(27) || '[2J'"), ("at_utc", "''"), ("cutoff", "char(10)"), ("asked", "'{'"), ("asked", "'[]'"), ("sent", "'{}'"), ("meta", "NULL"), ("meta", "'[1]'"), ("meta", """'{"rows_dropped": "x"}'"""), ("answer", "'../x'")):  # fmt: skip
+    for column, value in (("node", "'../P1'"), ("trial", "-5"), ("step", "9223372036854775807"), ("stage", "char(27) || '[2J'"), ("at_utc", "''"), ("cutoff", "char(10)"), ("asked", "'{'"), ("asked", "'[]'"), ("sent", "'{}'"), ("meta", "NULL"), ("meta", "'[1]'"), ("meta", """'{"content_hash": 5}'"""), ("answer", "'../x'")):  # fmt: skip
         yield (
             f"api_calls.{column} = {value}",
             REFUSED,
@@ -436,7 +436,7 @@ def _events(members: Members, honest: bytes) -> Family:
 def added(
     members: Members, kind: str, data: dict[str, Any], node: str | None = None, trial: int | None = None
 ) -> Members:
-    row = ("20180630-120000-aced", "2026-01-01T00:00:00Z", kind, node, trial, 1, as_written(data))
+    row = ("20180630-120000-aced", "2026-01-01T00:00:00Z", kind, node, trial, VERSION, as_written(data))
     insert = "INSERT INTO events (run_id, at_utc, kind, node, trial, v, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
     return with_database(members, lambda db: db.execute(insert, row))
 

@@ -156,7 +156,7 @@ DATA_OF_THEN = (
     b'{"volume":1.1,"date":"2024-05-31","symbol":null,"adjLow":123456789.12345679}]'
 )
 HASH_THEN = "sha256:765373f919d495c401e33ec5f25c4a9239aceb0dab90c65e089b64163638dbe2"
-REQUEST_THEN = "sha256:e920b9a4d175448cf79e7e59b109a90673bdc19c5277b3ab80c0b4b1a10a5eb3"
+REQUEST_THEN = "sha256:eaf0de8ab57128e2402a03298714dcd6497a8711b9ad3cb1211de7bca6361e92"
 
 
 @pytest.mark.parametrize("large", [0, 10**9])
