@@ -133,7 +133,7 @@ def require_today(version: int, today: int, what: str) -> None:
         cure = (
             "use the newer workbench"
             if version > today
-            else "use the workbench that wrote it, or another home"
+            else "use the workbench that wrote it, or name another data folder with WORKBENCH_HOME"
         )
         raise OtherVersion(f"{what} has version {version}, this workbench reads {today} alone: {cure}")
 
