@@ -138,8 +138,9 @@ def test_reset_all_empties_the_what_if_table(unedited: Watched) -> None:
 
 def test_dragging_a_bar_edits_and_a_click_on_it_does_not(unedited: Watched) -> None:
     page = unedited.page
-    page.locator('[data-id="P3"]').scroll_into_view_if_needed()
-    box = page.locator('[data-id="P3"] .wb-track').bounding_box()
+    track = page.locator('[data-id="P3"] .wb-track')
+    track.hover()  # waits until the page around it has come to rest
+    box = track.bounding_box()
     middle = box["y"] + box["height"] / 2
     page.mouse.click(box["x"] + 5, middle)
     page.mouse.move(box["x"] + 0.74 * box["width"], middle)

@@ -76,6 +76,8 @@ class Watched:
 def watching(chromium: Any) -> Iterator[Watched]:
     """A fresh browser profile of 1280 by 800; requests that leave loopback are recorded and refused."""
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    # Three browsers on two cores, with a kernel each: a page may need more than Playwright's half minute.
+    context.set_default_timeout(90_000)
     page = context.new_page()
     seen = Watched(page)
 
@@ -132,7 +134,7 @@ def wait_for_text(page: Any, selector: str, text: str) -> None:
     page.wait_for_function(
         "([selector, text]) => document.querySelector(selector)?.textContent === text",
         arg=[selector, text],
-        timeout=30_000,
+        timeout=90_000,
     )
 
 
