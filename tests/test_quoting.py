@@ -17,6 +17,7 @@ from workbench.engine.run_prompts import run_prompts
 from workbench.engine.run_settings import RunSettings
 from workbench.quoting import BAR, PLAIN_MARKS, Marks
 from workbench.store import Store
+from workbench.workers.calls import pack, unpack
 
 OWN = Marks("6f" * 16)
 names = st.sampled_from(["result 1", "page", "S3.1"])
@@ -81,7 +82,7 @@ def test_a_run_keeps_its_key_on_its_record_and_a_worker_gets_it(tmp_path: Path) 
         prompts = run_prompts(store, states[0])
         assert prompts.marks == load_state(store, runs[0]).marks == states[0].marks
         job = GroundJob.of(states[0], "P0", 1, 1, keyed=(), network=False, limits=Limits(), prompts=prompts)
-        assert Marks(GroundJob.from_json(job.to_json()).quote_key) == prompts.marks
+        assert Marks(unpack(pack(job)).quote_key) == prompts.marks
 
 
 def test_questions_about_a_run_are_asked_with_its_marks(tmp_path: Path) -> None:

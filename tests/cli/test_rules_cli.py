@@ -9,21 +9,11 @@ import pytest
 from tests.command_line import run_cli
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
+from tests.net.trees import PLAN, SP500
 
 pytestmark = pytest.mark.long
 
-STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
-ANALYZE = ("analyze", STATEMENT, "--cutoff", "2018-06-30", "--model", "openai/x", "--json")
-PLAN = {
-    "P0": {
-        "P1": ("The S&P 500 closes above 2700 on 2018-09-28", "Positive"),
-        "P2": ("The VIX closes above 20 on 2018-12-31", "Negative"),
-    },
-    "P1": {
-        "P1.1": ("The S&P 500 closes above 2650 on 2018-08-31", "Positive"),
-        "P1.2": ("The NASDAQ Composite closes above 7300 on 2018-09-28", "Positive"),
-    },
-}
+ANALYZE = ("analyze", SP500, "--cutoff", "2018-06-30", "--model", "openai/x", "--json")
 
 
 def quick() -> Policy:
@@ -88,7 +78,7 @@ def test_random_weights_ask_no_model_and_follow_their_seed(tmp_path: Path) -> No
 def test_the_offline_analyst_takes_the_rules_that_need_no_model(tmp_path: Path) -> None:
     for rule, code in (("average", 0), ("random", 0), ("logic", 2)):
         done = run_cli(
-            tmp_path, "analyze", STATEMENT, "--cutoff", "2018-06-30", "--rule", rule, "--plan-only", "--json"
+            tmp_path, "analyze", SP500, "--cutoff", "2018-06-30", "--rule", rule, "--plan-only", "--json"
         )
         assert done.returncode == code, done.stderr
     assert "its rule one of linear, vanilla, average, random" in done.stderr

@@ -19,6 +19,7 @@ from workbench.errors import UsageError
 from workbench.models.base import Message, ModelRequest
 from workbench.models.providers.litellm_client import LiteLLMModel
 from workbench.store import Store
+from workbench.workers.calls import pack, unpack
 
 BLOCK = '```json\n{"p_true": 0.6, "key_factor": "k"}\n```'
 
@@ -31,7 +32,7 @@ def framings_of(folder: Path, trials: int, **settings: Any) -> list[str]:
             GroundJob.of(state, "P0", trial, 1, keyed=(), network=False, limits=Limits())
             for trial in range(1, trials + 1)
         ]
-        assert all(GroundJob.from_json(job.to_json()) == job for job in jobs), "workers get it too"
+        assert all(unpack(pack(job)) == job for job in jobs), "workers get it too"
         return [job.framing for job in jobs]
 
 

@@ -1,6 +1,5 @@
 """Leaves share where data are found: what one has read is offered to its siblings by name, and each call stays its own."""
 
-import json
 import re
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +16,7 @@ from workbench.engine.leaves.shared_calls import LONGEST_LINE, MOST_CALLS, rows_
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import PRESETS, with_preset
 from workbench.store import ApiLedger, Store
+from workbench.workers.calls import pack, unpack
 
 FAMILIES = (4, 4, 4)
 #: Of one leaf: cells, the end, the conclusion; and the search and the documentation of one that must look for its series.
@@ -58,7 +58,7 @@ def test_a_resumed_leaf_is_offered_what_it_was_offered(tmp_path: Path) -> None:
     assert state.finished and len(again.requests) == 3 * SEEKING + 9 * TOLD - (3 * SEEKING + 20)
     assert all(state.trials[key].known_calls == calls for key, calls in before.items())
     job = GroundJob.of(state, "P1.2", 1, 1, keyed=(), network=False, limits=Limits())
-    assert job.known_calls and GroundJob.from_json(json.loads(json.dumps(job.to_json()))) == job
+    assert job.known_calls and unpack(pack(job)) == job
 
 
 def test_what_is_offered_is_bounded_and_the_papers_share_nothing(tmp_path: Path) -> None:

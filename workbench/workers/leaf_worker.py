@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from distributed import Queue, get_client, get_worker
 
 from proxies.atomic import private_folder
 from proxies.broker import Broker, BrokerSession, open_broker
@@ -86,8 +87,6 @@ class Workplace:
             self._reader = asyncio.ensure_future(self._read(client))
 
     async def _read(self, client: Any) -> None:
-        from distributed import Queue
-
         queue = await Queue(self.queue_name, client=client)
         while True:
             try:
@@ -221,8 +220,6 @@ async def perform(order: bytes) -> bytes | None:
 
     Raises ``OwnerGone`` where nobody is there to want it. Dask runs this on a worker.
     """
-    from distributed import Queue, get_client, get_worker
-
     what: Order = unpack(order)
     place = workplace(what.neighbours)
     client = get_client()

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from distributed import KilledWorker, Queue
+
 from workbench.agents.base import Grounding, GroundingFailure
 from workbench.engine.leaves.job import GroundJob, JobOwner
 from workbench.engine.run_settings import RunSettings
@@ -167,9 +169,7 @@ class WorkerPool:
         except OwnerGone as error:  # the worker took us for dead
             self._say(f"a worker gave up {service.job.node} ({error}); it is done again")
             return None
-        except Exception as error:
-            if type(error).__name__ != "KilledWorker":
-                raise
+        except KilledWorker as error:
             raise WorkersLost(
                 f"workers died one after another at the evidence for {service.job.node}"
             ) from error
@@ -187,8 +187,6 @@ class WorkerPool:
 
     async def _read(self) -> None:
         """Pass what workers call and answer to the service of its job."""
-        from distributed import Queue
-
         try:
             queue = await Queue(self._queue_name, client=self._client)
             while True:
@@ -213,8 +211,6 @@ class WorkerPool:
             self._leases[parcel.lease].receive(parcel)
 
     async def _put(self, queue_name: str, parcel: Parcel) -> None:
-        from distributed import Queue
-
         if queue_name not in self._queues:
             self._queues[queue_name] = await Queue(queue_name, client=self._client)
         await self._queues[queue_name].put(pack(parcel))

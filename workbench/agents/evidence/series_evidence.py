@@ -128,7 +128,7 @@ class SeriesEvidence:
                 TraceStep(
                     title="The visible series",
                     text=f"Last value visible: {numbers['last_day']}. Measured from {numbers['reference']:.10g}, the value of "
-                    f"{numbers['reference_day']}.{_class_of(numbers)}",
+                    f"{numbers['reference_day']}.",
                     answers=tuple(call.hash for call in self.calls),
                 ),
                 TraceStep(
@@ -241,12 +241,6 @@ def forecaster_hash() -> str:
 _CLAIM_FIELDS = ("pattern", "side", "strict", "start", "end", "level", "upper", "other", "never", "reference")
 _FIGURE = TypeAdapter(SeriesFigure)
 _CALLS: TypeAdapter[tuple[SeriesCall, ...]] = TypeAdapter(tuple[SeriesCall, ...])
-
-
-def _class_of(numbers: Mapping[str, Any]) -> str:
-    """Word the class of a series, which only older proofs name: a proof's statement is compared word by word."""
-    named = numbers.get("series_class")
-    return "" if named is None else f" Class of the series: {named or 'too short to tell'}."
 
 
 def _difference(check: str, what: str) -> Difference:

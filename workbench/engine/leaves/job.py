@@ -1,9 +1,9 @@
 """What one grounding needs to know, as a plain value: the same for this process and for a worker on another machine."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from proxies.asof.clock import Cutoff
 from proxies.ledger import Address
@@ -14,7 +14,6 @@ from workbench.engine.run_settings import RunSettings
 from workbench.models.base import ModelReply, NodeRef
 from workbench.prompts import TODAY, PromptSet
 from workbench.propositions import NodeId
-from workbench.propositions.strict_json import STRICT, read_strict
 
 if TYPE_CHECKING:
     from workbench.engine.access.model_gateway import ModelGateway
@@ -50,8 +49,6 @@ class GroundJob:
     asked_on: str = ""
     prompts: dict[str, str] = field(default_factory=dict)
     quote_key: str | None = None
-
-    __pydantic_config__ = STRICT
 
     @classmethod
     def of(
@@ -124,15 +121,6 @@ class GroundJob:
             step=step,
             retry=retry,
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the job as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "GroundJob":
-        """Return the job that ``to_json`` wrote; raises ``UsageError`` for anything else."""
-        return read_strict(cls, data, what="the job")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
