@@ -67,8 +67,8 @@ async def open_client(where: WorkerPlace, *, threads: int) -> AsyncIterator[Any]
             )
         except (OSError, TimeoutError) as error:
             raise UsageError(
-                f"no scheduler speaks TLS with these certificates at {where.text}: {_cause(error)}; docs/scale.md says how"
-                " one is started"
+                f"no scheduler speaks TLS with these certificates at {where.text}: {_cause(error)}. Start one as docs/scale.md"
+                " describes"
             ) from None
         stack.push_async_callback(_closed, client)
         yield client
@@ -84,7 +84,7 @@ def _require_certificate(security: Any) -> None:
     if missing:
         raise UsageError(
             "a cluster is used with certificates only, and Dask's configuration names no file for"
-            f" {', '.join(f'distributed.comm.tls.{name}' for name in missing)}: docs/scale.md says how they are made"
+            f" {', '.join(f'distributed.comm.tls.{name}' for name in missing)}: make them as docs/scale.md describes"
         )
     if os.stat(files["client.key"]).st_mode & 0o077:
         raise UsageError(
