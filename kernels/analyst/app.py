@@ -69,6 +69,11 @@ class AnalystShell(ZMQInteractiveShell):
         """Show what would be written into the next cell (`%recall`), likewise."""
         self.payloadpage_page(s)
 
+    def ask_exit(self) -> None:
+        """Go on in a session (`exit()`): it would end a tenth of a second later, in whichever cell runs then."""
+        if self.kernel.supplied is None:
+            super().ask_exit()
+
 
 class AnalystKernel(IPythonKernel):
     """An IPython kernel with that shell, built before the fork and connected after it."""
