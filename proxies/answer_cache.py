@@ -54,10 +54,7 @@ def question(request: ApiRequest, cutoff: Cutoff, *, most: Residual) -> Hashable
 class AnswerCache:
     """Encoded answers by all that decides them, in memory, the longest unused going first.
 
-    Parameters
-    ----------
-    max_bytes : int
-        Of all answers together; one that has more than a quarter of it is not stored.
+    `max_bytes`: Of all answers together; one that has more than a quarter of it is not stored.
     """
 
     def __init__(self, max_bytes: int = _MAX_BYTES) -> None:
@@ -97,7 +94,6 @@ class AnswerCache:
 
 
 def _without_value(exchange: Exchange) -> Exchange:
-    """The exchange with the JSON alone: the value, which a caller may ask for, takes ten times as much memory."""
     answer = exchange.answer
     bare = Answer(meta=answer.meta, body=answer.encoded(), dropped=answer.dropped)
     return Exchange(answer=bare, sent=exchange.sent)

@@ -35,17 +35,12 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """All that is needed to read a request's raw pages; it is pickled for the worker.
-
-    Attributes
-    ----------
-    lookups : mapping of name to (source, raw answer) or None
-        What the policy wanted to know beside the rows, unparsed; None: the source had nothing.
-    """
+    """All that is needed to read a request's raw pages; it is pickled for the worker."""
 
     request: ApiRequest
     cutoff: Cutoff
     plan: Plan
+    #: What the policy wanted to know beside the rows, unparsed; None: the source had nothing.
     lookups: Mapping[str, tuple[str, bytes] | None] = field(default_factory=dict)
 
     @property
@@ -64,10 +59,7 @@ class NextPage:
 class PageReader:
     """Reads the pages of one job as they come; the broker fetches what `step` asks for.
 
-    Raises
-    ------
-    NotJson
-        A lookup's answer is not JSON.
+    Raises `NotJson`: A lookup's answer is not JSON.
     """
 
     def __init__(self, job: Job) -> None:
@@ -80,12 +72,7 @@ class PageReader:
     def add(self, body: bytes) -> None:
         """Read the page that the last step asked for.
 
-        Raises
-        ------
-        Refused, SchemaDrift, AskAgain
-            As `apply_cutoff`.
-        NotJson
-            The page is not JSON.
+        Raises `Refused, SchemaDrift, AskAgain`: As `apply_cutoff`. Raises `NotJson`: The page is not JSON.
         """
         request = self._job.request
         payload = parse(request.endpoint.source.name, body)
@@ -96,10 +83,7 @@ class PageReader:
     def step(self, fetched_at: datetime | None) -> NextPage | Answer:
         """The page that is needed next, or the answer. ``fetched_at`` is the last page's.
 
-        Raises
-        ------
-        SchemaDrift
-            Hardly a row of the answer bears a date that can be read.
+        Raises `SchemaDrift`: Hardly a row of the answer bears a date that can be read.
         """
         # what is still needed follows from the rows that survived, so paging cannot be planned before a page was filtered
         if self._params is not None:
@@ -116,8 +100,6 @@ class PageReader:
 def is_flat(body: bytes, payload: Any) -> bool:
     """Whether an answer whose rows are all objects surely holds plain values alone: its brackets are counted, since rows take longer.
 
-    Examples
-    --------
     >>> [is_flat(body, orjson.loads(body)) for body in (b'[{"a": 1}, {"a": 2}]', b'[{"a": {"b": 1}}]', b'[{"a": [1]}]')]
     [True, False, False]
     """
@@ -140,12 +122,7 @@ def read_pages(job: Job, bodies: Sequence[bytes], fetched_at: datetime | None) -
 def apply_cutoff(request: ApiRequest, cutoff: Cutoff, payload: Any, context: PolicyContext) -> Filtered:
     """What may be shown of a raw answer, in the upstream's shape; the raw answer itself is not changed.
 
-    Raises
-    ------
-    SchemaDrift
-        The answer is not built as the catalogue says.
-    CutoffRefused
-        The policy errs: nothing is shown.
+    Raises `SchemaDrift`: The answer is not built as the catalogue says. Raises `CutoffRefused`: The policy errs: nothing is shown.
     """
     codec = CODECS[request.endpoint.codec]
     if cutoff.live and not codec.live_too:
@@ -291,10 +268,7 @@ def gives_rows(endpoint: Endpoint) -> bool:
 def parse(source: str, body: bytes) -> Any:
     """The value of a raw answer.
 
-    Raises
-    ------
-    NotJson
-        It is not JSON.
+    Raises `NotJson`: It is not JSON.
     """
     try:
         return read_json(body)

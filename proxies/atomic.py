@@ -64,7 +64,6 @@ def replace_file(path: Path, data: bytes, *, private: bool = False, sync: bool =
 
 
 def _kind(path: Path) -> int | None:
-    """Return the mode of what a path leads to, or None if there is nothing."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:

@@ -53,14 +53,7 @@ _IN_THREAD = 200_000  # bytes
 
 
 class Broker:
-    """Fetches and filters for all sessions of a process, so that equal requests of theirs are one. Made by `open_broker`.
-
-    Parameters
-    ----------
-    catalogue : Catalogue
-    sources : mapping of source name to Source
-    settings : ProxySettings
-    """
+    """Fetches and filters for all sessions of a process, so that equal requests of theirs are one. Made by `open_broker`."""
 
     def __init__(
         self, *, catalogue: Catalogue, sources: Mapping[str, Source], settings: ProxySettings
@@ -80,18 +73,7 @@ class Broker:
         strict: bool = False,
         max_residual: Residual | None = None,
     ) -> "BrokerSession":
-        """A session with its own cutoff and ledger.
-
-        Parameters
-        ----------
-        cutoff : Cutoff or None
-            None: every data call is refused until one is pinned.
-        ledger : Ledger
-        strict : bool
-            Refuse endpoints whose residual risk is high: ``max_residual`` medium.
-        max_residual : Residual, optional
-            The most residual risk of later knowledge that an endpoint may leave. Of two limits the lower one counts.
-        """
+        """A session with its own cutoff and ledger."""
         return BrokerSession(self, cutoff, ledger, most=residual_limit(max_residual, strict=strict))
 
     async def aclose(self) -> None:
@@ -105,10 +87,7 @@ class Broker:
     ) -> Exchange:
         """The answer to a checked request as of a cutoff. Sessions call this; equal requests at the same time are sent once.
 
-        Raises
-        ------
-        Refused, SourceError
-            As BrokerSession.call.
+        Raises `Refused, SourceError`: As BrokerSession.call.
         """
         request = ApiRequest(endpoint=endpoint, params=dict(params))
         cached = self._answers.find(request, cutoff, most=most, now=self.settings.now())
@@ -146,7 +125,6 @@ class Broker:
         return Exchange(answer=answer, sent=sent)
 
     async def _windows(self, job: Job, sent: list[dict[str, Any]]) -> Answer:
-        """The answer for the window as planned, or as the policy asks for it again, at most four times."""
         for _ in range(1 + _MOST_AGAIN):
             try:
                 return await self._pages(job, sent)
@@ -235,13 +213,7 @@ class Broker:
 
 
 class BrokerSession:
-    """Answers one caller's requests as of one cutoff and records each in one ledger. Made by `Broker.session`.
-
-    Attributes
-    ----------
-    cutoff : Cutoff or None
-        None: every data call is refused.
-    """
+    """Answers one caller's requests as of one cutoff and records each in one ledger. Made by `Broker.session`."""
 
     def __init__(self, broker: Broker, cutoff: Cutoff | None, ledger: Ledger, *, most: Residual) -> None:
         self._broker = broker
@@ -253,10 +225,7 @@ class BrokerSession:
     def pin(self, cutoff: Cutoff) -> None:
         """Declare the cutoff; once declared it can only move back.
 
-        Raises
-        ------
-        CutoffRefused
-            The new cutoff is later than the pinned one.
+        Raises `CutoffRefused`: The new cutoff is later than the pinned one.
         """
         if self.cutoff is not None and _order(cutoff) > _order(self.cutoff):
             raise CutoffRefused(
@@ -267,23 +236,8 @@ class BrokerSession:
     async def call(self, path: str, params: Mapping[str, Any] | None, address: Address) -> Answer:
         """The answer to a request as of the session's cutoff, from the ledger if it is recorded at this address.
 
-        Parameters
-        ----------
-        path : str
-            A catalogue path or its unambiguous short form.
-        params : mapping or None
-            Not changed.
-        address : Address
-            Who asks.
-
-        Raises
-        ------
-        Refused
-            The request cannot be answered as asked.
-        SourceError
-            The upstream failed; nothing is recorded, so that it can be asked again.
-        LedgerMismatch
-            Another request is recorded at the address.
+        Raises `Refused`: The request cannot be answered as asked. Raises `SourceError`: The upstream failed; nothing is recorded, so that
+        it can be asked again. Raises `LedgerMismatch`: Another request is recorded at the address.
         """
         cutoff = self.cutoff
         # before the check, and of anything that was passed: refusals are recorded and replayed too

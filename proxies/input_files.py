@@ -48,10 +48,7 @@ class InputRefused(ValueError):
 def read_bytes(path: Path, *, most: int = MOST_BYTES) -> bytes:
     """Bytes of a regular file, unpacked if they are gzip's, whatever the file is called.
 
-    Raises
-    ------
-    InputRefused
-        There is none, it is a device, a pipe or a folder, it cannot be read, or it has more than ``most`` bytes.
+    Raises `InputRefused`: There is none, it is a device, a pipe or a folder, it cannot be read, or it has more than ``most`` bytes.
     """
     name = ascii(str(path)[:200])[1:-1] if not str(path)[:200].isprintable() else str(path)[:200]
     try:
@@ -134,10 +131,7 @@ def parse_csv(text: str, what: str, sign: str = ",") -> list[list[str]]:
 def parse_csv_rows(text: str, what: str, sign: str = "") -> list[dict[str, str]]:
     """Rows of a CSV text by the names of its header, empty lines left out; the sign between cells is found out if not said.
 
-    Raises
-    ------
-    InputRefused
-        Also for a row of another number of cells, or a header that names a column twice.
+    Raises `InputRefused`: Also for a row of another number of cells, or a header that names a column twice.
     """
     form = csv_form(text[:MOST_TEXT_BYTES])
     form = replace(form, separator=sign) if sign else form
@@ -186,11 +180,8 @@ def csv_rows(file: TextIO, what: str, form: CsvForm, *, spaces: bool = False) ->
 
     Cells beyond the header are left out where they are empty. ``spaces`` says that those behind a separator do not count.
 
-    Raises
-    ------
-    InputRefused
-        Names the row: it holds more than the header names, or a quote that nothing ends. More than `MOST_COLUMNS` columns, or a
-        first line with more than `MOST_TEXT_BYTES`.
+    Raises `InputRefused`: Names the row: it holds more than the header names, or a quote that nothing ends. More than `MOST_COLUMNS`
+    columns, or a first line with more than `MOST_TEXT_BYTES`.
     """
 
     def lines() -> Iterator[str]:

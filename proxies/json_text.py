@@ -14,13 +14,8 @@ def read_json(body: bytes) -> Any:
     Sources read small answers with it, `proxies.answers` every answer. Deep nesting, truncated text and anything else that
     is no JSON is refused.
 
-    Raises
-    ------
-    ValueError
-        It is not JSON.
+    Raises `ValueError`: It is not JSON.
 
-    Examples
-    --------
     >>> read_json(b'[{"a": NaN, "b": 1}]'), read_json(codecs.BOM_UTF8 + b"[1e999]")
     ([{'a': None, 'b': 1}], [None])
     """

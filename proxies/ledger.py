@@ -45,18 +45,8 @@ CATALOGUE = "catalogue/"
 class Answer:
     """What a caller gets: data in the upstream's shape, and meta that says what was done to it.
 
-    Parameters
-    ----------
-    data : JSON value
-        Left out if ``body`` holds it: it is then read when somebody looks at it, which for a large answer that goes to a
-        kernel is never.
-    meta : dict
-        ``as_of, policy, clamped, undated, residual, source, endpoint, fetched_at, content_hash, notes``: what cannot
-        depend on what came after the cutoff.
-    body : bytes or None
-        The data as JSON, if it is encoded already.
-    dropped : mapping of reason to count
-        Rows that were left out, for the ledger alone: it counts what came after the cutoff.
+    `data`: Left out if ``body`` holds it: it is then read when somebody looks at it, which for a large answer that goes to a kernel is
+    never.
     """
 
     __slots__ = ("_data", "body", "dropped", "meta")
@@ -114,13 +104,7 @@ def _unpickled(meta: dict[str, Any], body: bytes, dropped: dict[str, int]) -> An
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow:
-    """One call: who asked, what was asked and sent (never a key), and the answer or the refusal.
-
-    Attributes
-    ----------
-    audit : mapping
-        ``rows_dropped, dropped_why``: what an agent must not read, since it counts what came after the cutoff.
-    """
+    """One call: who asked, what was asked and sent (never a key), and the answer or the refusal."""
 
     address: Address
     at_utc: str
@@ -131,6 +115,7 @@ class LedgerRow:
     answer: Answer | None
     refused: str | None
     request_hash: str
+    #: ``rows_dropped, dropped_why``: what an agent must not read, since it counts what came after the cutoff.
     audit: Mapping[str, Any] = field(default_factory=dict)
 
     @property

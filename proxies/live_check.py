@@ -22,31 +22,19 @@ Verdict = Literal["answers", "no rows", "no key", "fails"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCheck:
-    """What became of one source's example.
-
-    Attributes
-    ----------
-    endpoint : str
-        The endpoint's path.
-    says : str
-        The error's line; empty if there was none. Never a key, never the vendor's own words.
-    """
+    """What became of one source's example."""
 
     source: str
+    #: The endpoint's path.
     endpoint: str
     verdict: Verdict
+    #: The error's line; empty if there was none. Never a key, never the vendor's own words.
     says: str
     seconds: float
 
 
 async def check_sources(broker: Broker) -> list[SourceCheck]:
-    """One check per source of the broker's catalogue, all at the same time. Costs one call of each plan, sometimes a few.
-
-    Parameters
-    ----------
-    broker : Broker
-        Without a cache on disk, which might answer in a source's place.
-    """
+    """One check per source of the broker's catalogue, all at the same time. Costs one call of each plan, sometimes a few."""
     examples: dict[str, list[Endpoint]] = {}
     for endpoint in broker.catalogue:
         examples.setdefault(endpoint.source.name, []).append(endpoint)

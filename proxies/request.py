@@ -20,10 +20,7 @@ _MOST_ITEMS = 200
 def check(endpoint: Endpoint, params: Mapping[str, Any] | None, cutoff: Cutoff) -> dict[str, Any]:
     """A new dict of the parameters in the upstream's own types, in the catalogue's order.
 
-    Raises
-    ------
-    ParameterNotListed, ParameterInvalid, MissingParameter
-        The request does not fit the endpoint.
+    Raises `ParameterNotListed, ParameterInvalid, MissingParameter`: The request does not fit the endpoint.
     """
     if params is not None and not isinstance(params, Mapping):
         raise ParameterInvalid(f"params must be a dict of names and values, not {type(params).__name__}")

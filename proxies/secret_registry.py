@@ -103,13 +103,7 @@ class KeyOrigin:
 
 
 class SecretRegistry:
-    """Secrets of one process.
-
-    Parameters
-    ----------
-    environ : mapping
-        Looked at again at every call: a key that is set later is known too.
-    """
+    """Secrets of one process."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -230,7 +224,6 @@ def _as_secrets(secrets: frozenset[str]) -> tuple[_Secret, ...]:
 
 
 def _in_base64(secret: str) -> Iterator[str]:
-    """The secret as it reads inside base64 of a longer text, for each of the three places a byte can have there."""
     key = secret.encode()
     for before in range(3):
         text = base64.b64encode(bytes(before) + key).decode()
@@ -241,7 +234,6 @@ def _in_base64(secret: str) -> Iterator[str]:
 
 
 def _held(text: str, secrets: tuple[_Secret, ...]) -> bool:
-    """Whether a text holds a secret in any of its spellings."""
     for _ in range(_LAYERS + 1):
         if any(True for _ in _spans(text, None, secrets)):
             return True
@@ -254,8 +246,6 @@ def _held(text: str, secrets: tuple[_Secret, ...]) -> bool:
 
 
 def _spans(view: str, places: list[int] | None, secrets: tuple[_Secret, ...]) -> Iterator[tuple[int, int]]:
-    """Where secrets and their pieces stand, as places in the text that the view is of."""
-
     def place(index: int) -> int:
         return index if places is None else places[index]
 
@@ -283,7 +273,6 @@ def _spans(view: str, places: list[int] | None, secrets: tuple[_Secret, ...]) ->
 
 
 def _extended(low: str, index: int, secret: str, begin: int, length: int) -> tuple[int, int]:
-    """How far the text goes on like the secret, to both sides of a block that they share."""
     first, of = index, begin
     while first > 0 and of > 0 and low[first - 1] == secret[of - 1]:
         first, of = first - 1, of - 1
@@ -294,7 +283,6 @@ def _extended(low: str, index: int, secret: str, begin: int, length: int) -> tup
 
 
 def _views(text: str) -> Iterator[tuple[str, list[int] | None]]:
-    """The text, and what is left of it as its spellings are undone, each with the places of its characters in the text."""
     yield text, None
     view, places = text, None
     for _ in range(_LAYERS):

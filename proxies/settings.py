@@ -34,51 +34,35 @@ class Retry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxySettings:
-    """Settings of one broker.
+    """Settings of one broker."""
 
-    Attributes
-    ----------
-    keys : mapping of source name to key
-        Never shown.
-    upstreams : mapping of source name to base URL
-        Used instead of the vendor's.
-    cache_path : Path or None
-        The raw cache (SQLite); None keeps raw answers in memory only.
-    catalogue_folder : Path or None
-        The user's own catalogue files (``*.yaml``), beside the shipped ones and those of installed packages.
-    own_folder : Path or None
-        The copies of the user's own data (`proxies.vendors.own`).
-    own_at : datetime or None
-        For a run that goes on: when it began, so that it reads the versions of then.
-    services_at : datetime or None
-        The same for the user's services. It says whose keys are read too: an old version's key goes to its hosts alone.
-    reader : str
-        ``model`` (the default: what is shared with nobody is left out) or ``person``.
-    embedded_root : Path or None
-        A folder laid out like the installed ``arch`` package's ``data``; None for that package's own.
-    contact : str
-        Whom to write to, told to vendors without an agent of their own: the SEC refuses programs that do not say.
-    network : bool
-        False: agents are shown only what needs no network. Calls are made all the same.
-    now, sleep : callables
-        The clock and the pause between tries, for tests.
-    """
-
+    #: Never shown.
     keys: Mapping[str, str] = field(default_factory=lambda: _NONE, repr=False)
+    #: Used instead of the vendor's.
     upstreams: Mapping[str, str] = field(default_factory=lambda: _NONE)
+    #: The raw cache (SQLite); None keeps raw answers in memory only.
     cache_path: Path | None = None
     cache_bytes: int = 512_000_000
+    #: The user's own catalogue files (``*.yaml``), beside the shipped ones and those of installed packages.
     catalogue_folder: Path | None = None
+    #: The copies of the user's own data (`proxies.vendors.own`).
     own_folder: Path | None = None
+    #: For a run that goes on: when it began, so that it reads the versions of then.
     own_at: datetime | None = None
+    #: The same for the user's services. It says whose keys are read too: an old version's key goes to its hosts alone.
     services_at: datetime | None = None
+    #: ``model`` (the default: what is shared with nobody is left out) or ``person``.
     reader: Reader = "model"
+    #: A folder laid out like the installed ``arch`` package's ``data``; None for that package's own.
     embedded_root: Path | None = None
+    #: now, sleep: The clock and the pause between tries, for tests.
     now: Callable[[], datetime] = utc_now
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     retry: Retry = field(default_factory=Retry)
     live_max_age: float = 900.0
+    #: Whom to write to, told to vendors without an agent of their own: the SEC refuses programs that do not say.
     contact: str = ""
+    #: False: agents are shown only what needs no network. Calls are made all the same.
     network: bool = True
 
     @classmethod
@@ -94,11 +78,8 @@ class ProxySettings:
     ) -> "ProxySettings":
         """Settings as environment variables state them (see docs/data.md).
 
-        Raises
-        ------
-        ParameterInvalid
-            An upstream address is not an http(s) URL, or WORKBENCH_NETWORK is something else than on or off, or
-            WORKBENCH_CONTACT does not fit into a header.
+        Raises `ParameterInvalid`: An upstream address is not an http(s) URL, or WORKBENCH_NETWORK is something else than on or off, or
+        WORKBENCH_CONTACT does not fit into a header.
         """
         keys: dict[str, str] = {}
         upstreams: dict[str, str] = {}
@@ -138,10 +119,7 @@ class ProxySettings:
     def catalogue(self) -> Catalogue:
         """The catalogue that these settings name.
 
-        Raises
-        ------
-        CatalogueError
-            One of its texts does not load.
+        Raises `CatalogueError`: One of its texts does not load.
         """
         own = own_catalogue(self.own_folder, self.reader, self.own_at)
         catalogue = load_catalogue(self.catalogue_folder, _compiled(self.cache_path), own, self.services_at)
@@ -149,5 +127,4 @@ class ProxySettings:
 
 
 def _compiled(cache_path: Path | None) -> Path | None:
-    """The folder of the parsed catalogue: beside the raw cache, which is the user's own."""
     return cache_path.parent / "compiled" if cache_path else None

@@ -17,11 +17,8 @@ def parse_yaml(text: str, what: str, *, aliases: bool = False) -> Any:
 
     ``aliases`` is for texts that ship with the package.
 
-    Raises
-    ------
-    InputRefused
-        No YAML, several documents, an alias, a tag that is no plain data, a key that occurs twice in one mapping, or beyond
-        the bounds of this file.
+    Raises `InputRefused`: No YAML, several documents, an alias, a tag that is no plain data, a key that occurs twice in one mapping, or
+    beyond the bounds of this file.
     """
     if len(text) > MOST_YAML_BYTES:
         raise InputRefused(f"{what} is larger than {MOST_YAML_BYTES // 1_000_000} MB")

@@ -28,14 +28,9 @@ _MOST_MODULES, _MOST_BYTES = 500, 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class CellLibrary:
-    """Modules that a cell may import by name, as one text.
+    """Modules that a cell may import by name, as one text."""
 
-    Parameters
-    ----------
-    text : bytes
-        JSON object of dotted module names and their source; a name that others begin with is a package.
-    """
-
+    #: JSON object of dotted module names and their source; a name that others begin with is a package.
     text: bytes
 
     @classmethod
@@ -58,10 +53,7 @@ class CellLibrary:
     def read(cls, folder: Path, digest: str) -> Self:
         """Return the library that is filed under a hash.
 
-        Raises
-        ------
-        JournalBroken
-            There is none, or the file holds another text, or no modules.
+        Raises `JournalBroken`: There is none, or the file holds another text, or no modules.
         """
         what = f"the source that its cells import ({digest[:12]!s})"
         if not _DIGEST.fullmatch(digest):
@@ -105,10 +97,7 @@ def library_path(folder: Path, digest: str) -> Path:
 def named_library(lines: Iterable[Mapping[str, Any]]) -> str | None:
     """Return the hash of the library that the cells of a journal's lines import; None where they have none.
 
-    Raises
-    ------
-    JournalBroken
-        Two are named: nobody could say which of them a cell had.
+    Raises `JournalBroken`: Two are named: nobody could say which of them a cell had.
     """
     named = [line.get("sha256") for line in lines if line.get("kind") == "library"]
     if len(named) > 1 or not all(isinstance(digest, str) for digest in named):

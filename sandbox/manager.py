@@ -22,8 +22,6 @@ class Sandbox:
 
     `isolation` is the level asked for by name; None means the best sealed one that works here, see `level`.
 
-    Examples
-    --------
     >>> async def demo(spec, call_api):
     ...     box = Sandbox()
     ...     session = await box.open(spec, call_api)
@@ -68,11 +66,7 @@ class Sandbox:
     async def open(self, spec: SessionSpec, call_api: ApiCaller) -> Session:
         """Return an open session, or the one whose journal exists, taken up where it ended; the caller closes it.
 
-        Raises
-        ------
-        IsolationUnavailable
-            This machine refuses the level; no kernel was started.
-        KernelStartFailed, JournalBroken
+        Raises `IsolationUnavailable`: This machine refuses the level; no kernel was started. Raises `KernelStartFailed, JournalBroken`.
         """
         (await self.probe()).require(spec.isolation)
         session = Session(spec, call_api, self.pool.claim)

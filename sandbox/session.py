@@ -52,12 +52,7 @@ class Session:
     clock stops or that kills its kernel is a `CellResult`; after a death the next cell gets a fresh kernel, in which the
     earlier cells were run again.
 
-    Raises
-    ------
-    KernelStartFailed
-        No kernel could be started for the next cell.
-    SessionClosed
-        It was closed.
+    Raises `KernelStartFailed`: No kernel could be started for the next cell. Raises `SessionClosed`: It was closed.
     """
 
     def __init__(self, spec: SessionSpec, call_api: ApiCaller, kernels: KernelSource) -> None:
@@ -90,12 +85,8 @@ class Session:
     async def start(self) -> None:
         """Start the kernel; a journal that exists already is taken up where it ended. `Sandbox.open` calls it once.
 
-        Raises
-        ------
-        JournalBroken
-            The journal's lines do not chain, or a line lacks what its kind needs; the library of its cells is gone.
-        KernelStartFailed, KernelDied
-            No kernel, or one that died when the session's earlier cells were run again in it.
+        Raises `JournalBroken`: The journal's lines do not chain, or a line lacks what its kind needs; the library of its cells is gone.
+        Raises `KernelStartFailed, KernelDied`: No kernel, or one that died when the session's earlier cells were run again in it.
         """
         lines = read_lines(self.spec.journal)
         if lines:
@@ -141,18 +132,9 @@ class Session:
         An exception in the cell, a limit and a dead kernel are no errors here but a `CellResult` with that status. If the
         cell before left something running that broke a limit since, that cell's result is corrected first.
 
-        Parameters
-        ----------
-        fixes : id of the failed cell that this one replaces; that one stays, tagged superseded
-
-        Raises
-        ------
-        ValueError
-            No cell has the id `fixes`.
-        SessionClosed, AnotherWriter, KernelStartFailed, KernelDied
-            Nothing was run.
-        Exception
-            Whatever the `ApiCaller` raised beside the broker's own errors: a fault of ours, after the cell was recorded.
+        Raises `ValueError`: No cell has the id `fixes`. Raises `SessionClosed, AnotherWriter, KernelStartFailed, KernelDied`: Nothing was
+        run. Raises `Exception`: Whatever the `ApiCaller` raised beside the broker's own errors: a fault of ours, after the cell was
+        recorded.
         """
         self._check_open()
         if fixes is not None and not any(cell.id == fixes for cell in self.cells):
@@ -209,10 +191,7 @@ class Session:
     async def close(self) -> None:
         """End the kernel and render the notebook; a second call does nothing.
 
-        Raises
-        ------
-        OSError, AnotherWriter
-            The last line or the notebook could not be written; kernel and file are closed all the same.
+        Raises `OSError, AnotherWriter`: The last line or the notebook could not be written; kernel and file are closed all the same.
         """
         if self.closed:
             return
@@ -528,14 +507,12 @@ class Session:
             self._late[cell_id] += characters
 
     def _record_late(self) -> None:
-        """Say in the journal how much cells showed after their results were written."""
         late, self._late = self._late, Counter()
         for cell_id, characters in late.items():
             self._journal.append("late", sync=False, id=cell_id, characters=characters)
         self.cells = [replace(cell, late=cell.late + late[cell.id]) for cell in self.cells]
 
     def _record(self, cell_id: str, result: CellResult, **fields: Any) -> dict[str, Any]:
-        """Write a result to the journal and return the passive forms of its outputs, which stand there too."""
         passive = passive_outputs(result.outputs)
         if passive:
             fields["shown"] = passive

@@ -46,22 +46,7 @@ class ApiCaller(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits of one session. Each limit that is hit becomes a result the agent can read.
-
-    Attributes
-    ----------
-    cell_seconds : wall time of one cell; then an interrupt, and a kill after `grace_seconds`
-    start_seconds : wall time until a kernel answers
-    cpu_seconds : processor time of the whole kernel process
-    memory_mb : memory of the kernel and its children, in MiB
-    output_bytes : output shown of one cell; the rest is cut with a note
-    journal_bytes : of what was cut, as much is kept in the journal
-    api_calls, api_bytes : `CALL_API` calls, and bytes of their answers, of the whole session
-    processes : processes and threads at once
-    disk_mb : writable space of the session, in MiB
-    files : files and folders in it
-    open_files : descriptors at once, of one process
-    """
+    """Limits of one session. Each limit that is hit becomes a result the agent can read."""
 
     cell_seconds: float = 120.0
     grace_seconds: float = 5.0
@@ -85,13 +70,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSpec:
-    """What to open: a name, where its journal and notebook lie, how sealed, and how much it may use.
-
-    Attributes
-    ----------
-    clock : aware instant at which the kernel's time begins with the first cell; None: the true time
-    library : source that cells may import; a journal that names one already stays with that
-    """
+    """What to open: a name, where its journal and notebook lie, how sealed, and how much it may use."""
 
     name: str
     journal: Path
@@ -115,21 +94,7 @@ class CellError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellResult:
-    """What one cell did.
-
-    Attributes
-    ----------
-    status : ``ok``; ``error`` the code raised; ``timeout`` stopped by the clock; ``died`` the kernel is gone
-    outputs : nbformat output dicts, in order
-    error : the exception, when there was one
-    limit : which of `Limits` was hit (``cell_seconds``, ``api_calls``, ...), ``memory`` for memory_mb,
-        ``disk`` for disk_mb and files, or None
-    api_hashes : content hashes of the answers this cell received, in order
-    wedged : id of the cell after which the kernel no longer answered, where this time-out was the second in a row that took no
-        processor time: a fresh kernel has run the cells again, without that one
-    replaced : names that the kernel gives to cells (``CALL_API``, ``CALL_API.frame``, ...) and that this one replaced or
-        deleted; they were put back. Advice: a hostile cell can keep it from being seen.
-    """
+    """What one cell did."""
 
     cell_id: str
     status: CellStatus
@@ -137,9 +102,12 @@ class CellResult:
     error: CellError | None = None
     duration_s: float = 0.0
     api_calls: int = 0
+    #: ``disk`` for disk_mb and files, or None
     limit: str | None = None
     api_hashes: tuple[str, ...] = ()
+    #: deleted; they were put back. Advice: a hostile cell can keep it from being seen.
     replaced: tuple[str, ...] = ()
+    #: processor time: a fresh kernel has run the cells again, without that one
     wedged: str | None = None
 
     def text(self, limit: int = 6000) -> str:
@@ -168,13 +136,7 @@ class CellResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalCell:
-    """A cell of a session as its journal tells it; `result` is None for text and for a cell that never finished.
-
-    Attributes
-    ----------
-    shown : what the notebook shows in place of what would run in a viewer: ``source`` of a text, outputs by their place
-    late : characters that threads showed after its result was written; they are dropped
-    """
+    """A cell of a session as its journal tells it; `result` is None for text and for a cell that never finished."""
 
     id: str
     kind: CellKind
@@ -203,16 +165,7 @@ class JournalCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IsolationReport:
-    """What this machine gives, found by doing it.
-
-    Attributes
-    ----------
-    level : the best level that worked
-    available : every level that worked, best first
-    refused : one line per better level: what was tried and what refused it
-    layers : names of the layers in force at `level`
-    memory : what bounds the memory of a kernel with all it starts: ``cgroup v1``, ``cgroup v2``, or ``watched`` and why
-    """
+    """What this machine gives, found by doing it."""
 
     level: str
     available: tuple[str, ...]
@@ -240,10 +193,7 @@ class IsolationReport:
         Called wherever kernels are about to start. `requested` is what the person at this machine wrote; a level that
         stands in a run's records is never passed in, since whoever wrote the run would then choose it.
 
-        Raises
-        ------
-        IsolationUnavailable
-            The requested level does not work, or none was requested and no sealed level works.
+        Raises `IsolationUnavailable`: The requested level does not work, or none was requested and no sealed level works.
         """
         if requested is not None:
             self.require(requested)

@@ -69,10 +69,7 @@ class BadFrame(ValueError):
 def parse_request(body: bytes) -> CallRequest | DeclareRequest:
     """Validate one frame's body.
 
-    Raises
-    ------
-    BadFrame
-        It is no JSON object, has fields that no request has, or values that no source takes.
+    Raises `BadFrame`: It is no JSON object, has fields that no request has, or values that no source takes.
     """
     try:
         fields = orjson.loads(body)
@@ -117,12 +114,7 @@ class CellCalls:
 
 
 class WireServer:
-    """Answers the calls of one kernel through an `ApiCaller`, one at a time, and counts them against `limits`.
-
-    Parameters
-    ----------
-    used : what the session had used before this kernel
-    """
+    """Answers the calls of one kernel through an `ApiCaller`, one at a time, and counts them against `limits`."""
 
     def __init__(
         self,

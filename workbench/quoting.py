@@ -73,7 +73,6 @@ def seen(text: str) -> str:
 
 
 def _joiners_in_place(match: re.Match[str]) -> str:
-    """The joiners that are in their place: one between letters or signs of a script that is written with them, or of a picture."""
     joiners, text = match[0], match.string
     before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
     if joiners in ("\ufe0f", "\ufe0f\u200d") and _is_picture(before):
@@ -90,7 +89,6 @@ def _is_picture(char: str) -> bool:
 
 
 def _is_joining(char: str) -> bool:
-    """Whether a sign is of a script between Arabic and Mongolian, in which a joiner changes how letters are written."""
     return "\u0600" <= char <= "\u18af" and unicodedata.category(char)[0] in "LM"
 
 

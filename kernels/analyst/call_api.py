@@ -185,7 +185,6 @@ def _rows(data: Any) -> Any:
 
 
 def _unfolded(rows: list[Any]) -> list[Any]:
-    """Rows with series inside, one row for each of their points: values in a list, or in parallel lists by period."""
     out: list[Any] = []
     for row in rows:
         points = None
@@ -211,7 +210,6 @@ def _unfolded(rows: list[Any]) -> list[Any]:
 
 
 def _chart_rows(chart: dict[str, Any]) -> list[dict[str, Any]]:
-    """The bars of Yahoo's chart, with times in the exchange's zone."""
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
@@ -231,7 +229,6 @@ def _chart_rows(chart: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _flat(rows: Any) -> Any:
-    """Rows whose objects are columns of their own, named with a dot: ``price.close``."""
     if not isinstance(rows, list) or not any(
         isinstance(value, dict) for row in rows if isinstance(row, dict) for value in row.values()
     ):

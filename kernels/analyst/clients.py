@@ -127,7 +127,6 @@ def _patch_fredapi(module: Any, transport: Transport) -> None:
     fred = module.Fred
 
     def __init__(self: Any, api_key: Any = None, api_key_file: Any = None, proxies: Any = None) -> None:
-        """Take any key and any proxy and use none: the broker holds the key."""
         self.api_key, self.proxies = "", None
 
     def fetch(self: Any, url: str) -> Any:
@@ -329,7 +328,6 @@ def _chart(transport: Transport, symbol: str, params: dict[str, Any]) -> dict[st
 
 
 def _back(span: str, now: float) -> tuple[int, int | None]:
-    """Where a span such as ``1mo`` begins, in epoch seconds, and how many days of trading it has (None: all)."""
     # a moment before: at midnight the last day is the one that just ended
     today = datetime.fromtimestamp(now - 1e-3, tz=_NEW_YORK).date()
     if span == "max":

@@ -113,7 +113,6 @@ def _landlock(needs: Mapping[str, Any]) -> list[str]:
 
 
 def _expect_readable(needs: Mapping[str, Any]) -> None:
-    """As the user that a kernel is: read the files it needs, and reach the folder where its own will be."""
     path = needs["pass"]
     try:
         os.stat(f"{path}/.")

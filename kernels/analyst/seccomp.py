@@ -159,19 +159,16 @@ _PASS: Code = (_step(_RETURN, _ALLOW),)
 
 
 def _argument(index: int) -> bytes:
-    """Load the lower half of an argument: all there is of an int."""
     return _step(_LOAD, 16 + 8 * index)
 
 
 def _one_of(index: int, values: Iterable[int], otherwise: int) -> Code:
-    """Allow these values of an argument."""
     wanted = tuple(values)
     tests = tuple(_step(_EQUAL, value, len(wanted) - place) for place, value in enumerate(wanted))
     return (_argument(index), *tests, *_answer(otherwise), *_PASS)
 
 
 def _own_process(index: int, otherwise: int) -> Code:
-    """Allow an argument that means the caller: 0, or the kernel's own process id."""
     return (*_if_not_own_process(index, _answer(otherwise)), *_PASS)
 
 
@@ -194,7 +191,6 @@ def _if_null(index: int, code: Code) -> Code:
 
 
 def _checks(private_root: bool) -> Iterator[tuple[str, Code]]:
-    """What calls are answered by their arguments, or otherwise than with a plain yes."""
     yield _REFUSED, _answer(errno.EPERM)
     yield _CLONE, (_argument(0), _step(_ANY_BIT, NEW_NAMESPACES, 0, 1), *_answer(errno.EPERM), *_PASS)
     yield _IOCTL, _one_of(1, _IOCTLS, errno.ENOTTY)

@@ -97,7 +97,6 @@ class SuppliedNames:
         return sorted(replaced)
 
     def _restore_shell(self) -> Iterator[str]:
-        """Take out what a cell left to change what later cells run."""
         shell = self._shell
         for name, part in self._parts.items():
             if getattr(shell, name) is not part:
@@ -127,7 +126,6 @@ class SuppliedNames:
                     yield name
 
     def _restore_interpreter(self) -> Iterator[str]:
-        """Take out what a cell left in Python itself."""
         for name, value in self._streams.items():
             if getattr(sys, name, None) is not value:
                 setattr(sys, name, value)
@@ -198,14 +196,12 @@ def _without_plots(called: list[Any]) -> list[Any]:
 
 
 def _of_plots(called: Any) -> bool:
-    """Whether it is a function of matplotlib's own, as it stands in its module."""
     name = str(getattr(called, "__module__", ""))
     own = vars(sys.modules.get(name, builtins)).get(getattr(called, "__name__", ""))
     return name.partition(".")[0] in _PLOTS and own is called
 
 
 def _of_library(hook: Any) -> bool:
-    """Whether it is of a class that stands in an imported module, as `six` and the standard profiler bring."""
     kind = hook if isinstance(hook, type) else type(hook)
     module = sys.modules.get(kind.__module__)
     return kind.__module__ not in ("__main__", "builtins") and getattr(module, kind.__name__, None) is kind

@@ -28,19 +28,12 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class AsOfText:
-    """A text without what was written in it after a cutoff; only `as_of` and this class's own methods make one.
+    """A text without what was written in it after a cutoff; only `as_of` and this class's own methods make one."""
 
-    Parameters
-    ----------
-    text : str
-        What may be shown.
-    cutoff : Cutoff
-    cut : tuple of Removed
-        What may not.
-    """
-
+    #: What may be shown.
     text: str
     cutoff: Cutoff
+    #: What may not.
     cut: tuple[Removed, ...] = ()
     made_by: Any = None
 
@@ -99,16 +92,8 @@ def joined(texts: Iterable[AsOfText], gap: str, cutoff: Cutoff) -> AsOfText:
 def as_of(text: str, cutoff: Cutoff, *, opened: str = "", kind: Kind = "text") -> AsOfText:
     """A text without what speaks of later than the cutoff; byte for byte the same where nothing does. A live cutoff cuts nothing.
 
-    Parameters
-    ----------
-    text : str
-    cutoff : Cutoff
-    opened : str
-        ISO day on which the text was first published, "" if it is not known: a date without a year is read against it.
-    kind : {"text", "title", "record"}
+    `opened`: ISO day on which the text was first published, "" if it is not known: a date without a year is read against it.
 
-    Examples
-    --------
     >>> shown = as_of("Yes if it falls. Update 2024-02-28: it fell.", Cutoff.parse("2024-01-15"))
     >>> shown.text, [piece.text for piece in shown.cut]
     ('Yes if it falls.', ['Update 2024-02-28: it fell.'])

@@ -22,20 +22,13 @@ _INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?\s?
 
 @dataclass(frozen=True, slots=True)
 class Cutoff:
-    """The instant before which knowledge may be used.
+    """The instant before which knowledge may be used."""
 
-    Attributes
-    ----------
-    instant : datetime
-        Aware, UTC. Only what was known strictly before it may be used.
-    text : str
-        As the caller wrote it.
-    live : bool
-        True for ``now`` and ``live``: nothing is clamped.
-    """
-
+    #: Aware, UTC. Only what was known strictly before it may be used.
     instant: datetime
+    #: As the caller wrote it.
     text: str
+    #: True for ``now`` and ``live``: nothing is clamped.
     live: bool = False
 
     @classmethod
@@ -44,20 +37,8 @@ class Cutoff:
 
         A bare date is the start of that day in New York, so the day before is the last visible one.
 
-        Parameters
-        ----------
-        text : str
-            ``YYYY-MM-DD``, an ISO instant with its zone, ``now`` or ``live``.
-        now : datetime, optional
-            Aware; the present, for ``now``.
+        Raises `CutoffRefused`: Not a date, not an instant, or an instant without a zone.
 
-        Raises
-        ------
-        CutoffRefused
-            Not a date, not an instant, or an instant without a zone.
-
-        Examples
-        --------
         >>> Cutoff.parse("2018-06-30").instant.isoformat()
         '2018-06-30T04:00:00+00:00'
         """
@@ -153,15 +134,7 @@ def _naive(text: str) -> datetime | None:
 
 @lru_cache(maxsize=65536)
 def parse_instant(text: str, zone: ZoneInfo | None) -> datetime | None:
-    """The UTC instant of an ISO date-time, else None.
-
-    Parameters
-    ----------
-    text : str
-        Strict ISO with date and time; ``T`` or a space between.
-    zone : ZoneInfo or None
-        Where a stamp without an offset is read; None: such a stamp is unreadable.
-    """
+    """The UTC instant of an ISO date-time, else None."""
     stamp = _naive(text)
     if stamp is None:
         return None

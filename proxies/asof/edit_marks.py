@@ -92,17 +92,7 @@ class EditBlock:
 def later_edits(
     text: str, last: date, *, undated: bool = True, without_year: _WithoutYear = None
 ) -> Iterator[EditBlock]:
-    """Yield the edits of a text that were made after a day, in order; of one inside another only the outer.
-
-    Parameters
-    ----------
-    last : date
-        The last day that may be known.
-    undated : bool
-        Whether edits are among them that bear no date.
-    without_year : callable, optional
-        What a day and a month mean that no year stands with; without it such a date is none.
-    """
+    """Yield the edits of a text that were made after a day, in order; of one inside another only the outer."""
     passed = 0
     for match in _START.finditer(text):
         if match.end() < passed:
@@ -161,7 +151,6 @@ def _block_at(text: str, start: int, without_year: _WithoutYear) -> EditBlock | 
 
 
 def _closing(text: str, start: int) -> int | None:
-    """Where the bracket that opens at a place closes."""
     opening, depth = text[start], 0
     closing = _CLOSING[opening]
     for place in range(start, min(len(text), start + _BRACKET)):
@@ -190,6 +179,5 @@ def _block_end(text: str, start: int, begins: int, *, heading: bool) -> int:
 
 
 def _date_at(text: str, place: int, without_year: _WithoutYear) -> Mention | None:
-    """The date that begins at a place."""
     first = next(mentions(text[place : place + _LONGEST], without_year=without_year), None)
     return Mention(place, place + first.end, first.day) if first is not None and first.start == 0 else None

@@ -63,8 +63,6 @@ def listed_only(row: Any, endpoint: Endpoint) -> Any:
 def shape_of(inner: tuple[Nested, ...]) -> Shape:
     """What may stand inside the objects of a row, or beside the rows: what the catalogue lists as nested, nothing else.
 
-    Examples
-    --------
     >>> shape_of((Nested(rows="values[]", keep=("query", "value")), Nested(rows="data")))
     {'values': {'query': {}, 'value': {}}, 'data': {'*': {}}}
     """

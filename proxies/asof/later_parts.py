@@ -157,7 +157,6 @@ class _Reader:
         return spans
 
     def _marked_from(self, place: int) -> int:
-        """Where begins what a mark at the end of a paragraph marks: back to the last sentence that is a condition."""
         for start, first, _ in reversed(self._sentences):
             if start >= place:
                 continue
@@ -177,7 +176,6 @@ class _Reader:
         return out
 
     def _late(self, start: int, end: int) -> str:
-        """Why a sentence goes, "" if it stays."""
         sentence = self._text[start:end]
         if self._is_quote(sentence):
             return ""
@@ -201,7 +199,6 @@ class _Reader:
         return ""
 
     def _is_quote(self, sentence: str) -> bool:
-        """Whether it is the line of a gathered context that says how a market stood at the cutoff or before."""
         quote = _QUOTE.fullmatch(sentence.strip())
         if quote is None:
             return False
@@ -210,7 +207,6 @@ class _Reader:
         return moment is not None and self._cutoff.admits(moment)
 
     def _leads_later(self, sentence: str) -> bool:
-        """Whether a sentence holds the address of a page that bears a later day."""
         return "://" in sentence and any(
             mention.day > self._last and mention.end - mention.start >= len("2024/3/1")
             for word in _LINK.findall(sentence)
@@ -247,7 +243,6 @@ class _Reader:
 
 
 def _around(breaks: re.Pattern[str], sentence: str, start: int, end: int) -> tuple[int, int]:
-    """The part of a sentence between two breaks in which a stretch of it lies."""
     cuts = [m for m in breaks.finditer(sentence) if not (m.start() < end and start < m.end())]
     first = max((m.end() for m in cuts if m.end() <= start), default=0)
     return first, min((m.start() for m in cuts if m.start() >= end), default=len(sentence))

@@ -193,7 +193,6 @@ def _year_at(text: str, start: int, end: int) -> int:
 
 
 def _around(text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The stretches of a text that can hold the dates of some years: whole words around them."""
     out: list[tuple[int, int]] = []
     for start, end in places:
         first, last = max(0, start - _BEFORE), min(len(text), end + _AFTER)

@@ -110,7 +110,6 @@ _INVISIBLE = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2
 
 @lru_cache(maxsize=1)
 def _plain_signs() -> dict[int, str]:
-    """The digits of every script, full-width letters and unusual hyphens and slashes, as ASCII has them."""
     digits = {
         code: str(unicodedata.digit(chr(code))) for code in range(128, 0x1FBFA) if chr(code).isdecimal()
     }
@@ -157,15 +156,7 @@ class Mention:
 def mentions(
     text: str, *, address: bool = False, without_year: Callable[[int, int], date] | None = None
 ) -> Iterator[Mention]:
-    """Yield the dates of a text in order.
-
-    Parameters
-    ----------
-    address : bool
-        The text is the address of a page.
-    without_year : callable, optional
-        What a day and a month without a year mean; without it such dates are passed over.
-    """
+    """Yield the dates of a text in order."""
     dates = [
         Mention(match.start(), match.end(), day)
         for match in (_ADDRESS if address else _DATES).finditer(text)

@@ -110,13 +110,7 @@ _CLAUSE = re.compile(
 def merely_names(sentence: str, date: Mention, dates: Sequence[Mention]) -> bool:
     """Whether a sentence names a later day and can tell nothing of it.
 
-    Parameters
-    ----------
-    sentence : str
-    date : Mention
-        The later day.
-    dates : sequence of Mention
-        The days of the sentence that are not of later; places are those in the sentence.
+    `dates`: The days of the sentence that are not of later; places are those in the sentence.
     """
     first, last = _clause(sentence, date.start, date.end)
     before = sentence[: date.start]

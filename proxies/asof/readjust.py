@@ -214,7 +214,6 @@ def scaled(value: float, factor: float) -> float:
 
 
 def _price(value: float, factor: float, places: int | None) -> float:
-    """A price as it was traded: the full cent, where it lies within what the vendor's rounding leaves open."""
     price, cent = scaled(value, factor), round(value * factor, 2)
     if places is None or cent == price:
         return price

@@ -24,27 +24,18 @@ UNLISTED = "holds nothing that may be told"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filtered:
-    """An answer's data as of the cutoff.
+    """An answer's data as of the cutoff."""
 
-    Attributes
-    ----------
-    data : JSON value
-        In the upstream's shape.
-    dropped : Counter
-        How many rows went, by reason: for the ledger and the audit alone, since late rows are among them.
-    undated : tuple of int
-        One number per row without a readable date: how many rows stayed before it. Its length may be shown, since such
-        rows are there whatever the future brings. Empty for a search, of which that does not hold.
-    visible : int
-        How many dated rows stayed, those inside rows among them.
-    notes : tuple of str
-        What the reader should know.
-    """
-
+    #: In the upstream's shape.
     data: Any
+    #: How many rows went, by reason: for the ledger and the audit alone, since late rows are among them.
     dropped: Counter[str] = field(default_factory=Counter)
+    #: One number per row without a readable date: how many rows stayed before it. Its length may be shown, since such rows are there
+    #: whatever the future brings. Empty for a search, of which that does not hold.
     undated: tuple[int, ...] = ()
+    #: How many dated rows stayed, those inside rows among them.
     visible: int = 0
+    #: What the reader should know.
     notes: tuple[str, ...] = ()
 
 
@@ -56,12 +47,7 @@ def is_search(as_of: AsOf) -> bool:
 class RowFilter:
     """Filters one answer of one request as of a cutoff. Call `apply` once.
 
-    Parameters
-    ----------
-    request : ApiRequest
-    cutoff : Cutoff
-        Not live: a live answer is not filtered.
-    context : Context
+    `cutoff`: Not live: a live answer is not filtered.
     """
 
     def __init__(self, request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> None:
@@ -91,12 +77,8 @@ class RowFilter:
     def apply(self, payload: Any) -> Filtered:
         """What may be shown of an answer; the answer itself is not changed.
 
-        Raises
-        ------
-        NoSuch
-            One thing was asked for and it may not be shown.
-        ShapeError, CutoffRefused
-            The answer is not built as the catalogue says, or cannot be dated.
+        Raises `NoSuch`: One thing was asked for and it may not be shown. Raises `ShapeError, CutoffRefused`: The answer is not built as
+        the catalogue says, or cannot be dated.
         """
         endpoint = self._endpoint
         if endpoint.rows is None:
@@ -162,7 +144,6 @@ class RowFilter:
         return shown
 
     def _shown(self, row: Any) -> Any:
-        """A row as it may be shown, or DROP."""
         as_of = self._as_of
         # judged before any field goes: the stamp's own field need not be among those that are shown
         reason = self._judge.reason(row)
@@ -205,8 +186,6 @@ class RowFilter:
         *,
         adjust: Callable[[Any], Any] = unchanged,
     ) -> Callable[[Any], Any]:
-        """A function from a row inside a row, or beside the rows, to that row as it may be shown, or DROP."""
-
         def shown(row: Any) -> Any:
             reason = judge.reason(row)
             if reason is not None:

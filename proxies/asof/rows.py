@@ -39,8 +39,6 @@ class RowStep:
 def steps_of(path: str) -> tuple[RowStep, ...]:
     """The steps of a row path.
 
-    Examples
-    --------
     >>> [s.kind for s in steps_of("series.docs[].{period,value}")]
     ['key', 'key', 'each', 'columns']
     """
@@ -60,21 +58,9 @@ def steps_of(path: str) -> tuple[RowStep, ...]:
 def rewrite(value: Any, path: str, change: Callable[[Any], Any], *, prune: bool = False) -> Any:
     """A copy of an answer in which every row went through ``change``; rows it maps to DROP are left out.
 
-    Parameters
-    ----------
-    value : JSON value
-        The answer; not changed.
-    path : str
-        Row path.
-    change : callable
-        Row to row, or to DROP.
-    prune : bool
-        What held rows and is left with none goes too: its name and its place would tell that rows come later.
+    `value`: The answer; not changed.
 
-    Raises
-    ------
-    ShapeError
-        The answer is not built as the path says. A key that is absent or null counts as no rows.
+    Raises `ShapeError`: The answer is not built as the path says. A key that is absent or null counts as no rows.
     """
     if not prune:
         return _rewrite(value, steps_of(path), 0, change)
@@ -185,8 +171,6 @@ class _RowFound(Exception):
 def any_row(value: Any, path: str) -> bool:
     """Whether an answer holds a row, without a walk through all of them.
 
-    Examples
-    --------
     >>> any_row({"observations": [1, 2]}, "observations[]"), any_row({"observations": []}, "observations[]")
     (True, False)
     """

@@ -33,15 +33,7 @@ class MarketValue:
 
 
 def share_scaler(request: ApiRequest, factor: float | None, values: Any) -> Callable[[Any], Any]:
-    """A function from a statement's row to the row in the shares of the cutoff. Without a factor the row loses these fields.
-
-    Parameters
-    ----------
-    factor : float or None
-        What undoes later splits of a price.
-    values : JSON value
-        The vendor's market values by period; the endpoint's own rows where it is the one that gives them.
-    """
+    """A function from a statement's row to the row in the shares of the cutoff. Without a factor the row loses these fields."""
     as_of = request.endpoint.as_of
     named = {*as_of.per_share, *as_of.share_counts}
     own = request.endpoint.path == VALUES
@@ -119,7 +111,6 @@ def divisor_of_count(value: MarketValue | None, count: Any, factor: float | None
 
 
 def _by_day(values: Any) -> dict[str, MarketValue]:
-    """The values of both lookups (annual and quarterly), or of one, by the day of the period's end."""
     by_day: dict[str, MarketValue] = {}
     for row in values if isinstance(values, list) else ():
         value = _market_value(row) if isinstance(row, dict) else None

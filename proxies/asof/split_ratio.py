@@ -41,14 +41,9 @@ class _Ratio:
 def bar_factor(raw: Any, adjusted: Any, cutoff: Cutoff, events: Any = None) -> float | None:
     """What undoes the splits after the cutoff, or None where no day before it has a price both as traded and as adjusted.
 
-    Parameters
-    ----------
-    raw, adjusted : lists of rows
-        As the upstream gives them.
-    events : list of rows or None
-        The vendor's splits. The product of those after the cutoff (of the first ones, else of any) that meets the measured ratio
-        within its rounding error is the factor; without one it is the simplest ratio within that error, else the measured one:
-        vendors rescale for spin-offs too, which a list need not name.
+    `events`: The vendor's splits. The product of those after the cutoff (of the first ones, else of any) that meets the measured ratio
+    within its rounding error is the factor; without one it is the simplest ratio within that error, else the measured one: vendors rescale
+    for spin-offs too, which a list need not name.
     """
     ratio = _measured(raw, adjusted, cutoff)
     if ratio is None:
@@ -69,7 +64,6 @@ def total_factor(raw: Any, adjusted: Any, cutoff: Cutoff) -> float | None:
 
 
 def _measured(raw: Any, adjusted: Any, cutoff: Cutoff) -> _Ratio | None:
-    """As-traded over adjusted close at the cutoff, narrowed by each day back to the last split before it."""
     left, right = closes(raw, cutoff), closes(adjusted, cutoff)
     days = sorted(left.keys() & right.keys(), reverse=True)
     if not days:
@@ -87,7 +81,6 @@ def _measured(raw: Any, adjusted: Any, cutoff: Cutoff) -> _Ratio | None:
 
 
 def _later(events: Any, cutoff: Cutoff) -> list[Fraction]:
-    """The ratios of a list of splits that are dated after the cutoff, the first one first."""
     later = []
     for row in rows_of(events):
         day, ratio = parse_day(str(row.get("date"))), _split_ratio(row)
@@ -125,12 +118,9 @@ def _product_within(ratios: list[Fraction], ratio: _Ratio) -> Fraction | None:
 def event_factor(splits: Any, newest: Any, cutoff: Cutoff) -> float | None:
     """What undoes the splits that a vendor's list dates after the cutoff, or None where that cannot be known.
 
-    Parameters
-    ----------
-    splits, newest : lists of rows
-        The vendor's split events, and its bars up to the present: only events well before the last bar are surely in its
-        prices. A list without a single split of before the cutoff is no evidence that the vendor keeps one for this share: were
-        later splits enough, being told at all would say that one came.
+    `splits`, `newest`: The vendor's split events, and its bars up to the present: only events well before the last bar are surely in its
+    prices. A list without a single split of before the cutoff is no evidence that the vendor keeps one for this share: were later splits
+    enough, being told at all would say that one came.
     """
     days = [day for row in rows_of(newest) if (day := parse_day(str(row.get("date")))) is not None]
     if not days:
@@ -202,7 +192,6 @@ def chart_factors(payload: Any, cutoff: Cutoff) -> tuple[float | None, float | N
 
 
 def _total(result: Mapping[str, Any], cutoff: Cutoff) -> float | None:
-    """Close over adjclose on the last day visible at the cutoff: undoes later dividends."""
     indicators = result.get("indicators") or {}
     prices = ((indicators.get("quote") or [{}])[0]).get("close") or []
     adjusted = ((indicators.get("adjclose") or [{}])[0]).get("adjclose") or []

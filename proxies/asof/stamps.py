@@ -23,31 +23,21 @@ _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})(\d{2})?\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """How a stamp is written and what it means.
+    """How a stamp is written and what it means."""
 
-    Attributes
-    ----------
-    form : str
-        ``iso``, ``epoch``, ``month`` (2019-10), ``compact`` (20240131, 2024013100), ``year``.
-    zone : ZoneInfo
-        Where stamps without an offset are read.
-    grain : str
-        ``instant`` (an event), ``end`` (the inclusive end of an interval), ``day``, ``month``, or a bar length
-        (``15min``, ``1hour``, ``1day``, ``1week``, ``1month``) whose start the stamp is.
-    close : tuple of (hour, minute) or None
-        With grain ``day``: when on that day it is known, in ``close_zone``; None: at the day's end.
-    plus_days : int
-        Days that pass on top before it is known.
-    pattern : str
-        How it is written, as strptime has it; in the place of ``form``.
-    """
-
+    #: ``iso``, ``epoch``, ``month`` (2019-10), ``compact`` (20240131, 2024013100), ``year``.
     form: str = "iso"
+    #: Where stamps without an offset are read.
     zone: ZoneInfo = NEW_YORK
+    #: ``instant`` (an event), ``end`` (the inclusive end of an interval), ``day``, ``month``, or a bar length (``15min``, ``1hour``,
+    #: ``1day``, ``1week``, ``1month``) whose start the stamp is.
     grain: str = "instant"
+    #: With grain ``day``: when on that day it is known, in ``close_zone``; None: at the day's end.
     close: tuple[int, int] | None = None
     close_zone: ZoneInfo = NEW_YORK
+    #: Days that pass on top before it is known.
     plus_days: int = 0
+    #: How it is written, as strptime has it; in the place of ``form``.
     pattern: str = ""
 
 

@@ -69,15 +69,7 @@ def line_lookups(request: ApiRequest, cutoff: Cutoff) -> tuple[Lookup, ...]:
 
 
 def line_scaler(lookups: Mapping[str, Any], factor: float | None) -> Callable[[Any], Any]:
-    """A function from a row of one line to the row in the shares of the cutoff, without its value where that cannot be known.
-
-    Parameters
-    ----------
-    lookups : mapping
-        Raw answers to `line_lookups`, by name.
-    factor : float or None
-        What undoes later splits of a price.
-    """
+    """A function from a row of one line to the row in the shares of the cutoff, without its value where that cannot be known."""
     periods = _Periods(lookups.get("worth"), lookups.get("closes"))
 
     def change(row: Any) -> Any:
@@ -136,7 +128,6 @@ class _Periods:
         self._closes, self._currency = _closes(closes)
 
     def line(self, prefix: str, name: str, day: date) -> float | None:
-        """What a line says of the period that ends on a day."""
         return self._lines.get((f"{prefix}{name}", day))
 
     def first(self, names: tuple[str, ...], prefix: str, day: date) -> float | None:
@@ -174,7 +165,6 @@ def _raw(row: Mapping[str, Any]) -> float | None:
 
 
 def _closes(payload: Any) -> tuple[list[tuple[date, float]], str]:
-    """The closes by the day on which their bar begins, newest first, and their currency."""
     results = (payload.get("chart") or {}).get("result") if isinstance(payload, dict) else None
     if not results or not isinstance(results[0], dict):
         return [], ""

@@ -20,10 +20,7 @@ def _with_defaults(endpoint: Endpoint, plan: Plan) -> Plan:
 def plan_request(request: ApiRequest, cutoff: Cutoff, *, most: Residual = "high") -> Plan:
     """What is sent upstream for a request. The broker calls it first, before anything is fetched.
 
-    Raises
-    ------
-    Refused
-        The policy refuses, errs, or leaves more residual risk than ``most``.
+    Raises `Refused`: The policy refuses, errs, or leaves more residual risk than ``most``.
     """
     as_of = request.endpoint.as_of
     policy = policy_of(request.endpoint)

@@ -15,26 +15,17 @@ from proxies.catalogue.schema import Residual, exceeds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Availability:
-    """Which sources and endpoints a caller can use.
+    """Which sources and endpoints a caller can use."""
 
-    Attributes
-    ----------
-    keyed : frozenset of str
-        Sources whose key is set.
-    live : bool
-        No cutoff is set, so that endpoints which tell only the present work too.
-    most : str
-        The most residual risk of later knowledge that is allowed: none, low, medium or high (`Broker.session`).
-    network : bool
-        False: only sources that need none.
-    day : date or None
-        The last day that is visible at the cutoff; None: every topic and example of ours may be told.
-    """
-
+    #: Sources whose key is set.
     keyed: frozenset[str] = field(default_factory=frozenset)
+    #: No cutoff is set, so that endpoints which tell only the present work too.
     live: bool = False
+    #: The most residual risk of later knowledge that is allowed: none, low, medium or high (`Broker.session`).
     most: Residual = "high"
+    #: False: only sources that need none.
     network: bool = True
+    #: The last day that is visible at the cutoff; None: every topic and example of ours may be told.
     day: date | None = None
 
     @classmethod

@@ -16,8 +16,6 @@ def is_plain_form(pattern: str) -> bool:
 
     Groups repeat what is repeated, and a text of forty letters is then compared for years.
 
-    Examples
-    --------
     >>> is_plain_form("[A-Z.]{1,6}"), is_plain_form(""), is_plain_form("(a+)+b"), is_plain_form("a*a*a*b")
     (True, True, False, False)
     """
@@ -33,10 +31,7 @@ def is_plain_form(pattern: str) -> bool:
 def check_as_of(row: EndpointRow) -> None:
     """Refuse a row that would fail at its first call: a policy or guard without its arguments.
 
-    Raises
-    ------
-    CatalogueError
-        Says which row lacks what.
+    Raises `CatalogueError`: Says which row lacks what.
     """
     as_of = row.as_of
     needed = [(f"policy {as_of.policy}", NEEDS.get(as_of.policy, ()))]

@@ -39,10 +39,7 @@ def compiled_documents(texts: Sequence[NamedText], folder: Path | None) -> list[
     The file's name is the texts' hash, so that an edited catalogue is never mixed up with an old one. It decides what may be
     known when: a file that belongs to somebody else, or that others may write, is not read.
 
-    Raises
-    ------
-    CatalogueError
-        A text is no YAML.
+    Raises `CatalogueError`: A text is no YAML.
     """
     if folder is None:
         return [_parse(item) for item in texts]
@@ -71,7 +68,6 @@ def _parse(item: NamedText) -> Any:
 
 @functools.lru_cache(maxsize=64)  # the shipped texts twice over, 1 MB
 def _parsed(text: str, shipped: bool) -> bytes:
-    """The data of a text as JSON, kept for a process that opens many homes: every reader makes objects of its own of it."""
     return orjson.dumps(parse_yaml(text, ":", aliases=shipped))
 
 

@@ -48,12 +48,8 @@ def api_doc(catalogue: Catalogue, paths: Sequence[str], availability: Availabili
 
     ``availability`` as for `api_search`: at an early cutoff names stand in the place of examples that tell of later.
 
-    Raises
-    ------
-    UnknownPath
-        A path is not in the catalogue, or its rows begin after the cutoff.
-    ParameterInvalid
-        No path, or more than 25.
+    Raises `UnknownPath`: A path is not in the catalogue, or its rows begin after the cutoff. Raises `ParameterInvalid`: No path, or more
+    than 25.
     """
     if not 1 <= len(paths) <= MOST_PATHS:
         raise ParameterInvalid(f"ask for 1 to {MOST_PATHS} paths at once, not {len(paths)}")
@@ -69,12 +65,7 @@ def read_catalogue(
 ) -> str:
     """What `CALL_API.search` and `CALL_API.doc` print; the broker's session calls this for the paths in `READING`.
 
-    Raises
-    ------
-    ParameterInvalid
-        Other parameters than ``words``, a text, or ``paths``, a list of texts.
-    UnknownPath
-        As `api_doc`.
+    Raises `ParameterInvalid`: Other parameters than ``words``, a text, or ``paths``, a list of texts. Raises `UnknownPath`: As `api_doc`.
     """
     name, form = READING[path]
     value = params.get(name)
@@ -95,15 +86,7 @@ def api_search(catalogue: Catalogue, words: str, availability: Availability | No
     At most 12 matches, usable ones first; what cannot be used follows in a line that says why. Read by models, so a line is
     all that a call of a well-known series needs.
 
-    Parameters
-    ----------
-    availability : Availability or None
-        The caller's setting; None: every key is set, a cutoff too.
-
-    Raises
-    ------
-    ParameterInvalid
-        No words.
+    Raises `ParameterInvalid`: No words.
     """
     if not re.search(r"\w", words):
         raise ParameterInvalid("search for words, such as 'treasury yields' or 'earnings call transcript'")
@@ -281,7 +264,6 @@ def api_map(catalogue: Catalogue, availability: Availability | None = None) -> s
 
 
 def _ids(endpoints: Sequence[Endpoint]) -> str:
-    """The choices of a required parameter where they are few, such as the ids of the embedded series."""
     for endpoint in endpoints:
         for name, param in endpoint.params.items():
             if param.required and name.endswith("_id") and 1 < len(param.choices) <= _MOST_IDS:

@@ -54,26 +54,18 @@ _MOST_WORDS = 60  # of a question; a longer one is no question
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """One result: an endpoint, and for a series, entity or search by words the parameters that name it.
-
-    Attributes
-    ----------
-    id : str
-        The series or entity; "" for an endpoint as such.
-    about : str
-        One sentence.
-    obstacle : str
-        Why it cannot be used in the caller's setting; "" if it can.
-    searches : str
-        What it finds with the question's own words: "series", "events"; "" if it is no search.
-    """
+    """One result: an endpoint, and for a series, entity or search by words the parameters that name it."""
 
     endpoint: Endpoint
+    #: One sentence.
     about: str
     score: float
+    #: The series or entity; "" for an endpoint as such.
     id: str = ""
     params: Mapping[str, str] = field(default_factory=dict)
+    #: Why it cannot be used in the caller's setting; "" if it can.
     obstacle: str = ""
+    #: What it finds with the question's own words: "series", "events"; "" if it is no search.
     searches: Literal["", "series", "events"] = ""
 
 
@@ -105,15 +97,7 @@ class _Item:
 class Search:
     """Ranks the endpoints of a catalogue, and the topics that lead to them, for a question.
 
-    Parameters
-    ----------
-    catalogue : Catalogue
-        Topics whose endpoint it does not have are left out.
-
-    Attributes
-    ----------
-    items : list
-        What is indexed: topics, companies, endpoints.
+    `catalogue`: Topics whose endpoint it does not have are left out.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -185,7 +169,6 @@ def _ranked(matches: Iterable[Match]) -> list[Match]:
 
 
 def _mixed(ranked: list[Match]) -> list[Match]:
-    """The ranked matches, with the best search for series and the best one for events among the first five."""
     searches = []
     for kind in ("series", "events"):
         searches += [match for match in ranked if match.searches == kind][:1]
@@ -253,13 +236,11 @@ class _Vocabulary:
         self._said = re.compile(rf"\b({'|'.join(map(re.escape, longest_first))})\b")
 
     def stems(self, text: str) -> list[str]:
-        """Stems of the words of a text that say something."""
         words = [word for word in _plain(text).split() if word not in self._stop]
         stems: list[str] = self._stemmer.stemWords(words)
         return stems
 
     def query(self, question: str) -> _Query:
-        """The question without empty words, with what its words mean as well."""
         plain = " ".join(_plain(question).split()[:_MOST_WORDS])
         also: list[str] = []
         countries: list[str] = []
@@ -397,7 +378,6 @@ def _topics() -> _Topics:
 
 
 def _entries(catalogue: Catalogue, topics: _Topics) -> Iterable[_Item]:
-    """The topics and companies, each with its places in the order of the file."""
     for entry, further in topics.entries:
         places = [
             place
@@ -454,7 +434,6 @@ def _place(
 
 
 def _words_place(catalogue: Catalogue, places: _PlacesRow, path: str) -> _Place | None:
-    """A source that is searched by words, as the last places of a topic."""
     if path not in catalogue:
         return None
     for kind, params in places.search.items():

@@ -117,16 +117,9 @@ class Endpoint:
 class Catalogue:
     """All endpoints, by path.
 
-    Parameters
-    ----------
-    endpoints : iterable of Endpoint
-    withheld : mapping of path to reason
-        What is there and not for this reader; asked for, it is refused in these words.
+    `withheld`: What is there and not for this reader; asked for, it is refused in these words.
 
-    Raises
-    ------
-    CatalogueError
-        A path occurs twice.
+    Raises `CatalogueError`: A path occurs twice.
     """
 
     def __init__(self, endpoints: Iterable[Endpoint], withheld: Mapping[str, str] | None = None) -> None:
@@ -183,10 +176,7 @@ class Catalogue:
     def resolve(self, path: str) -> Endpoint:
         """The endpoint a path or an unambiguous short path names.
 
-        Raises
-        ------
-        UnknownPath
-            No such path (the nearest are named), or a short path that several endpoints share.
+        Raises `UnknownPath`: No such path (the nearest are named), or a short path that several endpoints share.
         """
         wanted = path.strip().strip("/")
         for name in (wanted, wanted.lower()):
@@ -229,7 +219,6 @@ def _plain(value: Any) -> Any:
 
 
 def _tails(endpoint: Endpoint) -> set[str]:
-    """The source with any tail of the catalogue path."""
     source, _, rest = endpoint.path.lower().partition("/")
     parts = rest.split("/")
     return {f"{source}/{'/'.join(parts[i:])}" for i in range(1, len(parts))}
@@ -272,7 +261,6 @@ def _endpoint(row: EndpointRow, source: SourceInfo, since: date | None) -> Endpo
 
 
 def _series_of(endpoint: Endpoint, fields: SeriesFields) -> Endpoint:
-    """The endpoint beside another that gives its rows as a series: the same call under the same policy."""
     for name in (fields.date, fields.value):
         if name not in endpoint.fields or endpoint.rows is None:
             raise CatalogueError(f"{endpoint.path}: the series names {name!r}, which is no field of its rows")
@@ -310,19 +298,8 @@ def load_sources(
 ) -> Catalogue:
     """The catalogue that YAML texts state.
 
-    Parameters
-    ----------
-    texts : sequence of CatalogueText
-        An earlier one's source cannot be stated again by a later one, nor its key be used.
-    compiled : Path or None
-        A folder of the user's own in which the parsed texts are stored, see `compiled_documents`.
-    withheld : mapping of path to reason
-        As `Catalogue`.
-
-    Raises
-    ------
-    CatalogueError
-        A row does not have the form, an endpoint has no policy, a policy lacks its arguments, a source is stated twice.
+    Raises `CatalogueError`: A row does not have the form, an endpoint has no policy, a policy lacks its arguments, a source is stated
+    twice.
     """
     endpoints: list[Endpoint] = []
     sources: dict[str, SourceInfo] = {}
@@ -372,10 +349,7 @@ def load_sources(
 def _check_one_policy(endpoints: Sequence[Endpoint]) -> None:
     """Refuse two rows that make one upstream call under two policies: the weaker one would be a way round the other.
 
-    Raises
-    ------
-    CatalogueError
-        Names both rows.
+    Raises `CatalogueError`: Names both rows.
     """
     first: dict[tuple[str, ...], Endpoint] = {}
     for endpoint in endpoints:
@@ -392,7 +366,6 @@ def _check_one_policy(endpoints: Sequence[Endpoint]) -> None:
 
 
 def _line_named(item: CatalogueText, *place: str | int) -> str:
-    """Return where a part of a text stands, for a person who mends it: " line 12", or as much of the way as there is."""
     line = None if item.shipped else line_of(item.text, place)
     return f" line {line}" if line else ""
 
@@ -501,21 +474,10 @@ def load_catalogue(
 ) -> Catalogue:
     """The catalogue that ships with the package, then what installed packages add, then the user's own files.
 
-    Parameters
-    ----------
-    user_folder : Path or None
-        Each of its ``*.yaml`` states a source of the user's; it need not exist.
-    compiled : Path or None
-        As `load_sources`.
-    own : OwnCatalogue
-        The rows of the user's own data (`proxies.vendors.own`).
-    services_at : datetime, optional
-        For a run of then: the versions of the user's services that counted at this instant.
+    `user_folder`: Each of its ``*.yaml`` states a source of the user's; it need not exist.
 
-    Raises
-    ------
-    CatalogueError
-        A text does not load. One bad text refuses all: an endpoint that has vanished would read like data that never were.
+    Raises `CatalogueError`: A text does not load. One bad text refuses all: an endpoint that has vanished would read like data that never
+    were.
     """
     texts = _given_texts()
     for path in service_files(user_folder, services_at):
@@ -531,16 +493,12 @@ def load_catalogue(
 def catalogue_with(item: CatalogueText) -> Catalogue:
     """The shipped catalogue and what packages add, with one more text; `add` asks it whether a file of the user's fits.
 
-    Raises
-    ------
-    CatalogueError
-        It does not, with the line where it can be told.
+    Raises `CatalogueError`: It does not, with the line where it can be told.
     """
     return load_sources([*_given_texts(), item])
 
 
 def _given_texts() -> list[CatalogueText]:
-    """The texts that ship with the package, and those of installed packages."""
     shipped = sorted(
         (item for item in resources.files("proxies.catalogue").iterdir() if item.name.endswith(".yaml")),
         key=lambda item: item.name,

@@ -14,18 +14,12 @@ GROUP = "analyst_workbench.sources"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcePlugin:
-    """What an entry point of the group ``analyst_workbench.sources`` names; the entry point bears the source's name.
+    """What an entry point of the group ``analyst_workbench.sources`` names; the entry point bears the source's name."""
 
-    Attributes
-    ----------
-    yaml : str
-        The text of a catalogue file (see docs/data.md, Adding to it): the source and its endpoints, each with its as-of policy.
-    source : callable or None
-        Makes the source from ``(SourceInfo, ProxySettings, Transport or None)``; usually a subclass of
-        `proxies.vendors.base.HttpSource`. None: JSON over HTTP that complains by status alone.
-    """
-
+    #: The text of a catalogue file (see docs/data.md, Adding to it): the source and its endpoints, each with its as-of policy.
     yaml: str
+    #: Makes the source from ``(SourceInfo, ProxySettings, Transport or None)``; usually a subclass of `proxies.vendors.base.HttpSource`.
+    #: None: JSON over HTTP that complains by status alone.
     source: Callable[..., Any] | None = None
 
 
@@ -33,11 +27,8 @@ class SourcePlugin:
 def installed_plugins() -> Mapping[str, SourcePlugin]:
     """The plugins of installed packages by source name; read once per process by the loader and the source registry.
 
-    Raises
-    ------
-    CatalogueError
-        An entry point cannot be loaded or names something else. Nothing is left out silently: an endpoint that has
-        vanished would read like data that never were.
+    Raises `CatalogueError`: An entry point cannot be loaded or names something else. Nothing is left out silently: an endpoint that has
+    vanished would read like data that never were.
     """
     plugins: dict[str, SourcePlugin] = {}
     for point in entry_points(group=GROUP):

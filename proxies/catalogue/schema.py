@@ -419,8 +419,6 @@ def residual_limit(max_residual: Residual | None, *, strict: bool) -> Residual:
 def least_residual(open_to: Collection[Undated]) -> Residual:
     """Return the least risk that an endpoint which is open to some undated changes can have.
 
-    Examples
-    --------
     >>> least_residual(()), least_residual(("removed",)), least_residual(("removed", "renamed"))
     ('none', 'low', 'medium')
     """

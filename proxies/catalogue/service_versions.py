@@ -52,10 +52,7 @@ def service_history(folder: Path, name: str) -> list[ServiceVersion]:
 
     A file that was changed by hand since it was added counts as a version from its last change on.
 
-    Raises
-    ------
-    CatalogueError
-        The history cannot be read: without it nobody knows what a stored run was asked by.
+    Raises `CatalogueError`: The history cannot be read: without it nobody knows what a stored run was asked by.
     """
     live = folder / f"{name}.yaml"
     current = version_of(live.read_bytes()) if live.is_file() else ""

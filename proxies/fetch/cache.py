@@ -52,15 +52,7 @@ def may_serve(fetched_at: datetime, cutoff: Cutoff, now: datetime, max_age: floa
 
 
 class RawCache:
-    """The raw cache of one broker.
-
-    Parameters
-    ----------
-    path : Path or None
-        The SQLite file; None keeps it in memory.
-    most_bytes : int
-        Stored bytes above which the longest unused answers go.
-    """
+    """The raw cache of one broker."""
 
     def __init__(self, path: Path | None, most_bytes: int) -> None:
         self._path, self._most = path, most_bytes

@@ -62,13 +62,7 @@ def reset_seconds(text: str, *, now: datetime | None = None) -> float | None:
 
 
 class Places:
-    """So many at once, first come, first served; calls under way and running cells are counted by it.
-
-    Parameters
-    ----------
-    most : float
-        Places there are; may be changed at any time, followed by `wake` where there are more.
-    """
+    """So many at once, first come, first served; calls under way and running cells are counted by it."""
 
     def __init__(self, most: float) -> None:
         self.most = most
@@ -130,15 +124,6 @@ class Pace:
 
     What is not set is learned: from rate-limit headers (`learn`) and from refusals (`refused`), which halve the calls at
     once; every answer (`answered`) gives one back.
-
-    Parameters
-    ----------
-    at_once : int
-        The most calls under way.
-    requests_per_minute, tokens_per_minute : float, optional
-    burst : float, optional
-        The most requests that may go together after a pause; a minute's worth by default.
-    clock, sleep : callables, for tests
     """
 
     def __init__(

@@ -89,10 +89,7 @@ class LargestPage:
     def result(self) -> Filtered:
         """The first rows, as many as wanted.
 
-        Raises
-        ------
-        CutoffRefused
-            The list does not reach back to them.
+        Raises `CutoffRefused`: The list does not reach back to them.
         """
         assert self._filtered is not None, "a page was taken"
         rows = self._filtered.data

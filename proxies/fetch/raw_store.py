@@ -24,13 +24,7 @@ T = TypeVar("T")
 
 
 class RawStore:
-    """The sources of a broker behind its raw cache.
-
-    Parameters
-    ----------
-    sources : mapping of source name to Source
-    settings : ProxySettings
-    """
+    """The sources of a broker behind its raw cache."""
 
     def __init__(self, sources: Mapping[str, Source], settings: ProxySettings) -> None:
         self.sources = sources
@@ -41,14 +35,8 @@ class RawStore:
     async def get(self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff) -> RawAnswer:
         """The raw answer to a request as it is sent. The broker asks for pages and for a policy's lookups.
 
-        Raises
-        ------
-        CutoffRefused
-            The endpoint's source is not set up.
-        SourceUnavailable
-            The network is switched off, and the cache has nothing that may serve.
-        ProxyError
-            As `Source.fetch`.
+        Raises `CutoffRefused`: The endpoint's source is not set up. Raises `SourceUnavailable`: The network is switched off, and the cache
+        has nothing that may serve. Raises `ProxyError`: As `Source.fetch`.
         """
         source = self.sources.get(endpoint.source.name)
         if source is None:

@@ -99,7 +99,6 @@ class _ReadPage:
         return page
 
     def follow(self, newest: float, oldest: float) -> None:
-        """Take in what comes after: the newest and the oldest stamp of a row, or of the next page."""
         if self.newest is None or self.oldest is None:
             self.newest, self.oldest = newest, oldest
             return
@@ -116,30 +115,19 @@ class _ReadPage:
 
 @dataclass(slots=True, kw_only=True)
 class ReadBack:
-    """The pages of a list from the cutoff back, until the asked rows are there.
+    """The pages of a list from the cutoff back, until the asked rows are there."""
 
-    Parameters
-    ----------
-    params : mapping
-        The request as planned.
-    endpoint : Endpoint
-    instant : callable
-        A row's second, see `reader_of_stamps`.
-    cutoff : Cutoff
-    page_rows : int
-        Rows that a page is asked to hold; 0 if the endpoint takes no size.
-    by_rows : bool
-        Pages are named by the rows before them (an offset) and not by their number.
-    skip, wanted : int
-        Which of the surviving rows are handed out.
-    """
-
+    #: The request as planned.
     params: Mapping[str, Any]
     endpoint: Endpoint
+    #: A row's second, see `reader_of_stamps`.
     instant: Callable[[Any], float | None]
     cutoff: Cutoff
+    #: Rows that a page is asked to hold; 0 if the endpoint takes no size.
     page_rows: int
+    #: Pages are named by the rows before them (an offset) and not by their number.
     by_rows: bool
+    #: skip, wanted: Which of the surviving rows are handed out.
     skip: int
     wanted: int
     _pages: dict[int, _ReadPage] = field(default_factory=dict)
@@ -182,10 +170,7 @@ class ReadBack:
     def result(self) -> Filtered:
         """The asked rows.
 
-        Raises
-        ------
-        CutoffRefused
-            The list does not reach back to them.
+        Raises `CutoffRefused`: The list does not reach back to them.
         """
         read = [self._pages[number] for number in range(self._start, self._stop)]
         rows: list[Any] = []
@@ -264,16 +249,13 @@ class ReadBack:
         return None
 
     def _is_last(self, number: int) -> bool:
-        """Whether a page is the last for sure: shorter than the first, which was as long as was asked."""
         return self.page_rows > 0 and self._pages[number].held < self.page_rows == self._pages[0].held
 
     def _bracket(self) -> tuple[int, int | None]:
-        """The last page read that is all late, and the first page read after it."""
         late = max(n for n, page in self._pages.items() if page.held and self._is_late(page))
         return late, min((n for n in self._pages if n > late), default=None)
 
     def _guess(self, late: int, early: int | None) -> int:
-        """The page to look at next: where the cutoff lies if rows came at the pace seen so far."""
         newest, oldest = self._pages[0].newest, self._pages[late].oldest
         assert newest is not None and oldest is not None, "late pages have stamps"
         pace = (newest - oldest) / (late + 1)
@@ -297,7 +279,6 @@ class ReadBack:
         return self.endpoint.page.last // self._step if self.endpoint.page.last else 2**40
 
     def _is_cut(self, *, some: bool) -> bool:
-        """Whether the list, where it seems to end, may be cut by the vendor."""
         held = [number for number, page in self._pages.items() if page.held]
         last = max(held, default=0)
         if last == self._last_number:
@@ -306,7 +287,6 @@ class ReadBack:
         return not some and last > 0 and self._pages[last].held == self._pages[0].held
 
     def _check_order(self) -> None:
-        """Measure by how much rows stand out of order, newest first or oldest first, whichever fits better."""
         joined = _ReadPage(Filtered(data=None), 0)
         for _, page in sorted(self._pages.items()):
             if page.newest is not None and page.oldest is not None:

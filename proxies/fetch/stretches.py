@@ -38,8 +38,6 @@ def open_day(cutoff: Cutoff) -> date | None:
 def minutes_of(grain: str) -> int:
     """The length of bars that are so many that an answer may be cut within a day, else 0.
 
-    Examples
-    --------
     >>> minutes_of("5min"), minutes_of("30min"), minutes_of("day")
     (5, 0, 0)
     """
@@ -49,27 +47,18 @@ def minutes_of(grain: str) -> int:
 
 @dataclass(slots=True)
 class Stretches:
-    """A window asked for in as many stretches as it takes, at most 25.
+    """A window asked for in as many stretches as it takes, at most 25."""
 
-    Parameters
-    ----------
-    params : mapping
-        The request as planned.
-    start, end : str
-        The names of the window's bounds; the end is in ``params``. Without a start the vendor's own one counts.
-    stamp : str
-        The field that holds a row's day, or instant.
-    own_day : date, optional
-        The day in which the cutoff lies, see `open_day`; asked for by itself if the window ends with it.
-    minutes : int
-        Length of a bar where there may be too many in a day for one answer, see `minutes_of`.
-    """
-
+    #: The request as planned.
     params: Mapping[str, Any]
+    #: start, end: The names of the window's bounds; the end is in ``params``. Without a start the vendor's own one counts.
     start: str
     end: str
+    #: The field that holds a row's day, or instant.
     stamp: str
+    #: The day in which the cutoff lies, see `open_day`; asked for by itself if the window ends with it.
     own_day: date | None = None
+    #: Length of a bar where there may be too many in a day for one answer, see `minutes_of`.
     minutes: int = 0
     _open: deque[tuple[date | None, date]] = field(default_factory=deque)
     _now: tuple[date | None, date] | None = None
@@ -187,10 +176,7 @@ class Stretches:
     def result(self) -> Filtered:
         """The joined rows, in the vendor's order.
 
-        Raises
-        ------
-        CutoffRefused
-            The window is the cutoff's own day, and how many bars of it the vendor gives at once does not show.
+        Raises `CutoffRefused`: The window is the cutoff's own day, and how many bars of it the vendor gives at once does not show.
         """
         if self._first is None:
             raise CutoffRefused(

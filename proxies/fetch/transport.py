@@ -79,7 +79,6 @@ class _Keyed(httpx.AsyncBaseTransport):
         self._lock = asyncio.Lock()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request with its key."""
         if self._key is None:
             return await self._inner.handle_async_request(request)
         headers = request.headers.copy()
@@ -100,10 +99,7 @@ class _Keyed(httpx.AsyncBaseTransport):
     async def _bearer(self) -> str:
         """The token that the key gives (client credentials): one for all calls, until a minute before it ends.
 
-        Raises
-        ------
-        UnusableResponse
-            The service gives none. Nothing of its reply is shown: it may hold the key.
+        Raises `UnusableResponse`: The service gives none. Nothing of its reply is shown: it may hold the key.
         """
         # optional; only for services that change a key for a token
         try:
@@ -135,13 +131,11 @@ class _Keyed(httpx.AsyncBaseTransport):
             return str(self._token["access_token"])
 
     async def aclose(self) -> None:
-        """Close the inner transport."""
         await self._inner.aclose()
 
 
 @functools.cache
 def _tls() -> ssl.SSLContext:
-    """One set of trusted roots for all sources: reading it takes longer than many calls."""
     return httpx.create_ssl_context()
 
 
@@ -173,7 +167,6 @@ class HttpxTransport:
             raise TransportError(_plain_error(error)) from None
 
     async def _opened(self) -> httpx.AsyncClient:
-        """Return the one client, made at the first call."""
         if self._client is None:
             roots = await asyncio.to_thread(_tls)
             # Asked again after the pause: of two first calls at once, the second would replace the first one's open client.
@@ -217,10 +210,7 @@ def too_large() -> UnusableResponse:
 async def unpacked(body: bytes, coding: str) -> bytes:
     """A response's body without its Content-Encoding. Both transports call it.
 
-    Raises
-    ------
-    UnusableResponse
-        It is coded otherwise than once with gzip, is broken, or is larger than MOST_BYTES.
+    Raises `UnusableResponse`: It is coded otherwise than once with gzip, is broken, or is larger than MOST_BYTES.
     """
     codings = [name for part in coding.lower().split(",") if (name := part.strip()) not in ("", "identity")]
     if not codings or not body:
@@ -257,21 +247,9 @@ def _plain_error(error: Exception) -> str:
 
 @dataclass(slots=True)
 class RetryingTransport:
-    """Sends one source's requests: paced, at most so many at once, bounded in time, repeated after 429 and 5xx.
+    """Sends one source's requests: paced, at most so many at once, bounded in time, repeated after 429 and 5xx."""
 
-    Parameters
-    ----------
-    source : str
-        For error messages.
-    transport : Transport
-    limits : Limits
-    retry : Retry
-    quota, busy, archived : what a response of this source says beside its status
-    keyed : bool
-        Whether another key may help.
-    sleep : awaitable function of seconds, for tests
-    """
-
+    #: For error messages.
     source: str
     transport: Transport
     limits: EndpointLimits
@@ -279,6 +257,7 @@ class RetryingTransport:
     busy: Callable[[HttpResponse], bool] = lambda response: False
     quota: Callable[[HttpResponse], bool] = lambda response: response.status == 402
     archived: Callable[[HttpResponse], bool] = lambda response: False
+    #: Whether another key may help.
     keyed: bool = True
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     sent: int = 0
@@ -305,14 +284,9 @@ class RetryingTransport:
     async def send(self, request: HttpRequest) -> HttpResponse:
         """The upstream's response, of any status that a retry would not change.
 
-        Raises
-        ------
-        SourceUnavailable
-            No response, none in ``limits.total`` seconds, or 5xx to the last try.
-        SourceRejected
-            The response is larger than may be, or coded otherwise than was asked.
-        QuotaExhausted
-            The plan is used up, or 429 to the last try.
+        Raises `SourceUnavailable`: No response, none in ``limits.total`` seconds, or 5xx to the last try. Raises `SourceRejected`: The
+        response is larger than may be, or coded otherwise than was asked. Raises `QuotaExhausted`: The plan is used up, or 429 to the last
+        try.
         """
         for attempt in range(1, self.retry.tries + 1):
             last = attempt == self.retry.tries

@@ -68,21 +68,8 @@ class Worker:
     async def run(self, function: Callable[..., T], *args: Any, size: int) -> T:
         """What ``function(*args)`` returns or raises in the worker; one job at a time, so that memory is bounded.
 
-        Parameters
-        ----------
-        function : callable
-            Importable by name; it, its arguments and its result are pickled.
-        size : int
-            Bytes of the job's raw answers.
-
-        Raises
-        ------
-        SourceRejected
-            The job is too large.
-        SourceUnavailable
-            The worker ended, or took too long: the next job gets a new one.
-        CannotStart
-            There can be no worker.
+        Raises `SourceRejected`: The job is too large. Raises `SourceUnavailable`: The worker ended, or took too long: the next job gets a
+        new one. Raises `CannotStart`: There can be no worker.
         """
         if size > MOST_BYTES:
             raise SourceRejected(

@@ -50,15 +50,7 @@ AGENT = "analyst-workbench/0.1 (research client; {})"
 
 
 class HttpSource:
-    """A source of JSON over HTTP, enough for most vendors. A subclass overrides what its vendor does otherwise.
-
-    Parameters
-    ----------
-    info : SourceInfo
-    settings : ProxySettings
-    transport : Transport, optional
-        Instead of httpx.
-    """
+    """A source of JSON over HTTP, enough for most vendors. A subclass overrides what its vendor does otherwise."""
 
     also_retry: frozenset[int] = frozenset()
 
@@ -82,12 +74,8 @@ class HttpSource:
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The raw answer to a request.
 
-        Raises
-        ------
-        MissingKey
-            The source needs a key and none is set.
-        SourceError, Refused
-            The upstream failed, or says that there is no such thing.
+        Raises `MissingKey`: The source needs a key and none is set. Raises `SourceError, Refused`: The upstream failed, or says that there
+        is no such thing.
         """
         self.require_key()
         if params.get(WHOLE):
@@ -96,7 +84,6 @@ class HttpSource:
         return RawAnswer(body=body, fetched_at=self._settings.now())
 
     async def _whole(self, endpoint: Endpoint, params: Mapping[str, Any]) -> bytes:
-        """All pages of a list with the vendor's cursors, or as many as give the rows that are wanted, as one answer."""
         page, wanted = endpoint.page, params[WHOLE]
         (head, *_) = (step for step in steps_of(endpoint.rows or "") if step.kind == "key")
         plain = {name: value for name, value in params.items() if name not in (WHOLE, page.param, page.size)}
@@ -171,7 +158,6 @@ class HttpSource:
         )
 
     def _token_url(self) -> str:
-        """Where the key is changed for a token (OAuth2), "" for keys that are sent as they are."""
         key = self.info.key
         if key is None or not key.token:
             return ""
@@ -272,7 +258,6 @@ class HttpSource:
         )
 
     def _none_replies(self, response: HttpResponse, payload: Any) -> list[NoneReply]:
-        """The replies of the catalogue by which this vendor says that there is none, as far as they match."""
         return [
             reply
             for reply in self.info.none
@@ -308,7 +293,6 @@ def _day_as_sent(value: Any, pattern: str) -> str:
 
 
 def _rows_of_csv(source: str, body: bytes) -> bytes:
-    """A CSV as the JSON rows that the policies read: numbers as numbers, empty cells as null."""
     text = body.decode("utf-8-sig", "replace")
     header = text.partition("\n")[0]
     sign = max(",;\t|", key=header.count)

@@ -84,13 +84,7 @@ _FRAMES: dict[tuple[Path, int, int, str], list[dict[str, Any]]] = {}
 
 
 class EmbeddedSource:
-    """Reads the series; no network.
-
-    Parameters
-    ----------
-    settings : ProxySettings
-        ``embedded_root`` stands in for the installed package's data folder.
-    """
+    """Reads the series; no network."""
 
     name = "embedded"
 
@@ -100,12 +94,7 @@ class EmbeddedSource:
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The raw rows of a series, or the list of series.
 
-        Raises
-        ------
-        ParameterInvalid
-            No such series.
-        SourceUnavailable
-            The package's data are not there.
+        Raises `ParameterInvalid`: No such series. Raises `SourceUnavailable`: The package's data are not there.
         """
         if endpoint.path.endswith("/list"):
             return self._raw([_describe(item) for item in SERIES.values()])
@@ -130,10 +119,7 @@ def _describe(item: EmbeddedSeries) -> dict[str, Any]:
 def data_root(root: Path | None) -> Path:
     """The folder that holds the series: the one given, else that of the installed package, which is not run.
 
-    Raises
-    ------
-    SourceUnavailable
-        The package is not installed.
+    Raises `SourceUnavailable`: The package is not installed.
     """
     if root is not None:
         return root
@@ -204,8 +190,6 @@ def _day_of_cell(text: str) -> date:
 def known(day: date, rule: str) -> str:
     """When a value of a day or month became known, as a stamp: an instant of New York time, or a whole day.
 
-    Examples
-    --------
     >>> known(date(2018, 6, 29), "close 16:00"), known(date(2018, 5, 1), "month 45")
     ('2018-06-29T16:00', '2018-07-15')
     >>> known(date(2018, 6, 25), "weekly"), known(date(2018, 6, 26), "weekly")

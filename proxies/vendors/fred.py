@@ -46,7 +46,6 @@ class FredSource(HttpSource):
         return RawAnswer(body=orjson.dumps(payload), fetched_at=self._settings.now())
 
     async def _whole(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
-        """A list of tags from its first to its last page."""
         page = endpoint.page
         plain = {name: item for name, item in params.items() if name not in (WHOLE, page.param, page.size)}
         tags: list[Any] = []
@@ -60,7 +59,6 @@ class FredSource(HttpSource):
         raise SourceRejected("fred holds more tags than can be asked for: narrow the list")
 
     async def _in_parts(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
-        """The observations of a window, asked for in as many halves of halves as it takes."""
         today = self._settings.now().date()
         start, end = (date.fromisoformat(str(params[name])) for name in ("realtime_start", "realtime_end"))
         windows, starts = [(start, end)], []
@@ -135,7 +133,6 @@ class FredSource(HttpSource):
 
 
 def _joined_windows(rows: list[dict[str, Any]], starts: frozenset[str]) -> list[dict[str, Any]]:
-    """Rows of several windows: a value that stood over the cut between two of them is one row again."""
     by_period: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: str(row["realtime_start"])):
         states = by_period[row["date"]]

@@ -120,7 +120,6 @@ class KalshiSource(HttpSource):
         return {key: list({str(row.get(name)): row for row in reversed(rows)}.values())}
 
     async def _event(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
-        """An event with its markets of both tiers."""
         ticker = str(params["event_ticker"])
         event: dict[str, Any] = {}
         try:
@@ -136,7 +135,6 @@ class KalshiSource(HttpSource):
         return {"event": _with_markets([event or {"event_ticker": ticker}], old, "")[0]}
 
     async def _candles(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
-        """The candles of several markets of both tiers, in the order of the tickers."""
         of_event = endpoint.path == "kalshi/event-candlesticks"
         try:
             payload, _ = await self.exchange(endpoint, self.http_request(endpoint, params))
@@ -221,7 +219,6 @@ def _is_before(row: Mapping[str, Any], second: Any) -> bool:
 
 
 def _by_market(payload: Any) -> dict[str, Any]:
-    """The live tier's candles by ticker, in either of its two forms."""
     if isinstance(payload.get("market_tickers"), list):
         pairs = zip(payload["market_tickers"], payload.get("market_candlesticks") or (), strict=False)
         named = {_ticker(name): candles for name, candles in pairs}

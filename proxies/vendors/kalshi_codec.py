@@ -88,7 +88,6 @@ def _prices(value: Any, names: tuple[str, ...]) -> dict[str, str | None]:
 
 
 def _dollars_text(row: Mapping[str, Any], name: str) -> str | None:
-    """A price in dollars: under its name with a suffix, or without one, where a whole number is cents."""
     value = row.get(f"{name}_dollars")
     if value is None:
         value = row.get(name)

@@ -62,7 +62,6 @@ class PolymarketSource(HttpSource):
         return super().is_answer(endpoint, response, payload)
 
     async def _list(self, endpoint: Endpoint, params: Mapping[str, Any]) -> list[Any]:
-        """So many rows of a list from an offset on, in the order that the plan asks for."""
         first = int(params.get("offset") or 0)
         if first > (endpoint.page.last or first):
             return []
@@ -93,12 +92,8 @@ class _Part:
     async def read_on(self) -> None:
         """Read the next page.
 
-        Raises
-        ------
-        ParameterInvalid
-            There are more pages than are read.
-        SchemaDrift
-            They do not come in the order that was asked for, so that nobody knows how far they reach.
+        Raises `ParameterInvalid`: There are more pages than are read. Raises `SchemaDrift`: They do not come in the order that was asked
+        for, so that nobody knows how far they reach.
         """
         key, name, size = _LISTS[self._endpoint.path]
         if self._pages == _MOST_PAGES:
@@ -139,7 +134,6 @@ def _one_by_one(parts: list[_Part]) -> list[Any]:
 
 
 def _once(rows: Iterable[Any]) -> list[Any]:
-    """The rows without those that came before, which a market does that is closed while it is read."""
     return list(
         {orjson.dumps(row.get("id") or row if isinstance(row, dict) else row): row for row in rows}.values()
     )

@@ -70,7 +70,6 @@ class SecSource(HttpSource):
         return super().is_answer(endpoint, response, payload)
 
     async def _filings(self, endpoint: Endpoint, params: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The filings of a window, from the file of the newest ones and those older files that reach into it."""
         first, last = (_day(params.get(name)) for name in ("from", "to"))
         request = self.http_request(endpoint, {"cik": params["cik"]})
         payload, _ = await self.exchange(endpoint, request)
@@ -99,7 +98,6 @@ class SecSource(HttpSource):
 
 
 def _columns_of(payload: Any) -> Any:
-    """The parallel lists of filings: in the first file below a key of their own, in older files at the top."""
     filings = payload.get("filings")
     columns = filings.get("recent") if isinstance(filings, dict) else payload
     return columns if isinstance(columns, dict) and isinstance(columns.get("accessionNumber"), list) else None

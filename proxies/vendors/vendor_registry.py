@@ -46,10 +46,7 @@ _SHIPPED: Mapping[str, type[HttpSource]] = {
 def check_codecs(catalogue: Catalogue) -> None:
     """Refuse a catalogue that cannot be answered. The loader cannot do it: codecs are the vendors' matter.
 
-    Raises
-    ------
-    CatalogueError
-        An endpoint names a codec that does not exist.
+    Raises `CatalogueError`: An endpoint names a codec that does not exist.
     """
     for endpoint in catalogue:
         if endpoint.codec not in CODECS:

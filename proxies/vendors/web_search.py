@@ -79,8 +79,6 @@ class TavilySource(HttpSource):
 def day_of(text: Any) -> str | None:
     """The ISO day of a date in words ("May 3, 2024"); None for anything else.
 
-    Examples
-    --------
     >>> day_of("May 3, 2024"), day_of("3 days ago")
     ('2024-05-03', None)
     """
@@ -97,8 +95,6 @@ def day_of(text: Any) -> str | None:
 def instant_of(text: Any) -> str | None:
     """The ISO instant, UTC, of a date as mails and HTTP headers write it; None for anything else, and without a zone.
 
-    Examples
-    --------
     >>> instant_of("Tue, 04 Jun 2024 13:17:00 GMT"), instant_of("yesterday")
     ('2024-06-04T13:17:00Z', None)
     """

@@ -44,19 +44,7 @@ _OUTPUT_KINDS = frozenset({"stream", "display_data", "execute_result", "error"})
 
 @dataclass(slots=True)
 class CellRun:
-    """A running cell and its outputs so far.
-
-    Attributes
-    ----------
-    request : message id of the request
-    max_shown : characters of output that are shown; an error is always shown, at least its head
-    max_cut : characters of the output beyond that which `cut` still holds, for the journal
-    outputs : nbformat outputs in order
-    shown, dropped, lost : characters in `outputs`, beyond it, and beyond `cut` too
-    received : bytes of all messages of the kernel, whole
-    began, idle, replied : set by the kernel's messages in this order
-    broken : set when a channel of the kernel ends, `ended` says how: what it showed since is unknown
-    """
+    """A running cell and its outputs so far."""
 
     request: str
     max_shown: int
@@ -297,12 +285,7 @@ class KernelClient:
                 self._break("the end of what a cell showed never came")
 
     def end(self, run: CellRun, late: Callable[[int], None]) -> None:
-        """Take nothing more into a run whose result is being written: its threads may go on printing.
-
-        Parameters
-        ----------
-        late : called with the characters of everything that the cell still shows, which is dropped
-        """
+        """Take nothing more into a run whose result is being written: its threads may go on printing."""
         self._written[run.request] = late
 
     async def close(self) -> None:
@@ -409,7 +392,6 @@ def _is_name(value: object) -> bool:
 
 
 async def _either(event: asyncio.Event, other: asyncio.Event, timeout: float) -> None:
-    """Return when one of the two is set, or after so many seconds."""
     if event.is_set() or other.is_set():
         return
     waits = {asyncio.ensure_future(event.wait()), asyncio.ensure_future(other.wait())}

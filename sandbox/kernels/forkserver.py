@@ -90,10 +90,7 @@ class KernelProcess:
 class ForkServer:
     """A running fork server.
 
-    Raises
-    ------
-    KernelStartFailed
-        From `up` and `spawn`, when it died or could not do what was asked; the message names the refused step.
+    Raises `KernelStartFailed`: From `up` and `spawn`, when it died or could not do what was asked; the message names the refused step.
     """
 
     def __init__(
@@ -162,13 +159,7 @@ class ForkServer:
         self._listener.start()
 
     def spawn(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> "Future[KernelProcess]":
-        """Request one kernel; the future holds its process, or `KernelStartFailed`. `start_kernel` calls it, from any thread.
-
-        Parameters
-        ----------
-        descriptors : the five listening sockets in the order of `CHANNELS`, the pipe for its report, its end of the wire;
-            the caller closes its own copies
-        """
+        """Request one kernel; the future holds its process, or `KernelStartFailed`. `start_kernel` calls it, from any thread."""
         answer: Future[KernelProcess] = Future()
         with self._lock:
             if self.dead:
@@ -271,7 +262,6 @@ class ForkServer:
 
 
 def _environment_below_tmp() -> dict[str, str]:
-    """The environment at levels without a private /tmp: temporary files go below our own folder."""
     home = run_folder() / "shared"
     home.mkdir(exist_ok=True)
     return {
@@ -296,10 +286,7 @@ async def fork_server(
 ) -> ForkServer:
     """Return the living fork server for this level and package set, started when there is none; it takes 1 to 3 s.
 
-    Raises
-    ------
-    KernelStartFailed
-        It did not come up; the message names the step that the system refused.
+    Raises `KernelStartFailed`: It did not come up; the message names the step that the system refused.
     """
     server = await asyncio.to_thread(_get_or_start, level, packages, force_user_namespace)
     await asyncio.wrap_future(server.up)

@@ -142,18 +142,7 @@ async def start_kernel(
 ) -> Kernel:
     """Fork, seal and build a kernel; returns when it listens.
 
-    Parameters
-    ----------
-    seed : where its random numbers start
-    clock : the instant at which its clock starts with the first cell; None for the time of day
-    library : source that its cells may import
-    lossless : a cell waits until its output was read, where else ZMQ drops some. For a kernel with one reader that never
-        stops, as `KernelClient`; a browser's page that sleeps would stop the kernel
-
-    Raises
-    ------
-    KernelStartFailed
-        It did not come up in `limits.start_seconds`; the message has its last words.
+    Raises `KernelStartFailed`: It did not come up in `limits.start_seconds`; the message has its last words.
     """
     endpoints = endpoints or Endpoints.make()
     api, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -34,10 +34,7 @@ _blocks: dict[int, _Block] = {}
 def next_user() -> int:
     """Return a user id that no other kernel and no other process has or will have while we live.
 
-    Raises
-    ------
-    KernelStartFailed
-        Every block that was tried is held by somebody.
+    Raises `KernelStartFailed`: Every block that was tried is held by somebody.
     """
     with _lock:
         block = _blocks.get(os.getpid())
@@ -74,7 +71,6 @@ def _claim() -> _Block:
 
 
 def _in_use(ids: range) -> bool:
-    """Whether a process of this machine has one of these ids."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:

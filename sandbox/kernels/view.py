@@ -23,14 +23,7 @@ Operation = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a kernel may see.
-
-    Attributes
-    ----------
-    operations : how the root is built, in order
-    path : the `sys.path` of the kernel; its first entry is the folder of the kernel's own code
-    modules : top-level modules of the allowed packages
-    """
+    """What a kernel may see."""
 
     operations: tuple[Operation, ...]
     path: tuple[str, ...]
@@ -109,12 +102,7 @@ def kernel_folder() -> Path:
 
 @cache
 def build_view(extra_packages: tuple[str, ...] = ()) -> View:
-    """Return the view of the analysis packages.
-
-    Parameters
-    ----------
-    extra_packages : names of installed distributions to let in beside `ANALYSIS_PACKAGES`
-    """
+    """Return the view of the analysis packages."""
     operations = [*_system(), *_interpreter()]
     stdlib = sysconfig.get_path("stdlib")
     sites: dict[str, None] = {}
@@ -173,7 +161,6 @@ def _system() -> Iterator[Operation]:
 
 
 def _interpreter() -> Iterator[Operation]:
-    """The interpreter, its shared library and the standard library, without installed packages."""
     stdlib = Path(sysconfig.get_path("stdlib"))
     yield ("bind", str(stdlib), str(stdlib))
     for name in ("site-packages", "dist-packages"):
@@ -212,7 +199,6 @@ def _same_place(path: Path) -> Iterator[Operation]:
 
 
 def _closure(names: Iterable[str]) -> dict[str, importlib.metadata.Distribution]:
-    """The installed distributions among `names` and all that they require, by normalised name."""
     distributions: dict[str, importlib.metadata.Distribution] = {}
     pending = list(names)
     while pending:
@@ -236,7 +222,6 @@ def _closure(names: Iterable[str]) -> dict[str, importlib.metadata.Distribution]
 
 
 def _package(distribution: importlib.metadata.Distribution, site: Path) -> Iterator[Operation]:
-    """Bind the folders of one distribution, copy its single files, keep of its metadata what imports may ask for."""
     tops: dict[str, None] = {}
     for file in distribution.files or []:
         if file.parts[0] not in ("..", "/", "__pycache__"):

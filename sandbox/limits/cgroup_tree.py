@@ -101,13 +101,7 @@ def is_orphan(name: str) -> bool:
 def find_place(mounts: str, own: str, tree: CgroupTree) -> Place:
     """Return where groups may be made; what is there may still refuse.
 
-    Parameters
-    ----------
-    mounts, own : the texts of ``/proc/self/mountinfo`` and ``/proc/self/cgroup``
-
-    Raises
-    ------
-    NoGroups
+    Raises `NoGroups`.
     """
     joined = {name: path for names, path in _memberships(own) for name in names.split(",")}
     mounted = list(_mounts(mounts))

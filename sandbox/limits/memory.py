@@ -61,12 +61,7 @@ def process_tree(pid: int) -> list[int]:
 
 
 class MemoryWatch:
-    """Watches the memory of one kernel against `limit_mb`.
-
-    Parameters
-    ----------
-    files : bytes that its files in memory may take besides
-    """
+    """Watches the memory of one kernel against `limit_mb`."""
 
     name = "memory"
 

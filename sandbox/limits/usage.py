@@ -16,14 +16,7 @@ _PROCESS_CLOCK = 2  # Linux: CPUCLOCK_SCHED, in the lowest three bits of such a 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceUsage:
-    """The share of one cell, or the sum of some.
-
-    Attributes
-    ----------
-    calls, answer_bytes : `CALL_API` calls, and bytes of their answers
-    shown, cut : characters of output in the notebook, and of what was cut and is in the journal
-    cpu_seconds : processor time of the kernel's process
-    """
+    """The share of one cell, or the sum of some."""
 
     calls: int = 0
     answer_bytes: int = 0

@@ -17,12 +17,7 @@ _BY_ERROR = {"[Errno 24]": "open_files", "[Errno 27]": "disk", "[Errno 28]": "di
 
 
 def exceeded_afterwards(result: CellResult, limit: str, *, died: bool) -> CellResult:
-    """The corrected result of a cell that had ended well, and whose processes or files then exceeded a limit.
-
-    Parameters
-    ----------
-    died : the kernel had to be ended for it; such a cell is not run again
-    """
+    """The corrected result of a cell that had ended well, and whose processes or files then exceeded a limit."""
     if not died:
         return replace(result, limit=result.limit or limit)
     text = f"KernelDied: after the cell had ended, {_TOO_MUCH.get(limit, f'its kernel ended at the limit of {limit}')}"
@@ -40,13 +35,7 @@ def cell_result(
     calls: int,
     hashes: Sequence[str],
 ) -> CellResult:
-    """The result of a run.
-
-    Parameters
-    ----------
-    code : exit code of the kernel where it ended, else None
-    limit : the limit that the sandbox saw being hit, or None
-    """
+    """The result of a run."""
     # copies: what the journal has hashed must not grow when the cell's threads print later
     outputs = [dict(output) for output in run.outputs]
     if run.dropped:

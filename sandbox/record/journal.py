@@ -37,10 +37,7 @@ def _canonical(fields: Mapping[str, Any]) -> bytes:
 class Journal:
     """An open journal; `append` returns when the line is on the disk.
 
-    Raises
-    ------
-    JournalBroken
-        The file is there and its lines do not chain. Half a line at its end, as a crash leaves it, is cut off.
+    Raises `JournalBroken`: The file is there and its lines do not chain. Half a line at its end, as a crash leaves it, is cut off.
     """
 
     def __init__(self, path: Path) -> None:
@@ -56,10 +53,7 @@ class Journal:
     def append(self, kind: str, *, sync: bool = True, **fields: Any) -> str:
         """Write one line and return its hash; with `sync` it is on the disk then, else safe from a kill of ours only.
 
-        Raises
-        ------
-        AnotherWriter
-            The file is not as long as we left it. A line of ours after a stranger's would break the chain for ever.
+        Raises `AnotherWriter`: The file is not as long as we left it. A line of ours after a stranger's would break the chain for ever.
         """
         if os.fstat(self._file.fileno()).st_size != self._size:
             raise AnotherWriter(
@@ -106,10 +100,7 @@ class Journal:
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """All lines of a journal, the chain checked.
 
-    Raises
-    ------
-    JournalBroken
-        A line was changed, added, removed or moved; the message names its number.
+    Raises `JournalBroken`: A line was changed, added, removed or moved; the message names its number.
     """
     return list(_sealed_lines(path, cut_torn_tail=False))
 

@@ -88,7 +88,6 @@ def _is_passive(output: Mapping[str, Any]) -> bool:
 
 
 def _is_plain(facts: object) -> bool:
-    """Whether metadata is sizes and short words: some viewers write it into attributes as it stands."""
     if isinstance(facts, Mapping):
         return all(_is_plain(key) and _is_plain(value) for key, value in facts.items())
     return isinstance(facts, int | float) or (isinstance(facts, str) and _WORD.fullmatch(facts) is not None)

@@ -26,10 +26,6 @@ def render_notebook(
 
     A failed cell stays and is tagged ``raises-exception``; one that a later cell mends is also tagged ``superseded`` and
     collapsed. What the sandbox knows of a cell lies under ``metadata.analyst`` of that cell.
-
-    Parameters
-    ----------
-    metadata : goes under ``metadata.analyst`` of the notebook
     """
     nbformat = _nbformat()
     shown = []

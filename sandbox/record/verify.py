@@ -116,15 +116,7 @@ async def verify_proof(
     same_packages: bool = True,
     conclusion: CheckConclusion | None = None,
 ) -> Verification:
-    """Compare a proof with itself and, if that shows no difference, with a re-run.
-
-    Parameters
-    ----------
-    rows : the ledger's rows of this session's cells, any order
-    isolation : level of the re-run's kernel; the caller's choice, never what stands in the run
-    same_packages : False when versions differ from the run's manifest; the re-run is advisory then
-    conclusion : parses the stored conclusion again and says what is wrong with it
-    """
+    """Compare a proof with itself and, if that shows no difference, with a re-run."""
     recorded = compare_proof(journal=journal, notebook=notebook, rows=rows, conclusion=conclusion)
     if recorded.differing:
         return recorded
@@ -274,7 +266,6 @@ class _Rerun:
     failure: str = ""
 
     def compared(self, cells: Sequence[JournalCell]) -> tuple[list[Difference], list[Difference], deque[str]]:
-        """Return what differs from the recorded cells, what differs by rounding alone, and the last lines printed."""
         differences: list[Difference] = []
         rounded: list[Difference] = []
         printed: deque[str] = deque(maxlen=_LAST_LINES)
@@ -309,7 +300,6 @@ async def _rerun(
     clock: datetime | None,
     library: CellLibrary | None,
 ) -> _Rerun:
-    """Run the cells again in a fresh kernel that is answered from the ledger."""
     with tempfile.TemporaryDirectory(prefix="verify-", dir=run_folder()) as folder:
         spec = SessionSpec(
             name="verify",

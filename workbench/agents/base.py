@@ -383,71 +383,48 @@ class DataGuide(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafTask:
-    """All that a grounder may know of its leaf: nothing here names another leaf.
+    """All that a grounder may know of its leaf: nothing here names another leaf."""
 
-    Parameters
-    ----------
-    node : NodeRef
-        Id and statement of the leaf.
-    cutoff : Cutoff
-        Knowledge cutoff; the broker enforces it, the prompts only say it.
-    ask : Asker
-        The way to the model.
-    open_notebook : callable
-        Starts the leaf's sealed notebook at its first call and returns the same session after. On resume it holds the
-        cells of the earlier process. Raises ``sandbox.errors.KernelStartFailed``.
-    call_api : DataCaller
-        The way to data without a notebook.
-    data : DataGuide
-        Documentation of the data.
-    settings : AgentSettings
-        Bounds that all agents share; a grounder's own settings went to its factory.
-    resolves_by, reference_class : str
-        What the analyzer proposed for this leaf: what settles it, which cases are comparable. A proposal, not a fact.
-    gave_up : sequence of (step, retry)
-        Where earlier sittings of this attempt got no usable reply: their ``GroundingFailure.gave_up``, oldest first.
-    framing : str
-        How this trial is to look at the leaf, one of `FRAMINGS`; "" where it is free.
-    known_calls : sequence of str
-        Data calls that other leaves of the run have made, a line each, to make again without looking for them.
-    verdicts : Verdicts or None
-        What the run's filter of web results has judged so far, so that no trial has it judged again; None: the task's own.
-    """
-
+    #: Id and statement of the leaf.
     node: NodeRef
+    #: Knowledge cutoff; the broker enforces it, the prompts only say it.
     cutoff: Cutoff
+    #: The way to the model.
     ask: Asker
+    #: Starts the leaf's sealed notebook at its first call and returns the same session after. On resume it holds the cells of the earlier
+    #: process. Raises ``sandbox.errors.KernelStartFailed``.
     open_notebook: Callable[[], Awaitable[ProofSession]]
+    #: The way to data without a notebook.
     call_api: DataCaller
+    #: Documentation of the data.
     data: DataGuide
+    #: Bounds that all agents share; a grounder's own settings went to its factory.
     settings: AgentSettings = AgentSettings()
+    #: resolves_by, reference_class: What the analyzer proposed for this leaf: what settles it, which cases are comparable. A proposal, not
+    #: a fact.
     resolves_by: str = ""
     reference_class: str = ""
+    #: Where earlier sittings of this attempt got no usable reply: their ``GroundingFailure.gave_up``, oldest first.
     gave_up: Sequence[tuple[int, int]] = ()
+    #: How this trial is to look at the leaf, one of `FRAMINGS`; "" where it is free.
     framing: str = ""
+    #: Data calls that other leaves of the run have made, a line each, to make again without looking for them.
     known_calls: Sequence[str] = ()
+    #: What the run's filter of web results has judged so far, so that no trial has it judged again; None: the task's own.
     verdicts: Verdicts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounding:
-    """A leaf's finished proof.
+    """A leaf's finished proof."""
 
-    Parameters
-    ----------
-    belief : Belief
-        Probability, key factor, report.
-    evidence : Evidence
-        What the belief rests on; it can render itself as a proof notebook and verify itself later, offline.
-    trace : mapping
-        Counts for the log: ``steps`` taken and ``failed_cells`` are kept, 0 where absent.
-    findings : sequence of ReplyFinding
-        What is wrong with the conclusion although the model stands by it; every screen shows it.
-    """
-
+    #: Probability, key factor, report.
     belief: Belief
+    #: What the belief rests on; it can render itself as a proof notebook and verify itself later, offline.
     evidence: Evidence
+    #: Counts for the log: ``steps`` taken and ``failed_cells`` are kept, 0 where absent.
     trace: Mapping[str, int] = field(default_factory=dict)
+    #: What is wrong with the conclusion although the model stands by it; every screen shows it.
     findings: Sequence[ReplyFinding] = ()
 
 

@@ -55,15 +55,7 @@ class _SourcesShape(ReplyShape):
 
 
 class ContextMaker:
-    """The model's part of one context.
-
-    Parameters
-    ----------
-    question : AsOfText
-        The question, as the model reads it.
-    cutoff : Cutoff
-    ask : Asker
-    """
+    """The model's part of one context."""
 
     def __init__(self, question: AsOfText, cutoff: Cutoff, ask: Asker) -> None:
         self._question = question

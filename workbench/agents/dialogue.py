@@ -108,20 +108,6 @@ class Dialogue:
 
     ``crowded`` is true once the messages fill ``crowded_share`` of the model's context, or did not fit: whoever leads the
     dialogue should bring it to its end.
-
-    Parameters
-    ----------
-    system : str
-        Text of the system message.
-    nodes : sequence of NodeRef
-        The propositions the dialogue is about; changed by the analyzer as its tree grows.
-    tools : ToolHost or None
-        Answers tool calls; None: no tools are offered and a call is an unusable reply.
-    extra_share : float or None
-        Further asks that the whole dialogue may take, as a share of its usable replies; two are always allowed.
-    gave_up : sequence of (step, retry)
-        Where earlier sittings got no usable reply (``AgentGaveUp.place``), oldest first. Everything before comes from the
-        ledger; there the same is asked anew, at addresses behind those of the replies that were no use.
     """
 
     def __init__(
@@ -178,33 +164,15 @@ class Dialogue:
     ) -> T:
         """Ask, and ask again until ``parse`` accepts the reply; return what it made of it.
 
-        Parameters
-        ----------
-        parse : callable
-            Reads the reply's text; raises `MalformedReply` with a reason for the model, `RetryWorthwhile` where the reply
-            will do if there is no second one.
-        propositions, reply_format : str
-            What a repeated ask says again, so that its last message is complete in itself.
-        images, captions : sequence
-            Pictures shown with the prompt, and what each shows in words.
-        short : str, optional
-            The prompt with its long parts left out, for later requests when room is needed.
-        schema : ReplySchema, optional
-            The reply as one JSON object, for models that take a schema; ``parse`` reads both forms.
-        choice : str
-            "none" where the dialogue ends here: tools stay on offer, since a provider's cache begins with them, but are not answered.
-        whole : bool
-            Whether a reply that is cut off is asked for anew instead of continued, because evidence reads it again from one record.
-        keeps_prose : bool
-            Whether a second reply may be the block alone: ``parse`` then reads it behind the prose of the reply before, also of the
-            exchange before (`with_prose`).
+        `propositions`, `reply_format`: What a repeated ask says again, so that its last message is complete in itself.
 
-        Raises
-        ------
-        AgentGaveUp
-            No usable reply in the asks that are allowed; `ReplyTruncated`, `ReplyDeclined` or `ReplyEmpty` where that is why.
-        workbench.models.errors.ModelError
-            From the asker.
+        `choice`: "none" where the dialogue ends here: tools stay on offer, since a provider's cache begins with them, but are not
+        answered.
+
+        `whole`: Whether a reply that is cut off is asked for anew instead of continued, because evidence reads it again from one record.
+
+        Raises `AgentGaveUp`: No usable reply in the asks that are allowed; `ReplyTruncated`, `ReplyDeclined` or `ReplyEmpty` where that is
+        why. Raises `ModelError`: From the asker.
         """
         self._make_room()
         if short is not None:
@@ -375,7 +343,6 @@ class Dialogue:
             return reply
 
     def _asks_otherwise(self, state: _Exchange) -> bool:
-        """Whether requests before this one went without its schema or its choice of a tool."""
         late_schema = state.schema is not None and self._without_schema
         return late_schema or (state.choice != "auto" and self._with_free_choice)
 
@@ -546,7 +513,6 @@ class Dialogue:
         state.retry += 1
 
     def _correction(self, state: _Exchange) -> str:
-        """Which prompt asks for a corrected reply: the block alone where the prose in front of it is kept."""
         return "retry_block" if state.keeps_prose and self._prose else "retry"
 
     def _said(self, name: str, state: _Exchange, **more: str) -> str:

@@ -35,20 +35,7 @@ class UnknownAgent(UsageError):
 
 
 class AgentGaveUp(ProviderError):
-    """A stage got no usable reply in all the asks it is allowed.
-
-    Parameters
-    ----------
-    stage : str
-        Stage whose replies were unusable, such as ``"linear"``.
-    reason : str
-        What was wrong with the last one.
-
-    Attributes
-    ----------
-    place : tuple of int or None
-        Step of the dialogue, and the retry at which a later sitting asks there again; set by the dialogue.
-    """
+    """A stage got no usable reply in all the asks it is allowed."""
 
     def __init__(self, stage: str, reason: str) -> None:
         super().__init__(f"the model's {stage} reply stayed unusable: {reason}")

@@ -111,10 +111,7 @@ class _Recording:
 async def try_model(model: Model) -> tuple[list[FormCheck], float | None]:
     """Return how a model does each reply form, and what the check has cost (None if its price is unknown).
 
-    Raises
-    ------
-    UsageError
-        No such model, or no key for it.
+    Raises `UsageError`: No such model, or no key for it.
     """
     bounds = AgentSettings(max_leaves=3, max_analyzer_rounds=1, max_proof_steps=2)
     ask = _Recording(model)

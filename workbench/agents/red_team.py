@@ -47,15 +47,7 @@ def argued_side(tree: Tree) -> str:
 async def counter_case(
     tree: Tree, *, cutoff: Cutoff, ask: Asker, settings: AgentSettings, context: AsOfText = NO_TEXT
 ) -> CounterCase:
-    """Ask the critic's model for the strongest case against the root's probability.
-
-    Parameters
-    ----------
-    tree : Tree
-        Of a finished run: the root and its leaves have probabilities.
-
-    Raises as `SecondModel.answer`.
-    """
+    """Ask the critic's model for the strongest case against the root's probability."""
     render = prompts_of(ask).render
     side, root = argued_side(tree), tree.root
     claim = f"{root.id}: {root.statement}"
@@ -90,10 +82,7 @@ async def counter_case(
 def parse_counter_case(text: str, leaves: Collection[NodeId]) -> CounterCase:
     """Read a red team's reply.
 
-    Raises
-    ------
-    MalformedReply
-        No case in prose, no ``json`` object with a key point, or a probability that is none or of no leaf.
+    Raises `MalformedReply`: No case in prose, no ``json`` object with a key point, or a probability that is none or of no leaf.
     """
     known = set(leaves)
 

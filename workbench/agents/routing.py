@@ -113,8 +113,6 @@ def route_by_rule(leaf: Leaf, candidates: Candidates) -> Route | None:
 
     A series that decides the leaf goes before everything, a market beside it; an event in words goes to search, a figure to a notebook.
 
-    Examples
-    --------
     >>> some = Candidates(names=("market", "notebook", "search", "statistical"))
     >>> route_by_rule(Leaf(statement="Ann resigns by June 2025"), some).grounders
     ('search',)

@@ -20,26 +20,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondModel:
-    """Whom to ask, and about what.
+    """Whom to ask, and about what."""
 
-    Parameters
-    ----------
-    role : str or None
-        ``critic`` or ``judge``: a run may name a model of its own for each. None asks the model of the run.
-    system : str
-        Text of the system prompt.
-    nodes : sequence of NodeRef
-        The propositions that are asked about.
-    later : int
-        How far its steps stand behind those of the same stage before it.
-    """
-
+    #: ``critic`` or ``judge``: a run may name a model of its own for each. None asks the model of the run.
     role: ModelRole | None
+    #: Text of the system prompt.
     system: str
+    #: The propositions that are asked about.
     nodes: Sequence[NodeRef]
     cutoff: Cutoff
     ask: Asker
     settings: AgentSettings
+    #: How far its steps stand behind those of the same stage before it.
     later: int = 0
 
     async def answer(
@@ -47,12 +39,7 @@ class SecondModel:
     ) -> T:
         """Return what ``parse`` makes of the reply; one that it refuses is sent back with the reason.
 
-        Raises
-        ------
-        workbench.agents.errors.AgentGaveUp
-            No usable reply in the asks that are allowed.
-        workbench.models.errors.ModelError
-            From the asker.
+        Raises `AgentGaveUp`: No usable reply in the asks that are allowed. Raises `ModelError`: From the asker.
         """
         dialogue = Dialogue(
             system=self.system,

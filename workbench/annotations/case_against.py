@@ -75,12 +75,7 @@ async def red_team(store: Store, state: RunState, gateway: ModelGateway) -> RedT
     Each ask is at an address of its own (trial 0, an attempt that no reply of the run has), so it is never answered by an
     earlier one.
 
-    Raises
-    ------
-    UsageError
-        The run has no probability yet.
-    ProviderError
-        The model gave no usable case.
+    Raises `UsageError`: The run has no probability yet. Raises `ProviderError`: The model gave no usable case.
     """
     require_grounded(state)
     attempt = 1 + max(state.seq, ModelLedger(store).last_attempt(state.run_id))

@@ -91,18 +91,7 @@ def sign_off(
 
     It covers the run's id, the head of its log, its tree, its comments, the checklist, the verdict and the name.
 
-    Parameters
-    ----------
-    author : str
-        Who signs.
-    verdict : {"accept", "return"}
-    done : collection of str
-        Keys of `CHECKLIST` that were done, or ``all``.
-
-    Raises
-    ------
-    UsageError
-        No name, an unknown verdict or key, a run without a probability, or an acceptance with open points.
+    Raises `UsageError`: No name, an unknown verdict or key, a run without a probability, or an acceptance with open points.
     """
     if verdict not in ("accept", "return"):
         raise UsageError(f"a verdict is accept or return, not {verdict!r:.40}")
@@ -153,7 +142,6 @@ def sign_off_rows(store: Store, state: RunState) -> list[dict[str, Any]]:
 
 
 def _returned_rows(state: RunState, stored: StoredEvent, stream: list[StoredEvent]) -> list[dict[str, Any]]:
-    """Sign-offs that were made in another home: over the events that both logs have, and what the reviewer said there."""
     event = stored.event
     assert isinstance(event, ev.ReviewReturned)
     after = [item for item in stream[event.shared :] if item.seq != stored.seq]

@@ -26,12 +26,7 @@ def give_estimate(
 
     An author's newest estimate counts. It changes no number of the run, and no agent is shown it.
 
-    Raises
-    ------
-    UsageError
-        No name, no probability between 0 and 1, or nothing to take back.
-    UnknownNode
-        No such proposition.
+    Raises `UsageError`: No name, no probability between 0 and 1, or nothing to take back. Raises `UnknownNode`: No such proposition.
     """
     name = checked_line(author, "an author")
     if not name:
@@ -112,7 +107,6 @@ def _known_outcomes(state: RunState) -> Mapping[NodeId, Outcome]:
 
 
 def _held(estimates: Sequence[PersonalEstimate]) -> list[tuple[str, float]]:
-    """By author, and where there are several what they come to together."""
     held = [(each.author, each.p) for each in estimates if each.p is not None]
     return held + ([(POOLED, pooled_estimate([p for _, p in held]))] if len(held) > 1 else [])
 

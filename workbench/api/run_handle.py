@@ -461,7 +461,6 @@ class Analysis:
         return Proof(path, run=self._run, node=node)
 
     def _home_store(self) -> Store:
-        """Open the store that holds this run, also after WORKBENCH_HOME has changed: its folder is HOME/runs/ID."""
         return Store(self._run.home)
 
     def __repr__(self) -> str:

@@ -42,7 +42,6 @@ class ShownRows(list[dict[str, Any]]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
     def _is_shown(self, name: str) -> bool:
-        """Columns in which a row has something that fits a cell."""
         values = [row.get(name) for row in self]
         return any(value not in (None, "", []) and not isinstance(value, Mapping) for value in values)
 

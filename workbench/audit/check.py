@@ -53,7 +53,6 @@ def run_kind(state: RunState, rows: Sequence[LedgerRow]) -> RunKind:
 
 
 def _clairvoyant(options: Any) -> bool:
-    """Whether a grounder's settings, or those of one that a router opens, make it clairvoyant."""
     if not isinstance(options, Mapping):
         return False
     return options.get("clairvoyant") is True or any(map(_clairvoyant, options.values()))
@@ -123,18 +122,12 @@ def says_nothing(records: Records) -> list[Answer]:
 
 @dataclass(frozen=True, slots=True)
 class AuditQuestion:
-    """A check as a total function of the kind of run.
-
-    Attributes
-    ----------
-    look : callable
-        What is done with a run.
-    where : mapping
-        What is done instead, by the name of a kind (a field of ``RunKind``); of several that hold the first counts.
-    """
+    """A check as a total function of the kind of run."""
 
     name: str
+    #: What is done with a run.
     look: Look
+    #: What is done instead, by the name of a kind (a field of ``RunKind``); of several that hold the first counts.
     where: Mapping[str, Look] = field(default_factory=dict)
 
     def answers(self, records: Records) -> Steps[list[Check]]:

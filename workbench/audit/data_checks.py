@@ -219,7 +219,6 @@ def dated_before_cutoff(records: Records) -> list[Answer]:
 
 
 def _row_days(value: Any) -> list[date]:
-    """The days in the ``date`` fields of an answer's rows."""
     days, pending = [], [value]
     while pending:
         item = pending.pop()

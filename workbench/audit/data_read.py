@@ -80,7 +80,6 @@ def _instead(state: RunState, trial: TrialState, *, has_calls: bool) -> str:
 def _brought_rows(
     calls: Mapping[tuple[NodeId, int, int], list[bool]], leaf: NodeId, number: int, trial: TrialState
 ) -> list[bool]:
-    """Whether each call brought rows: those of the attempt that concluded, and of the rejected ones that it goes on from."""
     attempts = (trial.concluded, *trial.rejected)
     return [brought for attempt in attempts for brought in calls.get((leaf, number, attempt), ())]
 

@@ -35,11 +35,6 @@ def drift(state: RunState, checks: Sequence[ProofCheck], *, rerun: bool) -> dict
 
     A re-run that prints its own p counts with that; any other trial counts with the conclusion that was read again. ``p`` and
     ``drift`` are None where the records differ, since nothing is concluded from those, or where a rule has no formula.
-
-    Parameters
-    ----------
-    rerun : bool
-        Whether the checks came to a re-run.
     """
     nodes = list(dict.fromkeys(check.node for check in checks))
     target = nodes[0] if len(nodes) == 1 and len(state.tree) > 1 else ROOT
@@ -84,7 +79,6 @@ def drift(state: RunState, checks: Sequence[ProofCheck], *, rerun: bool) -> dict
 
 
 def _dead(state: RunState, node: NodeId) -> int:
-    """How many trials of a leaf ended without a conclusion."""
     return sum(trial.belief is None for (leaf, _), trial in state.trials.items() if leaf == node)
 
 

@@ -54,10 +54,7 @@ def history_scores(path: Path) -> dict[str, Any]:
     ``peer`` is the mean of 100 ln(p / crowd's p) of what came, where the file has the crowd's, and ``stated_peer`` the mean
     of the peer scores that the platform states; both None where the file allows neither. Higher is better.
 
-    Raises
-    ------
-    UsageError
-        A column that is needed is missing, or a probability is none.
+    Raises `UsageError`: A column that is needed is missing, or a probability is none.
     """
     frame = _in_one_table(path, read_cells(path))
     names = {"".join(filter(str.isalnum, str(column))).casefold(): column for column in frame.columns}
@@ -115,10 +112,7 @@ def _last_of_each(path: Path, rows: Sequence[dict[str, Any]]) -> list[dict[str, 
 def _instants(texts: Sequence[str], where: str) -> list[list[datetime]]:
     """Each text as an instant, in every way in which all of them can be read; without a zone it is UTC's, "" is before all others.
 
-    Raises
-    ------
-    UsageError
-        One of them is no day or instant.
+    Raises `UsageError`: One of them is no day or instant.
     """
     readings: list[list[datetime]] = []
     for month_first in (True, False):
@@ -201,7 +195,6 @@ def _require(path: Path, frame: pd.DataFrame, *columns: str) -> None:
 
 
 def _metaculus(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
-    """A person's forecasts of binary questions, with the newest aggregate before each as the crowd's."""
     came = _what_came(path, "question_data.csv", "Question ID", "Resolution")
     binary = frame[frame["Probability Yes"].astype(str).str.strip() != ""]
     own = binary
@@ -326,7 +319,6 @@ def _probability(text: str, where: str) -> float:
 
 
 def _utc_instant(text: str, where: str) -> str:
-    """An instant as text that sorts: an ISO text stays, a count of seconds or milliseconds becomes one."""
     if not _DECIMAL.fullmatch(text):
         return text
     seconds = _number(text, where, "instant")

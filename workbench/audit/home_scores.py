@@ -119,10 +119,7 @@ def own_document(
     Runs of one claim are one question. Claims about one series (`topic_of`) in one stretch of time are one cluster, and so are claims
     about any series whose windows overlap (`time_blocks`): intervals flip those.
 
-    Raises
-    ------
-    UsageError
-        No run that counts, or a column that runs do not have.
+    Raises `UsageError`: No run that counts, or a column that runs do not have.
     """
     if by and by not in OWN_COLUMNS:
         raise UsageError(
@@ -167,7 +164,6 @@ def own_events(rows: Sequence[dict[str, Any]]) -> Events:
 
 
 def _over_time(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Brier score of each month's outcomes, and of all up to its end."""
     months: dict[str, list[float]] = {}
     for row in rows:
         months.setdefault(row["month"], []).append(row["brier"])

@@ -108,7 +108,6 @@ def memory_document(store: Store, states: Sequence[RunState]) -> dict[str, Any]:
 
 
 def _written(reply: ModelReply) -> str:
-    """A reply's words: its text, and those in the arguments of its calls (reasoning, evidence, notes)."""
     return "\n".join(
         [reply.text, *(text for call in reply.tool_calls for text in every_text(call.arguments))]
     )

@@ -111,7 +111,6 @@ def last_checks(store: Store, state: RunState) -> Steps[KeptChecks]:
 
 
 def _check_anew(records: Records) -> Steps[KeptChecks]:
-    """Make the checks and keep what they found for the next page."""
     store, state = records.store, records.state
     key = checks_key(store, state)  # before a check looks: a row that comes meanwhile then makes another key
     checks = yield from _answers_checks(records)

@@ -115,10 +115,7 @@ def steps_document(store: Store, resampling: Resampling | None = None) -> dict[s
     ``steps`` hold the Brier score of the mean-over-trials belief after each step on leaves with an outcome (Fig. 12), step 0 being 0.5; a
     trial that has submitted counts with its last belief. Intervals draw whole runs; a single run gives none.
 
-    Raises
-    ------
-    UsageError
-        No own run has a trial of a loop.
+    Raises `UsageError`: No own run has a trial of a loop.
     """
     resampling = resampling or PLAIN
     trials, left_out = loop_trials(store)

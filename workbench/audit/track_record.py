@@ -152,7 +152,6 @@ def _days_first(value: str) -> tuple[int, str]:
 
 
 def _values_of(row: Row, column: str) -> list[str]:
-    """A claim with several tags counts at each of them."""
     return str(row[column]).split() if column == "tag" else [str(row[column])]
 
 

@@ -73,7 +73,6 @@ def values_known(rows: Sequence[Any] | None, day: date) -> list[KnownValue]:
 
 
 def _states(rows: Sequence[Any] | None) -> dict[date, list[tuple[date, float]]]:
-    """Each period's values by the day they were published, the oldest first."""
     known: dict[date, list[tuple[date, float]]] = {}
     for row in rows or ():
         vintage = _vintage_row(row)

@@ -38,22 +38,14 @@ COLUMNS = ("family", "statement", "series", "cutoff", "end", "p", "base_rate", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BacktestPlan:
-    """What a back-test asks, and when.
-
-    Parameters
-    ----------
-    templates : tuple of ClaimTemplate
-    first, last : date
-        Of the cutoffs, ``last`` included.
-    every : {"week", "month", "quarter"}
-    forecaster : str
-        A key of ``FORECASTERS``.
-    """
+    """What a back-test asks, and when."""
 
     templates: tuple[ClaimTemplate, ...]
+    #: first, last: Of the cutoffs, ``last`` included.
     first: date
     last: date = DATA_END
     every: str = "quarter"
+    #: A key of ``FORECASTERS``.
     forecaster: str = "tree"
 
     def __post_init__(self) -> None:
@@ -134,13 +126,7 @@ def perform(job: BacktestJob) -> list[AskedClaim]:
 
 
 class ForecastFile:
-    """What a back-test has done so far: a file with a line per claim and cutoff, so that a killed one goes on.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the back-test's own key.
-    """
+    """What a back-test has done so far: a file with a line per claim and cutoff, so that a killed one goes on."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "forecasts.jsonl"
@@ -179,15 +165,7 @@ def run_backtest(
 ) -> list[AskedClaim]:
     """Return every claim at every cutoff, the oldest first; what ``stored`` holds already is not forecast again.
 
-    Parameters
-    ----------
-    progress : callable
-        Called with how many of how many cutoffs are done, those of an earlier time among them.
-
-    Raises
-    ------
-    LookAhead
-        The forecaster rests on what became known after its cutoff.
+    Raises `LookAhead`: The forecaster rests on what became known after its cutoff.
     """
     cutoffs = plan.cutoffs()
     done = {(row.text, row.family, row.cutoff): row for row in stored.read()}
@@ -217,7 +195,6 @@ def run_backtest(
 
 
 def _check_one(plan: BacktestPlan, known: KnownRows) -> None:
-    """Refuse a forecaster that looks ahead, by the first claim that can be asked at the middle cutoff."""
     cutoffs = plan.cutoffs()
     last_day = cutoffs[len(cutoffs) // 2] - timedelta(days=1)
     for template in plan.templates:

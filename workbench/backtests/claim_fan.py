@@ -29,14 +29,7 @@ _SHOWN = 250
 def claim_fan(
     claim: Claim, rows: Mapping[str, Rows], *, paths: ClaimPaths | None = None
 ) -> dict[str, Any] | None:
-    """Return the fan of a claim's series (the ratio of its two) through its end, as `workbench.views.fan_chart` draws it.
-
-    Returns
-    -------
-    dict or None
-        ``series``, ``unit``, ``on``, ``last``, ``past``, ``fan`` as of `quantity_document`; ``levels``: the values of the series that the
-        claim compares with, none for an average or a volatility; ``outcome`` null. None where the forecaster has no paths of it.
-    """
+    """Return the fan of a claim's series (the ratio of its two) through its end, as `workbench.views.fan_chart` draws it."""
     claim = settle(claim, rows)
     try:
         drawn = (paths or ClaimPaths()).paths(claim, rows)
@@ -91,7 +84,6 @@ def _series_facts(claim: Claim) -> dict[str, Any]:
 
 
 def _levels(reading: Reading, known: History) -> list[float]:
-    """The values of the series that a reading compares with."""
     if reading.statistic not in ("last", "highest", "lowest"):
         return []
     bounds = [

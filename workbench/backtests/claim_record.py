@@ -124,29 +124,8 @@ def claim_record(
 
     Nothing that became known after the cutoff is read: outcomes of past windows had come in by then.
 
-    Parameters
-    ----------
-    most : int
-        Past cutoffs; fewer where the history is short, as ``n`` says.
-    root : Path, optional
-        Folder of the embedded series instead of the installed package's.
-    processes : int
-        With more than one the cutoffs are forecast in processes of their own, which let everything else go first.
-    progress : callable
-        Called with how many of how many cutoffs are done.
-
-    Returns
-    -------
-    dict
-        ``p`` and ``base_rate`` at the cutoff, ``claim`` as it was read, ``fan`` of its series (`claim_fan`), ``record`` of `record_document` (null where no past cutoff could
-        be reached), ``left_out`` with how many cutoffs fell out for which reason, ``line`` for people, ``rows`` with every past forecast.
-
-    Raises
-    ------
-    ClaimRefused
-        The claim is none of the grammar, or cannot be asked at the cutoff.
-    LookAhead
-        A past forecast would rest on what became known after it.
+    Raises `ClaimRefused`: The claim is none of the grammar, or cannot be asked at the cutoff. Raises `LookAhead`: A past forecast would
+    rest on what became known after it.
     """
     claim = read_claim(statement).going_on()
     last_day = cutoff.last_moment_day

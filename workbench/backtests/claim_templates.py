@@ -47,22 +47,15 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimTemplate:
-    """One claim of a back-test.
+    """One claim of a back-test."""
 
-    Parameters
-    ----------
-    text : str
-        A sentence of the grammar. ``{end}`` is the last day of its window, ``{start}`` the day of the last value known, ``{last}`` that
-        value, ``{median}`` the median of all values known; ``{last*1.05}``, ``{median-2}`` are reckoned. Days that are written out give
-        the length of the window alone.
-    family : str
-        Claims of one family are judged together.
-    horizon : Span, optional
-        From the cutoff to the claim's last day; the length of its own window where it states one.
-    """
-
+    #: A sentence of the grammar. ``{end}`` is the last day of its window, ``{start}`` the day of the last value known, ``{last}`` that
+    #: value, ``{median}`` the median of all values known; ``{last*1.05}``, ``{median-2}`` are reckoned. Days that are written out give the
+    #: length of the window alone.
     text: str
+    #: Claims of one family are judged together.
     family: str
+    #: From the cutoff to the claim's last day; the length of its own window where it states one.
     horizon: Span | None = None
 
     def check(self) -> Claim:
@@ -83,15 +76,7 @@ class ClaimTemplate:
         return claim
 
     def filled(self, last_day: date, rows: Mapping[str, Rows]) -> Claim:
-        """Return the claim as it is asked at a cutoff.
-
-        Parameters
-        ----------
-        last_day : date
-            Last day known at the cutoff.
-        rows : mapping
-            What was known then of every series.
-        """
+        """Return the claim as it is asked at a cutoff."""
         stated = self.check()
         values = value_series(stated.series, rows)
         start = values.index[-1].date()
@@ -121,10 +106,7 @@ def read_templates(source: str, horizon: Span | None) -> list[ClaimTemplate]:
     A CSV has a column ``claim`` and may have ``family`` and ``horizon``; any other file holds a claim on each line. A claim without a
     family is one by itself.
 
-    Raises
-    ------
-    UsageError
-        Nothing to ask, or a claim that cannot be read; the line is named.
+    Raises `UsageError`: Nothing to ask, or a claim that cannot be read; the line is named.
     """
     path = Path(source)
     try:

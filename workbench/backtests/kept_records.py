@@ -52,10 +52,7 @@ def measured_record(
 ) -> dict[str, Any]:
     """Return the record of a claim at a cutoff, measured and kept where it was not yet.
 
-    Raises
-    ------
-    ClaimRefused
-        The claim is none of the grammar, or cannot be asked at the cutoff.
+    Raises `ClaimRefused`: The claim is none of the grammar, or cannot be asked at the cutoff.
     """
     document = kept_record(home, statement, cutoff)
     if document is None:

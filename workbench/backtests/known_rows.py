@@ -105,12 +105,8 @@ async def _rows_elsewhere(broker: Broker, ref: SeriesRef, until: Cutoff) -> tupl
 async def read_known_rows(names: Iterable[str], until: Cutoff, *, root: Path | None = None) -> KnownRows:
     """Return what the broker shows of series at a cutoff, with the day on which each row became known.
 
-    Raises
-    ------
-    ClaimRefused
-        A source does not tell when its values became known, or cannot be read.
-    LookAhead
-        At a past cutoff the broker shows other rows than those that are cut here.
+    Raises `ClaimRefused`: A source does not tell when its values became known, or cannot be read. Raises `LookAhead`: At a past cutoff the
+    broker shows other rows than those that are cut here.
     """
     names = sorted(set(names))
     broker = open_sources(names, root)

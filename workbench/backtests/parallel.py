@@ -14,17 +14,7 @@ R = TypeVar("R")
 def run_jobs(
     function: Callable[[J], R], jobs: Sequence[J], *, processes: int, gentle: bool = False
 ) -> Iterator[R]:
-    """Yield the result of every job, in the order in which they end; an error of one is raised and ends the others.
-
-    Parameters
-    ----------
-    function : callable
-        Importable by name; it, the jobs and their results are pickled.
-    processes : int
-        With 1 the jobs are done here, one after another.
-    gentle : bool
-        Let everything else on the machine go first.
-    """
+    """Yield the result of every job, in the order in which they end; an error of one is raised and ends the others."""
     if processes == 1 or len(jobs) < 2:
         yield from map(function, jobs)
         return

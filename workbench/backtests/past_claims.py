@@ -64,13 +64,6 @@ def moved_claim(
 
     Its days lie as far from the cutoff. A level of a price or an index keeps its distance, in percent, from the last known value; one
     of a series that returns to its mean, such as a volatility or a yield, stays where it is.
-
-    Parameters
-    ----------
-    last_day, to : date
-        The last days known at the two cutoffs.
-    rows, past : mapping
-        What was known at them.
     """
 
     def moved(day: date) -> date:

@@ -59,13 +59,7 @@ async def target_forecasts(
     cutoff: Cutoff | None = None,
     progress: Callable[[int, int], None] = lambda done, count: None,
 ) -> tuple[list[TargetForecast], list[tuple[str, str]]]:
-    """Return a forecast of every number that reads as a quantity of a series, and of the others why not.
-
-    Parameters
-    ----------
-    cutoff : Cutoff, optional
-        Of all of them; else each question's own day (``asked_on``), or now where it is open.
-    """
+    """Return a forecast of every number that reads as a quantity of a series, and of the others why not."""
     pairs = [(question, target) for question in questions for target in targets_of(question)]
     forecasts: list[TargetForecast] = []
     left_out: list[tuple[str, str]] = []

@@ -28,24 +28,16 @@ from workbench.science.tables import read_series
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesSource:
-    """Where a series comes from.
+    """Where a series comes from."""
 
-    Parameters
-    ----------
-    name, unit : str
-        For people.
-    refs : tuple of SeriesRef
-        Asked of the broker; two for a spread.
-    embedded : str
-        Its key among the embedded series, "" for another.
-    file : Path, optional
-        A file instead of a source.
-    """
-
+    #: name, unit: For people.
     name: str
     unit: str = ""
+    #: Asked of the broker; two for a spread.
     refs: tuple[SeriesRef, ...] = ()
+    #: Its key among the embedded series, "" for another.
     embedded: str = ""
+    #: A file instead of a source.
     file: Path | None = None
 
     @classmethod
@@ -79,12 +71,7 @@ class SeriesSource:
     async def history(self, broker: Broker, cutoff: Cutoff) -> History:
         """Return what was known at a cutoff; of a file, the values of days before it.
 
-        Raises
-        ------
-        UsageError
-            Nothing was known.
-        ProxyError
-            The source failed, or its key is missing.
+        Raises `UsageError`: Nothing was known. Raises `ProxyError`: The source failed, or its key is missing.
         """
         return (await self.known(broker, cutoff))[0]
 
@@ -137,10 +124,7 @@ async def read_quantity(
 ) -> tuple[Quantity, History | None]:
     """Return what is asked with what was known at the cutoff, and what is known by now where the day has come.
 
-    Raises
-    ------
-    UsageError
-        No such series, nothing known of it, or a day that is known already.
+    Raises `UsageError`: No such series, nothing known of it, or a day that is known already.
     """
     source = SeriesSource.of(text, day)
     history, states = await source.known(broker, cutoff)

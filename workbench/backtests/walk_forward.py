@@ -65,12 +65,8 @@ def past_forecast(
 ) -> PastForecast:
     """Return a claim's forecast at a past cutoff, and its outcome.
 
-    Raises
-    ------
-    ClaimRefused
-        The claim could not be asked then, or nobody knows yet how it came out.
-    LookAhead
-        A row of after the cutoff is among those known.
+    Raises `ClaimRefused`: The claim could not be asked then, or nobody knows yet how it came out. Raises `LookAhead`: A row of after the
+    cutoff is among those known.
     """
     rows = known.as_of(last_day)
     for name, part in rows.items():
@@ -103,10 +99,7 @@ def refuse_later_knowledge(
     It is opened in worlds that are equal up to the cutoff: weights or parameters that were fitted on all rows differ in them. Several,
     since a choice between two may fall alike in another future by chance.
 
-    Raises
-    ------
-    LookAhead
-        The forecasts differ.
+    Raises `LookAhead`: The forecasts differ.
     """
     first = open_forecaster(known).forecast(claim, known.as_of(last_day), last_day)
     for seed in range(_OTHER_WORLDS):
@@ -122,10 +115,7 @@ def refuse_later_knowledge(
 def driftless_chance(claim: Claim, rows: Mapping[str, Rows]) -> float:
     """Return the probability of a claim under the driftless walk, from the rows known at its cutoff.
 
-    Raises
-    ------
-    ScienceError
-        Too few values are known.
+    Raises `ScienceError`: Too few values are known.
     """
     claim = settle(claim, rows)
     history = claim_history(claim, rows)

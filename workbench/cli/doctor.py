@@ -65,12 +65,10 @@ def _check_home(*, as_json: bool) -> None:
 
 
 def _key_line(key: dict[str, str]) -> str:
-    """Whose key is used: where it came from, and enough of its hash to compare with another's."""
     return f"sha256 {key['hash']}..., from {key['origin']}"
 
 
 def _source_line(check: dict[str, str]) -> str:
-    """One source's check as a line: what it said, or what it was asked."""
     return f"{check['verdict']}: {check['says'] or check['endpoint']}"
 
 

@@ -110,7 +110,6 @@ def _load(name: str, place: str) -> Any:
 
 
 def _complete(command: Any) -> None:
-    """Give a command ``--yes`` where it asks nothing, and a line that names the options its help leaves out."""
     if isinstance(command, _LazyGroup):  # its own commands are completed when they are loaded
         return
     for child in getattr(command, "commands", {}).values():

@@ -111,7 +111,6 @@ def page(
 
 
 def _answer(work: Coroutine[Any, Any, dict[str, Any]], *, as_json: bool) -> dict[str, Any]:
-    """The document, or the refusal as a document and one line."""
     try:
         return asyncio.run(work)
     except ProxyError as error:

@@ -123,7 +123,6 @@ def _with_foreign(
 
 
 def _settings(own: tuple[str, dict[str, Any]], path: Path) -> dict[str, Any]:
-    """The settings of a person's own file."""
     text, data = own
     values: dict[str, Any] = {}
     for section, content in data.items():

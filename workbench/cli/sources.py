@@ -128,13 +128,11 @@ def add(
 
 
 def _forms(written: list[str]) -> dict[str, str]:
-    """Return forms of dates by the column they are for, "" for all."""
     pairs = [form.rpartition("=") for form in written]
     return {column: form for column, _, form in pairs}
 
 
 def _add_service(service: Service, *, yes: bool, as_json: bool) -> None:
-    """Show whose key goes where and how rows are dated, ask, and copy the file."""
     preview = service.preview(os.environ)
     if not as_json:
         for line in service_lines(preview):

@@ -89,7 +89,6 @@ def _cell(value: Any) -> str:
 
 
 def _least_width(column: Sequence[str], numeric: bool) -> int:
-    """Width down to which a column may be folded: whole numbers, whole words of the header, some of the text."""
     name, *cells = column
     word = max(map(cell_len, name.split()), default=0)
     cell = max(map(cell_len, cells), default=0)

@@ -11,24 +11,15 @@ from workbench.propositions import NodeId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitedAnswer:
-    """An answer.
-
-    Parameters
-    ----------
-    text : str
-    cites : tuple of Cite
-    proposal : mapping of proposition to p
-        A what-if that it proposes; a person tries it, nothing is applied.
-    cost_usd : float or None
-        None where a price is unknown.
-    model : str
-        Who answered; "" for rules.
-    """
+    """An answer."""
 
     text: str
     cites: tuple[Cite, ...]
+    #: A what-if that it proposes; a person tries it, nothing is applied.
     proposal: Mapping[NodeId, float] = field(default_factory=dict)
+    #: None where a price is unknown.
     cost_usd: float | None = 0.0
+    #: Who answered; "" for rules.
     model: str = ""
 
     def to_json(self) -> dict[str, Any]:

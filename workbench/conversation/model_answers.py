@@ -36,10 +36,7 @@ async def model_answer(
 
     Each question is at an address of its own (trial 0, an attempt that no reply of the run has).
 
-    Raises
-    ------
-    ProviderError
-        The model gave no answer whose cites exist.
+    Raises `ProviderError`: The model gave no answer whose cites exist.
     """
     attempt = 1 + max(state.seq, ModelLedger(store).last_attempt(state.run_id))
     ask = gateway.asker(run=state.run_id, node="P0", trial=0, attempt=attempt, role="judge")
@@ -94,10 +91,7 @@ async def model_answer(
 def parse_move(text: str, look_ups: RunLookUps, *, must_answer: bool = False) -> Move:
     """Read a model's reply: a look-up, or an answer whose cites exist.
 
-    Raises
-    ------
-    MalformedReply
-        Neither, or an answer that cites nothing that exists; the reason goes back to the model.
+    Raises `MalformedReply`: Neither, or an answer that cites nothing that exists; the reason goes back to the model.
     """
 
     def read(data: Any) -> Move:

@@ -70,14 +70,7 @@ def check_answerable(settings: RunSettings, *, answered: bool, workers: bool = F
 
 
 class Approvals:
-    """The questions of one sitting and the wait for their answers, for the process that owns the run.
-
-    Parameters
-    ----------
-    recorder : Recorder
-    look_seconds : float, optional
-        Between two looks at the log while something is undecided.
-    """
+    """The questions of one sitting and the wait for their answers, for the process that owns the run."""
 
     def __init__(self, recorder: Recorder, *, look_seconds: float | None = None) -> None:
         self._recorder = recorder
@@ -329,10 +322,7 @@ def decide(
 ) -> ev.ApprovalGiven:
     """Put a person's decision on the log; the process that works on the run goes on from it.
 
-    Raises
-    ------
-    UsageError
-        No step of this name waits, nobody answers for it, a rejection without a reason, an edit of what is no cell.
+    Raises `UsageError`: No step of this name waits, nobody answers for it, a rejection without a reason, an edit of what is no cell.
     """
     author, reason = printable(" ".join(author.split()), keep=""), printable(reason.strip())
     if not author or len(author) > _LONGEST_NAME:

@@ -80,32 +80,10 @@ async def open_engine(
 ) -> AsyncIterator[Engine]:
     """Yield an engine for runs with these settings; kernels, connections and caches are closed at the end.
 
-    Parameters
-    ----------
-    environ : mapping
-        Where keys and upstreams are read from; keys go to the broker and the model's client and nowhere else.
-    isolation : str, optional
-        The level the person at this machine asked for; None takes the best sealed one that works here. What ``settings``
-        say of it is not looked at: they may come out of a stranger's run.
-    embedded_root : Path, optional
-        Folder of the embedded series instead of the installed package's.
-    began : datetime, optional
-        When the run that is gone on with began: it reads the versions of own data and services of then.
-    model : Model, optional
-        Instead of the one ``settings`` name.
-    workers : callable, optional
-        Opens who grounds leaves instead of this process (``workers.worker_choice.workers_at``).
-    answered : bool
-        Whether a person can answer what the run asks under ``--approve``.
-    note : callable, optional
-        Writes what people read of a finished run (``reports.note_page.write_report``).
-    say : callable
-        Called with what a person should know of the workers, such as that one is refused.
+    `isolation`: The level the person at this machine asked for; None takes the best sealed one that works here. What ``settings`` say of
+    it is not looked at: they may come out of a stranger's run.
 
-    Raises
-    ------
-    UsageError
-        A part of the run or Dask is not installed, or no worker may work.
+    Raises `UsageError`: A part of the run or Dask is not installed, or no worker may work.
     """
     # Before anything is opened: a part that is missing leaves no broker and no kernels to close.
     settings.require_installed()

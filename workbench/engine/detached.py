@@ -106,7 +106,6 @@ def resume_detached(
 
 
 def _spawn(words: list[str], log: Path, environ: dict[str, str]) -> int:
-    """Start a process in a session of its own, its messages in a file, and return its number."""
     # Not subprocess.Popen, which wants its process waited for: this one is to outlive us.
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -174,10 +173,7 @@ def plan_elsewhere(home: Path, statement: str, cutoff: str, options: Sequence[st
 
     ``options`` are further words of ``workbench analyze``, such as ``--model NAME``.
 
-    Raises
-    ------
-    UsageError
-        The claim, the cutoff or an option is refused, or the plan failed; the message is the command's own line.
+    Raises `UsageError`: The claim, the cutoff or an option is refused, or the plan failed; the message is the command's own line.
     """
     require_writable(home)
     # The claim after "--": a statement that begins with a dash is no option.
@@ -205,10 +201,7 @@ def start_elsewhere(home: Path, statement: str, cutoff: str, options: Sequence[s
 
     The process goes on with tree and evidence, whoever looks at it. ``options`` as of `plan_elsewhere`.
 
-    Raises
-    ------
-    UsageError
-        The claim, the cutoff or an option is refused; the message is the command's own line.
+    Raises `UsageError`: The claim, the cutoff or an option is refused; the message is the command's own line.
     """
     require_writable(home)
     words = [*_COMMAND, "analyze", "--cutoff", cutoff, *options, "--json", "--", statement]
@@ -236,10 +229,7 @@ def start_elsewhere(home: Path, statement: str, cutoff: str, options: Sequence[s
 def stop_run(store: Store, run_id: str) -> bool:
     """End the process that works on a run and return when it has; False if nobody works on it.
 
-    Raises
-    ------
-    UsageError
-        It works on another machine, is not ours to stop, or has not ended in two minutes.
+    Raises `UsageError`: It works on another machine, is not ours to stop, or has not ended in two minutes.
     """
     require_writable(store.home)
     folder = store.folder(run_id)

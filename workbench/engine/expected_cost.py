@@ -47,14 +47,7 @@ def forecast_of(
 ) -> CostForecast:
     """Return what it takes to ground these leaves and to combine so many nodes under a run's settings.
 
-    Parameters
-    ----------
-    leaves
-        With their statements, so that ``auto`` is priced by what it would choose; or how many, where nobody knows them yet.
-    beside
-        As for ``forecast_cost``.
-    claim, cutoff
-        What the run is about, where that is known.
+    `leaves`: With their statements, so that ``auto`` is priced by what it would choose; or how many, where nobody knows them yet.
     """
     grounder = open_grounder(settings.grounder, settings.agent, settings.options.get("grounder"))
     calls = getattr(grounder, "expected_calls", None)
@@ -117,11 +110,9 @@ class _Rehearsal:
         )
 
     async def __call__(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
-        """Send nothing."""
         raise _Asked(request)
 
     def of_leaves(self, grounders: Mapping[str, Grounder], leaves: Sequence[Proposition]) -> dict[str, float]:
-        """Return the tokens of a leaf's first request, by grounder."""
         framings = cycle(self._settings.framings or ("",))
         # What another package brings may do anything before it asks, and a researcher's plan is not like what its workers are asked.
         ours = {

@@ -54,28 +54,7 @@ NoteWriter = Callable[[Store, RunState], object]
 class Engine:
     """Works on runs of one store with one broker, one sandbox and one model; one run at a time.
 
-    Parameters
-    ----------
-    store : Store
-    broker : Broker
-        The only way to data; every session of a run reads through it at the run's cutoff.
-    catalogue : Catalogue
-        What the broker can be asked, for the prompts.
-    sandbox : Sandbox
-        Where notebooks run.
-    model : Model
-    listener : callable, optional
-        Called with the new state and the event, after the event is on disk.
-    limits : Limits, optional
-        Bounds of a kernel session.
-    timing : Timing, optional
-        How the run waits for its provider.
-    workers : Workers, optional
-        Who grounds the leaves; this process if there are none.
-    answered : bool
-        Whether a person can answer what a run asks under ``--approve``; without one such a run is refused.
-    note : callable, optional
-        Writes what people read of a finished run into its folder; called in a thread when the run has ended.
+    `broker`: The only way to data; every session of a run reads through it at the run's cutoff.
     """
 
     def __init__(
@@ -126,22 +105,11 @@ class Engine:
         again for replies on record whose requests cannot be made any more: they held text of after the cutoff, or something that
         they rest on has changed.
 
-        Raises
-        ------
-        LeavesLeft
-            The nodes of ``only`` are done, and others still have no value.
-        ProviderError
-            A leaf, a synthesis or the analyzer failed for good; all else is kept, the run can be resumed.
-        BudgetStop
-            The budget is used up.
-        UsageError
-            A part that the run needs is not installed, or a claim that the model refuses.
-        IsolationUnavailable
-            The sandbox cannot be made at the level the run asks for.
-        RunInWork
-            Another process works on the run.
-        ResourceStop
-            The disk is full, or no descriptors are left.
+        Raises `LeavesLeft`: The nodes of ``only`` are done, and others still have no value. Raises `ProviderError`: A leaf, a synthesis or
+        the analyzer failed for good; all else is kept, the run can be resumed. Raises `BudgetStop`: The budget is used up. Raises
+        `UsageError`: A part that the run needs is not installed, or a claim that the model refuses. Raises `IsolationUnavailable`: The
+        sandbox cannot be made at the level the run asks for. Raises `RunInWork`: Another process works on the run. Raises `ResourceStop`:
+        The disk is full, or no descriptors are left.
         """
         with own_run(self._store.folder(run_id)), _objects_at_rest():
             sweep(self._store.folder(run_id))  # a kill in the middle of a write leaves half a file
@@ -323,7 +291,6 @@ def _limits_of(limits: Limits, state: RunState) -> Limits:
 
 @asynccontextmanager
 async def _stop_on_record(recorder: Recorder) -> AsyncIterator[None]:
-    """Record why a run stops before its end, and pass the error on."""
     try:
         yield
         await recorder.settled()
@@ -390,8 +357,6 @@ async def _time_limit(state: RunState) -> AsyncIterator[None]:
 
 
 def _outage_on_record(recorder: Recorder, provider: str) -> Callable[[bool, str, float], None]:
-    """Return what puts the beginning and the end of an outage on the log."""
-
     def record(down: bool, reason: str, seconds: float) -> None:
         if down:
             recorder.record(ev.RunWaiting(provider=provider, reason=reason[:500]))

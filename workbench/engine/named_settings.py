@@ -60,10 +60,7 @@ def read_settings(pairs: Sequence[str], *, option: str = "--set") -> dict[str, A
     Values are JSON or text; a list may be written with commas. Settings of one agent come under ``options`` by role, those of
     `Aggregation` under ``aggregation``.
 
-    Raises
-    ------
-    UsageError
-        No such setting, a value of another kind, or one that is given twice.
+    Raises `UsageError`: No such setting, a value of another kind, or one that is given twice.
     """
     values: dict[str, Any] = {}
     for pair in pairs:

@@ -142,12 +142,8 @@ def new_run(
 def change_run(store: Store, run_id: str, changes: Mapping[str, Any]) -> None:
     """Put on record that a run goes on with other settings; called by ``resume``, nothing where nothing changes.
 
-    Raises
-    ------
-    UsageError
-        A value that the settings refuse, or a run that is finished.
-    RunInWork
-        Another process works on the run: it has read its settings already.
+    Raises `UsageError`: A value that the settings refuse, or a run that is finished. Raises `RunInWork`: Another process works on the run:
+    it has read its settings already.
     """
     if not changes:
         return

@@ -46,10 +46,7 @@ class Owner:
 def own_run(folder: Path) -> Iterator[None]:
     """Hold a run for the block; called by ``Engine.work`` around a sitting.
 
-    Raises
-    ------
-    RunInWork
-        Another process, or another engine of this one, holds it.
+    Raises `RunInWork`: Another process, or another engine of this one, holds it.
     """
     hint = ("; ", command("watch", folder.name), " shows it, ", command("stop", folder.name), " ends it")
     with own_folder(folder, what=f"run {folder.name}", hint=hint):
@@ -60,10 +57,8 @@ def own_run(folder: Path) -> Iterator[None]:
 def own_folder(folder: Path, *, what: str, hint: Sequence[str | Command] = ()) -> Iterator[None]:
     """Hold a folder for the block, so that one process works on what it stands for; made if there is none.
 
-    Raises
-    ------
-    RunInWork
-        Another process, or another engine of this one, holds it: one line with ``what``, who, since when, and the ``hint``.
+    Raises `RunInWork`: Another process, or another engine of this one, holds it: one line with ``what``, who, since when, and the
+    ``hint``.
     """
     private_folder(folder)
     # O_CLOEXEC: a child that lived on with the descriptor would hold the run after we are gone.

@@ -35,10 +35,7 @@ class Planning:
         Depth is Analytica^n (paper A, section 4.4), the target its leaf scaling (section 5.3). Each further analysis sees
         one proposition as its root and answers in local ids; a leaf that cannot be broken down further stays a leaf.
 
-        Raises
-        ------
-        AgentGaveUp
-            The analyzer gave no usable tree for the claim itself.
+        Raises `AgentGaveUp`: The analyzer gave no usable tree for the claim itself.
         """
         state = self._recorder.state
         if (
@@ -143,7 +140,6 @@ class _Growing:
         self.parts: dict[NodeId, Tree] = {}
 
     def with_part(self, node: NodeId, part: Tree) -> Tree:
-        """Return the whole tree with what is known of every leaf by now, ``part`` being the newest."""
         self._base.graft(node, part)  # raises for a part that can never stand
         again = node in self.parts
         self.parts[node] = part

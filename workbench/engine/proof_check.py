@@ -190,20 +190,13 @@ async def verify_run(
     All records are compared first. If any differs, no cell of the run is executed: a run that was altered somewhere is not
     trusted elsewhere.
 
-    Parameters
-    ----------
-    isolation : str, optional
-        The level the person at this machine asked for; without it the best sealed one that works here. The level in the
-        run's log is not looked at, since whoever wrote the run would then choose it.
-    state : RunState, optional
-        Where the caller has folded the run's log already, or only as far as it may be seen.
+    `isolation`: The level the person at this machine asked for; without it the best sealed one that works here. The level in the run's log
+    is not looked at, since whoever wrote the run would then choose it.
 
-    Raises
-    ------
-    UsageError
-        The node has no concluded proof, or the run has none at all.
-    IsolationUnavailable
-        A re-run is due and the level does not work here. Without a notebook to re-run no level is tried.
+    `state`: Where the caller has folded the run's log already, or only as far as it may be seen.
+
+    Raises `UsageError`: The node has no concluded proof, or the run has none at all. Raises `IsolationUnavailable`: A re-run is due and
+    the level does not work here. Without a notebook to re-run no level is tried.
     """
     state = state or load_state(store, run_id)
     if node is not None:

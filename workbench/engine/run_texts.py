@@ -85,10 +85,7 @@ def cut_lines(cut: Sequence[ev.CutText]) -> list[str]:
 def later_texts(store: Store, state: RunState) -> Rebuy | None:
     """Return what of an unfinished run's own words is of after its cutoff, with the replies that rest on it; None if nothing is.
 
-    Raises
-    ------
-    UsageError
-        The statement itself, or all of another text, is of later: such a run cannot go on.
+    Raises `UsageError`: The statement itself, or all of another text, is of later: such a run cannot go on.
     """
     if state.finished:
         return None

@@ -19,15 +19,6 @@ def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensem
     (again the larger: past ranks are off because past drifts were), the pull to the mean, and the part of the pull that the pool leaves out
     because members that do not return have weight in it.
 
-    Parameters
-    ----------
-    answer : Chance
-        Of the reading, on these paths.
-    paths : Paths
-        That ``ensemble`` drew.
-
-    Notes
-    -----
     Chosen on simulated worlds of other drifts and half-lives than those that ``python -m benchmarks.chance_bands`` judges it by; a part of them is in
     tests/forecasts/test_chance_bands.py. A share of so many separate past windows, with the members' disagreement, was too wide: its
     error is one of having counted, and p is not counted.

@@ -13,15 +13,7 @@ _SEED = 20261123
 
 
 class DriftlessWalk:
-    """Paths of independent normal steps without drift, of the logarithm where all values are above 0; half mirror the other half.
-
-    Parameters
-    ----------
-    logs : bool
-        Whether steps are of the logarithm; differences otherwise (a spread may be below 0).
-    window : int
-        Steps that the deviation is measured on: a year of a daily series.
-    """
+    """Paths of independent normal steps without drift, of the logarithm where all values are above 0; half mirror the other half."""
 
     name = "driftless walk"
 

@@ -65,23 +65,6 @@ class Ensemble:
 
     Nothing in it is the base rate of a claim; that stands beside the answer.
 
-    Parameters
-    ----------
-    implied : History, optional
-        Volatility of the next month that options imply, in percent a year (the VIX for the S&P 500). Values after the last known one of
-        the series are left out.
-    members : tuple of str
-        Which members may draw; those that a series is too short for, or of another frequency, draw nothing.
-    each : int
-        Paths of each member.
-    learned : bool
-        False: equal weights, no calibration.
-    scores : dict
-        What members said at past cutoffs, by a hash of all that it follows from; pass one dict to the ensembles of several cutoffs or
-        series, and nothing is scored twice.
-
-    Examples
-    --------
     >>> days = np.arange("2008-01", "2018-07", dtype="datetime64[M]").astype("datetime64[D]")
     >>> steps = np.random.default_rng(0).normal(size=len(days))
     >>> history = History.of(days, 50 + np.cumsum(steps))
@@ -90,11 +73,18 @@ class Ensemble:
     (['2018-07-01', '2018-08-01', '2018-09-01'], True)
     """
 
+    #: Volatility of the next month that options imply, in percent a year (the VIX for the S&P 500). Values after the last known one of the
+    #: series are left out.
     implied: History | None = None
+    #: Which members may draw; those that a series is too short for, or of another frequency, draw nothing.
     members: tuple[str, ...] = tuple(_MEMBERS)
+    #: Paths of each member.
     each: int = 1000
+    #: False: equal weights, no calibration.
     learned: bool = True
     name: str = "ensemble"
+    #: What members said at past cutoffs, by a hash of all that it follows from; pass one dict to the ensembles of several cutoffs or
+    #: series, and nothing is scored twice.
     scores: dict[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     def paths(self, history: History, horizon: date, calendar: Calendar) -> Paths:

@@ -28,23 +28,8 @@ def joint_paths(
     path, B does not beat A. Each series alone is distributed as its own paths are, but for the weights of members, which are the mean of
     what they earned on each.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        Its members without those that choose days by the state of one series.
-    histories : sequence of History
-        Each as known at the cutoff. The past that is drawn from is that of the days that all have.
-    horizon : date
-    calendar : Calendar
-        One for all. Paths begin after the last day that all have; what is known of one after it is the same on all of its paths.
+    Raises `TooFewError, DomainError`: As for `Ensemble.paths`, of the days in common; also where no day is in common.
 
-    Raises
-    ------
-    TooFewError, DomainError
-        As for `Ensemble.paths`, of the days in common; also where no day is in common.
-
-    Examples
-    --------
     >>> days = np.arange("2008-01", "2018-07", dtype="datetime64[M]").astype("datetime64[D]")
     >>> history = History.of(days, 50 + np.cumsum(np.random.default_rng(0).normal(size=len(days))))
     >>> pair = [history, history]
@@ -109,7 +94,6 @@ def difference_ranks(
 
 
 def _last_draws(ensemble: Ensemble, past: ScaledPast, count: int, steps: int) -> dict[str, FloatArray]:
-    """By member, the values ``steps`` after the first ``count``, in the unit of the series."""
     if not past.x[:count].std():
         return dict.fromkeys(ensemble.members, past.unscaled(past.x[[0]]))
     drawn = ensemble.draws_at(past, count, steps)
@@ -121,7 +105,6 @@ def _drawn_together(ensemble: Ensemble) -> Ensemble:
 
 
 def _in_common(histories: Sequence[History]) -> tuple[Days, list[History]]:
-    """The days that all have, and each on them."""
     common = histories[0].days
     for history in histories[1:]:
         common = np.intersect1d(common, history.days)

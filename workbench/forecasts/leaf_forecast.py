@@ -62,33 +62,22 @@ def held(answer: Chance) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafForecast:
-    """A claim's probability, and what it rests on.
-
-    Parameters
-    ----------
-    reading : Reading
-    paths : Paths
-        Of its series, through its end.
-    p : float
-        The share of their weight on which the claim comes true (`held`).
-    decided : Decision or None
-        The row that decides it already.
-    models, weights : dict
-        The share on the paths of each member alone, and the weight of its paths.
-    error : float
-        Standard deviation of ``p`` about the true chance (`chance_error`).
-    ranks : ndarray
-        Share of the pool below what came, at past cutoffs of this horizon (PIT): even between 0 and 1 where the pool was right. The weights
-        were learned there; its width and place were then corrected by them.
-    """
+    """A claim's probability, and what it rests on."""
 
     reading: Reading
+    #: Of its series, through its end.
     paths: Paths
+    #: The share of their weight on which the claim comes true (`held`).
     p: float
+    #: The row that decides it already.
     decided: Decision | None
+    #: models, weights: The share on the paths of each member alone, and the weight of its paths.
     models: dict[str, float]
     weights: dict[str, float]
+    #: Standard deviation of ``p`` about the true chance (`chance_error`).
     error: float
+    #: Share of the pool below what came, at past cutoffs of this horizon (PIT): even between 0 and 1 where the pool was right. The weights
+    #: were learned there; its width and place were then corrected by them.
     ranks: FloatArray
 
     def lines(self) -> str:
@@ -115,25 +104,8 @@ def forecast_reading(
 ) -> LeafForecast:
     """Return the forecast of a reading from the known values of its series, by the ensemble with its weights learned on them.
 
-    Parameters
-    ----------
-    reading : Reading
-    history : History
-        Of its series, or of what its two combine to.
-    together : sequence of History
-        The two, where the reading combines two: their paths are drawn together.
-    ensemble : Ensemble, optional
-        One that remembers what its members said at past cutoffs.
-    paths : Paths, optional
-        Its own, where they are drawn already.
+    Raises `ScienceError`: Too little is known, or no value is to come through the reading's end.
 
-    Raises
-    ------
-    ScienceError
-        Too little is known, or no value is to come through the reading's end.
-
-    Examples
-    --------
     >>> days = np.arange("2008-01", "2018-07", dtype="datetime64[M]").astype("datetime64[D]")
     >>> history = History.of(days, 50 + np.cumsum(np.random.default_rng(0).normal(size=len(days))))
     >>> above = Reading(series=("X",), comparison="above", level=50.0, end=date(2018, 9, 30))
@@ -200,22 +172,15 @@ def past_windows(spec: LeafSpec, history: History) -> ClaimWindows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LikeWindows:
-    """Past windows that began in a state like now's.
+    """Past windows that began in a state like now's."""
 
-    Parameters
-    ----------
-    state : str
-        What the state is, in words.
-    now, low, high : float
-        The present state, and the bounds of theirs.
-    true, count : int
-        In how many of them the claim came true.
-    """
-
+    #: What the state is, in words.
     state: str
+    #: now, low, high: The present state, and the bounds of theirs.
     now: float
     low: float
     high: float
+    #: true, count: In how many of them the claim came true.
     true: int
     count: int
 
@@ -236,15 +201,7 @@ _STATES: dict[State, str] = {
 
 
 def like_windows(history: History, windows: ClaimWindows, last_day: date, *, by: State) -> LikeWindows | None:
-    """Return those past windows whose state at their beginning is nearest to now's: a tenth of all, 30 at least; None where there are fewer.
-
-    Parameters
-    ----------
-    windows : ClaimWindows
-        Of `past_windows`.
-    by : {"level", "move", "volatility", "average"}
-        The state: the value itself, its growth over half a year, the volatility of its last month, its distance to its average.
-    """
+    """Return those past windows whose state at their beginning is nearest to now's: a tenth of all, 30 at least; None where there are fewer."""
     calendar = Calendar.of(history)
     known = np.flatnonzero(windows.outcomes >= 0)
     # What was known on a past as-of day is as old as what is known now.

@@ -69,8 +69,6 @@ def density_and_rank(sample: FloatArray, outcome: float) -> tuple[float, float]:
     kernel widens what it smooths, and a pool that is judged by a wider one than it draws stays too narrow (its 50 % band held 45 %
     of what came on 51 series).
 
-    Examples
-    --------
     >>> density, rank = density_and_rank(np.array([-1.0, 1.0]), 0.0)
     >>> round(rank, 2)
     0.5

@@ -19,15 +19,7 @@ _BLUE, _RED, _GREY = "#1f4e79", "#c0392b", "#7f8c8d"
 def proof_figure(
     forecast: LeafForecast, windows: ClaimWindows, *, title: str, unit: str, last_day: date
 ) -> Any:
-    """Return the figure of a forecast, three panels side by side.
-
-    Parameters
-    ----------
-    windows : ClaimWindows
-        Of `workbench.forecasts.leaf_forecast.past_windows`.
-    title : str
-        Put as it is: a ``$`` in it is no formula.
-    """
+    """Return the figure of a forecast, three panels side by side."""
     import matplotlib.pyplot as plt
 
     plt.rcParams["text.parse_math"] = False
@@ -84,7 +76,6 @@ def _draw_fan(axes: Any, forecast: LeafForecast, unit: str, last_day: date) -> N
 
 
 def _draw_windows(axes: Any, forecast: LeafForecast, windows: ClaimWindows) -> None:
-    """Share of the weekly windows that came true, by the year in which they began."""
     known = np.flatnonzero(windows.outcomes >= 0)
     began = np.datetime64(windows.first, "D") + 7 * known.astype("timedelta64[D]")
     years = began.astype("datetime64[Y]").astype(int) + 1970

@@ -37,48 +37,8 @@ _ROUNDING = 1e-9
 class Reading:
     """What a claim about a series says: a functional of its values from ``start`` to ``end``, compared with a level.
 
-    Parameters
-    ----------
-    series : tuple of str
-        One name, or two that ``combination`` joins (the first over, or less, the second). Names are whatever the caller looks series
-        up by; nothing here reads them.
-    combination : {"ratio", "difference"}, optional
-        "A outperforms B" is growth of the ratio above 0; a spread is the difference.
-    transformation : str
-        Of every step: ``value`` (in the series' unit); ``change`` and ``growth`` (in percent) since the value on ``start``, or over
-        ``lag`` steps where that is given (12 for a month's growth on the year); ``average_gap`` (percent above the mean of the
-        last ``lag`` values, the step's own among them); ``from_peak`` (percent below the highest value since ``start``, at most 0);
-        ``over_high`` and ``over_low`` (units above the highest, or the lowest, of all known values before, or of those of the last ``weeks``).
-    statistic : str
-        Of the window: ``last``, ``highest`` ("touches", "at least once"), ``lowest``, ``mean``, ``total``, ``volatility`` (annualised,
-        percent, root of the mean squared log change; of the value alone), ``steps``: on how many of its steps the comparison holds, or
-        ``streak``: on how many that follow each other at most, or ``first``: 1 where the level is met before ``rival`` is, -1 where
-        it is the other way round, 0 where the window meets neither.
-    comparison : {"above", "at_least", "below", "at_most", "between"}
-        ``above`` and ``below`` leave equality out; ``between`` includes both ends.
-    level, upper : float
-        In the unit of the transformation; ``upper`` with ``between`` only.
-    rival : float, optional
-        With ``first``: the level on the other side, below that of ``at_least`` and above that of ``at_most``.
-    every : {"week", "month"}, optional
-        Steps are the last values of the whole calendar weeks or months in the window, and the first is held against the last value
-        before it; a week or month that has begun by ``start`` is none of them. None: every value is a step.
-    times : int
-        With ``steps`` and ``streak``: the comparison holds on at least so many of them ("on 3 of the next 5 days").
-    start : date, optional
-        The value on it is what changes are measured from; its stamp is the last one on or before it. None is the last known value.
-    end : date
-        Last day of the window, included.
-    never : bool
-        The complement of all of it.
+    Raises `DomainError`: Fields that do not go together.
 
-    Raises
-    ------
-    DomainError
-        Fields that do not go together.
-
-    Examples
-    --------
     "The S&P 500 closes 10 % or more below its 2018-06-29 close at least once through 2018-12-31":
 
     >>> Reading(
@@ -88,20 +48,40 @@ class Reading:
     False
     """
 
+    #: One name, or two that ``combination`` joins (the first over, or less, the second). Names are whatever the caller looks series up by;
+    #: nothing here reads them.
     series: tuple[str, ...]
+    #: Of every step: ``value`` (in the series' unit); ``change`` and ``growth`` (in percent) since the value on ``start``, or over ``lag``
+    #: steps where that is given (12 for a month's growth on the year); ``average_gap`` (percent above the mean of the last ``lag`` values,
+    #: the step's own among them); ``from_peak`` (percent below the highest value since ``start``, at most 0); ``over_high`` and
+    #: ``over_low`` (units above the highest, or the lowest, of all known values before, or of those of the last ``weeks``).
     transformation: Transformation = "value"
+    #: Of the window: ``last``, ``highest`` ("touches", "at least once"), ``lowest``, ``mean``, ``total``, ``volatility`` (annualised,
+    #: percent, root of the mean squared log change; of the value alone), ``steps``: on how many of its steps the comparison holds, or
+    #: ``streak``: on how many that follow each other at most, or ``first``: 1 where the level is met before ``rival`` is, -1 where it is
+    #: the other way round, 0 where the window meets neither.
     statistic: Statistic = "last"
+    #: ``above`` and ``below`` leave equality out; ``between`` includes both ends.
     comparison: Comparison
+    #: level, upper: In the unit of the transformation; ``upper`` with ``between`` only.
     level: float
+    #: Last day of the window, included.
     end: date
+    #: The value on it is what changes are measured from; its stamp is the last one on or before it. None is the last known value.
     start: date | None = None
     upper: float | None = None
+    #: With ``first``: the level on the other side, below that of ``at_least`` and above that of ``at_most``.
     rival: float | None = None
     lag: int | None = None
     weeks: int | None = None
+    #: Steps are the last values of the whole calendar weeks or months in the window, and the first is held against the last value before
+    #: it; a week or month that has begun by ``start`` is none of them. None: every value is a step.
     every: Period | None = None
+    #: With ``steps`` and ``streak``: the comparison holds on at least so many of them ("on 3 of the next 5 days").
     times: int = 1
+    #: "A outperforms B" is growth of the ratio above 0; a spread is the difference.
     combination: Combination | None = None
+    #: The complement of all of it.
     never: bool = False
 
     def __post_init__(self) -> None:
@@ -150,21 +130,14 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chance:
-    """What paths say of a reading.
+    """What paths say of a reading."""
 
-    Parameters
-    ----------
-    p : float
-        Weight of the paths on which it is true; exactly 0 or 1 where it is decided. Where it is not, 0 and 1 only say that no path, or
-        every one, did it: bound it before taking a logarithm.
-    decided : Decision or None
-        Set where the known values have decided it.
-    by_member : dict
-        The same by model; their spread is what the models disagree about.
-    """
-
+    #: Weight of the paths on which it is true; exactly 0 or 1 where it is decided. Where it is not, 0 and 1 only say that no path, or
+    #: every one, did it: bound it before taking a logarithm.
     p: float
+    #: Set where the known values have decided it.
     decided: Decision | None
+    #: The same by model; their spread is what the models disagree about.
     by_member: dict[str, float]
 
 
@@ -174,19 +147,8 @@ def chance(reading: Reading, paths: Paths) -> Chance:
     Readings of one series that are asked of the *same* paths are coherent: the chance never rises with the level of "above", a touch is
     as likely as a close beyond the level or likelier, a range is the difference of its two ends, complements sum to 1.
 
-    Parameters
-    ----------
-    reading : Reading
-    paths : Paths
-        Of its series; of two, their `Paths.combine`. They reach to ``reading.end``.
+    Raises `DomainError`: The start lies before the known values, or the paths end before the claim.
 
-    Raises
-    ------
-    DomainError
-        The start lies before the known values, or the paths end before the claim.
-
-    Examples
-    --------
     >>> known = History.of(["2018-06-28", "2018-06-29"], [99.0, 100.0])
     >>> days = np.array(["2018-07-02", "2018-07-03"], dtype="datetime64[D]")
     >>> paths = Paths.of([[101.0, 98.0], [99.0, 97.0]], days, known=known, calendar=Calendar(frequency="session"))
@@ -221,14 +183,6 @@ def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | N
 
     Resolution and forecast are this one function: after the last step of the window every reading is decided, and some (a level
     that was reached, a volatility that is used up) are before.
-
-    Parameters
-    ----------
-    reading : Reading
-        Its ``start`` has to be set where values after the cutoff are known: the last known value has moved on.
-    known : History
-    calendar : Calendar
-        Says how many steps of the window are still to come.
     """
     first, last = _bounds_of_window(reading, known.days)
     to_come = calendar.stamps(known.days[-1].item(), reading.end)
@@ -330,7 +284,6 @@ def deciding_steps(reading: Reading, paths: Paths) -> slice:
 
 
 def _bounds_of_window(reading: Reading, days: Days, now: int | None = None) -> tuple[int, int]:
-    """Positions of the value that is measured from, and of the last one of the window."""
     if reading.start is None:
         first = len(days) - 1 if now is None else now
     else:
@@ -399,7 +352,6 @@ def _earlier_extremes(reading: Reading, x: FloatArray, first: int, last: int, da
 
 
 def _compares(reading: Reading, y: FloatArray) -> np.ndarray:
-    """Whether each number meets the comparison."""
     nudge = _ROUNDING * max(1.0, abs(reading.level), abs(reading.upper or 0.0))
     match reading.comparison:
         case "above":
@@ -445,7 +397,6 @@ def _least_count(reading: Reading) -> int | None:
 def _reachable(
     reading: Reading, y: FloatArray, values: FloatArray, ahead: int, calendar: Calendar
 ) -> tuple[FloatArray, FloatArray]:
-    """Bounds of what the statistic can still become, as seen on each known step of the window."""
     left = np.arange(len(y) - 1, -1, -1) + ahead
     over = left == 0
     low, high = np.full(len(y), -np.inf), np.full(len(y), np.inf)
@@ -481,7 +432,6 @@ def _reachable(
 
 
 def _decided(reading: Reading, low: FloatArray, high: FloatArray) -> tuple[np.ndarray, np.ndarray]:
-    """Whether every number, and whether any number, between the bounds meets the comparison."""
     needed = _least_count(reading)
     if needed is not None:
         return low >= needed, high >= needed

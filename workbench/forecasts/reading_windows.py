@@ -24,23 +24,8 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
 
     Each past window goes on from the last known value as a path would, so that the reading is read from it by the same function.
 
-    Parameters
-    ----------
-    reading : Reading
-    history : History
-        What was known at the cutoff.
-    last_day : date
-        The last day visible then; past as-of days have data of the same age.
-    scale : {"growth", "change", "none"}
-        ``none`` for levels of a series that returns to them.
+    Raises `TooLittleHistory`: Fewer than two separate windows of this length are known, or their outcomes go together as fewer would.
 
-    Raises
-    ------
-    TooLittleHistory
-        Fewer than two separate windows of this length are known, or their outcomes go together as fewer would.
-
-    Examples
-    --------
     >>> days = np.arange("2008-01", "2018-07", dtype="datetime64[M]").astype("datetime64[D]")
     >>> rising = History.of(days, 100 * 1.01 ** np.arange(len(days)))
     >>> up = Reading(series=("X",), transformation="growth", comparison="above", level=2.5, end=date(2018, 9, 30))

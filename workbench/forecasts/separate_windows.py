@@ -62,22 +62,9 @@ def chance_variance(
     Two errors that add up: another stretch of the same past would give another share of ``separate`` windows (what resampling the
     history in blocks does, without the resampling), and the members differ.
 
-    Parameters
-    ----------
-    p : float
-        The pooled chance.
-    separate : float
-        Of `separate_windows`.
-    members, weights : sequence of float
-        What each member says, and the weight of its paths; none for a share of past windows alone.
-
-    Notes
-    -----
     For a share, and for records of before a forecast said its error (`workbench.forecasts.chance_error`): of a forecast it is wider than
     need be, since a drift is known better by its prior than by the past alone.
 
-    Examples
-    --------
     >>> round(chance_variance(0.5, 25.0), 4), round(chance_variance(0.5, 25.0, [0.4, 0.6], [0.5, 0.5]), 4)
     (0.01, 0.02)
     """

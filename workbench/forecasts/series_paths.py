@@ -37,27 +37,19 @@ class Calendar:
     How late values are published is no part of it: a forecaster is given what was public at the cutoff, and all steps after the last value
     of that are its horizon, whether they have passed or not.
 
-    Parameters
-    ----------
-    frequency : str
-        ``session`` are trading days of the New York Stock Exchange, by rule; ``weekday`` knows no holidays.
-
-    Examples
-    --------
     >>> Calendar(frequency="session").stamps(date(2018, 8, 31), date(2018, 9, 5)).astype(str).tolist()
     ['2018-09-04', '2018-09-05']
     >>> Calendar(frequency="quarter").stamps(date(2018, 4, 1), date(2018, 12, 31)).astype(str).tolist()
     ['2018-07-01', '2018-10-01']
     """
 
+    #: ``session`` are trading days of the New York Stock Exchange, by rule; ``weekday`` knows no holidays.
     frequency: Frequency
 
     @classmethod
     def of(cls, history: History) -> "Calendar":
         """Return the calendar that a history's own days suggest; a source that documents another one passes it instead.
 
-        Examples
-        --------
         >>> days = np.arange("2018-01", "2018-06", dtype="datetime64[M]").astype("datetime64[D]")
         >>> Calendar.of(History.of(days, range(5))).frequency
         'month'
@@ -97,8 +89,6 @@ class Calendar:
 
         Through the first one that counts for so many steps (a tenth more than its own), and through the quarter for fewer.
 
-        Examples
-        --------
         >>> Calendar(frequency="session").horizons(64), Calendar(frequency="session").horizons(128)
         ((5, 21, 63), (5, 21, 63, 126))
         >>> Calendar(frequency="month").horizons(9)
@@ -111,15 +101,7 @@ class Calendar:
         return tuple(horizons)
 
     def stamps(self, after: date, through: date) -> Days:
-        """Return the stamps after a stamp of the series, up to and including a day.
-
-        Parameters
-        ----------
-        after : date
-            The stamp of the last known value.
-        through : date
-            The last day asked about.
-        """
+        """Return the stamps after a stamp of the series, up to and including a day."""
         start, end = np.datetime64(after, "D"), np.datetime64(through, "D")
         if end <= start:
             return np.empty(0, dtype="datetime64[D]")
@@ -242,10 +224,7 @@ class Paths:
 
         Days that only one of the two has are left out.
 
-        Raises
-        ------
-        DomainError
-            The two were not drawn together: their weights differ.
+        Raises `DomainError`: The two were not drawn together: their weights differ.
         """
         if not np.array_equal(self.weights, other.weights):
             raise DomainError("two series are combined path by path: draw them together")
@@ -267,8 +246,6 @@ def combined_history(first: History, second: History, combination: Combination) 
 
     A claim about it alone may be forecast as a claim about this one series: the shocks of the two are in it as they came together.
 
-    Examples
-    --------
     >>> days = ["2018-06-28", "2018-06-29"]
     >>> combined_history(History.of(days, [4.0, 6.0]), History.of(days, [2.0, 2.0]), "ratio").values.tolist()
     [2.0, 3.0]

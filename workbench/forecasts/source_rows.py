@@ -12,22 +12,8 @@ LARGEST = 1e100
 def source_rows(source: str, data: Any, through: date | None = None) -> list[dict[str, Any]]:
     """Return ``{date, value}`` rows, oldest first and each day once, from an answer of a source.
 
-    Parameters
-    ----------
-    source : str
-        A key of ``ROWS_OF``.
-    data : object
-        The answer, as the broker gives it.
-    through : date, optional
-        Later days are left out: where the market's day is a later one than New York's, its close may be known on the day before.
+    Raises `KeyError, IndexError, TypeError, ValueError`: The answer is not built as its source builds series.
 
-    Raises
-    ------
-    KeyError, IndexError, TypeError, ValueError
-        The answer is not built as its source builds series.
-
-    Examples
-    --------
     >>> source_rows("fred", {"observations": [{"date": "2018-05-01", "value": "3.8"}, {"date": "2018-06-01", "value": "."}]})
     [{'date': '2018-05-01', 'value': 3.8}]
     """

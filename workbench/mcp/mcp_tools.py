@@ -125,7 +125,6 @@ class _PlayedOnScenario(RunArguments):
     ] = None
 
     def request(self) -> EditRequest:
-        """Return the edits as the engine takes them."""
         return EditRequest.read({each.name: getattr(self, each.word) for each in fields_of(EditRequest)})
 
 
@@ -377,7 +376,6 @@ class Tools:
     def _played(
         self, state: RunState, arguments: _PlayedOnScenario
     ) -> tuple[dict[str, Any], tuple[Edit, ...]]:
-        """Return the document of the edits on top of their scenario, and those that are new."""
         require_grounded(state)
         proposes = isinstance(arguments, _Proposed)
         held = self._held(state, arguments.scenario, may_be_new=proposes)

@@ -85,13 +85,7 @@ async def serve_stdio(home: Path, runs: VisibleRuns) -> None:
 
 
 class _Lines:
-    """The messages of a client's lines; one that is none is answered here, since the SDK answers nothing to it.
-
-    Parameters
-    ----------
-    reader, writer
-        Streams of the SDK; of a line that it cannot read it passes on the error.
-    """
+    """The messages of a client's lines; one that is none is answered here, since the SDK answers nothing to it."""
 
     def __init__(self, reader: Any, writer: Any) -> None:
         self._reader, self._writer = reader, writer

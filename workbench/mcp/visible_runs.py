@@ -136,7 +136,6 @@ class VisibleRuns:
         return {name: row[name] for name in (_ROW if not self.cutoff.live else (*_ROW, *_ROW_OF_TODAY))}
 
     def _ids(self, store: Store) -> list[str]:
-        """Ids of this home that may be looked at, the newest first."""
         return [run_id for run_id in reversed(store.run_ids()) if self.only in (None, run_id)]
 
     def _states(self, store: Store) -> Iterator[RunState]:

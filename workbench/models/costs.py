@@ -211,31 +211,8 @@ def forecast_cost(
 ) -> CostForecast:
     """Return what grounding and combining a planned tree will take; ``--plan-only`` prints it.
 
-    Parameters
-    ----------
-    model : str
-        As on the command line. Prices are LiteLLM's list prices.
-    leaves, inner, trials : int
-        Leaves to ground, inner nodes to combine, trials per leaf.
-    prices : mapping
-        A person's own, per million tokens, by model.
-    roles : mapping
-        Models of single roles: the grounder's and the synthesizer's count here, each with its own price.
-    grounder : str
-        Which kind grounds the leaves; one that is not known here is taken to ask as often as the notebook grounder.
-    reply_tokens : int, optional
-        Tokens of one reply, `REPLY_TOKENS` unless given.
-    calls_per_leaf : float, optional
-        How often the grounder asks, where its definition says so.
-    routed : mapping, optional
-        Leaves by the grounder that each will go to, where ``auto`` chooses; those without a model's work are left out.
-    rendered : mapping, optional
-        Tokens of first requests as they were rendered, by grounder or stage.
-    beside : mapping, optional
-        Calls beside leaves and rules, by stage: ``analyze``, ``critic``, ``prior``, ``route``.
+    `grounder`: Which kind grounds the leaves; one that is not known here is taken to ask as often as the notebook grounder.
 
-    Examples
-    --------
     >>> forecast_cost("offline/analyst", leaves=9, inner=3)
     CostForecast(model_calls=48, input_tokens=0, output_tokens=0, cost_usd=0.0, spread=1.0)
     """
@@ -294,7 +271,6 @@ _ROLE_OF = {
 
 
 def _dialogue_of_leaf(grounder: str, model: str, by_definition: float | None) -> tuple[str, float]:
-    """The dialogue of one trial of a leaf, and its calls."""
     stage, calls = LEAF_CALLS.get(grounder, LEAF_CALLS["notebook"])
     if by_definition is not None:
         return (stage if grounder in LEAF_CALLS else "thought"), by_definition

@@ -37,17 +37,9 @@ class ModelError(ProviderError):
 class ModelUnavailable(ModelError):
     """The provider could not be reached, or was overloaded, for as long as we were willing to retry.
 
-    Parameters
-    ----------
-    message : str
-    retry_after : float, optional
-        Seconds that the provider asks to wait.
-    rate_limited : bool
-        It refused because of too many calls.
-    billed : bool
-        The request may have been worked on, and so billed: it was sent and no answer says otherwise.
-    heard : bool
-        Some server answered, if only with an error.
+    `rate_limited`: It refused because of too many calls.
+
+    `heard`: Some server answered, if only with an error.
     """
 
     def __init__(
@@ -71,14 +63,7 @@ class ModelRefused(ModelError):
 
 
 class ContextOverflow(ModelRefused):
-    """The request does not fit into the model's context; agents catch it, make room and ask again.
-
-    Parameters
-    ----------
-    message : str
-    window : int, optional
-        Tokens that the model takes, where the provider says so.
-    """
+    """The request does not fit into the model's context; agents catch it, make room and ask again."""
 
     def __init__(self, message: str, window: int | None = None) -> None:
         super().__init__(message)

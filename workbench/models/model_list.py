@@ -50,9 +50,7 @@ class ModelEntry:
 def require_key(model: str, environ: Mapping[str, str]) -> None:
     """Refuse a model whose provider has no key in the environment, where the provider is one that takes nothing else.
 
-    Raises
-    ------
-    MissingProviderKey
+    Raises `MissingProviderKey`.
     """
     provider = model.partition("/")[0]
     elsewhere = (f"{provider.upper()}_API_BASE", f"{provider.upper()}_BASE_URL")

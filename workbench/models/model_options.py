@@ -46,29 +46,18 @@ ONE_TRY = RetrySettings(attempts=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """How a model is reached, for the factory that opens it.
+    """How a model is reached, for the factory that opens it."""
 
-    Parameters
-    ----------
-    api_base : str, optional
-        Base URL of an OpenAI-compatible (or the provider's own) endpoint instead of the provider's default.
-    api_key : str, optional
-        Key instead of the one in the provider's environment variable.
-    broker : Broker, optional
-        Date-clamped data, for a model that reads history itself, as the offline analyst does.
-    retries : RetrySettings
-        For remote models.
-    reply_form : str
-        ``auto`` asks for a JSON schema where LiteLLM's list says that the model takes one; ``text`` never does,
-        ``schema`` always.
-    headers, body : mapping
-        Sent with every request beside what LiteLLM sends.
-    """
-
+    #: Base URL of an OpenAI-compatible (or the provider's own) endpoint instead of the provider's default.
     api_base: str | None = None
+    #: Key instead of the one in the provider's environment variable.
     api_key: str | None = None
+    #: Date-clamped data, for a model that reads history itself, as the offline analyst does.
     broker: "Broker | None" = None
+    #: For remote models.
     retries: RetrySettings = RetrySettings()
+    #: ``auto`` asks for a JSON schema where LiteLLM's list says that the model takes one; ``text`` never does, ``schema`` always.
     reply_form: ReplyForm = "auto"
+    #: headers, body: Sent with every request beside what LiteLLM sends.
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, object] = field(default_factory=dict)

@@ -33,10 +33,7 @@ def open_model(
 ) -> Model:
     """Return the model that answers to ``name``; the arguments are those of :class:`ModelOptions`.
 
-    Raises
-    ------
-    UnknownModel
-        The name has no provider prefix, or its provider has no model of that name.
+    Raises `UnknownModel`: The name has no provider prefix, or its provider has no model of that name.
     """
     provider, slash, rest = name.partition("/")
     if not slash or not provider or not rest:

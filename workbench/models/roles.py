@@ -18,14 +18,7 @@ _DECLINED = ("refused", "filtered")
 class ModelTeam:
     """Several models behind the one door.
 
-    Parameters
-    ----------
-    main : Model
-        Answers every role that has no model of its own.
-    roles : mapping
-        Models of single roles.
-    fallback : sequence of Model
-        Asked in this order where the role's own model does not answer.
+    `fallback`: Asked in this order where the role's own model does not answer.
     """
 
     def __init__(
@@ -53,10 +46,7 @@ class ModelTeam:
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Answer one request with the role's model, or with the first of the chain that can.
 
-        Raises
-        ------
-        ModelError
-            Of the role's own model, if no model of the chain answers either.
+        Raises `ModelError`: Of the role's own model, if no model of the chain answers either.
         """
         own = self.model_of(request.role)
         try:
@@ -116,10 +106,7 @@ def open_models(
     ``api_base`` is the main model's; others of the same provider share it, no other model is sent there: its requests carry
     another provider's key. ``options`` are those of ``open_model``.
 
-    Raises
-    ------
-    UnknownModel
-        A name that no model answers to.
+    Raises `UnknownModel`: A name that no model answers to.
     """
     provider = main.partition("/")[0]
     opened: dict[str, Model] = {}

@@ -20,20 +20,8 @@ class UnknownTrainingEnd(UsageError):
 def training_cutoff(model: str, override: str | None = None) -> date | None:
     """Return the last day that may be in a model's training data; None for a model that has none.
 
-    Parameters
-    ----------
-    model : str
-        Name, with or without its provider (``openai/gpt-5.4``).
-    override : str, optional
-        ISO date or month that goes before the table.
+    Raises `UnknownTrainingEnd`: The table does not have the model, or the date cannot be read.
 
-    Raises
-    ------
-    UnknownTrainingEnd
-        The table does not have the model, or the date cannot be read.
-
-    Examples
-    --------
     >>> training_cutoff("gemini/gemini-3-flash-preview")
     datetime.date(2025, 1, 31)
     >>> training_cutoff("anything", "2024-06-01")
@@ -61,8 +49,6 @@ def training_cutoff(model: str, override: str | None = None) -> date | None:
 def cutoff_table() -> list[dict[str, str]]:
     """Return the rows ``match, cutoff, source`` of the packaged table of training cutoffs.
 
-    Examples
-    --------
     >>> sorted(cutoff_table()[0])
     ['cutoff', 'match', 'source']
     """
@@ -76,10 +62,7 @@ def cutoff_table() -> list[dict[str, str]]:
 def date_or_month(text: str, *, last: bool = False) -> date:
     """Read ``2025-10-26`` or ``2025-10``: the month's first day, or its last with ``last``.
 
-    Raises
-    ------
-    UnknownTrainingEnd
-        The text is neither.
+    Raises `UnknownTrainingEnd`: The text is neither.
     """
     try:
         if len(text) == 7:

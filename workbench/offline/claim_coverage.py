@@ -85,14 +85,8 @@ def claim_to_ask(
 
     A language model is asked any text. ``number``, ``first`` and ``ask`` are as for `read_for_run`.
 
-    Raises
-    ------
-    UnclearClaim
-        Several readings, and nobody chose; of a text for the key-free analyst only.
-    UntreatableClaim
-        The key-free analyst cannot treat it.
-    UsageError
-        There is no such reading.
+    Raises `UnclearClaim`: Several readings, and nobody chose; of a text for the key-free analyst only. Raises `UntreatableClaim`: The
+    key-free analyst cannot treat it. Raises `UsageError`: There is no such reading.
     """
     claim = read_for_run(text, cutoff, key_free=model == OFFLINE, number=number, first=first, ask=ask)
     if model == OFFLINE and claim.reading is not None:

@@ -26,12 +26,7 @@ def past_outcomes(
 ) -> OutcomeRecord:
     """Return a claim's past outcomes at a cutoff, with its base rate as p; no path is drawn.
 
-    Raises
-    ------
-    ClaimRefused
-        The claim cannot be decided there.
-    LookAhead
-        A row is of after the cutoff.
+    Raises `ClaimRefused`: The claim cannot be decided there. Raises `LookAhead`: A row is of after the cutoff.
     """
     refuse_later_rows(rows, last_day)
     claim = settle(claim, rows)

@@ -13,24 +13,16 @@ LINKED, STABLE = 2.6, 0.33
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoMovement:
-    """Of a claim with a driver.
+    """Of a claim with a driver."""
 
-    Parameters
-    ----------
-    correlation : float
-        Of their outcomes; 0 where one of them never changed.
-    halves : (float, float)
-        The same in the earlier and in the later half of the windows.
-    with_driver, without_driver : float
-        How often the claim came true where the driver did, and where it did not.
-    independent : float
-        Common windows, as if neither they nor their outcomes went together: Bartlett's count.
-    """
-
+    #: Of their outcomes; 0 where one of them never changed.
     correlation: float
+    #: The same in the earlier and in the later half of the windows.
     halves: tuple[float, float]
+    #: with_driver, without_driver: How often the claim came true where the driver did, and where it did not.
     with_driver: float
     without_driver: float
+    #: Common windows, as if neither they nor their outcomes went together: Bartlett's count.
     independent: float
 
     @property
@@ -69,7 +61,6 @@ def _correlation(table: FloatArray) -> float:
 
 
 def _independent(table: FloatArray) -> float:
-    """How many independent pairs have a correlation as unsure as these: n / (1 + 2 sum of r1(k) r2(k)) (Bartlett 1935)."""
     count = len(table)
     centred = table - table.mean(axis=0)
     # by the Fourier transform: some thousand windows, for every candidate

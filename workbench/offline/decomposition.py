@@ -44,17 +44,7 @@ class Branch:
 class Planner:
     """Decomposes claims over the rows that are visible at a cutoff.
 
-    Parameters
-    ----------
-    rows : mapping of embedded identifier to rows
-        Visible rows of every series that a driver may be about.
-    last_day : date
-        Last day visible at the cutoff.
-
-    Raises
-    ------
-    LookAhead
-        A row is of after that day.
+    Raises `LookAhead`: A row is of after that day.
     """
 
     def __init__(self, rows: Mapping[str, Rows], last_day: date) -> None:
@@ -107,12 +97,10 @@ class Planner:
     # --- choosing --------------------------------------------------------------------------------------------
 
     def _strongest(self, kinds: Iterable[DriverKind], claim: Claim, named: Collection[str]) -> list[Branch]:
-        """Return drivers of other series, those with the strongest link first, without series that are named already."""
         picked = (self._pick(kind, claim) for kind in kinds if kind.series not in named)
         return sorted((branch for branch in picked if branch), key=lambda branch: -branch.strength)
 
     def _direction(self, kind: DriverKind, claim: Claim) -> bool:
-        """The direction that went with a claim in past windows, by the first candidate that tells."""
         for candidate in kind.candidates(True):
             if candidate.statement not in self._used and (together := self._together(claim, candidate)):
                 return together.strength > 0
@@ -173,17 +161,7 @@ _WANTED = re.compile(r"\babout (\d+)\b")
 
 
 def analysis_reply(plan: Branch, nodes: Sequence[NodeRef], messages: Sequence[Message]) -> str:
-    """Return the reply of the next round: the children of every planned inner node that is in the tree but not expanded.
-
-    Parameters
-    ----------
-    plan : Branch
-        The planned tree; its root is the first node.
-    nodes : sequence of NodeRef
-        The tree as it stands, root first.
-    messages : sequence of Message
-        The dialogue; how many leaves are wanted is read from it, where it says so.
-    """
+    """Return the reply of the next round: the children of every planned inner node that is in the tree but not expanded."""
     tree = {node.id: node.statement for node in nodes}
     root = nodes[0].id
     wanted = _wanted_children(messages)
@@ -228,7 +206,6 @@ def _read_words(plan: Branch) -> str:
 
 
 def _inner(plan: Branch, tree: Mapping[str, str], root: str) -> list[tuple[str, Branch]]:
-    """Planned inner nodes that stand in the tree without children."""
     planned = []
     # By statement: planned branches carry no ids.
     by_statement = {branch.claim.statement: branch for branch in (plan, *plan.children)}

@@ -32,19 +32,12 @@ _SHARES = ("SP500", "NASDAQ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverKind:
-    """A kind of driver.
-
-    Parameters
-    ----------
-    role : str
-    candidates : callable
-        Claims that differ in their threshold, given the direction: up, calm or wide, or the opposite.
-    series : str
-        That the candidates are about.
-    """
+    """A kind of driver."""
 
     role: Role
+    #: That the candidates are about.
     series: str
+    #: Claims that differ in their threshold, given the direction: up, calm or wide, or the opposite.
     candidates: Callable[[bool], list[Claim]]
 
 
@@ -141,7 +134,6 @@ class DriverCandidates:
     # --- candidates ------------------------------------------------------------------------------------------
 
     def _state(self, up: bool) -> list[Claim]:
-        """Where the series stands on the way to the end, or against its long average."""
         claim = self.claim
         if claim.pattern in ("touch", "drawdown"):
             return self._same_earlier()
@@ -165,7 +157,6 @@ class DriverCandidates:
         return self._volatilities(name, above=not calm, end=end)
 
     def _levels(self, up: bool) -> list[Claim]:
-        """The series above (at or below) a level half-way, around its median."""
         try:
             values = value_series(self.claim.series, self.rows)
         except ClaimRefused:
@@ -261,7 +252,6 @@ class DriverCandidates:
         ]
 
     def _volatilities(self, name: str, *, above: bool, end: date) -> list[Claim]:
-        """Realised volatility against that of the past year first, then half points away from it."""
         if end <= self.start:
             return []
         try:
@@ -325,7 +315,6 @@ class DriverCandidates:
         ]
 
     def _half_way(self) -> list[Claim]:
-        """Return the claim itself, half-way, with levels around its own if it has one."""
         claim = self.claim
         if claim.pattern == "change" and claim.level is not None:
             parts = [
@@ -346,7 +335,6 @@ class DriverCandidates:
         return [replace_level(replace_span(claim, None, self.middle), value) for value in levels]
 
     def _same_earlier(self) -> list[Claim]:
-        """A touch or a drawdown within the first half, at the same or a nearer threshold."""
         claim = self.claim
         level = amount(claim)
         if claim.pattern == "drawdown":

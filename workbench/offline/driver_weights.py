@@ -30,23 +30,15 @@ _FIRM = 1e5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Division:
-    """What an answer divides into; ``estimated`` False: too few windows are common to all, so weights begin equal.
+    """What an answer divides into; ``estimated`` False: too few windows are common to all, so weights begin equal."""
 
-    Parameters
-    ----------
-    constant : float
-        What is left of the answer beside the drivers.
-    weights : tuple of float
-        Of the drivers, each at least 0; with the constant at most 1.
-    rest : float
-        What neither the base rate nor the drivers give; the constant holds it.
-    effective_windows : float
-        Common windows as if they did not overlap.
-    """
-
+    #: What is left of the answer beside the drivers.
     constant: float
+    #: Of the drivers, each at least 0; with the constant at most 1.
     weights: tuple[float, ...]
+    #: What neither the base rate nor the drivers give; the constant holds it.
     rest: float
+    #: Common windows as if they did not overlap.
     effective_windows: float
     estimated: bool
 
@@ -67,28 +59,13 @@ def divide(
 ) -> Division:
     """Return constant and weights that give ``p`` at today's drivers, the weights as past windows had them.
 
-    Parameters
-    ----------
-    p, base_rate : float
-        Of the claim, today.
-    drivers : sequence of (p, base rate)
-        Of each driver, as it speaks for the claim; at least one.
-    outcomes : array of 0 and 1, shape (windows, 1 + drivers)
-        Of the claim and of each driver in the weekly windows that all of them know; rows of after the cutoff are no windows yet.
-    horizon_days : int
-        Length of the claim's window in trading days: so many windows of five days overlap.
-    constant_max : float
-        The constant stays at most 0.1 where weights can be found for that; above it only as far as this allows. Where
-        that does not reach, the value of the division is not ``p``: the caller says so.
+    `constant_max`: The constant stays at most 0.1 where weights can be found for that; above it only as far as this allows. Where that
+    does not reach, the value of the division is not ``p``: the caller says so.
 
-    Notes
-    -----
     Least squares of the past outcomes, about their means, on the drivers', each window weighted 5/h; a ridge of 20 windows draws
     the weights toward equal ones. Beside that hold today's equation, weights in [0, 1], and a sum with the constant of at most 1, so
     that no edit of a driver leaves [0, 1]. The nearest weights that meet all of it are taken.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> cause, noise = rng.integers(0, 2, (2, 900))
     >>> found = divide(0.6, 0.5, [(0.62, 0.5), (0.55, 0.5)], np.column_stack([cause, cause, noise]), 5)

@@ -39,7 +39,6 @@ def claim_templates(cutoff: date) -> dict[str, str]:
 
 
 def _weekday_until(day: date) -> date:
-    """The day itself, or the Friday before a weekend."""
     return day - timedelta(days=max(0, day.weekday() - 4))
 
 

@@ -92,10 +92,7 @@ def _last_cell(messages: Sequence[Message]) -> str | None:
 def conclusion_reply(node: NodeRef, claim: Claim, messages: Sequence[Message]) -> str:
     """Return the report and the number that the cells printed; the conclude stage calls this.
 
-    Raises
-    ------
-    ModelRefused
-        The dialogue shows no record: there is no number, and none is made up.
+    Raises `ModelRefused`: The dialogue shows no record: there is no number, and none is made up.
     """
     said = "\n".join(message.content for message in messages if message.role in ("user", "tool"))
     # Only the record of this very statement: the dialogue may show others, and a number is taken over, never made up.

@@ -42,17 +42,7 @@ class PlannedCell:
 def render_steps(name: str, holes: Mapping[str, Any]) -> list[list[PlannedCell]]:
     """Return the steps of a notebook, each a list of cells; the offline analyst sends one step a turn.
 
-    Parameters
-    ----------
-    name : str
-        A template in ``notebooks/``, without ``.md``.
-    holes : mapping
-        A value for every hole of the template and its parts.
-
-    Raises
-    ------
-    jinja2.UndefinedError
-        A hole has no value.
+    Raises `UndefinedError`: A hole has no value.
     """
     return [
         [
@@ -97,19 +87,7 @@ _REFERENCE_ROLE = (
 
 
 def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> list[list[PlannedCell]]:
-    """Return the steps of the proof notebook of a claim; the step and debug stages send them.
-
-    Parameters
-    ----------
-    claim : Claim
-        Settled: no touch of unknown side, no percentage change of a yield.
-    statement : str
-        The proposition, verbatim.
-    cutoff : str
-        As the caller wrote it.
-    last_day : date
-        Last day visible at the cutoff.
-    """
+    """Return the steps of the proof notebook of a claim; the step and debug stages send them."""
     combination = _combination(claim)
     unit = (
         f"{claim.series} / {claim.other}"
@@ -142,7 +120,6 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
 
 
 def _reading(claim: Claim, statement: str) -> str:
-    """Return the canonical sentence and notes on it, if they say more than the statement."""
     said = [] if claim.statement == statement else [f"Read as: {claim.statement}"]
     said += [note[0].upper() + note[1:] for note in claim.remarks]
     return "".join(f"{line}.\n\n" for line in said)
@@ -159,7 +136,6 @@ def _elsewhere(claim: Claim) -> bool:
 
 
 def _windows(claim: Claim, last_day: date) -> str:
-    """The call that gives the past windows: of an embedded series by the models of its kind, of any other by its own frequency."""
     if _elsewhere(claim) or claim.by_reading:
         returns = claim.about.kind in ("volatility", "yield") and claim.other is None
         return (
@@ -179,7 +155,6 @@ def _rows_code(ref: SeriesRef, cutoff: datetime) -> str:
 
 
 def _fetch(claim: Claim, combination: Combination | None, cutoff: datetime) -> list[str]:
-    """Lines that set ``history``, from one data call or two."""
     names = (
         claim.about.sources if claim.against is None else (claim.about.sources[0], claim.against.sources[0])
     )

@@ -42,27 +42,18 @@ class Child:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combination:
-    """What the children's reports and the forecaster make of the parent.
+    """What the children's reports and the forecaster make of the parent."""
 
-    Parameters
-    ----------
-    parent : OutcomeRecord or None
-        The forecaster's p of the parent, with its past outcomes; None: it is no claim that can be forecast here.
-    division : Division
-        Of the parent's forecast among the children, as they speak for it.
-    explained : bool
-        False: the children are weighted equally, whatever the forecaster says.
-    p : float
-        At the children's present probabilities.
-    forecast : float
-        At those of their reports; the parent's, up to the difference that is printed.
-    """
-
+    #: The forecaster's p of the parent, with its past outcomes; None: it is no claim that can be forecast here.
     parent: OutcomeRecord | None
     children: tuple[Child, ...]
+    #: Of the parent's forecast among the children, as they speak for it.
     division: Division
+    #: False: the children are weighted equally, whatever the forecaster says.
     explained: bool
+    #: At the children's present probabilities.
     p: float
+    #: At those of their reports; the parent's, up to the difference that is printed.
     forecast: float
 
     @property
@@ -81,10 +72,7 @@ class Combination:
 def read_children(text: str, nodes: Sequence[NodeRef]) -> list[Child]:
     """Return the children of a synthesis request, read from a user message of it.
 
-    Raises
-    ------
-    ClaimRefused
-        A child's probability cannot be found.
+    Raises `ClaimRefused`: A child's probability cannot be found.
     """
     starts = [(*_shown_at(text, node), node) for node in nodes]
     starts.sort(key=lambda item: item[0])
@@ -238,7 +226,6 @@ def _prose(node: NodeRef, result: Combination) -> str:
 
 
 def _from_the_base_rate(parent: OutcomeRecord, result: Combination) -> str:
-    """The answer as a sum of points that a person can add up."""
     lines = [f"From the base rate to the forecast, in points:\n\n- base rate {100 * parent.base_rate:.2f}"]
     for child, weight in zip(result.children, result.division.weights, strict=True):
         assert child.record is not None, "explained"

@@ -47,17 +47,7 @@ def broker_history(broker: "Broker | None") -> Observe:
 def open_sources(
     names: Iterable[str], root: Path | None = None, *, services_at: datetime | None = None
 ) -> "Broker":
-    """Open a broker for some series; keys, upstreams and own data are looked up where one of them is not embedded.
-
-    Parameters
-    ----------
-    names : iterable of str
-        As among `Series.sources`.
-    root : Path, optional
-        Folder of the embedded series instead of the installed package's.
-    services_at : datetime, optional
-        When the run began whose claim names them: its services answer by the versions of then.
-    """
+    """Open a broker for some series; keys, upstreams and own data are looked up where one of them is not embedded."""
     from proxies.broker import open_broker
 
     if all(source_of_rows(name).source == "embedded" for name in names):

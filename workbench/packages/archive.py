@@ -55,10 +55,7 @@ class Member(NamedTuple):
 def read_members(file: BinaryIO, most: int) -> list[Member]:
     """Return the members of an archive in the order of the file.
 
-    Raises
-    ------
-    PackageRefused
-        It has more than ``most`` members, or is not filled by them exactly.
+    Raises `PackageRefused`: It has more than ``most`` members, or is not filled by them exactly.
     """
     length = file.seek(0, os.SEEK_END)
     file.seek(max(0, length - _END.size))
@@ -125,10 +122,7 @@ def _check_kind(shown: str, system: int, external: int, *, folder: bool) -> None
 def read_content(file: BinaryIO, member: Member) -> Iterator[bytes]:
     """Yield what is in a member, never more than its size.
 
-    Raises
-    ------
-    PackageRefused
-        It is not of the size or the checksum that the package says, or does not take all of its packed bytes.
+    Raises `PackageRefused`: It is not of the size or the checksum that the package says, or does not take all of its packed bytes.
     """
     mismatch = PackageRefused(f"{member.shown} does not have the size or the checksum that the package says")
     size, crc = 0, 0
@@ -206,10 +200,7 @@ def unpack(path: Path, into: Path, run_folder: str) -> tuple[dict[str, str], byt
     A report of an older package is left out: it is HTML of a stranger's. Returned are the hashes of all members as they were
     read, for the signature, and the member with the signature, which has no hash of its own.
 
-    Raises
-    ------
-    PackageRefused
-        The archive is broken, or a member is not one of ours.
+    Raises `PackageRefused`: The archive is broken, or a member is not one of ours.
     """
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size > MAX_BYTES:
@@ -270,7 +261,6 @@ def _extract(file: BinaryIO, member: Member, place: Path) -> str:
 
 
 def _digest(file: BinaryIO, member: Member, target: IO[bytes] | None = None) -> str:
-    """Read a member, into a file if one is named, and return the SHA-256 of what was in it."""
     digest = hashlib.sha256()
     for data in read_content(file, member):
         digest.update(data)

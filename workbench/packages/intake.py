@@ -69,10 +69,7 @@ class IntakeFault:
 def copy_run(source: Path, store: Store) -> tuple[str, list[IntakeFault]]:
     """Copy the one run of a stranger's database into an empty store of our own; return its id and the altered bodies.
 
-    Raises
-    ------
-    PackageRefused
-        It is no database of one run.
+    Raises `PackageRefused`: It is no database of one run.
     """
     run_id, altered = copy_foreign_run(source, store, _check_row)
     return run_id, [_altered(what) for what in altered]
@@ -152,12 +149,8 @@ def _altered(
 def examine(store: Store, run_id: str) -> tuple[RunState, list[IntakeFault]]:
     """Read a run as every command will read it later, and compare its evidence with itself; no code of it is run.
 
-    Raises
-    ------
-    PackageRefused
-        Something in it is not of its kind.
-    StoreCorrupt
-        A body without which the run cannot be shown is gone or was altered.
+    Raises `PackageRefused`: Something in it is not of its kind. Raises `StoreCorrupt`: A body without which the run cannot be shown is
+    gone or was altered.
     """
     try:
         state = load_state(store, run_id)
@@ -232,7 +225,6 @@ def _missing(store: Store, digest: str, use: BodyUse) -> list[IntakeFault]:
 
 
 def _files(store: Store, state: RunState) -> list[IntakeFault]:
-    """Check every file of the run's folder: each belongs to a trial of the log, and is what its name says."""
     findings: list[IntakeFault] = []
     folder = store.folder(state.run_id)
     looked_up = {notebook_name(node, 1) for node in look_up_nodes(store, state)}

@@ -221,10 +221,7 @@ def import_run(
     it becomes a new run whose model is ``import``. Either is marked as imported. ``tell`` gets a line per thing of a package
     that is left out.
 
-    Raises
-    ------
-    UsageError
-        The file is missing, is no package and no tree, or the run is here already.
+    Raises `UsageError`: The file is missing, is no package and no tree, or the run is here already.
     """
     _check_file(path)
     if zipfile.is_zipfile(path):
@@ -287,7 +284,6 @@ def _note(note: Note, to: str, environ: Mapping[str, str]) -> bytes:
 
 
 def _notebook(store: Store, state: RunState) -> str:
-    """Return one notebook: the tree and its rules, then every leaf's proof under its heading."""
     book = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
     head = [
         f"# {state.statement}",
@@ -371,22 +367,11 @@ def import_package(
     The package is unpacked into a folder of the home that is no run's, checked whole there by a store of its own, and moved
     in one step: the rows in one transaction, the files by one rename. Whatever fails, the home is as it was.
 
-    Parameters
-    ----------
-    anyway : bool
-        Keep a run whose evidence contradicts itself; what differs is recorded with the mark. A body that is not what
-        its hash says is left out even so: bodies are shared by all runs of a home.
-    tell : callable, optional
-        Gets a line per thing of the package that is left out.
+    `anyway`: Keep a run whose evidence contradicts itself; what differs is recorded with the mark. A body that is not what its hash says
+    is left out even so: bodies are shared by all runs of a home.
 
-    Raises
-    ------
-    PackageRefused
-        Our export cannot have written it (exit 2).
-    PackageAltered
-        It is a run, and its evidence contradicts itself (exit 6).
-    UsageError
-        The run is here already.
+    Raises `PackageRefused`: Our export cannot have written it (exit 2). Raises `PackageAltered`: It is a run, and its evidence contradicts
+    itself (exit 6). Raises `UsageError`: The run is here already.
     """
 
     def refuse_what_is_here(run_id: str) -> None:
@@ -435,10 +420,7 @@ def open_package(path: Path) -> Iterator["ExaminedPackage"]:
 
     Its store and files are gone with the block.
 
-    Raises
-    ------
-    UsageError, PackageRefused, PackageAltered
-        As `import_package`.
+    Raises `UsageError, PackageRefused, PackageAltered`: As `import_package`.
     """
     with examined_package(None, path) as package:
         if package.findings:
@@ -480,12 +462,7 @@ def examined_package(
     The folder lies in the ``home`` into which the package may be moved, for a rename is one step only within one file system.
     ``check`` gets the id of the run before the work of examining it, and raises if the caller cannot use it.
 
-    Raises
-    ------
-    PackageRefused
-        Our export cannot have written it.
-    PackageAltered
-        It cannot be shown at all.
+    Raises `PackageRefused`: Our export cannot have written it. Raises `PackageAltered`: It cannot be shown at all.
     """
     _check_file(path)
     digest = sha256_of_file(path)
@@ -524,7 +501,6 @@ def examined_package(
 
 
 def _move_in(own: Store, store: Store, run_id: str) -> None:
-    """Copy the checked rows into the home and rename the folder into it, both or neither."""
     source, target = own.folder(run_id), store.folder(run_id)
     with ExitStack() as undo:
         if not target.parent.exists():
@@ -572,6 +548,5 @@ def _locked(descriptor: int, how: int) -> bool:
 
 
 def _sweep(home: Path) -> None:
-    """Remove what imports that were killed left behind."""
     for left in home.glob(f"{_TEMPORARY}*"):
         shutil.rmtree(left, ignore_errors=True)

@@ -48,13 +48,9 @@ def take_review(store: Store, path: Path, *, run_id: str | None = None) -> Retur
     Notes, tags, outcomes and scenarios of the reviewer stay in the package: they are the reviewer's own. With a ``run_id`` a
     package of any other run is refused.
 
-    Raises
-    ------
-    UsageError
-        The file is no package, the run is not here, its log here began otherwise, nothing in it is new, or a comment is on a
-        driver that the run does not have or longer than one may be.
-    PackageRefused, PackageAltered
-        As at an import; also for a sign-off that does not hold over the package's own log.
+    Raises `UsageError`: The file is no package, the run is not here, its log here began otherwise, nothing in it is new, or a comment is
+    on a driver that the run does not have or longer than one may be. Raises `PackageRefused, PackageAltered`: As at an import; also for a
+    sign-off that does not hold over the package's own log.
     """
     # `Path.is_file` raises for a name that is too long
     if not os.path.isfile(path) or not zipfile.is_zipfile(path):
@@ -152,7 +148,6 @@ def _refuse_what_nobody_typed(
 
 
 def _sign_offs(said: Annotations) -> list[ev.ReturnedSignOff]:
-    """All sign-offs of a log: made in it, and come back into it from further homes."""
     signed = []
     for stored in said.sign_offs:
         content = stored.event.model_dump(mode="json", include=set(ev.ReturnedSignOff.model_fields))

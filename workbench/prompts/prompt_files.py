@@ -40,26 +40,18 @@ class _Front(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A prompt file as read.
+    """A prompt file as read."""
 
-    Parameters
-    ----------
-    name, version, inputs, source
-        The front matter: ``source`` says which part of a paper its content follows.
-    body : str
-        Text with holes.
-    content : str
-        The whole file, as a run stores it.
-    sha256 : str
-        ``"sha256:<hex>"`` of the whole file, front matter included.
-    """
-
+    #: name, version, inputs, source: The front matter: ``source`` says which part of a paper its content follows.
     name: str
     version: int
     inputs: tuple[str, ...]
     source: str
+    #: Text with holes.
     body: str
+    #: The whole file, as a run stores it.
     content: str
+    #: ``"sha256:<hex>"`` of the whole file, front matter included.
     sha256: str
 
 
@@ -80,16 +72,7 @@ FOREIGN = frozenset({"event", "question"})
 def filled(template: Template, inputs: Mapping[str, str | int | AsOfText]) -> Prompt:
     """Return a prompt file with its holes filled; agents do it by `PromptSet.render`.
 
-    Parameters
-    ----------
-    template : Template
-    inputs : mapping
-        Exactly the inputs that the file declares; those in `FOREIGN` take an ``AsOfText`` alone.
-
-    Raises
-    ------
-    WrongInputs
-        An input is missing, unknown, or neither text nor a whole number.
+    Raises `WrongInputs`: An input is missing, unknown, or neither text nor a whole number.
     """
     name = template.name
     if missing := sorted(set(template.inputs) - set(inputs)):
@@ -124,10 +107,7 @@ def _compiled(body: str) -> "jinja2.Template":
 def load(name: str) -> Template:
     """Return the prompt file of this name, read once and checked.
 
-    Raises
-    ------
-    UnknownPrompt, BadPromptFile
-        No such file; or its front matter, or its holes, are wrong.
+    Raises `UnknownPrompt, BadPromptFile`: No such file; or its front matter, or its holes, are wrong.
     """
     # Against the listing, not by opening: a name with ../ in it names no prompt.
     if name not in names():
@@ -138,11 +118,8 @@ def load(name: str) -> Template:
 def parse(name: str, content: bytes) -> Template:
     """Return the template in a prompt file's bytes.
 
-    Raises
-    ------
-    BadPromptFile
-        No front matter, a name other than the file's, a hole that is not declared, a declared input without a hole,
-        or a brace that is left over from a misspelt hole.
+    Raises `BadPromptFile`: No front matter, a name other than the file's, a hole that is not declared, a declared input without a hole, or
+    a brace that is left over from a misspelt hole.
     """
     # A checkout on Windows may have changed the line ends; the text a model gets must not depend on that.
     text = content.decode().replace("\r\n", "\n")

@@ -15,23 +15,15 @@ from workbench.quoting import PLAIN_MARKS, Marks
 
 @dataclass(frozen=True, slots=True)
 class PromptSet:
-    """What agents render with.
+    """What agents render with."""
 
-    Parameters
-    ----------
-    earlier : mapping of str to str
-        Names of the prompts that are not to be rendered from today's file, each with the text of the file that is.
-    marks : Marks
-        Between which marks texts of strangers stand in the run's prompts.
-    begun_with : frozenset of str or None
-        Names of the prompts that there were when the run began; None: today's.
-    missing : tuple of str
-        Prompts whose earlier text is kept no more, or cannot be filled any more; today's is rendered in their place.
-    """
-
+    #: Names of the prompts that are not to be rendered from today's file, each with the text of the file that is.
     earlier: Mapping[str, str] = field(default_factory=dict)
+    #: Between which marks texts of strangers stand in the run's prompts.
     marks: Marks = PLAIN_MARKS
+    #: Names of the prompts that there were when the run began; None: today's.
     begun_with: frozenset[str] | None = None
+    #: Prompts whose earlier text is kept no more, or cannot be filled any more; today's is rendered in their place.
     missing: tuple[str, ...] = ()
 
     @classmethod
@@ -65,15 +57,8 @@ class PromptSet:
     def render(self, name: str, **inputs: str | int | AsOfText) -> Prompt:
         """Return the prompt of this name with its holes filled; agents build every message with it.
 
-        Raises
-        ------
-        UnknownPrompt
-            No such file.
-        WrongInputs
-            An input is missing, unknown, or of another type than `filled` says.
+        Raises `UnknownPrompt`: No such file. Raises `WrongInputs`: An input is missing, unknown, or of another type than `filled` says.
 
-        Examples
-        --------
         >>> TODAY.render("conclusion_reply").version >= 1
         True
         """

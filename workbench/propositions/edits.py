@@ -164,9 +164,7 @@ def edit_to_json(edit: Edit) -> dict[str, Any]:
 def edit_from_json(data: Mapping[str, Any]) -> Edit:
     """Read what :func:`edit_to_json` wrote.
 
-    Raises
-    ------
-    TreeFormatError, ProbabilityOutOfRange, IdMismatch
+    Raises `TreeFormatError, ProbabilityOutOfRange, IdMismatch`.
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("kind"), str) or data["kind"] not in _KINDS:
         raise TreeFormatError(f"an edit is an object with a kind, one of {', '.join(_KINDS)}")

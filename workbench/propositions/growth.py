@@ -55,17 +55,9 @@ def next_leaves(tree: Tree, target: int, most: int, done: Collection[NodeId] = (
 def trim(tree: Tree, most: int, last: Collection[NodeId]) -> Tree:
     """The tree cut back to at most ``most`` leaves by taking out nodes of the last round, the latest first.
 
-    Parameters
-    ----------
-    tree : Tree
-    most : int
-    last : collection of str
-        Ids the last round added; only these go, and never a parent's only child.
+    `last`: Ids the last round added; only these go, and never a parent's only child.
 
-    Raises
-    ------
-    TreeError
-        The other nodes alone are more than ``most``.
+    Raises `TreeError`: The other nodes alone are more than ``most``.
     """
     for node in reversed(tree.in_order(last)):
         if len(tree.leaves()) <= most:

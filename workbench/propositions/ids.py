@@ -32,10 +32,7 @@ def is_id(text: object) -> bool:
 def require_id(text: object) -> str:
     """The text, if it is an id.
 
-    Raises
-    ------
-    IdMismatch
-        It is not.
+    Raises `IdMismatch`: It is not.
     """
     if not is_id(text):
         raise IdMismatch(f"{str(text)[:80]!r} is not a proposition id; ids look like P0, P1, P1.1")
@@ -45,13 +42,8 @@ def require_id(text: object) -> str:
 def parse_id(text: str) -> tuple[int, ...]:
     """The id's numbers, one per level below the root; sorts ids naturally.
 
-    Raises
-    ------
-    IdMismatch
-        The text is not an id.
+    Raises `IdMismatch`: The text is not an id.
 
-    Examples
-    --------
     >>> parse_id("P0"), parse_id("P10.2")
     ((), (10, 2))
     >>> sorted(["P10", "P2", "P1.1", "P1", "P0"], key=parse_id)

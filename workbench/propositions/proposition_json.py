@@ -45,12 +45,7 @@ def proposition_to_json(node: Proposition) -> dict[str, Any]:
 def rows_from_json(data: object, rule_from_json: RuleReader | None) -> list[Proposition]:
     """The propositions of a stored tree ``{"nodes": [...]}``, in any order; whether they are one tree is for ``Tree``.
 
-    Raises
-    ------
-    TreeFormatError
-        Not in that shape.
-    TreeError
-        In that shape, but an id twice, a cycle, an orphan, ...
+    Raises `TreeFormatError`: Not in that shape. Raises `TreeError`: In that shape, but an id twice, a cycle, an orphan, ...
     """
     rows = data.get("nodes") if isinstance(data, Mapping) and data.keys() == {"nodes"} else None
     if not isinstance(rows, list) or not rows:

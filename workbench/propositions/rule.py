@@ -33,20 +33,13 @@ class Polarity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleLimits:
-    """What a rule must keep to when it is made; stored rules are not checked again.
+    """What a rule must keep to when it is made; stored rules are not checked again."""
 
-    Parameters
-    ----------
-    intercept_max : float
-        Greatest constant of a linear rule whose children count, where they speak against, through their negation.
-    require_pa : bool
-        A formula must name the assumption PA, as paper A asks.
-    overrule_polarity : bool
-        An analyst insists on a sign that contradicts the stated polarity.
-    """
-
+    #: Greatest constant of a linear rule whose children count, where they speak against, through their negation.
     intercept_max: float = 0.1
+    #: A formula must name the assumption PA, as paper A asks.
     require_pa: bool = False
+    #: An analyst insists on a sign that contradicts the stated polarity.
     overrule_polarity: bool = False
 
 

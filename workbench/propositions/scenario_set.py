@@ -24,34 +24,23 @@ def _read_edit(data: Any, context: Any) -> Edit | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioRecord:
-    """One stored event of a scenario: it was opened, edited, undone, ...
-
-    Parameters
-    ----------
-    action : {"open", "edit", "undo", "redo", "weigh", "annotate", "close"}
-    scenario : str
-        Its name.
-    author, at : str
-        Who, and when (ISO 8601, UTC).
-    base_seq : int or None
-        Sequence number of the scenario's last record that the author had seen; needed for all but ``open``.
-    edit : Edit or None
-        For ``edit``.
-    rationale : str
-        For ``open`` and ``annotate``: what the scenario supposes, and why.
-    probability : float or None
-        For ``open`` and ``weigh``: how likely the scenario is held.
-    """
+    """One stored event of a scenario: it was opened, edited, undone, ..."""
 
     __pydantic_config__ = STRICT
 
     action: Action
+    #: Its name.
     scenario: str
+    #: author, at: Who, and when (ISO 8601, UTC).
     author: str
     at: str
+    #: Sequence number of the scenario's last record that the author had seen; needed for all but ``open``.
     base_seq: int | None = None
+    #: For ``edit``.
     edit: Annotated[Edit | None, ReadBy(_read_edit)] = None
+    #: For ``open`` and ``annotate``: what the scenario supposes, and why.
     rationale: str = ""
+    #: For ``open`` and ``weigh``: how likely the scenario is held.
     probability: float | None = None
 
     def __post_init__(self) -> None:
@@ -125,12 +114,8 @@ class ScenarioSet:
     def apply(self, record: ScenarioRecord, seq: int) -> ScenarioSet:
         """The book after one more record.
 
-        Raises
-        ------
-        EditConflict
-            The record was made against an older state, opens a name that is taken, or has nothing to undo or redo.
-        TreeFormatError
-            No such scenario.
+        Raises `EditConflict`: The record was made against an older state, opens a name that is taken, or has nothing to undo or redo.
+        Raises `TreeFormatError`: No such scenario.
         """
         name = record.scenario
         if record.action == "open":

@@ -17,8 +17,6 @@ class SharedDict(MutableMapping[K, V]):
     The entries set last lie in a small dictionary of this copy alone, above a large one that no copy changes any more. The
     small one is merged into a new large one when it is as long as the square root of that.
 
-    Examples
-    --------
     >>> first = SharedDict({"P1": 0.5})
     >>> second = first.copy()
     >>> second["P1"] = 0.7

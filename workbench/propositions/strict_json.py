@@ -54,22 +54,8 @@ StoredId = Annotated[NodeId, _CheckId()]
 def read_strict(kind: Callable[..., T], data: object, *, what: str, context: Any = None) -> T:
     """The JSON value as an instance of a dataclass marked ``STRICT``.
 
-    Parameters
-    ----------
-    kind : type
-    data : object
-        As ``json.loads`` gives it.
-    what : str
-        Names the value in the complaint: "a belief", "node P1".
-    context : object, optional
-        Handed to the readers of :class:`ReadBy` fields.
-
-    Raises
-    ------
-    TreeFormatError
-        Another shape; the line names the place and what belongs there.
-    UsageError
-        Whatever the dataclass itself refuses with (a probability outside [0, 1], a formula that does not parse).
+    Raises `TreeFormatError`: Another shape; the line names the place and what belongs there. Raises `UsageError`: Whatever the dataclass
+    itself refuses with (a probability outside [0, 1], a formula that does not parse).
     """
     from pydantic import ValidationError
 
@@ -95,7 +81,6 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def _complaint(error: ValidationError, what: str) -> UsageError:
-    """The first of pydantic's errors as one line, as the error the dataclass raised if it was that."""
     first = error.errors(include_url=False)[0]
     # pydantic puts "[key]" into the place when a mapping's key is at fault.
     place = ".".join(str(part)[:60] for part in first["loc"] if part != "[key]")

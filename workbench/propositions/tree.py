@@ -38,8 +38,6 @@ from workbench.propositions.values import Belief, Override, Proposition
 class Tree:
     """Propositions under one root, immutable.
 
-    Examples
-    --------
     >>> tree = Tree.root_only("Rates fall this year").expand("P0", {"P2": "Growth slows", "P1": "Inflation slows"})
     >>> tree.ids(), tree["P2"].statement, tree.leaves()
     (('P0', 'P1', 'P2'), 'Growth slows', ('P1', 'P2'))
@@ -55,10 +53,7 @@ class Tree:
     def __init__(self, propositions: Iterable[Proposition]):
         """Make a tree of ready propositions, in any order.
 
-        Raises
-        ------
-        TreeError
-            They are not one tree.
+        Raises `TreeError`: They are not one tree.
         """
         nodes: dict[NodeId, Proposition] = {}
         for proposition in propositions:
@@ -203,9 +198,7 @@ class Tree:
     ) -> Tree:
         """The tree with children under an ungrounded leaf.
 
-        Raises
-        ------
-        UnknownNode, NotExpandable, IdMismatch, DuplicateId, DuplicateStatement
+        Raises `UnknownNode, NotExpandable, IdMismatch, DuplicateId, DuplicateStatement`.
         """
         above = self[parent]
         if above.children:
@@ -397,10 +390,7 @@ class Tree:
     def with_polarity(self, node: NodeId, polarity: Polarity) -> Tree:
         """The tree with another stated polarity of a node; its parent's rule is due to be remade, and stays as it is.
 
-        Raises
-        ------
-        TreeError
-            The root, which speaks for nothing.
+        Raises `TreeError`: The root, which speaks for nothing.
         """
         parent = self.parent(node)
         if parent is None:

@@ -29,10 +29,7 @@ def normal_statement(statement: str) -> str:
 def check_statement(node: NodeId, statement: object) -> str:
     """The statement on one line, as screens show it: a model's reply or an older tree may hold what steers a terminal.
 
-    Raises
-    ------
-    TreeFormatError
-        Empty, or no text.
+    Raises `TreeFormatError`: Empty, or no text.
     """
     if not isinstance(statement, str) or not statement.strip():
         raise TreeFormatError(f"{node} needs a statement")
@@ -42,9 +39,7 @@ def check_statement(node: NodeId, statement: object) -> str:
 def check_parents(parents: Mapping[NodeId, NodeId | None]) -> None:
     """Check stated parents: one root, every parent in the tree, no cycle, ids that lie under their parent.
 
-    Raises
-    ------
-    CycleError, OrphanNode, IdMismatch
+    Raises `CycleError, OrphanNode, IdMismatch`.
     """
     misplaced = False
     for start, parent in parents.items():
@@ -85,10 +80,7 @@ def _refuse_misplaced(parents: Mapping[NodeId, NodeId | None]) -> None:
 def check_nodes(nodes: Mapping[NodeId, Proposition]) -> dict[str, NodeId]:
     """Check that the propositions are one tree; give the index of their statements.
 
-    Raises
-    ------
-    TreeError
-        Of the kind that fits: see ``workbench.propositions.errors``.
+    Raises `TreeError`: Of the kind that fits: see ``workbench.propositions.errors``.
     """
     parents: dict[NodeId, NodeId | None] = {node: parent_of(node) for node in nodes}
     check_parents(parents)
@@ -119,10 +111,7 @@ def check_nodes(nodes: Mapping[NodeId, Proposition]) -> dict[str, NodeId]:
 def statement_index(nodes: Mapping[NodeId, Proposition]) -> dict[str, NodeId]:
     """The node of each normal statement.
 
-    Raises
-    ------
-    DuplicateStatement
-        Two propositions say the same.
+    Raises `DuplicateStatement`: Two propositions say the same.
     """
     index: dict[str, NodeId] = {}
     for node, proposition in nodes.items():
@@ -133,10 +122,7 @@ def statement_index(nodes: Mapping[NodeId, Proposition]) -> dict[str, NodeId]:
 def add_statement(index: dict[str, NodeId], node: NodeId, statement: str) -> None:
     """Enter one statement into the index.
 
-    Raises
-    ------
-    DuplicateStatement
-        Another proposition says the same.
+    Raises `DuplicateStatement`: Another proposition says the same.
     """
     other = index.setdefault(normal_statement(statement), node)
     if other != node:

@@ -17,10 +17,7 @@ Source = Literal["model", "analyst"]
 def check_probability(value: object, *, of: str = "p") -> float:
     """The value as a float in [0, 1].
 
-    Raises
-    ------
-    ProbabilityOutOfRange
-        Not a number, not finite, or outside [0, 1].
+    Raises `ProbabilityOutOfRange`: Not a number, not finite, or outside [0, 1].
     """
     # bool is an int in Python, and "p": true in foreign JSON is a mistake rather than 1.0.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -33,25 +30,17 @@ def check_probability(value: object, *, of: str = "p") -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Belief:
-    """A soft truth value with what speaks for it.
-
-    Parameters
-    ----------
-    p : float
-        Degree of belief, in [0, 1].
-    key_factor : str
-        One or two sentences: what decides it.
-    report : str
-        The grounding's or the synthesis' text.
-    source : {"model", "analyst"}
-        Who holds it.
-    """
+    """A soft truth value with what speaks for it."""
 
     __pydantic_config__ = STRICT
 
+    #: Degree of belief, in [0, 1].
     p: float
+    #: One or two sentences: what decides it.
     key_factor: str = ""
+    #: The grounding's or the synthesis' text.
     report: str = ""
+    #: Who holds it.
     source: Source = "model"
 
     def __post_init__(self) -> None:
@@ -101,57 +90,39 @@ def _read_rule(data: Any, rule_from_json: Any) -> Rule | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposition:
-    """One true/false statement in the tree.
-
-    Parameters
-    ----------
-    children : tuple of str
-        Ids of the supporting propositions, in natural order; empty for a leaf.
-    causality : str
-        The analyzer's note on how the children below bear on this proposition.
-    analysis : str
-        The analyzer's prose of the round in which it expanded this proposition.
-    resolves_by : str
-        What settles it, as the analyzer proposed: source, series, date.
-    reference_class : str
-        The class of comparable cases that the analyzer names for it.
-    combine : {"", "all", "any"}
-        How its children work together, as the analyzer proposed: each adds something, all are needed, or any suffices.
-    polarities : mapping
-        Per child: whether it speaks for or against.
-    belief : Belief or None
-        The value in effect; None until grounded or synthesized.
-    model_belief : Belief or None
-        The model's own value, kept beside while an analyst's is in effect.
-    override : Override or None
-        Who overrode it and why, if that was said.
-    rule : Rule or None
-        How the value follows from the children; None for a leaf.
-    pinned : bool
-        An inner node held at an analyst's value: its children have no say until it is unpinned.
-    stale : bool
-        The belief no longer follows from what lies below, and there is no function to recompute it.
-    refit_due : bool
-        The rule was made for other children or other words; it still computes, a full resynthesis would remake it.
-    """
+    """One true/false statement in the tree."""
 
     __pydantic_config__ = STRICT
 
     id: NodeId
     statement: str
+    #: Ids of the supporting propositions, in natural order; empty for a leaf.
     children: tuple[NodeId, ...] = ()
+    #: The analyzer's note on how the children below bear on this proposition.
     causality: str = ""
+    #: The analyzer's prose of the round in which it expanded this proposition.
     analysis: str = ""
+    #: What settles it, as the analyzer proposed: source, series, date.
     resolves_by: str = ""
+    #: The class of comparable cases that the analyzer names for it.
     reference_class: str = ""
+    #: How its children work together, as the analyzer proposed: each adds something, all are needed, or any suffices.
     combine: Literal["", "all", "any"] = ""
+    #: Per child: whether it speaks for or against.
     polarities: Mapping[NodeId, Polarity] = field(default_factory=dict)
+    #: The value in effect; None until grounded or synthesized.
     belief: Belief | None = None
+    #: The model's own value, kept beside while an analyst's is in effect.
     model_belief: Belief | None = None
+    #: Who overrode it and why, if that was said.
     override: Override | None = None
+    #: How the value follows from the children; None for a leaf.
     rule: Annotated[Rule | None, ReadBy(_read_rule)] = None
+    #: An inner node held at an analyst's value: its children have no say until it is unpinned.
     pinned: bool = False
+    #: The belief no longer follows from what lies below, and there is no function to recompute it.
     stale: bool = False
+    #: The rule was made for other children or other words; it still computes, a full resynthesis would remake it.
     refit_due: bool = False
 
     @property

@@ -41,10 +41,7 @@ def check(claim: Claim, last_day: date) -> None:
 
     Looks at the calendar and at documented ranges only, never at a value.
 
-    Raises
-    ------
-    ClaimRefused
-        Settled already, resolving after the data end, more than two years ahead, or starting before the data do.
+    Raises `ClaimRefused`: Settled already, resolving after the data end, more than two years ahead, or starting before the data do.
     """
     if claim.start is not None and claim.start >= claim.end:
         # of a sentence the grammar refuses it; a driver may end before what it is a driver of begins
@@ -119,7 +116,6 @@ _FREQUENCIES: dict[str, tuple[Frequency, Days]] = {
 
 
 def _elsewhere(claim: Claim) -> bool:
-    """Whether a claim is about a series of another source than the embedded one."""
     return not (claim.about.embedded and (claim.against is None or claim.against.embedded))
 
 
@@ -228,12 +224,6 @@ def decided(claim: Claim, series: pd.Series) -> Decision | None:
     Only a claim about the whole way since a past start can be decided before its end: a fall or rise that has
     happened stays so, and a volatility that the days passed have used up stays above its bound even if nothing moves
     any more.
-
-    Parameters
-    ----------
-    claim : Claim
-    series : Series
-        Values of the claim's series, oldest first, as far as they are known.
     """
     if not (claim.by_reading or claim.pattern in ("drawdown", "volatility")) or claim.start is None:
         return None
@@ -249,10 +239,7 @@ def decided(claim: Claim, series: pd.Series) -> Decision | None:
 def refuse_decided(claim: Claim, series: pd.Series) -> None:
     """Refuse a claim that the visible values have decided: it has an outcome, not a probability.
 
-    Raises
-    ------
-    ClaimRefused
-        Names the day and the value that decided it.
+    Raises `ClaimRefused`: Names the day and the value that decided it.
     """
     decision = decided(claim, series)
     if decision is not None:
@@ -265,10 +252,7 @@ def refuse_decided(claim: Claim, series: pd.Series) -> None:
 def appraise(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> ClaimWindows:
     """Return the base rate and past outcomes of a claim from the rows visible at the cutoff; the planner compares base rates.
 
-    Raises
-    ------
-    ClaimRefused
-        The visible values have decided the claim, or hold fewer than two separate windows of its length.
+    Raises `ClaimRefused`: The visible values have decided the claim, or hold fewer than two separate windows of its length.
     """
     series, other = series_of(claim, rows)
     claim = settle(claim, rows)
@@ -297,7 +281,6 @@ def claim_scale(claim: Claim, history: History) -> Scale:
 
 
 def _unsettled(claim: Claim) -> bool:
-    """Return whether the reading of a claim needs a visible value: a touched level, a yield's change in percent."""
     return claim.side == "toward" or (claim.pattern == "change" and claim.about.kind == "yield")
 
 
@@ -322,7 +305,6 @@ def settle(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
 
 
 def _refuse_one_sided(claim: Claim, rows: Mapping[str, Rows]) -> None:
-    """Refuse two levels on one side of the value that a claim is measured from: one lies on the way to the other."""
     series, _ = series_of(claim, rows)
     start = claim.start or series.index[-1].date()
     value = value_on(claim.series, series, start) if start <= series.index[-1].date() else None
@@ -363,19 +345,7 @@ def value_on(name: str, series: pd.Series, day: date) -> float | None:
 def resolve(claim: Claim, rows: Mapping[str, Rows], seen: Mapping[str, Rows]) -> bool:
     """Return how the claim came out.
 
-    Parameters
-    ----------
-    claim : Claim
-    rows : mapping of series to rows
-        All that is known by now.
-    seen : mapping of series to rows
-        What was visible at the claim's cutoff. A claim without a start is measured from the last value of these, as
-        its forecast was: a series that is published late had a later value by then that nobody could see.
-
-    Raises
-    ------
-    ClaimRefused
-        A value that the claim needs is missing, or older than five days.
+    Raises `ClaimRefused`: A value that the claim needs is missing, or older than five days.
     """
     # The later values would choose the side that they then decide.
     claim = settle(claim, seen)
@@ -436,13 +406,11 @@ def _last_seen(claim: Claim, seen: Mapping[str, Rows]) -> date:
 
 
 def _way(claim: Claim, series: pd.Series, since: date) -> tuple[float, pd.Series]:
-    """The value that a claim is measured from, and those after it through the claim's end, as far as there are any."""
     start = _needed(claim.series, series, since)
     return start, series[pd.Timestamp(since) + pd.Timedelta(days=1) : pd.Timestamp(claim.end)]
 
 
 def _moves(start: float, way: pd.Series) -> pd.Series:
-    """Log returns of the values after a start, each from the one before it."""
     return pd.Series(np.diff(np.log(way), prepend=np.log(start)), index=way.index)
 
 

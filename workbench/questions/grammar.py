@@ -100,19 +100,9 @@ _Match = re.Match[str]
 def read_claim(text: str) -> Claim:
     """Return the claim that a sentence states; the offline analyst reads every statement through this.
 
-    Parameters
-    ----------
-    text : str
-        One English sentence. ``Reference class: ...`` marks the event as judged by its reference class alone.
+    Raises `ClaimRefused`: Empty, compound, causal, a value judgement, an unknown series, no date, an impossible date, or simply not one of
+    the patterns.
 
-    Raises
-    ------
-    ClaimRefused
-        Empty, compound, causal, a value judgement, an unknown series, no date, an impossible date, or simply not
-        one of the patterns.
-
-    Examples
-    --------
     >>> read_claim("VIX above 20 on 2018-12-31").statement
     'The VIX closes above 20 on 2018-12-31'
     >>> read_claim("Will Yahoo:aapl close above $200 at the end of 2026?").statement
@@ -133,8 +123,6 @@ def read_claim(text: str) -> Claim:
 
 
 def _with_references(claim: Claim, refs: Sequence[SeriesRef]) -> Claim:
-    """The claim with the series that its sentence names by references, which the alphabet knows as numbers."""
-
     def named(name: str) -> str:
         return series_named(refs[int(name)].reference).id if name.isdigit() else name
 
@@ -171,7 +159,6 @@ def _reason(plain: str) -> str:
 
 
 def _normal_words(words: str) -> str:
-    """Return the sentence in the small alphabet of the patterns."""
     text = words.rstrip(".?! ").lower()
     text = re.sub(r"^(?:will|does|do|is it true that|it is true that)\s+", "", text)
     text = _dates(replace_names(text))
@@ -367,7 +354,6 @@ def _statistic(match: _Match) -> Claim:
 
 
 def _every(match: _Match) -> Period | None:
-    """Return weeks or months where they are more than the series' own steps."""
     unit = match["every"].removesuffix("s")
     own = "month" if series_named(match["series"]).monthly else "day"
     return None if unit in (own, "day") else "week" if unit == "week" else "month"
@@ -542,7 +528,6 @@ def _checked(claim: Claim) -> Claim:
 
 
 def _check_moves(claim: Claim) -> None:
-    """Refuse two moves, of which one comes first, that are none."""
     level, rival = claim.level or 0.0, claim.upper or 0.0
     if not level or not rival:
         raise ClaimRefused("a move of 0 % is none; state how far the value rises and falls")

@@ -105,7 +105,6 @@ def _token_of_yes(ref: MarketRef, market: Mapping[str, Any]) -> str:
 
 
 def _listed(value: Any) -> list[Any]:
-    """A list that the vendor writes as text."""
     items = orjson.loads(value) if isinstance(value, str) else value
     if not isinstance(items, list):
         raise ValueError("no list")
@@ -117,10 +116,7 @@ def read_price(ref: MarketRef, market: Mapping[str, Any], prices: Any, cutoff: d
 
     Kalshi's is the middle of the closing bid and ask, its last trade where a side is empty; Polymarket's the last point of the price path.
 
-    Raises
-    ------
-    ClaimRefused
-        No price in the two weeks before the cutoff, or an answer of another shape.
+    Raises `ClaimRefused`: No price in the two weeks before the cutoff, or an answer of another shape.
     """
     try:
         if ref.venue == "kalshi":
@@ -152,7 +148,6 @@ def _kalshi(row: Mapping[str, Any]) -> float | None:
 
 
 def _dollars(candle: Any) -> float | None:
-    """The close of a candle in dollars, written as ``close_dollars`` or, in cents, as ``close``."""
     if not isinstance(candle, Mapping):
         return None
     if candle.get("close_dollars") is not None:

@@ -244,7 +244,6 @@ class Question:
             )
 
     def _divide_range(self) -> None:
-        """Give a number or date without levels nine that cut its range in ten, equal on its scale."""
         low, high = range_of(self)
         if low is None or high is None or self.levels or self.days:
             return
@@ -476,18 +475,11 @@ def targets_of(question: Question) -> list[NumericTarget]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeSet:
-    """Events of a question at one horizon that hang together.
+    """Events of a question at one horizon that hang together."""
 
-    Parameters
-    ----------
-    id : str
-        Of the question, with the horizon where it has several.
-    events : tuple of QuestionEvent
-        Of exclusive ones exactly one comes true; of the others each implies the next: levels from the hardest on, days from the first.
-    exclusive : bool
-    """
-
+    #: Of the question, with the horizon where it has several.
     id: str
+    #: Of exclusive ones exactly one comes true; of the others each implies the next: levels from the hardest on, days from the first.
     events: tuple[QuestionEvent, ...]
     exclusive: bool
 

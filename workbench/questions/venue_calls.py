@@ -24,20 +24,7 @@ async def fetch_events(
 ) -> QuestionFile:
     """Events of a venue with their markets, as questions.
 
-    Parameters
-    ----------
-    call : BrokerCall
-    venue : {"kalshi", "polymarket"}
-    series : sequence of str
-        Kalshi's series tickers, or Polymarket's tag ids; without any, the newest that the venue lists (no cutoff allows that
-        on Kalshi).
-    limit : int
-        Most events of each series.
-
-    Raises
-    ------
-    QuestionError
-        No such venue, or an answer that holds no events.
+    Raises `QuestionError`: No such venue, or an answer that holds no events.
     """
     if venue not in VENUES:
         raise QuestionError(f"a venue is one of {', '.join(VENUES)}, not {venue!r:.40}")

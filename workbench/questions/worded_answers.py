@@ -18,22 +18,11 @@ from workbench.questions.question import (
 def outcomes_of(question: Question, answer: str, horizon: str = "") -> dict[str, float]:
     """Outcomes of a question's events for an answer in its own words.
 
-    Parameters
-    ----------
-    question : Question
-    answer : str
-        ``yes``, ``no`` or a share for a binary question; an option (or several, by ``|``, where they do not exclude each
-        other); a number for levels; a day, or ``never``, for days.
-    horizon : str
-        Which one of several.
+    `answer`: ``yes``, ``no`` or a share for a binary question; an option (or several, by ``|``, where they do not exclude each other); a
+    number for levels; a day, or ``never``, for days.
 
-    Raises
-    ------
-    QuestionError
-        The answer does not fit the question, or no horizon is named where there are several.
+    Raises `QuestionError`: The answer does not fit the question, or no horizon is named where there are several.
 
-    Examples
-    --------
     >>> outcomes_of(Question(id="q", title="Rate?", kind="numeric", levels=(3.0, 4.0)), "3.5")
     {'q#3': 1.0, 'q#4': 0.0}
     """
@@ -73,13 +62,8 @@ def values_of(question: Question, answer: str, horizon: str = "") -> dict[str, f
 
     A day that never came counts as the open end of the range, and says nothing where there is none.
 
-    Raises
-    ------
-    QuestionError
-        No number, one beyond a closed end of the range, or no horizon named where there are several.
+    Raises `QuestionError`: No number, one beyond a closed end of the range, or no horizon named where there are several.
 
-    Examples
-    --------
     >>> values_of(Question(id="q", title="Rate?", kind="numeric", low=0.0), "3.5")
     {'q': 3.5}
     """

@@ -20,22 +20,7 @@ def full_figures(
     trials: Mapping[NodeId, Sequence[float]] | None = None,
     by_chance: Mapping[NodeId, tuple[float, float]] | None = None,
 ) -> list[tuple[str, str]]:
-    """Return what a figure is of, and its numbers as JSON writes them, which read back as the same.
-
-    Parameters
-    ----------
-    tree : Tree
-    nodes : iterable of str
-        The propositions to list, in this order.
-    tornado : sequence of mapping
-        Rows of ``sensitivity --json``; those of ``nodes`` and of their assumptions are listed.
-    scenarios : mapping, optional
-        The table of ``scenarios --json``.
-    trials : mapping, optional
-        The p of each trial of a leaf that has several.
-    by_chance : mapping, optional
-        Between what a leaf may lie by chance alone, where it rests on past windows and has no trials.
-    """
+    """Return what a figure is of, and its numbers as JSON writes them, which read back as the same."""
     rows: list[tuple[str, str]] = []
     if base_rate is not None:
         rows.append(("base rate", repr(base_rate)))

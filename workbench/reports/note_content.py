@@ -314,7 +314,6 @@ def _drivers(
 
 
 def _leaves_by_effect(tree: Tree, drivers: Sequence[Driver]) -> list[NodeId]:
-    """All leaves with a value, those that move the claim most first."""
     # A rule's assumption (P2.PA) drives the claim too, and is no leaf.
     order = dict.fromkeys(driver.id for driver in drivers if driver.id in tree)
     return [*order, *(leaf for leaf in tree.leaves() if leaf not in order and tree[leaf].belief)]
@@ -383,7 +382,6 @@ def _last_checklist(signed: Sequence[Mapping[str, Any]]) -> Mapping[str, bool]:
 
 
 def _readings(store: Store, state: RunState) -> list[NoteReading]:
-    """What was read, one row per endpoint and parameters, in the order in which it was first asked."""
     groups: dict[tuple[str, str], list[Any]] = {}
     for row in ApiLedger(store).rows(state.run_id):
         # By name: the parameters of one endpoint in another order ask for the same.

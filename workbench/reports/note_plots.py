@@ -54,7 +54,6 @@ def proof_plots(path: Path, subject: str) -> list[Plot]:
 
 
 def _pictures(path: Path) -> Iterator[tuple[str, str]]:
-    """Base64 of each picture that the proof stands by, and the words of the last text before it."""
     if path.stat().st_size > _LARGEST_FILE:
         return
     try:

@@ -284,7 +284,6 @@ def _tornado(note: Note) -> Plot:
 
 
 def _revisions(vintages: Sequence[Vintage]) -> Plot:
-    """How a series was revised, as a picture: the first print of each period, and in grey what was known at the cutoff."""
     left, width, top, height = 120, 1300, 30, 340
     picture = Image.new("RGB", (left + width + 60, top + height + 70), "white")
     draw, font = ImageDraw.Draw(picture), ImageFont.load_default(24)
@@ -320,7 +319,6 @@ def _revisions(vintages: Sequence[Vintage]) -> Plot:
 def _picture(
     document: "Document", plot: Plot, mark: str, *, captioned: bool = False, highest: float = _HEIGHT
 ) -> None:
-    """Add a picture, its caption as alternative text, and below it the caption or at least the run's mark."""
     width = min(_WIDTH, highest * plot.width / plot.height)
     shape = document.add_picture(io.BytesIO(plot.png), width=_cm(width))
     document.paragraphs[-1].paragraph_format.keep_with_next = True

@@ -51,29 +51,19 @@ ALERT = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewRequest:
-    """What a review is asked to do.
+    """What a review is asked to do."""
 
-    Parameters
-    ----------
-    run : str or None
-        The claim of this run alone, watched or not.
-    only_due : bool
-        Claims whose next review has come.
-    only_look : bool
-        Say what changed, open no run and ask no model.
-    cutoff : str
-        As of when; ``now``, or a day in a history that is gone through again.
-    budget_usd : float or None
-        What all claims together may cost; None: nothing that a model charges for.
-    alert : float
-        A change of more than this counts as moved.
-    """
-
+    #: The claim of this run alone, watched or not.
     run: str | None = None
+    #: Claims whose next review has come.
     only_due: bool = False
+    #: Say what changed, open no run and ask no model.
     only_look: bool = False
+    #: As of when; ``now``, or a day in a history that is gone through again.
     cutoff: str = "now"
+    #: What all claims together may cost; None: nothing that a model charges for.
     budget_usd: float | None = None
+    #: A change of more than this counts as moved.
     alert: float = ALERT
 
 
@@ -97,10 +87,7 @@ class Doors:
 async def review(store: Store, request: ReviewRequest, doors: Doors) -> dict[str, Any]:
     """Review the watched claims of a home and return what came of each: ``workbench review``.
 
-    Raises
-    ------
-    RunInWork
-        Another review of this home is at work.
+    Raises `RunInWork`: Another review of this home is at work.
     """
     with own_folder(store.home / "reviews", what="the review of this data folder"):
         cutoff = Cutoff.parse(request.cutoff)
@@ -130,7 +117,6 @@ async def review(store: Store, request: ReviewRequest, doors: Doors) -> dict[str
 
 
 def _untold_rows(store: Store, claim: WatchedClaim) -> list[dict[str, Any]]:
-    """What earlier reviews of a claim found and nobody got: the receiver failed, or the review was stopped at another claim."""
     rows = []
     for run_id in claim.runs:
         with suppress(OSError, ValueError):
@@ -226,7 +212,6 @@ async def _review_claim(
 
 
 def _share_outcome(store: Store, claim: WatchedClaim) -> None:
-    """Put the outcome of a claim's newest run on its earlier ones: it is the claim's, and each of its forecasts is scored by it."""
     outcome = claim.state.annotations.outcome
     assert outcome is not None, "the caller has looked"
     for run_id in claim.runs:
@@ -269,7 +254,6 @@ def price_words(price: CostForecast) -> str:
 def _open_review(
     store: Store, state: RunState, cutoff: Cutoff, inputs: Mapping[NodeId, LeafInputs], budget: float | None
 ) -> str:
-    """Open the review's run, with the tags of the run before: what is watched stays so."""
     follows = FollowedRun.of(
         state.run_id,
         state.tree,

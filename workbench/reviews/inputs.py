@@ -23,31 +23,20 @@ from workbench.store import ApiLedger, Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafInputs:
-    """What the data of a leaf say at a new cutoff.
-
-    Parameters
-    ----------
-    node : str
-    calls : tuple of AskedAgain
-        Its data calls as they are asked now.
-    changes : tuple of (path, RowChanges or None)
-        Those whose answer says something else; None where rows cannot be told apart by their day.
-    releases : mapping of path to day
-        When the next row is expected, by the distance of the last ones.
-    settled_from : str
-        The last day that its run saw, where its own day is over and its rows tell how it came out.
-    over : bool
-        Its own day is over.
-    trouble : str
-        Why it could not be looked at; "" where it could.
-    """
+    """What the data of a leaf say at a new cutoff."""
 
     node: NodeId
+    #: Its data calls as they are asked now.
     calls: tuple[AskedAgain, ...] = ()
+    #: Those whose answer says something else; None where rows cannot be told apart by their day.
     changes: tuple[tuple[str, RowChanges | None], ...] = ()
+    #: When the next row is expected, by the distance of the last ones.
     releases: Mapping[str, str]
+    #: The last day that its run saw, where its own day is over and its rows tell how it came out.
     settled_from: str = ""
+    #: Its own day is over.
     over: bool = False
+    #: Why it could not be looked at; "" where it could.
     trouble: str = ""
 
     @property
@@ -206,7 +195,6 @@ def moved_params(params: Mapping[str, Any], before: Cutoff, now: Cutoff) -> dict
 def _day_over(
     statement: str, cutoff: Cutoff, answers: Sequence[RecordedCall], seen_until: str
 ) -> tuple[bool, str]:
-    """Whether the day of a claim about a series is over at a cutoff, and from where it is settled if its rows tell how it came out."""
     try:
         if read_claim(statement).end > cutoff.last_moment_day:
             return False, ""

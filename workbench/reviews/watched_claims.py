@@ -20,20 +20,13 @@ NEAR_DAYS = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedClaim:
-    """A claim that is looked after.
+    """A claim that is looked after."""
 
-    Parameters
-    ----------
-    state : RunState
-        Its newest finished run.
-    runs : tuple of str
-        All its finished runs, oldest first.
-    begun : str or None
-        A review of that run that was begun and is not finished.
-    """
-
+    #: Its newest finished run.
     state: RunState
+    #: All its finished runs, oldest first.
     runs: tuple[str, ...] = ()
+    #: A review of that run that was begun and is not finished.
     begun: str | None = None
 
     @property
@@ -72,10 +65,7 @@ class WatchedClaim:
 def watched_claims(store: Store, named: str | None = None) -> list[WatchedClaim]:
     """Return the claims that are looked after, in the order in which they were first asked; with ``named`` the claim of that run.
 
-    Raises
-    ------
-    UsageError
-        The run that is named has no answer yet, or is somebody else's.
+    Raises `UsageError`: The run that is named has no answer yet, or is somebody else's.
     """
     newest: dict[str, Summary] = {}
     finished: dict[str, list[str]] = {}
@@ -116,7 +106,6 @@ def watched_claims(store: Store, named: str | None = None) -> list[WatchedClaim]
 
 
 def _was_killed_at_its_end(store: Store, review: Summary, before: Summary | None) -> bool:
-    """Whether a review was killed after its last event: it has its answer, and nobody was told what changed."""
     if review.follows is None or before is None or review.follows != before.run_id:
         return False
     return kept_changes(store.folder(review.run_id)) is None

@@ -33,8 +33,6 @@ def logit(p: ArrayLike, *, eps: float = EPS) -> FloatArray:
 def sigmoid(y: ArrayLike) -> FloatArray:
     """Probability with the log odds ``y``, same shape; stable for any size of ``y``.
 
-    Examples
-    --------
     >>> sigmoid([0.0, -1000.0]).tolist()
     [0.5, 0.0]
     """
@@ -98,8 +96,6 @@ def as_trials(trials: ArrayLike) -> FloatArray:
 def codes_of(labels: ArrayLike) -> tuple[IntArray, list[str]]:
     """Integer codes of labels and the sorted labels they stand for: ``names[codes[i]] == str(labels[i])``.
 
-    Examples
-    --------
     >>> codes, names = codes_of(["fred", "acled", "fred"])
     >>> codes.tolist(), names
     ([1, 0, 1], ['acled', 'fred'])

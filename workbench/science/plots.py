@@ -37,8 +37,6 @@ def words_as_they_stand() -> "AbstractContextManager[None]":
 
 
 def _verbatim_words(draw: "Callable[_Arguments, Figure]") -> "Callable[_Arguments, Figure]":
-    """Make a plot whose words are shown as they stand."""
-
     @wraps(draw)
     def drawn(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> "Figure":
         with words_as_they_stand():
@@ -451,21 +449,6 @@ def fan_plot(
 
     Without quantiles the past is drawn alone, as far as the last day ahead.
 
-    Parameters
-    ----------
-    past : tuple of days and values
-        The known part that is shown.
-    ahead : sequence
-        Days ahead.
-    quantiles : mapping of share to array_like, shape of ``ahead``
-        In pairs that add to 1 (0.05 and 0.95), and 0.5.
-    outcome : tuple of day and value, optional
-        What came, as a star.
-    levels : sequence of float
-        Values that a claim compares with, each a line across.
-
-    Examples
-    --------
     >>> import datetime
     >>> days = [datetime.date(2018, 7, day) for day in (1, 2)]
     >>> len(fan_plot((days[:1], [1.0]), days[1:], {0.1: [0.5], 0.5: [1.0], 0.9: [2.0]}, title="x").axes[0].collections)

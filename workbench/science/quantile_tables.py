@@ -84,19 +84,8 @@ class QuantileForecasts:
 def read_targets(path: Path) -> NumericTargets:
     r"""Numbers that are asked for, from CSV (gzip too) or parquet.
 
-    Parameters
-    ----------
-    path : Path
-        Columns ``event_id, value`` (empty where none came yet), and as needed ``low, high, open_low, open_high, unit,
-        forecast_due_date, resolution_date, question_key, series``. An end is open where its cell says ``open``, ``true``, ``yes`` or ``1``.
+    Raises `TableError`: One line with file, row and column.
 
-    Raises
-    ------
-    TableError
-        One line with file, row and column.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "values.csv"
@@ -141,18 +130,11 @@ def read_targets(path: Path) -> NumericTargets:
 def read_quantiles(path: Path, targets: NumericTargets) -> QuantileForecasts:
     r"""Forecasts by quantiles, checked against the numbers that are asked for.
 
-    Parameters
-    ----------
-    path : Path
-        Columns ``method, event_id, share, value``: the value below which that share of the forecast lies. Every forecast has the same
-        shares, since its score is a mean over them.
-    targets : NumericTargets
+    `path`: Columns ``method, event_id, share, value``: the value below which that share of the forecast lies. Every forecast has the same
+    shares, since its score is a mean over them.
 
-    Raises
-    ------
-    TableError
-        One line with file, row and column: a share out of range, quantiles that cross, one that is missing, one beyond a closed end
-        of the range, a number that nobody asks for.
+    Raises `TableError`: One line with file, row and column: a share out of range, quantiles that cross, one that is missing, one beyond a
+    closed end of the range, a number that nobody asks for.
     """
     frame = _days_as_numbers(read_cells(path))
     require_columns(path, frame, QUANTILE_COLUMNS)
@@ -212,7 +194,6 @@ def read_quantiles(path: Path, targets: NumericTargets) -> QuantileForecasts:
 
 
 def _days_as_numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """Read ISO days as their ordinals, on whose axis dates are forecast and scored."""
     days = {name: frame[name].map(_ordinal) for name in ("value", "low", "high") if name in frame.columns}
     return frame.assign(**days)
 
@@ -229,7 +210,6 @@ def _ordinal(cell: object) -> object:
 def _refuse_beyond(
     path: Path, frame: pd.DataFrame, targets: NumericTargets, row_of: IntArray, value: FloatArray
 ) -> None:
-    """Refuse a value beyond a closed end of the range of its target."""
     low, high = targets.low[row_of], targets.high[row_of]
     # ``nan``, a value that has not come, lies beyond nothing.
     below, above = (value < low) & ~targets.open_low[row_of], (value > high) & ~targets.open_high[row_of]

@@ -125,7 +125,6 @@ def _grid(recipe: Recipe) -> ShrinkGrid:
 def _nested(
     logits: TrialLogits, prior: FloatArray, events: Events, rows: IntArray, recipe: Recipe
 ) -> tuple[FloatArray, dict[str, Any]]:
-    """Shrinkage and calibration that both leave the same fold out."""
     folds = _folds(events, rows, recipe.loo)
     grid = _grid(recipe)
     choice, cells, totals = choose_leave_out(logits, prior, events.outcome[rows], folds, grid=grid)

@@ -97,8 +97,6 @@ class Events:
     def take(self, rows: IntArray) -> "Events":
         """The events at these rows, as if the file held no others; errors still name the row of the whole file.
 
-        Examples
-        --------
         >>> Events.of([1, 0, 1]).take(np.array([0, 2])).event_id.tolist()
         ['e0', 'e2']
         """
@@ -142,20 +140,8 @@ class Events:
 def read_events(path: Path, *, unresolved: bool = False) -> Events:
     r"""Events from CSV (gzip too) or parquet.
 
-    Parameters
-    ----------
-    path : Path
-        Columns ``event_id, question_key, source, question_type, outcome`` and any others.
-    unresolved : bool
-        Allow an empty outcome, and its column to be missing.
+    Raises `TableError`: One line with file, row and column.
 
-    Raises
-    ------
-    TableError
-        One line with file, row and column.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "events.csv"
@@ -250,8 +236,6 @@ class Forecasts:
     def take(self, rows: IntArray) -> "Forecasts":
         """The forecasts of the events at these rows; a method that has none there is no longer a method of it.
 
-        Examples
-        --------
         >>> events = Events.of([1, 0])
         >>> both = {"a": {"forecast": [0.9, 0.2]}, "b": {"forecast": [0.5, float("nan")]}}
         >>> Forecasts.of(events, both, keyed_by="variant").take(np.array([1])).methods
@@ -313,21 +297,8 @@ class Forecasts:
 def read_forecasts(path: Path, events: Events) -> Forecasts:
     r"""Forecasts from CSV (gzip too) or parquet, checked against their events.
 
-    Parameters
-    ----------
-    path : Path
-        ``method, event_id, trial, p`` (trials 1, 2, ...) or ``method, event_id, variant, p``; without either column
-        every row is the variant ``forecast``.
-    events : Events
-        Every event_id must be there.
+    Raises `TableError`: One line with file, row and column.
 
-    Raises
-    ------
-    TableError
-        One line with file, row and column.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file, other = Path(folder) / "events.csv", Path(folder) / "forecasts.csv"
@@ -391,20 +362,8 @@ def read_forecasts(path: Path, events: Events) -> Forecasts:
 def read_series(path: Path, date_column: str = "date", value_column: str = "value") -> tuple[Any, FloatArray]:
     r"""Days and values of a time series; empty values are ``nan``.
 
-    Parameters
-    ----------
-    path : Path
-        CSV (gzip too) or parquet.
-    date_column, value_column : str
-        ISO dates (a month counts as its first day) and numbers.
+    Raises `TableError`: One line with file, row and column.
 
-    Raises
-    ------
-    TableError
-        One line with file, row and column.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "series.csv"
@@ -439,18 +398,8 @@ class Answers:
 def read_answers(path: Path) -> dict[str, Answers]:
     r"""Answers per event: ``variant`` and ``yes`` ask for P(Yes), ``no`` for P(No), ``vote`` for Yes (1) or No (0).
 
-    Parameters
-    ----------
-    path : Path
-        Columns ``event_id, kind, value`` and, for votes, ``confidence``.
+    Raises `TableError`: One line with file, row and column.
 
-    Raises
-    ------
-    TableError
-        One line with file, row and column.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "answers.csv"

@@ -74,17 +74,11 @@ MOST_QUERY = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocking:
-    """What is blocked for one question.
+    """What is blocked for one question."""
 
-    Parameters
-    ----------
-    sites : frozenset of str
-        Hosts, with all their subdomains.
-    pages : frozenset of str
-        Canonical addresses, with all that lies below them.
-    """
-
+    #: Hosts, with all their subdomains.
     sites: frozenset[str]
+    #: Canonical addresses, with all that lies below them.
     pages: frozenset[str] = frozenset()
 
     def reason(self, url: str) -> str:
@@ -128,15 +122,8 @@ class Blocking:
 def blocking_for(sources: Iterable[str] = (), texts: Iterable[str] = ()) -> Blocking:
     """Return what is blocked for a question.
 
-    Parameters
-    ----------
-    sources : iterable of str
-        Where the question comes from (``polymarket``, ``fred``, ...); names that the table does not have block nothing more.
-    texts : iterable of str
-        The question, its criteria, its own address: every address in them is blocked.
+    `sources`: Where the question comes from (``polymarket``, ``fred``, ...); names that the table does not have block nothing more.
 
-    Examples
-    --------
     >>> blocking_for(["fred"]).reason("https://fred.stlouisfed.org/series/UNRATE")
     'a site that tells outcomes (fred.stlouisfed.org)'
     >>> blocking_for().reason("https://www.reuters.com/markets/")

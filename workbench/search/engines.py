@@ -52,26 +52,17 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchEngine:
-    """One engine.
+    """One engine."""
 
-    Parameters
-    ----------
-    name : str
-        As people write it in ``--engines``.
-    path : str
-        The endpoint of the catalogue.
-    params : callable
-        The call's parameters for a query.
-    read : callable
-        The results in an answer's data.
-    by_default : bool
-        False: asked only where it is named.
-    """
-
+    #: As people write it in ``--engines``.
     name: str
+    #: The endpoint of the catalogue.
     path: str
+    #: The call's parameters for a query.
     params: Callable[[Query], dict[str, Any]]
+    #: The results in an answer's data.
     read: Callable[[Any], Iterator[Hit]]
+    #: False: asked only where it is named.
     by_default: bool = True
 
     def hits(self, data: Any) -> list[Hit]:

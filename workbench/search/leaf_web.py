@@ -57,18 +57,7 @@ def open_web(
 ) -> LeafWeb:
     """Return the web of one leaf.
 
-    Parameters
-    ----------
-    call_api : DataCaller
-        The broker, at the leaf's cutoff (``LeafTask.call_api``): layers 1 and 3.
-    ask : Asker or None
-        The run's models (``LeafTask.ask``): layer 2 and summaries. None: rules alone, for a person who looks themselves.
-    node : NodeRef
-        The proposition that is researched.
-    cutoff : Cutoff
-    options : WebOptions, optional
-    verdicts : Verdicts, optional
-        Of the run, so that its leaves and trials share them.
+    `verdicts`: Of the run, so that its leaves and trials share them.
     """
     return LeafWeb(call_api, ask, node, cutoff, options or WebOptions(), verdicts or Verdicts())
 
@@ -84,13 +73,7 @@ class _EngineReply:
 
 
 class LeafWeb:
-    """A ``workbench.search.base.Web``. Made by ``open_web``; one for each leaf.
-
-    Attributes
-    ----------
-    records : list of WebRecord
-        What became of every result and page, oldest first. For evidence and audit; nothing of it goes to an agent.
-    """
+    """A ``workbench.search.base.Web``. Made by ``open_web``; one for each leaf."""
 
     def __init__(
         self,
@@ -124,12 +107,8 @@ class LeafWeb:
     async def search(self, words: str, *, step: int, k: int = 10, retry: int = 0) -> SearchAnswer:
         """Return at most ``k`` results (25 at most), best first.
 
-        Raises
-        ------
-        Refused
-            Nothing is left of the words without addresses and operators.
-        workbench.models.errors.ModelError
-            The filter's model failed for good.
+        Raises `Refused`: Nothing is left of the words without addresses and operators. Raises `ModelError`: The filter's model failed for
+        good.
         """
         # counted before anything is awaited: parallel searches of a resumed step get the same ids
         self._searches += 1
@@ -176,12 +155,8 @@ class LeafWeb:
 
         A page that is longer than the options allow is read by the reader's model; its notes stand in for the text.
 
-        Raises
-        ------
-        CutoffRefused
-            There is no such copy, or the page is blocked: the same words for both.
-        SourceError
-            The archive could not be asked.
+        Raises `CutoffRefused`: There is no such copy, or the page is blocked: the same words for both. Raises `SourceError`: The archive
+        could not be asked.
         """
         self._pages += 1
         page = f"W{self._pages}"

@@ -113,18 +113,7 @@ class Verdicts:
 
 
 class LeakFilter:
-    """Judges results for one question.
-
-    Parameters
-    ----------
-    ask : Asker
-        The way to the model; requests carry the role ``filter``.
-    node : NodeRef
-        The proposition that is researched.
-    cutoff : Cutoff
-    verdicts : Verdicts
-        Shared by the leaves of a run, or of this filter alone.
-    """
+    """Judges results for one question."""
 
     def __init__(self, ask: Asker, *, node: NodeRef, cutoff: Cutoff, verdicts: Verdicts) -> None:
         self._ask = ask
@@ -135,10 +124,7 @@ class LeakFilter:
     async def judge(self, hits: Sequence[Hit], *, step: int, retry: int) -> list[Verdict]:
         """Return a verdict for every result, in their order.
 
-        Raises
-        ------
-        workbench.models.errors.ModelError
-            The model failed for good.
+        Raises `ModelError`: The model failed for good.
         """
         shown = [shown_text(hit, self._verdicts.prompts.marks) for hit in hits]
         keys = [self._verdicts.key(text, self._node.statement, self._cutoff) for text in shown]
@@ -208,8 +194,6 @@ def filter_request(
 def read_verdicts(text: str, count: int, *, model: str = "") -> list[Verdict] | None:
     r"""Return the verdicts of a reply, one for each of ``count`` results, or None if no line of it is one.
 
-    Examples
-    --------
     >>> [v.keep for v in read_verdicts("1: KEEP - old\n3: DROP - later", 3)]
     [True, False, False]
     """
@@ -257,7 +241,6 @@ def recorded_verdicts(
 
 
 def _batches(results: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
-    """Results by key and text, in as few requests as their number and length allow."""
     batches: list[list[tuple[str, str]]] = []
     size = 0
     for key, text in results:

@@ -81,7 +81,6 @@ def late_words(text: str, cutoff: Cutoff) -> str:
 
 
 def _dated_back(text: str, cutoff: Cutoff) -> bool:
-    """Whether a comment or a post bears a later day, or a sentence tells in the past tense of one."""
     for start, _ in later_dates(text, cutoff):
         byline = _BYLINE.search(text[max(0, start - 100) : start])
         if byline and not MAY_BE_AHEAD.search(byline[0]):

@@ -98,7 +98,6 @@ def _bm25(documents: Sequence[Counter[str]], terms: Iterable[str]) -> list[float
 
 
 def _terms(text: str) -> list[str]:
-    """Words in lower case, plural s off, words without content left out."""
     words = re.findall(r"[^\W_]+", text.lower())
     return [
         word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

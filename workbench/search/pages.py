@@ -40,12 +40,7 @@ class DatedCopy:
 async def dated_copy(url: str, calls: StepCalls) -> DatedCopy | None:
     """Return the newest dated copy of a page, or None where there is none.
 
-    Raises
-    ------
-    proxies.errors.ProxyError
-        The archive could not be asked.
-    TimeoutError
-        It did not answer in time.
+    Raises `ProxyError`: The archive could not be asked. Raises `TimeoutError`: It did not answer in time.
     """
     title = wikipedia_title(url)
     return await (_revision(title, calls) if title else _archived(url, calls))

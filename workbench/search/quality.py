@@ -45,8 +45,6 @@ _BLOG_PATH = re.compile(r"https?://[^/]+/blogs?/|https?://blogs?\.", re.IGNORECA
 def quality_of(url: str) -> Quality:
     """Return the class of the source that an address belongs to.
 
-    Examples
-    --------
     >>> quality_of("https://www.bls.gov/cpi/"), quality_of("https://me.substack.com/p/x"), quality_of("https://a.example/")
     ('primary', 'blog', 'unknown')
     """

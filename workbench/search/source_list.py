@@ -24,26 +24,17 @@ MOST_NOTE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceLimits:
-    """What a search may take; the defaults are mini-prophet's.
+    """What a search may take; the defaults are mini-prophet's."""
 
-    Parameters
-    ----------
-    steps : int
-        Turns of the agent.
-    searches : int
-        Searches of the leaf.
-    usd : float or None
-        Dollars for models; None: no bound of its own.
-    shown : int
-        Sources that stand in the context, the last ones.
-    grace_turns : int
-        Turns after a limit is reached, in which only submitting is left.
-    """
-
+    #: Turns of the agent.
     steps: int = 30
+    #: Searches of the leaf.
     searches: int = 10
+    #: Dollars for models; None: no bound of its own.
     usd: float | None = 3.0
+    #: Sources that stand in the context, the last ones.
     shown: int = 10
+    #: Turns after a limit is reached, in which only submitting is left.
     grace_turns: int = 3
 
     def __post_init__(self) -> None:
@@ -84,10 +75,7 @@ class SourceList:
     def react(self, id: str, reaction: str, note: str = "") -> SourceList:
         """Return the board with a reaction to the source of this id; a later one replaces it.
 
-        Raises
-        ------
-        BadSetting
-            No such source, or no such reaction.
+        Raises `BadSetting`: No such source, or no such reaction.
         """
         if reaction not in REACTIONS:
             raise BadSetting(f"a reaction is one of {', '.join(REACTIONS)}, not {reaction[:20]!r}")

@@ -26,10 +26,7 @@ MOST_CHARACTERS = 6000
 async def page_summary(text: str, *, node: NodeRef, cutoff: Cutoff, ask: Asker, step: int, retry: int) -> str:
     """Return notes on a page with a proposition in mind; "" where the model gave none.
 
-    Raises
-    ------
-    workbench.models.errors.ModelError
-        The model failed for good.
+    Raises `ModelError`: The model failed for good.
     """
     prompts = prompts_of(ask)
     render = prompts.render

@@ -26,8 +26,6 @@ def canonical_url(url: str) -> str:
     Scheme, ``www.`` and ``m.``, default ports, fragments, tracking parameters, the order of parameters and a last slash say
     nothing about which page it is.
 
-    Examples
-    --------
     >>> canonical_url("http://www.Example.com:80/a/?utm_source=x&b=2&a=1#top")
     'https://example.com/a?a=1&b=2'
     """
@@ -91,8 +89,6 @@ def hosts_inside(url: str) -> list[str]:
 
     An archive, a cache, a translator or a link that redirects holds the page's own address in its own.
 
-    Examples
-    --------
     >>> hosts_inside("https://web.archive.org/web/2024/https://polymarket.com/event/x")
     ['polymarket.com']
     >>> hosts_inside("https://r.example/go?u=https%3A%2F%2Fwww.kalshi.com%2Fmarkets")

@@ -17,38 +17,25 @@ LAYERS: tuple[Layer, ...] = get_args(Layer)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebOptions:
-    """How a leaf searches and reads.
+    """How a leaf searches and reads."""
 
-    Parameters
-    ----------
-    engines : tuple of str or None
-        By name, from ``ENGINES``; None: those that are asked by default. One that cannot be asked is named in the answer.
-    sources : tuple of str
-        Where the question comes from (``polymarket``, ``fred``, ...): the sites by which it is resolved are blocked.
-    resolution_text : str
-        The question's criteria and its own address: addresses in it are blocked.
-    days_back : int
-        How far back engines with a window are asked.
-    snippet_characters : int
-        Longest text of a result.
-    page_characters : int
-        Longest text of a page.
-    summary_above : int or None
-        Pages longer than this are read by the reader's model, whose notes stand in for them; None: never.
-    engine_seconds : float
-        How long an engine is waited for.
-    layers : frozenset of str
-        Layers that are on. All, but for tests, and for a run that wants to measure what a layer is worth.
-    """
-
+    #: By name, from ``ENGINES``; None: those that are asked by default. One that cannot be asked is named in the answer.
     engines: tuple[str, ...] | None = None
+    #: Where the question comes from (``polymarket``, ``fred``, ...): the sites by which it is resolved are blocked.
     sources: tuple[str, ...] = ()
+    #: The question's criteria and its own address: addresses in it are blocked.
     resolution_text: str = ""
+    #: How far back engines with a window are asked.
     days_back: int = 365
+    #: Longest text of a result.
     snippet_characters: int = 700
+    #: Longest text of a page.
     page_characters: int = 20_000
+    #: Pages longer than this are read by the reader's model, whose notes stand in for them; None: never.
     summary_above: int | None = 6_000
+    #: How long an engine is waited for.
     engine_seconds: float = 60.0
+    #: Layers that are on. All, but for tests, and for a run that wants to measure what a layer is worth.
     layers: frozenset[Layer] = field(default_factory=lambda: frozenset(LAYERS))
 
     __pydantic_config__ = STRICT

@@ -57,22 +57,10 @@ async def open_documents(
 ) -> NewSource:
     """Return the documents of a folder as a source, with nothing stored yet; of a known name what was said before holds still.
 
-    Parameters
-    ----------
-    folder : Path
-        PDF, Word, Excel, HTML, Markdown and text files in it and below it. Links are not followed.
-    dated : str
-        ``filename``, ``metadata``, or a CSV file whose first column names files and whose second says their days. A document
-        counts when its day has ended in ``zone``, an instant just after itself.
-    share : str
-        As for rows: none, models, packages.
+    `folder`: PDF, Word, Excel, HTML, Markdown and text files in it and below it. Links are not followed.
 
-    Raises
-    ------
-    UsageError
-        One line: no such folder, no document with a day, too many. A file that cannot be read or dated is left out and named.
-    IsolationUnavailable
-        Nothing can be sealed on this machine: no document is parsed.
+    Raises `UsageError`: One line: no such folder, no document with a day, too many. A file that cannot be read or dated is left out and
+    named. Raises `IsolationUnavailable`: Nothing can be sealed on this machine: no document is parsed.
     """
     import pandas as pd
 
@@ -287,7 +275,6 @@ def _day_of(
 
 
 def _days_of_list(path: Path) -> dict[str, Any]:
-    """Return the days of a list: a CSV file of files and days."""
     import pandas as pd
 
     if path.suffix.lower() not in (".csv", ".tsv", ".txt"):

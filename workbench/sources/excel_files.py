@@ -53,12 +53,8 @@ if not wanted or wanted in names:
 async def read_excel(path: Path, sheet: str, reading: CellReading) -> pd.DataFrame:
     """Return a sheet of an Excel file, whose first row that is not left out names the columns.
 
-    Raises
-    ------
-    UsageError
-        No such file or sheet, too many rows, or no Excel file.
-    IsolationUnavailable
-        Nothing can be sealed on this machine.
+    Raises `UsageError`: No such file or sheet, too many rows, or no Excel file. Raises `IsolationUnavailable`: Nothing can be sealed on
+    this machine.
     """
     check_size(path)
     answer = await read_sealed(

@@ -31,10 +31,7 @@ class KnownTimes:
 def lag_of(text: str) -> Any:
     """Return a lag such as 3d, 12h, 2w or 30min as a pandas Timedelta.
 
-    Raises
-    ------
-    UsageError
-        It is written otherwise.
+    Raises `UsageError`: It is written otherwise.
     """
     import pandas as pd
 
@@ -54,10 +51,7 @@ def known_times(
 ) -> KnownTimes:
     """Return when each row became known.
 
-    Raises
-    ------
-    UsageError
-        The column is not there, holds no dates, or a row has no release.
+    Raises `UsageError`: The column is not there, holds no dates, or a row has no release.
     """
     import pandas as pd
 
@@ -88,7 +82,6 @@ def known_times(
 
 
 def _by_releases(dates: DatedColumn, path: Path, reading: DateReading) -> pd.Series[Any]:
-    """Return the release of each row out of a file: date and release, or releases alone, of which the next one counts."""
     import pandas as pd
 
     table = read_table(path, one_column=True)

@@ -48,22 +48,7 @@ _RESIDUALS = ("none", "low", "medium", "high")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRequest:
-    """What a person says of a source. One of ``known``, ``vintage``, ``lag``, ``releases`` and ``static`` must be said.
-
-    Attributes
-    ----------
-    date : column that says what a row is about
-    value : column that a claim about ``own:NAME`` means; the only column of numbers by itself
-    known, vintage : column of the day or instant at which a row became known; with ``vintage`` a date has several rows
-    lag : how long after its day or period a row became known (``3d``)
-    releases : file of release days
-    by : column that tells rows of one date apart
-    zone : where times without a zone are read; New York by itself
-    date_format : as for strftime, or such a form by column
-    grain : what a row's date stands for (`proxies.vendors.own.own_manifest.GRAIN`), where the dates alone do not tell
-    last_year : of years written with two digits
-    decimal, thousands, skip, comment : how a file is read (`CellReading`)
-    """
+    """What a person says of a source. One of ``known``, ``vintage``, ``lag``, ``releases`` and ``static`` must be said."""
 
     name: str
     date: str
@@ -194,15 +179,9 @@ class NewSource:
 def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now: datetime) -> NewSource:
     """Return a table as a source, dated by its policy; nothing is written.
 
-    Parameters
-    ----------
-    origin : str
-        What it was made of, for people: the name of a file, a query's name; never a path, an address or a password.
+    `origin`: What it was made of, for people: the name of a file, a query's name; never a path, an address or a password.
 
-    Raises
-    ------
-    UsageError
-        One line: a column is missing, dates cannot be read, a date occurs twice, nothing says when a row was known.
+    Raises `UsageError`: One line: a column is missing, dates cannot be read, a date occurs twice, nothing says when a row was known.
     """
     import pandas as pd
 
@@ -356,7 +335,6 @@ def _names(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _typed_cells(column: pd.Series[Any]) -> tuple[pd.Series[Any], Any]:
-    """Return a column as it is stored, and its type for callers."""
     import pandas as pd
 
     if pd.api.types.is_bool_dtype(column):
@@ -379,7 +357,6 @@ def _typed_cells(column: pd.Series[Any]) -> tuple[pd.Series[Any], Any]:
 def _value_column(
     request: SourceRequest, columns: Sequence[OwnColumn], frame: pd.DataFrame, origin: str, beside: set[str]
 ) -> tuple[str, str]:
-    """Return the column that claims mean, and a note where there is a choice."""
     numbers = [
         column.name
         for column in columns
@@ -457,10 +434,7 @@ def _preview_cell(value: Any) -> Any:
 def request_of(manifest: OwnManifest, changes: Mapping[str, Any]) -> SourceRequest:
     """Return the request that made a version, with what is said anew: a changed file needs no option again.
 
-    Raises
-    ------
-    UsageError
-        Its releases came out of a file, which has to be named again.
+    Raises `UsageError`: Its releases came out of a file, which has to be named again.
     """
     policy = manifest.policy
     said = {name: value for name, value in changes.items() if value}

@@ -120,10 +120,7 @@ def _point_to(folder: Path, name: str, state: dict[str, str]) -> None:
 def source_named(home: Path, name: str) -> OwnManifest:
     """Return the current version of a source.
 
-    Raises
-    ------
-    UsageError
-        There is none of this name; the known ones are listed.
+    Raises `UsageError`: There is none of this name; the known ones are listed.
     """
     known = own_sources(own_folder(home))
     if name in known:
@@ -232,7 +229,6 @@ def discard_unused(store: Store) -> int:
 
 
 def _reigns(folder: Path, name: str) -> list[tuple[OwnManifest, datetime | None]]:
-    """Return each version with when the next one took its place."""
     known = versions(folder, name)
     ends = [*(item.added_at for item in known[1:]), None]
     return list(zip(known, ends, strict=True))

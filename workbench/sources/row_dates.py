@@ -51,15 +51,7 @@ _NO_DATE = ("", "nan", "nat", "none", "<na>", "na", "n/a", "null", "-")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DateReading:
-    """How the dates of a table are read.
-
-    Attributes
-    ----------
-    zone : where times without a zone are read; "": nobody said
-    forms : by column, as for strftime; under "" for every column that is written so
-    last_year : of years that are written with two digits
-    today : the day on which such years may not lie in the future
-    """
+    """How the dates of a table are read."""
 
     zone: str = ""
     forms: Mapping[str, str] = field(default_factory=dict)
@@ -74,14 +66,7 @@ class DateReading:
 
 @dataclass(frozen=True, slots=True)
 class DatedColumn:
-    """A column of dates with what each stands for.
-
-    Attributes
-    ----------
-    values : days without a zone, or instants in UTC without tzinfo; of a period its first day; NaT where a cell is empty
-    grain : `proxies.vendors.own.own_manifest.GRAIN`
-    ahead : how far the clock that each date is told by is ahead of UTC, where the file says so by its stamps
-    """
+    """A column of dates with what each stands for."""
 
     values: pd.Series[Any]
     grain: str
@@ -91,10 +76,7 @@ class DatedColumn:
 def read_dates(column: pd.Series[Any], name: str, reading: DateReading) -> DatedColumn:
     """Return a column's dates as they are written: labels keep their period, midnights of a zone are its days.
 
-    Raises
-    ------
-    UsageError
-        Names row and cell that cannot be read, or says that zones are mixed or day and month cannot be told apart.
+    Raises `UsageError`: Names row and cell that cannot be read, or says that zones are mixed or day and month cannot be told apart.
     """
     import pandas as pd
 
@@ -138,7 +120,6 @@ def read_dates(column: pd.Series[Any], name: str, reading: DateReading) -> Dated
 
 
 def _refuse_unnamed(utc: pd.Series[Any], name: str) -> None:
-    """Refuse instants that are all midnights of a place that neither they nor the caller name, as JavaScript writes days."""
     for zone in _MIDNIGHTS:
         if len(utc) > 1 and _midnights(utc + _ahead_in(utc, zone)):
             raise TwoReadings(
@@ -342,7 +323,6 @@ def _by_numbers(texts: pd.Series[Any], numbers: pd.Series[Any], name: str) -> pd
 
 
 def _periods(column: pd.Series[Any], name: str) -> DatedColumn:
-    """Return the first days of pandas' periods: a quarter that ends in January begins in November."""
     code, _, anchor = str(column.dtype)[len("period[") : -1].partition("-")
     grains = {
         "Y": "year",
@@ -454,12 +434,8 @@ def with_grain(dates: DatedColumn, said: str, zone: str = "") -> tuple[DatedColu
     Days that all begin months stand for months, or for the longer periods by which they are apart; days that all begin weeks stand
     for weeks; instants at a steady pace are the beginnings of bars.
 
-    Raises
-    ------
-    TwoReadings
-        Only some of the dates begin such periods, or there is one date.
-    UsageError
-        ``said`` is no grain, or not one that these dates can have.
+    Raises `TwoReadings`: Only some of the dates begin such periods, or there is one date. Raises `UsageError`: ``said`` is no grain, or
+    not one that these dates can have.
     """
     if said:
         return _as_said(dates, said, zone), ""
@@ -577,7 +553,6 @@ def _refuse_mixed(values: pd.Series[Any], days: pd.Series[Any]) -> None:
 
 
 def _bars(dates: DatedColumn, stamps: pd.Series[Any]) -> tuple[DatedColumn, str]:
-    """Return instants at a steady pace as the beginnings of bars of that length."""
     seconds = stamps.diff().dropna().dt.total_seconds()
     within = seconds[seconds < 0.9 * 86_400]
     if within.empty:

@@ -47,23 +47,8 @@ async def read_sealed(
 ) -> Any:
     """Return the JSON value that a parser makes of a file's bytes in a sealed kernel.
 
-    Parameters
-    ----------
-    name : str
-        The file's, for the errors.
-    source : str
-        Python that leaves the value in ``answer``; the bytes are in ``data``.
-    packages : tuple of str
-        Distributions that it imports beside those of every kernel.
-    sandbox : Sandbox, optional
-        One that stays open for the next file; made with these packages.
-
-    Raises
-    ------
-    UsageError
-        The file is too large, or cannot be parsed within the limits.
-    IsolationUnavailable
-        Nothing can be sealed on this machine: the file is not parsed.
+    Raises `UsageError`: The file is too large, or cannot be parsed within the limits. Raises `IsolationUnavailable`: Nothing can be sealed
+    on this machine: the file is not parsed.
     """
     if len(data) > MOST_BYTES:
         raise UsageError(

@@ -106,7 +106,6 @@ def _example_findings(
 def _envelope_totals(
     service: Service, endpoint: Endpoint, data: Any, rows: list[dict[str, Any]]
 ) -> Iterator[Finding]:
-    """Find what stands around the rows, is passed on, and counts or sums all of them."""
     sums = {"the number of all rows": float(len(rows))}
     for name in {name for row in rows for name in row}:
         values = [row[name] for row in rows if isinstance(row.get(name), int | float)]
@@ -124,7 +123,6 @@ def _envelope_totals(
 def _as_own_rows(
     service: Service, endpoint: Endpoint, rows: list[dict[str, Any]], known: list[datetime | None]
 ) -> tuple[pd.DataFrame, OwnManifest]:
-    """Return rows in the form in which own data are checked."""
     import pandas as pd
 
     stamp = endpoint.as_of.stamp
@@ -194,7 +192,6 @@ async def _world_answer(
     cutoff: Cutoff,
     change: Callable[[date, dict[str, Any]], dict[str, Any] | None],
 ) -> Any:
-    """Return what the broker answers as of a cutoff, of an upstream in which ``change`` was done to every later row."""
     rows = []
     for number in range(_MONTHS):
         day = date(2016 + number // 12, number % 12 + 1, 15)
@@ -275,7 +272,6 @@ def _stamp_written(endpoint: Endpoint, day: date) -> Any:
 
 
 def _nested(steps: Sequence[RowStep], rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Rows where a path of the catalogue looks for them."""
     if not steps:
         return rows[0] if rows else {}
     step, rest = steps[0], steps[1:]

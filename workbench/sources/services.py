@@ -91,10 +91,7 @@ def is_service(where: object) -> bool:
 def read_service(path: Path, name: str = "") -> Service:
     """Return the service that a file states; nothing is asked of it and nothing is stored.
 
-    Raises
-    ------
-    UsageError
-        The file cannot be read, does not have the form, or does not say when its rows became known: with the line.
+    Raises `UsageError`: The file cannot be read, does not have the form, or does not say when its rows became known: with the line.
     """
     try:
         text = read_text(path.expanduser(), most=MOST_YAML_BYTES)
@@ -115,7 +112,6 @@ def read_service(path: Path, name: str = "") -> Service:
 
 
 def _words_for_series(endpoint: Endpoint) -> str:
-    """Return how a claim names the series of an endpoint, with the parameters of its example."""
     params = "".join(
         f"&{name}={value}" for name, value in endpoint.example.items() if endpoint.params[name].required
     )
@@ -127,10 +123,7 @@ def store_service(home: Path, service: Service) -> Path:
 
     What was there stays a version of its own, by which the runs that began with it go on.
 
-    Raises
-    ------
-    UsageError
-        Its name cannot be one, or is that of other data of the user's.
+    Raises `UsageError`: Its name cannot be one, or is that of other data of the user's.
     """
     if not NAME.fullmatch(service.name):
         raise UsageError(
@@ -215,7 +208,6 @@ def discard_unused_services(store: Store, names: Iterable[str] = ()) -> int:
 
 
 def _runs_by_version(store: Store, name: str) -> dict[str, str]:
-    """Return the version of a service that each stored run uses which asked it or names it."""
     folder, using = service_folder(store.home), {}
     for run_id in runs_with_service(store, name):
         began = began_at(store, run_id)  # None for a person's single calls, which nobody goes on with
@@ -228,10 +220,7 @@ def _runs_by_version(store: Store, name: str) -> dict[str, str]:
 def remove_service(store: Store, name: str) -> list[str]:
     """Remove a service from new runs and return the stored runs that keep the version they used.
 
-    Raises
-    ------
-    UsageError
-        There is none of this name.
+    Raises `UsageError`: There is none of this name.
     """
     path = services(store.home).get(name)
     if path is None:

@@ -37,10 +37,7 @@ async def attack_source(home: Path, name: str, rows: int = 5_000) -> dict[str, A
     rows, with later revisions of earlier dates, with later rows renamed. What is revised in place shows in any source without
     vintages; that is said, and is why its residual risk is high.
 
-    Raises
-    ------
-    UsageError
-        There is no such source, or too little of it.
+    Raises `UsageError`: There is no such source, or too little of it.
     """
     manifest = source_named(home, name)
     if not is_intact(home, manifest):
@@ -94,7 +91,6 @@ async def _worlds(frame: pd.DataFrame, manifest: OwnManifest, cutoff: Cutoff) ->
 
 
 def _changed(frame: pd.DataFrame, late: pd.Series[Any], manifest: OwnManifest) -> dict[str, pd.DataFrame]:
-    """Return the other worlds by what they do: each agrees with this one on every row that was known at the cutoff."""
     import pandas as pd
 
     numbers = [column.name for column in manifest.columns if column.type == "number"]

@@ -46,10 +46,7 @@ def stored_rows(home: Path, manifest: OwnManifest, most: int = SAMPLE) -> pd.Dat
 async def check_source(home: Path, name: str) -> dict[str, Any]:
     """Return what is wrong with a source, and what may be: ``workbench source check``.
 
-    Raises
-    ------
-    UsageError
-        There is no such source.
+    Raises `UsageError`: There is no such source.
     """
     manifest = source_named(home, name)
     if not is_intact(home, manifest):
@@ -81,7 +78,6 @@ def row_findings(rows: pd.DataFrame, manifest: OwnManifest) -> list[Finding]:
 
 
 def _late_documents(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
-    """Find documents that say themselves that they were written, or changed, after they are shown."""
     import pandas as pd
 
     first = rows.drop_duplicates("document")
@@ -101,7 +97,6 @@ def _late_documents(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Findi
 
 
 def _late_columns(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
-    """Find columns of dates that lie after the moment from which their rows are shown: probably their publication."""
     for column in manifest.columns:
         if column.type == "number" or column.name == manifest.policy.column:
             continue
@@ -133,7 +128,6 @@ def _late_columns(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding
 
 
 def _early_periods(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
-    """Find figures of a period that are shown before it is over: the wrong column for the policy."""
     import pandas as pd
 
     if manifest.policy.kind == "static":
@@ -181,7 +175,6 @@ def _days_like_periods(about: pd.Series[Any], manifest: OwnManifest) -> Iterator
 
 
 def _totals(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
-    """Find columns that hold the sum, mean or extreme of another over all rows, late ones too, or shares of such a sum."""
     numbers = [column.name for column in manifest.columns if column.type == "number"]
     if len(rows) < 5:
         return

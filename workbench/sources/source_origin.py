@@ -62,18 +62,10 @@ async def open_source(
 ) -> NewSource:
     """Return a source read and dated, with nothing stored yet; of a known name what was said before holds still.
 
-    Parameters
-    ----------
-    where : path, DSN, DataFrame or Series
-    said : mapping
-        Fields of `SourceRequest` without the name; empty ones count as not said.
+    `said`: Fields of `SourceRequest` without the name; empty ones count as not said.
 
-    Raises
-    ------
-    UsageError
-        One line that says what is wrong with the request, the file or its rows.
-    IsolationUnavailable
-        An Excel file, and nothing can be sealed here.
+    Raises `UsageError`: One line that says what is wrong with the request, the file or its rows. Raises `IsolationUnavailable`: An Excel
+    file, and nothing can be sealed here.
     """
     if isinstance(where, str | Path) and is_query_file(Path(where)):
         where, query, said = _query_file(Path(where), said)

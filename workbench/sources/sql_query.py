@@ -41,10 +41,7 @@ def is_database(where: str) -> bool:
 def check_query(query: str, dialect: str) -> str:
     """Return a query that is one SELECT and writes nothing, judged by its parse.
 
-    Raises
-    ------
-    UsageError
-        There is none, it cannot be parsed, or it is something else than one SELECT.
+    Raises `UsageError`: There is none, it cannot be parsed, or it is something else than one SELECT.
     """
     import sqlglot
     from sqlglot.errors import SqlglotError
@@ -71,10 +68,7 @@ def check_query(query: str, dialect: str) -> str:
 def opened_address(address: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return the address with its password filled in, and how people see it: without.
 
-    Raises
-    ------
-    UsageError
-        A password stands in the address itself, or the variable that it names is not set.
+    Raises `UsageError`: A password stands in the address itself, or the variable that it names is not set.
     """
     match = _DSN.match(address)
     assert match is not None, "is_database looked"
@@ -108,10 +102,7 @@ async def read_query(
 ) -> tuple[pd.DataFrame, str]:
     """Return the rows of a query and how people see where they come from.
 
-    Raises
-    ------
-    UsageError
-        The query is none, the address holds a password, the database refuses, hangs, or gives too much.
+    Raises `UsageError`: The query is none, the address holds a password, the database refuses, hangs, or gives too much.
     """
     duck = Path(where).suffix.lower() in _DUCKDB and "://" not in where
     if duck:
@@ -141,7 +132,6 @@ async def read_query(
 
 
 def _without_secret(words: str, address: str, environ: Mapping[str, str]) -> str:
-    """Return a driver's words without the address and what its variable holds: drivers like to quote both."""
     words = words.replace(address, "the address")
     secret = _PASSWORD.match(address.partition("://")[2])
     if secret and secret["password"]:

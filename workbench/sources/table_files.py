@@ -64,10 +64,7 @@ class CellReading:
 def check_size(path: Path) -> None:
     """Refuse what is no file, an empty one, and one that is too large to be read.
 
-    Raises
-    ------
-    UsageError
-        One line that says which.
+    Raises `UsageError`: One line that says which.
     """
     try:
         if not path.is_file():
@@ -87,10 +84,7 @@ def check_size(path: Path) -> None:
 def read_table(path: Path, reading: CellReading | None = None, *, one_column: bool = False) -> pd.DataFrame:
     """Return the rows of a CSV, Parquet or Feather file; of a CSV every cell as its text.
 
-    Raises
-    ------
-    UsageError
-        The file is missing, too large, of another kind, or cannot be read.
+    Raises `UsageError`: The file is missing, too large, of another kind, or cannot be read.
     """
     import pandas as pd
 
@@ -191,10 +185,7 @@ def typed_columns(
 
     The whole column decides. What every cell of a column leaves open, the decimal commas of another column decide.
 
-    Raises
-    ------
-    TwoReadings
-        The numbers of a column can be read with a decimal point and with a decimal comma.
+    Raises `TwoReadings`: The numbers of a column can be read with a decimal point and with a decimal comma.
     """
     import pandas as pd
 
@@ -334,10 +325,7 @@ def is_missing(cell: Any) -> bool:
 def check_columns(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return the table with names of columns that a caller can write; refuse too many, doubled and unwritable ones.
 
-    Raises
-    ------
-    UsageError
-        One line that names the column.
+    Raises `UsageError`: One line that names the column.
     """
     if len(frame.columns) > MOST_COLUMNS:
         raise UsageError(

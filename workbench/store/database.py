@@ -107,15 +107,7 @@ def database_state(home: Path) -> str:
 
 
 class Store:
-    """The analyst's home on disk: ``workbench.db`` and ``runs/<run_id>/``.
-
-    Parameters
-    ----------
-    home : Path
-        Data folder; made when missing.
-    durable : bool
-        False for a store that is deleted before anybody else sees it: nothing is synced to the disk.
-    """
+    """The analyst's home on disk: ``workbench.db`` and ``runs/<run_id>/``."""
 
     def __init__(self, home: Path, *, durable: bool = True) -> None:
         self.home = home
@@ -396,14 +388,8 @@ class Store:
     ) -> list[StoredEvent]:
         """Return a run's events in order, those after sequence number ``after`` up to ``until``, all or those of some kinds.
 
-        Raises
-        ------
-        UnknownRun
-            The home has no such run.
-        EventUnreadable
-            A row of the log is not what the workbench wrote.
-        OtherVersion
-            A newer workbench has written an event.
+        Raises `UnknownRun`: The home has no such run. Raises `EventUnreadable`: A row of the log is not what the workbench wrote. Raises
+        `OtherVersion`: A newer workbench has written an event.
         """
         # by number, not by time: the clock of a machine may go back
         chosen = "" if kinds is None else f" AND kind IN ({', '.join('?' * len(kinds))})"
@@ -521,7 +507,6 @@ class Store:
         raise self._no_run(text)
 
     def _finished_runs(self) -> set[str]:
-        """Return the runs that are finished: a leaf that is to be grounded again begins one anew."""
         rows = self.query(
             "SELECT run_id, max(CASE WHEN kind = 'run.finished' THEN seq END) AS ended,"
             " max(CASE WHEN kind = 'leaf.reopened' THEN seq END) AS reopened"

@@ -141,12 +141,8 @@ def require_today(version: int, today: int, what: str) -> None:
 def open_tables(db: sqlite3.Connection) -> None:
     """Make the tables of an empty database, and refuse one that is not today's; called inside a write transaction.
 
-    Raises
-    ------
-    OtherVersion
-        Another version of the workbench has written it.
-    StoreCorrupt
-        It is another program's database: nothing is added to it.
+    Raises `OtherVersion`: Another version of the workbench has written it. Raises `StoreCorrupt`: It is another program's database:
+    nothing is added to it.
     """
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if tables:

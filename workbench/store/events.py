@@ -232,5 +232,4 @@ def parse_event(data: dict[str, Any]) -> Event:
 
 @cache
 def _event_adapter() -> TypeAdapter[Event]:
-    """The schema of all kinds in one, which takes longer to build than most commands to run."""
     return TypeAdapter(Event)

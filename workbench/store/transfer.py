@@ -60,10 +60,7 @@ class ForeignRun(NamedTuple):
 def copy_foreign_run(source: Path, store: Store, check: RowCheck) -> ForeignRun:
     """Copy the one run of a stranger's database into an empty store of our own; the import of a package calls it.
 
-    Raises
-    ------
-    PackageRefused
-        It is no database of one run that our export can have written.
+    Raises `PackageRefused`: It is no database of one run that our export can have written.
     """
     with open(source, "rb") as file:
         if file.read(16) != b"SQLite format 3\0":

@@ -31,10 +31,7 @@ _CALLBACKS = 16
 class BatchWriter:
     """Writes to a store from a thread of its own; made for one sitting of a run, by its ``Recorder``.
 
-    Parameters
-    ----------
-    store : Store
-        The writer opens the same database a second time: a reader of ``store`` never waits for a batch.
+    `store`: The writer opens the same database a second time: a reader of ``store`` never waits for a batch.
     """
 
     def __init__(self, store: Store) -> None:

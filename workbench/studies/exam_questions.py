@@ -78,21 +78,8 @@ def exam_set(
 ) -> str:
     """Return the name of this home's set of exam questions of a kind; the first call draws it, whatever model is asked for.
 
-    Parameters
-    ----------
-    count : int
-        Questions; with ``sets`` about half of them are their resolved events, as far as there are so many.
-    recent : bool
-        Cutoffs of the last year, on series that go on, instead of the embedded ones.
-    seed : int, optional
-        Of the draw; a random one without it. A larger exam of one seed begins with the questions of a smaller one.
-
-    Raises
-    ------
-    UsageError
-        Nothing can be drawn: no series can be read, or no set has a resolved event.
-    RunInWork
-        Another process draws.
+    Raises `UsageError`: Nothing can be drawn: no series can be read, or no set has a resolved event. Raises `RunInWork`: Another process
+    draws.
     """
     if count < 1:
         raise UsageError("an exam has at least one question: ", Option("questions"))

@@ -48,10 +48,7 @@ def needs_of(name: str) -> tuple[str, ...]:
 def write_ready(name: str, target: Path) -> list[Path]:
     """Write a study, and its questions beside it where it brings some; return what was written.
 
-    Raises
-    ------
-    UsageError
-        No such study.
+    Raises `UsageError`: No such study.
     """
     if name not in ready_studies():
         raise UsageError(f"no ready study {name!r:.60}; there is: {', '.join(ready_studies())}")

@@ -44,27 +44,7 @@ from workbench.workers.worker_choice import workers_at
 
 
 class StudyRunner:
-    """Works on one study in this process.
-
-    Parameters
-    ----------
-    store : Store
-    plan : StudyPlan
-    environ : mapping
-        Keys for models and sources.
-    isolation, workers : optional
-        As of `open_engine`.
-    say : callable
-        Called with lines of progress.
-    model : Model, optional
-        Instead of the one each arm names; for tests.
-    sort : str
-        Of the stream that the forecasts stand in: a study's, or that of a tournament night.
-    rebuy : bool
-        As of `Engine.work`, for runs that are in work.
-    spent_usd : float
-        Counts against the budget beside the forecasts: what a night's contexts cost.
-    """
+    """Works on one study in this process."""
 
     def __init__(
         self,
@@ -109,14 +89,9 @@ class StudyRunner:
     async def work(self) -> StudyState:
         """Make every forecast that is not on the log yet.
 
-        Raises
-        ------
-        BudgetStop
-            The budget is used up; `experiment run` goes on with a higher one.
-        ProviderError
-            A model or source failed for good; the study can be resumed.
-        RunInWork
-            Another process works on the study: both would ask for the same forecasts.
+        Raises `BudgetStop`: The budget is used up; `experiment run` goes on with a higher one. Raises `ProviderError`: A model or source
+        failed for good; the study can be resumed. Raises `RunInWork`: Another process works on the study: both would ask for the same
+        forecasts.
         """
         name = self._plan.spec.name
         hint = ("; ", command("experiment status", "FILE"), " shows how far it is")
@@ -205,7 +180,6 @@ class StudyRunner:
     async def _run_cells_together(
         self, engine: Engine, arm: EngineArm, cells: Sequence[StudyCell], run_id: str
     ) -> None:
-        """Make the forecasts that one run answers, filed under the first of them: one, or all outcomes of an event."""
         share = self._reserve(arm)
         cell = cells[0]
         try:
@@ -282,7 +256,6 @@ class StudyRunner:
                     self._record_missing(cell, "the run gave no probability of this outcome")
 
     def _outcomes(self, run: RunState, cells: Sequence[StudyCell]) -> dict[str, float]:
-        """What a run said of every outcome of its event, by event id."""
         leaf = run.tree.root.id
         evidence = [
             stored_evidence(self._store, run, leaf, number)

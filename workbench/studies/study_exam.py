@@ -45,30 +45,19 @@ from workbench.studies.study_tasks import Task, tasks_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointQuestion:
-    """A question at one horizon, with all of its outcomes by the names that a model is given.
+    """A question at one horizon, with all of its outcomes by the names that a model is given."""
 
-    Parameters
-    ----------
-    id : str
-        Of the question, with the horizon where it has several.
-    title : str
-        What is asked.
-    names : mapping of event id to str
-        The exact name of each outcome, in the question's order.
-    fault : str
-        Why it cannot be asked; "" if it can.
-    exclusive : bool
-        Whether exactly one outcome comes true.
-    number : mapping or None
-        Range and unit of a number or date that is asked for by percentiles, whose events lie at ``levels``; without any it is asked
-        itself.
-    """
-
+    #: Of the question, with the horizon where it has several.
     id: str
+    #: What is asked.
     title: str
+    #: The exact name of each outcome, in the question's order.
     names: Mapping[str, str]
+    #: Why it cannot be asked; "" if it can.
     fault: str = ""
+    #: Whether exactly one outcome comes true.
     exclusive: bool = False
+    #: Range and unit of a number or date that is asked for by percentiles, whose events lie at ``levels``; without any it is asked itself.
     number: Mapping[str, Any] | None = None
     levels: Mapping[str, float] = field(default_factory=dict)
 
@@ -153,37 +142,24 @@ def cells_by_run(cells: Sequence[StudyCell], joint: Mapping[str, JointQuestion])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyExam:
-    """What every arm is asked, alike.
+    """What every arm is asked, alike."""
 
-    Parameters
-    ----------
-    events : Events
-        All resolved yes or no.
-    statements : mapping of event id to AsOfText
-        The question as one sentence, as of the event's cutoff.
-    contexts : mapping of event id to KnownContext
-        What else every arm is told of the question, as of the same cutoff.
-    cutoffs : mapping of event id to str
-        The day before which a forecast knows.
-    left_out : tuple of str
-        Events without an outcome that the study leaves out.
-    written : mapping of event id to (str, str)
-        Statement and background before anything was cut, for the digest alone: a study that was begun goes on.
-    simulated : SimulatedExam or None
-    joint : mapping of event id to JointQuestion
-        Of events that one question asks together.
-    tasks : tuple of Task
-        The choices among exclusive options.
-    """
-
+    #: All resolved yes or no.
     events: Events
+    #: The question as one sentence, as of the event's cutoff.
     statements: Mapping[str, AsOfText]
+    #: The day before which a forecast knows.
     cutoffs: Mapping[str, str]
+    #: What else every arm is told of the question, as of the same cutoff.
     contexts: Mapping[str, KnownContext]
+    #: Statement and background before anything was cut, for the digest alone: a study that was begun goes on.
     written: Mapping[str, tuple[str | None, str]] = field(default_factory=dict)
+    #: Events without an outcome that the study leaves out.
     left_out: tuple[str, ...] = ()
     simulated: SimulatedExam | None = None
+    #: Of events that one question asks together.
     joint: Mapping[str, JointQuestion] = field(default_factory=dict)
+    #: The choices among exclusive options.
     tasks: tuple[Task, ...] = ()
 
     def __len__(self) -> int:
@@ -430,7 +406,6 @@ def _span_of_days(days: frozenset[str]) -> str:
 
 
 def _contexts(store: Store, spec: StudySpec, events: Events) -> tuple[dict[str, str], list[str]]:
-    """Contexts by event: of a file, or with ``set:NAME`` those on record, each as of the event's own cutoff."""
     if spec.contexts is None:
         return {}, []
 

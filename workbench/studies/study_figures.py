@@ -41,23 +41,7 @@ _DRAWS = 400
 def study_figures(
     results: Mapping[str, Any], exam: StudyExam, frame: pd.DataFrame, weights: Mapping[str, list[float]]
 ) -> dict[str, tuple[str, bytes]]:
-    """Draw what the study has data for.
-
-    Parameters
-    ----------
-    results : mapping
-        The document of `study_results`.
-    exam : StudyExam
-    frame : DataFrame
-        The tidy table.
-    weights : mapping of arm to list of float
-        Weights of linear rules of its runs; empty without any.
-
-    Returns
-    -------
-    dict
-        Name -> (caption, PNG).
-    """
+    """Draw what the study has data for."""
     arms = results["arms"]
     trials = {arm: matrix for arm, matrix in trials_of(frame, exam).items() if arm in arms}
     pooled = {
@@ -219,7 +203,6 @@ def _curves(curves: Mapping[str, Sequence[Mapping[str, Any]]], x: str, title: st
 
 
 def _given_to_truth(p: FloatArray, exam: StudyExam) -> FloatArray:
-    """The probability that was given to what came."""
     outcome = exam.events.outcome if p.ndim == 1 else exam.events.outcome[:, None]
     return np.where(outcome == 1.0, p, 1.0 - p)
 
@@ -381,7 +364,6 @@ def _heat(table: Mapping[str, Any], key: str, title: str, digits: int) -> "Figur
 
 
 def _trials(trials: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | None":
-    """Scores averaged over all subsets of k trials, for arms with several."""
     curves = {}
     for arm, matrix in list(trials.items())[:_MOST]:
         whole = np.isfinite(matrix).all(axis=1)

@@ -53,59 +53,39 @@ class ArmSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudySpec:
-    """A study.
+    """A study."""
 
-    Parameters
-    ----------
-    name : str
-        Also the name of its stream and of its folder.
-    exams : tuple of mapping
-        Where the questions come from: ``events`` (with ``exam`` for a built one), ``set``, ``questions`` or ``simulator``; and
-        ``where``, values of columns.
-    arms : tuple of ArmSpec
-    trials : int
-        Independent forecasts of one question by an arm that draws.
-    seeds : tuple of int
-        The whole study is repeated with each.
-    budget_usd : float or None
-        For all models together.
-    concurrency : int
-        Runs in work at once.
-    reference : str or None
-        The arm that the others are compared with; the first if not named.
-    size : int or None
-        Questions, chosen by a hash of their ids; all if not named.
-    unresolved : {"refuse", "leave-out"}
-    cutoffs : {"one", "per-question"}
-        Whether several exams may have different cutoffs.
-    resamples : int
-        Of the bootstrap.
-    contexts : str or None
-        A file of contexts that all arms are given alike.
-    rebalance : mapping or None
-        Mixes of categories on which the report scores the arms again (`mixes`).
-    build_up : tuple of str
-        Arms in the order in which a system was built: the report compares each with the one before.
-    folder : Path
-        Where the file lies: paths in it are relative to that.
-    """
-
+    #: Also the name of its stream and of its folder.
     name: str
+    #: Where the questions come from: ``events`` (with ``exam`` for a built one), ``set``, ``questions`` or ``simulator``; and ``where``,
+    #: values of columns.
     exams: tuple[Mapping[str, Any], ...]
     arms: tuple[ArmSpec, ...]
+    #: Independent forecasts of one question by an arm that draws.
     trials: int = 1
+    #: The whole study is repeated with each.
     seeds: tuple[int, ...] = (0,)
+    #: For all models together.
     budget_usd: float | None = None
+    #: Runs in work at once.
     concurrency: int = 4
+    #: The arm that the others are compared with; the first if not named.
     reference: str | None = None
+    #: Questions, chosen by a hash of their ids; all if not named.
     size: int | None = None
     unresolved: str = "refuse"
+    #: Whether several exams may have different cutoffs.
     cutoffs: str = "one"
+    #: Of the bootstrap.
     resamples: int = 2000
+    #: A file of contexts that all arms are given alike.
     contexts: str | None = None
+    #: Mixes of categories on which the report scores the arms again (`mixes`).
     rebalance: Mapping[str, Any] | None = None
+    #: Arms in the order in which a system was built: the report compares each with the one before.
     build_up: tuple[str, ...] = ()
     note: str = ""
+    #: Where the file lies: paths in it are relative to that.
     folder: Path = Path()
 
     def to_json(self) -> dict[str, Any]:
@@ -128,10 +108,7 @@ class StudySpec:
 def read_study(path: Path) -> StudySpec:
     """Read a study's YAML file.
 
-    Raises
-    ------
-    StudyError
-        It cannot be read, or its form is wrong: every mistake of form at once.
+    Raises `StudyError`: It cannot be read, or its form is wrong: every mistake of form at once.
     """
     try:
         document = parse_yaml(read_text(path, most=MOST_YAML_BYTES), str(path))

@@ -130,15 +130,7 @@ class StudyPlan:
 def plan_study(store: Store, spec: StudySpec, state: StudyState | None = None) -> StudyPlan:
     """Open the exam and make the arms.
 
-    Parameters
-    ----------
-    state : StudyState, optional
-        Of the same study where it was begun before.
-
-    Raises
-    ------
-    StudyError
-        Every mistake at once: none of them is found after a call was paid for.
+    Raises `StudyError`: Every mistake at once: none of them is found after a call was paid for.
     """
     exam, problems = open_exam(store, spec)
     arms: dict[str, Any] = {}

@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 def write_study(store: Store, plan: StudyPlan, state: StudyState, folder: Path) -> dict[str, Any]:
     """Write tables, manifest, page and notebook of an audited study into a folder and return its results.
 
-    Raises
-    ------
-    UsageError
-        The study was not audited: its results are locked.
+    Raises `UsageError`: The study was not audited: its results are locked.
     """
     exam = with_volatility(plan.exam)
     facts = run_facts(store, exam, state)

@@ -60,10 +60,7 @@ _WIDE = 10  # questions at either end of the list of hard ones
 def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd.DataFrame) -> dict[str, Any]:
     """Every table of the report as plain JSON values.
 
-    Raises
-    ------
-    UsageError
-        The study was not audited yet, or no arm has a forecast.
+    Raises `UsageError`: The study was not audited yet, or no arm has a forecast.
     """
     if state.audited is None:
         raise UsageError(
@@ -212,7 +209,6 @@ def _betting_returns(p: FloatArray, exam: StudyExam) -> dict[str, Any]:
 def _differences(
     exam: StudyExam, pooled: Mapping[str, FloatArray], reference: str, spec: StudySpec
 ) -> list[dict[str, Any]]:
-    """Brier Index points of every arm above the reference: paired test over clusters, Holm over arms, mixed model."""
     if len(pooled) < 2:
         return []
     usable = {
@@ -228,7 +224,6 @@ def _differences(
 
 
 def _build_up(exam: StudyExam, pooled: Mapping[str, FloatArray], spec: StudySpec) -> list[dict[str, Any]]:
-    """Each arm of a build-up against the one before (paper B, Fig. 3), corrected by Holm over all steps."""
     pairs: dict[str, Mapping[str, PairedVerdict]] = {}
     mixed: dict[str, Mapping[str, IndexContrast]] = {}
     for (before, p), (arm, q) in pairwise(pooled.items()):
@@ -245,7 +240,6 @@ def _build_up(exam: StudyExam, pooled: Mapping[str, FloatArray], spec: StudySpec
 def _judged(
     pairs: Mapping[str, Mapping[str, PairedVerdict]], mixed: Mapping[str, Mapping[str, IndexContrast]]
 ) -> list[dict[str, Any]]:
-    """A row per comparison, with a verdict after Holm's correction for all of them."""
     rows = []
     for arm, test in judge(pairs, mixed, alpha=ALPHA).items():
         contrast = mixed[arm].get("overall")

@@ -43,26 +43,7 @@ def cost_rows(
     *,
     answered_with: Collection[str] = (),
 ) -> list[dict[str, Any]]:
-    """A row per arm that asked a model: its models, accuracy, scores, and dollars per 1,000 questions at the prices that were charged.
-
-    Parameters
-    ----------
-    arms : mapping
-        Scores by arm, as `study_results` makes them.
-    manifest : mapping
-        Of the study: its ``arms`` hold the settings of every arm of runs.
-    frame : DataFrame
-        The tidy table; a forecast that is missing has cost what its calls cost.
-    answered_with : collection of str
-        Events that were asked together with another, as the second of two options, and are no question of their own.
-
-    Returns
-    -------
-    list of dict
-        ``per_1000`` counts all trials and seeds of a question, since a score rests on all of them, and is None where a price is
-        not known. ``gain`` is the accuracy above that of the same models and grounder without a tree, as a share of it; None for
-        an arm without a tree, or where no such arm is in the study.
-    """
+    """A row per arm that asked a model: its models, accuracy, scores, and dollars per 1,000 questions at the prices that were charged."""
     settings = _run_settings(manifest)
     rows = []
     for arm, scores in arms.items():
@@ -118,7 +99,6 @@ def _without_tree(
 
 
 def _run_settings(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The settings of every arm of runs, by its name."""
     return {name: each for name, each in manifest.get("arms", {}).items() if "grounder" in each}
 
 

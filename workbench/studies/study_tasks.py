@@ -20,22 +20,14 @@ from workbench.science.table_cells import StrArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One choice of a study.
+    """One choice of a study."""
 
-    Parameters
-    ----------
-    id : str
-        Of the question, with the horizon where it has several.
-    options : tuple of str
-    events : tuple of str
-        The event of each option.
-    payoffs : tuple of float
-        What a dollar on each option came back as; empty where the question does not say.
-    """
-
+    #: Of the question, with the horizon where it has several.
     id: str
     options: tuple[str, ...]
+    #: The event of each option.
     events: tuple[str, ...]
+    #: What a dollar on each option came back as; empty where the question does not say.
     payoffs: tuple[float, ...] = ()
 
 
@@ -86,24 +78,7 @@ def task_scores(
     rows: dict[str, int],
     clusters: StrArray,
 ) -> dict[str, Any] | None:
-    """Scores by task of an arm (paper A, 5.1); None without a task that it answered.
-
-    Parameters
-    ----------
-    p, trials, outcome : ndarray, shape (events,), (events, runs), (events,)
-        Pooled forecast, single runs and what came of every event.
-    rows : dict
-        Row of each event.
-    clusters : ndarray of str, shape (events,)
-        As of `event_clusters`; a task is of its first event's.
-
-    Returns
-    -------
-    dict
-        ``accuracy``, ``brier`` and ``confidence`` over all tasks; over those with payoffs ``soft`` and ``hard``, normalised over tasks at
-        once as the paper's figures are, with their intervals and that of the accuracy in ``intervals``, and ``soft_per_task``, ``hard_per_task`` as its text; ``variance``, of a task's hard score over
-        runs. None where nothing is to be had: no payoffs, or one run.
-    """
+    """Scores by task of an arm (paper A, 5.1); None without a task that it answered."""
     own = [(task, [rows[event] for event in task.events]) for task in tasks]
     own = [(task, places) for task, places in own if np.isfinite(p[places]).all() and p[places].sum() > 0]
     if not own:
@@ -149,7 +124,6 @@ def task_scores(
 
 
 def _hard_variance(tasks: Sequence[tuple[FloatArray, tuple[float, ...]]]) -> float | None:
-    """Mean over tasks of the variance of the hard score over runs, in shares of the mean span of payoffs, as ``hard`` is."""
     tasks = [
         (each, payoffs) for each, payoffs in tasks if np.isfinite(each).all() and (each.sum(axis=0) > 0).all()
     ]

@@ -54,26 +54,18 @@ class Rest(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waterfall:
-    """The way to the answer: ``start`` and the parts, largest first, sum to ``end``.
-
-    Parameters
-    ----------
-    parts : tuple of Part
-        One per driver, and one for what no driver adds, where there is any.
-    source : Rest
-        What that one comes from.
-    from_base_rate : bool
-        The start is the claim's base rate, and each driver counts from its own; False: all count from 50%, as not
-        every driver has a base rate.
-    set_by_series : bool
-        The answer is the forecast of the claim's series still: the drivers explain the number and do not set it.
-    """
+    """The way to the answer: ``start`` and the parts, largest first, sum to ``end``."""
 
     start: float
+    #: One per driver, and one for what no driver adds, where there is any.
     parts: tuple[Part, ...]
+    #: What that one comes from.
     source: Rest
     end: float
+    #: The start is the claim's base rate, and each driver counts from its own; False: all count from 50%, as not every driver has a base
+    #: rate.
     from_base_rate: bool
+    #: The answer is the forecast of the claim's series still: the drivers explain the number and do not set it.
     set_by_series: bool
 
     @property
@@ -156,7 +148,6 @@ def _rest_source(
 
 
 def _shares(rule: Rule, usual: Mapping[NodeId, float], now: Mapping[NodeId, float]) -> dict[NodeId, float]:
-    """What each driver adds, on average over all orders in which they change from ``usual`` to ``now`` (Shapley value)."""
     names = list(now)
     if rule.affine:
         weights = rule.derivative(usual)
@@ -170,12 +161,7 @@ def _shares(rule: Rule, usual: Mapping[NodeId, float], now: Mapping[NodeId, floa
 def average_over_orders(names: Sequence[str], value: Callable[[frozenset[str]], float]) -> dict[str, float]:
     """Return what each part adds on average over the orders in which the parts change (Shapley value); they sum to the whole change.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The parts. More than `MOST_IN_ALL_ORDERS` are averaged over one order and its reverse.
-    value : callable
-        The value with these parts changed and the others not.
+    `value`: The value with these parts changed and the others not.
     """
     known = cache(value)
     count = len(names)

@@ -211,7 +211,6 @@ def _memory_words(bound: str, level: str) -> str:
 
 
 def _key_origins(names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Whose key is used, by its variable, models' keys too: where it came from and the beginning of its hash."""
     models = {name for variables in KEYS.values() for name in variables}
     origins = {name: SECRETS.origin(name) for name in sorted({*names, *models})}
     return {name: asdict(origin) for name, origin in origins.items() if origin is not None}

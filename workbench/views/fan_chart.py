@@ -14,13 +14,7 @@ _BANDS = (("0.05", "0.95"), ("0.1", "0.9"), ("0.25", "0.75"))
 
 
 def fan_lines(document: Mapping[str, Any], *, width: int = 60, height: int = 14) -> list[str]:
-    """Return the fan chart as lines of text: the known past as dots, the bands of 90, 80 and 50% as ever darker blocks, the median.
-
-    Parameters
-    ----------
-    width, height : int
-        Characters of the chart without its axis.
-    """
+    """Return the fan chart as lines of text: the known past as dots, the bands of 90, 80 and 50% as ever darker blocks, the median."""
     fan, past = document["fan"], document["past"]
     ahead = max(width // 2, 1)
     left = width - ahead

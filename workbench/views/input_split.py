@@ -25,15 +25,6 @@ def input_split(
 ) -> dict[str, float]:
     """Return what new rows, revised rows and the shorter horizon each brought; they sum to the whole change.
 
-    Parameters
-    ----------
-    before, after : mapping of series to rows
-        What was known at the earlier cutoff, and at the later one.
-    chance : callable
-        The forecaster.
-
-    Notes
-    -----
     The shorter horizon is what would have come of the series standing still since: each new day with the last known value. New rows
     are what their values bring beyond that, so they come after it; with that, each part is the average over the orders.
     """

@@ -24,10 +24,7 @@ def quantity_at(
 ) -> dict[str, Any]:
     """Return the forecast of a series on a day, or of its extremes by then, with its record at ``past`` cutoffs.
 
-    Raises
-    ------
-    UsageError, ProxyError
-        As of `read_quantity` and `quantity_document`.
+    Raises `UsageError, ProxyError`: As of `read_quantity` and `quantity_document`.
     """
     instant = Cutoff.parse(cutoff)
 

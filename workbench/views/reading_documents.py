@@ -9,8 +9,6 @@ from proxies.remedies import Option, Terms, shell_terms
 def reading_lines(document: Mapping[str, Any], terms: Terms = shell_terms) -> list[str]:
     """Return the lines of a document for a person; ``terms`` words what would help, as its screen does it.
 
-    Examples
-    --------
     >>> from datetime import date
     >>> from workbench.questions.readings.read import read
     >>> from proxies.asof.clock import Cutoff

@@ -32,10 +32,7 @@ def run_changes(before: RunView, after: RunView, splits: RunSplits | None = None
     one order and its reverse). With ``splits`` a driver that a deterministic forecaster decides has ``rows``, ``revisions`` and
     ``time`` as well, which sum to its ``total``, and ``split`` is the same of the whole change; a model's driver was asked again.
 
-    Raises
-    ------
-    UsageError
-        The runs are of two claims, or one has no answer.
+    Raises `UsageError`: The runs are of two claims, or one has no answer.
     """
     if claim_key(before.statement) != claim_key(after.statement):
         raise UsageError(

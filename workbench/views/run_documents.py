@@ -25,13 +25,6 @@ def runs(
     With ``tags`` those that have all of them, with ``search`` those in which every word occurs (claim, propositions, model,
     notes, comments, tags), with ``limit`` the newest so many of them. Raises ``StoreCorrupt`` if the database itself cannot
     be read.
-
-    Returns
-    -------
-    list of dict
-        The fields that docs/screens.md lists under "The list of runs"; the first page shows the same rows. A run whose
-        records cannot be read has null for its facts, status ``unreadable``, and says why under ``unreadable``; the others
-        are listed all the same.
     """
     rows = listed_runs(store, datetime.now(UTC), tags=tags, search=search, limit=limit)
     return [

@@ -117,7 +117,6 @@ def summaries(store: Store, *, texts: bool = False, only: Collection[str] | None
 
 
 def _made_by() -> str:
-    """Name what a summary rests on beside the run's log: its form, and which packages are installed."""
     groups = (MODELS, ANALYZERS, GROUNDERS, SYNTHESIZERS, EVIDENCE, RULES, SOURCES)
     return (
         f"{_SUMMARY_FORM} {__version__} {sha256_of(repr([plugin_names(group) for group in groups]).encode())}"

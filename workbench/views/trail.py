@@ -274,7 +274,6 @@ def _call_words(call: Call) -> str:
 
 
 def _code(text: str) -> str:
-    """A stranger's words as a code span, in which Markdown makes nothing of them."""
     return f"`{' '.join(text.replace('`', ' ').split())[:400]}`"
 
 

@@ -40,12 +40,7 @@ def transcript(
     price (null where unknown) and seconds. Numbers count all calls; with ``search`` those stay in which each of its words occurs.
     ``unanswered`` are requests that got no reply, with the reason on record. ``findings`` are what the checks say of the leaves.
 
-    Raises
-    ------
-    UnknownNode
-        No such node.
-    StoreCorrupt
-        A body was altered.
+    Raises `UnknownNode`: No such node. Raises `StoreCorrupt`: A body was altered.
     """
     if node is not None:
         state.tree[node]

@@ -31,30 +31,20 @@ _MOST_WEEKS = 5_300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastWindows:
-    """The past outcomes of one leaf.
+    """The past outcomes of one leaf."""
 
-    Parameters
-    ----------
-    first : int
-        Day of the first window, as an ordinal number; the others follow week by week.
-    known, true : int
-        A bit per week, the first week the highest: whether the outcome is known, and whether it was true.
-    weeks : int
-    effective : float
-        How many separate windows they count as, at least 1: windows of half a year, one a week, overlap.
-    models, weights : tuple of float
-        What each model of the leaf's p says, and its weight; empty in records that have no weights.
-    error : float or None
-        Standard deviation of p about the true chance, as its forecaster gave it; None in records of before it did.
-    """
-
+    #: Day of the first window, as an ordinal number; the others follow week by week.
     first: int
+    #: known, true: A bit per week, the first week the highest: whether the outcome is known, and whether it was true.
     known: int
     true: int
     weeks: int
+    #: How many separate windows they count as, at least 1: windows of half a year, one a week, overlap.
     effective: float
+    #: models, weights: What each model of the leaf's p says, and its weight; empty in records that have no weights.
     models: tuple[float, ...] = ()
     weights: tuple[float, ...] = ()
+    #: Standard deviation of p about the true chance, as its forecaster gave it; None in records of before it did.
     error: float | None = None
 
     @property
@@ -297,7 +287,6 @@ def windows_band(tree: Tree, windows: Mapping[NodeId, PastWindows] | None = None
 
 
 def _own_forecast(tree: Tree) -> PastWindows | None:
-    """The record of the root's own forecast, as long as its p is that forecast: an edited driver moves it away."""
     own = past_windows(tree, [ROOT]).get(ROOT)
     return own if own is not None and own.error is not None and not tree.root.stale else None
 
@@ -370,13 +359,6 @@ def refits_band(tree: Tree, refits: Mapping[NodeId, NodeRefitted]) -> Band | Non
 
     Each refitted node's standard deviation is carried up by the root's slope in that node (its difference between one
     deviation below and one above, all else as it stands); the nodes are taken as independent, so their squares add up.
-
-    Parameters
-    ----------
-    tree : Tree
-        The root must have a value.
-    refits : mapping
-        The newest refits of inner nodes, of the rules that the tree has.
     """
     p = tree.root.p
     squares: list[float] = []
@@ -404,7 +386,6 @@ def refits_band(tree: Tree, refits: Mapping[NodeId, NodeRefitted]) -> Band | Non
 
 
 def _slope(tree: Tree, node: NodeId, node_p: float, sd: float) -> float:
-    """Return how much the root moves per unit of a node, between one standard deviation below and one above."""
     low, high = max(0.0, node_p - sd), min(1.0, node_p + sd)
     if node == ROOT or high == low:
         return 1.0 if node == ROOT else 0.0

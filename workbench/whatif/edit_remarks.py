@@ -29,10 +29,7 @@ def edit_remarks(base: Tree, edits: Sequence[Edit]) -> list[EditRemark]:
     A removed proposition leaves its parent's other weights as they are, so it counts as false; an added one has weight 0 until
     somebody gives it another (paper A, section 3.4: structure edits wait for a resynthesis).
 
-    Raises
-    ------
-    TreeError, RuleError
-        An edit does not fit the tree as it then is.
+    Raises `TreeError, RuleError`: An edit does not fit the tree as it then is.
     """
     if not any(isinstance(edit, RemoveNode | AddChild | SetPolarity) for edit in edits):
         return []  # the usual case, and each step of a drag: no second and third look at the whole tree

@@ -75,7 +75,6 @@ def _read_weight(value: object) -> float:
 
 
 def _read_rule(value: object) -> object:
-    """A rule as its JSON, in text or as an object, or as a formula of the logic rule."""
     if not isinstance(value, str):
         return value
     text = value.strip()
@@ -232,10 +231,7 @@ class EditRequest(_Part):
 
         Files that a text names are read here.
 
-        Raises
-        ------
-        UsageError
-            A text that cannot be read, or a proposition that is named twice for the same.
+        Raises `UsageError`: A text that cannot be read, or a proposition that is named twice for the same.
         """
         pairs: dict[tuple[str, object], str] = {}
         values: dict[str, Any] = {}
@@ -278,10 +274,7 @@ class EditRequest(_Part):
         So a pin holds the value of before the settings, and an added proposition can be given a weight and a value by the
         same call. ``tree`` is the one they are made on, for the rules that weights stand in.
 
-        Raises
-        ------
-        UsageError
-            A rule that does not fit its node.
+        Raises `UsageError`: A rule that does not fit its node.
         """
         shape: tuple[Edit, ...] = (
             *(Unpin(node=node) for node in self.unpin),
@@ -353,7 +346,6 @@ def _field(model: type, name: str) -> RequestField:
 
 
 def _first(error: ValidationError) -> tuple[str, Any, str]:
-    """The first thing that is wrong: the field, the place in it, and why."""
     first = error.errors(include_url=False, include_input=False)[0]
     name, place, *_ = (*first["loc"], None, None)
     reason = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")

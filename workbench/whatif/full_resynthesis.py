@@ -33,10 +33,7 @@ async def full_what_if(
     The replies are filed at addresses of their own (trial 0, attempt = the run's last event that changed it), so they are not mistaken for
     the base run's; the same edits asked again before anything else happened are answered from the ledger.
 
-    Raises
-    ------
-    UsageError
-        A child of a proposition to be asked for has no value.
+    Raises `UsageError`: A child of a proposition to be asked for has no value.
     """
     require_grounded(state)
     base = state.tree

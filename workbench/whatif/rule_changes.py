@@ -34,18 +34,12 @@ class WeightChange:
 
 @dataclass(frozen=True, slots=True)
 class RuleChange:
-    """A proposition that the synthesizer was asked about again.
+    """A proposition that the synthesizer was asked about again."""
 
-    Parameters
-    ----------
-    before, after : Proposition
-        As it stood with the edits, and with the synthesizer's answer.
-    weights : tuple of WeightChange
-        The constant first, then the children in natural order; empty where neither rule has numbers.
-    """
-
+    #: before, after: As it stood with the edits, and with the synthesizer's answer.
     before: Proposition
     after: Proposition
+    #: The constant first, then the children in natural order; empty where neither rule has numbers.
     weights: tuple[WeightChange, ...]
 
     @classmethod

@@ -15,18 +15,7 @@ def check_runs(
 ) -> dict[str, Any]:
     """Return the document of ``workbench coherence --json``: coherent, forecasts, findings, and what was left out and why.
 
-    Parameters
-    ----------
-    store : Store
-    runs : sequence of str
-        As on the command line; all runs of the home with a probability when empty.
-    exclusive : sequence of sequences of str
-        Runs of which exactly one comes true.
-
-    Raises
-    ------
-    UsageError
-        A named run has no probability, or an exclusive group mixes cutoffs.
+    Raises `UsageError`: A named run has no probability, or an exclusive group mixes cutoffs.
     """
     named = {
         name: store.resolve_run(name) for name in (*runs, *(name for group in exclusive for name in group))
@@ -79,5 +68,4 @@ def check_runs(
 
 
 def _last_known_day(state: RunState) -> str:
-    """The day up to which a run knows: live runs of one day are compared too."""
     return state.cutoff_instant[:10]

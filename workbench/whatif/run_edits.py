@@ -56,10 +56,7 @@ def adopt_tree_file(store: Store, run_id: str) -> bool:
 def edit_plan(store: Store, run_id: str, edits: Sequence[Edit]) -> None:
     """Make edits of the shape and the words of a planned tree part of the plan, so that they are what is grounded.
 
-    Raises
-    ------
-    UsageError
-        The run is past its plan, or an edit does not fit the tree.
+    Raises `UsageError`: The run is past its plan, or an edit does not fit the tree.
     """
     with store.transaction():
         state = load_state(store, run_id)

@@ -76,10 +76,7 @@ async def refit_run(
     Each ask is at an address of its own (trial 0, an attempt that no reply of the run has), so none is answered from the
     ledger. A reply that stays unusable counts as failed. The outcome of each node goes on record, where every screen finds it.
 
-    Raises
-    ------
-    UsageError
-        Fewer than 2 refits, or a child without a value.
+    Raises `UsageError`: Fewer than 2 refits, or a child without a value.
     """
     if count < 2:
         raise UsageError(f"a spread needs at least 2 refits, not {count}")

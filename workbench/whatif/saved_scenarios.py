@@ -44,12 +44,8 @@ def save_scenario(
     ``base_seq`` is the record the edits were made on, as ``workbench scenarios --json`` prints it; by default the scenario
     as it now stands. ``seen`` is the run as the caller may see it, in place of all its log: of that only the scenarios are read.
 
-    Raises
-    ------
-    EditConflict
-        The scenario has changed since ``base_seq``.
-    UsageError
-        The name is empty or ``base``, or an edit does not fit the tree.
+    Raises `EditConflict`: The scenario has changed since ``base_seq``. Raises `UsageError`: The name is empty or ``base``, or an edit does
+    not fit the tree.
     """
     name = check_name(name)
     with store.transaction():
@@ -125,10 +121,7 @@ def change_scenario(
 def duplicate_scenario(store: Store, run_id: str, name: str, copy: str, *, author: str = "") -> None:
     """Open a scenario with the edits and the rationale of another; it is not weighed, or the mix would count both.
 
-    Raises
-    ------
-    UsageError
-        The new name is empty, ``base`` or taken.
+    Raises `UsageError`: The new name is empty, ``base`` or taken.
     """
     copy = check_name(copy).strip()
     with store.transaction():
@@ -212,12 +205,6 @@ class SavedScenarios:
     """The scenarios of one run of a home; the dashboard's panel reads and saves through it.
 
     Each call opens the store for itself, so that it sees what others saved and holds no file open between two clicks.
-
-    Parameters
-    ----------
-    home : Path
-        The data folder.
-    run_id : str
     """
 
     def __init__(self, home: Path, run_id: str) -> None:
@@ -246,10 +233,7 @@ class SavedScenarios:
         What it has in common with them from its beginning stays; the rest of it is undone and the rest of them added, so that
         the log shows what was edited and taken back. A scenario of no edits is not opened for nothing: None then.
 
-        Raises
-        ------
-        EditConflict
-            Somebody else changed the scenario after ``base_seq`` (None: it did not exist).
+        Raises `EditConflict`: Somebody else changed the scenario after ``base_seq`` (None: it did not exist).
         """
         with closing(Store(self.home)) as store, store.transaction():
             book = scenario_set(store, self.run_id)
@@ -307,10 +291,7 @@ class SavedScenarios:
 
         The log is folded once for the check, the records and the table: of a long run that is what takes the time.
 
-        Raises
-        ------
-        UsageError
-            The name is in use, or there is nothing to keep.
+        Raises `UsageError`: The name is in use, or there is nothing to keep.
         """
         name = check_name(name).strip()
         if not edits:

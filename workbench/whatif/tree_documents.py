@@ -54,20 +54,7 @@ def sensitivity_report(
     seed: int = 0,
     record: Sequence[Sequence[float]] = (),
 ) -> dict[str, Any]:
-    """Everything the sensitivity page shows: tornado, the root's reachable range, its uncertainty, what to ground next.
-
-    Parameters
-    ----------
-    tree : Tree
-    trials : mapping, optional
-        Per leaf the p of every trial; where some leaf has two or more, the root's uncertainty is given.
-    costs : mapping, optional
-        Dollars per trial of a leaf.
-    sources : mapping, optional
-        Per leaf the sources it read; leaves that share some err together.
-    record : sequence of sequence of float
-        Trials of earlier runs' leaves by the same grounder: their spread counts where no leaf of the tree has two trials.
-    """
+    """Everything the sensitivity page shows: tornado, the root's reachable range, its uncertainty, what to ground next."""
     own = list((trials or {}).values())
     spread = pooled_sd(own) if any(len(values) > 1 for values in own) else pooled_sd(record)
     low, high = reachable_ranges(tree)[tree.root.id]

@@ -11,13 +11,8 @@ REFERENCES = ("zero", "half", "base-rate", "market")
 def parse_probability(text: object) -> float:
     """Return the probability that an analyst typed.
 
-    Raises
-    ------
-    UsageError
-        Not a number from 0 to 1; the message says what to type.
+    Raises `UsageError`: Not a number from 0 to 1; the message says what to type.
 
-    Examples
-    --------
     >>> parse_probability(" 0.25 "), parse_probability("1"), parse_probability("40%")
     (0.25, 1.0, 0.4)
     """
@@ -45,10 +40,7 @@ def market_of(state: RunState) -> float | None:
 def reference_of(state: RunState, text: str) -> float:
     """Return the probability that contributions are counted from.
 
-    Raises
-    ------
-    UsageError
-        The run has no base rate or no market's figure on record, or the text is neither a name nor a probability.
+    Raises `UsageError`: The run has no base rate or no market's figure on record, or the text is neither a name nor a probability.
     """
     name = text.strip().casefold().replace(" ", "-")
     if name not in REFERENCES:

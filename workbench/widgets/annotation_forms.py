@@ -24,15 +24,7 @@ from workbench.widgets.page_terms import on_page
 
 
 class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
-    """What was noted, and a row to note more: on the run, or on the selected proposition.
-
-    Parameters
-    ----------
-    author : callable
-        Who sits here, as typed.
-    noted : callable
-        Called when a note is on record.
-    """
+    """What was noted, and a row to note more: on the run, or on the selected proposition."""
 
     def __init__(self, author: Callable[[], str], noted: Callable[[], None]) -> None:
         self._author, self._noted = author, noted
@@ -86,17 +78,7 @@ _VERDICTS = {"accept it": "accept", "return it": "return"}
 
 
 class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
-    """What reviewers said, a row for a comment, and the form that signs: what ``comment`` and ``sign-off`` do.
-
-    Parameters
-    ----------
-    author : ipywidgets.Text
-        The field in which who sits here types a name, once for the whole page.
-    reviewed : callable
-        Called when a comment or a sign-off is on record.
-    select : callable
-        Called with the proposition of a comment that was clicked.
-    """
+    """What reviewers said, a row for a comment, and the form that signs: what ``comment`` and ``sign-off`` do."""
 
     def __init__(
         self, author: ipywidgets.Text, reviewed: Callable[[], None], select: Callable[[str], None]
@@ -209,13 +191,7 @@ _FORMS = {
 class DownloadForm(ipywidgets.HBox):  # type: ignore[misc]
     """A choice of form and a button; the file is what ``workbench export`` writes, byte for byte.
 
-    Parameters
-    ----------
-    home : Path
-        The data folder.
-    run_id : str
-    before : callable
-        Called first: it writes edits that are not in the log yet.
+    `before`: Called first: it writes edits that are not in the log yet.
     """
 
     def __init__(self, home: Path, run_id: str, before: Callable[[], None]) -> None:

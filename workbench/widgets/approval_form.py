@@ -31,15 +31,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
 
     Whoever answers first decides, here, on another page or at a terminal; the others are told what was decided and by whom.
 
-    Parameters
-    ----------
-    home : Path
-        The data folder.
-    run_id : str
-    author : callable
-        The name typed elsewhere on the page, for whoever types none here; empty if there is none.
-    decided : callable
-        Called when an answer is on record, or was refused: the log has something new.
+    `author`: The name typed elsewhere on the page, for whoever types none here; empty if there is none.
     """
 
     def __init__(

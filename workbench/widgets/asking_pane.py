@@ -26,17 +26,7 @@ from workbench.widgets.html_panel import Panel
 
 
 class AskingPane(ipywidgets.VBox):  # type: ignore[misc]
-    """A question about the run, and its answer with the drivers that it cites; nothing of the run changes.
-
-    Parameters
-    ----------
-    run : callable
-        Returns the run as it now stands.
-    select : callable
-        Selects a proposition: a cite was clicked.
-    paid : callable
-        Called when a model was asked: the run's calls and dollars have moved.
-    """
+    """A question about the run, and its answer with the drivers that it cites; nothing of the run changes."""
 
     def __init__(
         self, *, run: Callable[[], RunView], select: Callable[[str], None], paid: Callable[[], None]

@@ -21,12 +21,7 @@ class AtRest:
 
     Where no loop runs, as in plain Python or a thread beside the kernel's, work is done at once.
 
-    Parameters
-    ----------
-    lock : threading.RLock
-        Held during each piece: what the work shows is not changed meanwhile.
-    is_open : callable
-        Whether the page is there still; its work ends with it.
+    `lock`: Held during each piece: what the work shows is not changed meanwhile.
     """
 
     def __init__(self, lock: RLock, is_open: Callable[[], bool]) -> None:

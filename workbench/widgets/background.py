@@ -19,13 +19,7 @@ T = TypeVar("T")
 
 
 class Background:
-    """One piece of work at a time; what it came to is handed over on its own thread.
-
-    Parameters
-    ----------
-    refuse : callable
-        Shows one line of why the work came to nothing.
-    """
+    """One piece of work at a time; what it came to is handed over on its own thread."""
 
     def __init__(self, refuse: Callable[[str], None]) -> None:
         self._refuse = refuse

@@ -18,17 +18,7 @@ MOST_CLAIMS = 500
 
 
 class ClaimsTable(anywidget.AnyWidget):
-    """Two zones of the home page: what needs a person, and the claims.
-
-    Parameters
-    ----------
-    watch : callable
-        Called with a run and whether its claim is to be watched.
-    retry : callable
-        Called with a run that is to be taken up again.
-    compare : callable
-        Called with the runs to hold against each other.
-    """
+    """Two zones of the home page: what needs a person, and the claims."""
 
     _esm = page_module("claims.js")
     _css = (_STATIC / "claims.css").read_text(encoding="utf-8")

@@ -28,17 +28,7 @@ _NAMED = 8
 
 
 class Drivers:
-    """The tornado of a tree, and the questions about it; ``show`` brings both in step with an edited tree.
-
-    Parameters
-    ----------
-    references : mapping
-        What contributions can be counted from: a label, and the probability or None where the run knows none.
-    on_select : callable
-        Called with the proposition of a row that was clicked.
-    mark : str
-        What stands at every figure: the run's manifest (``RunView.mark``).
-    """
+    """The tornado of a tree, and the questions about it; ``show`` brings both in step with an edited tree."""
 
     def __init__(
         self, references: dict[str, float | None], on_select: Callable[[str], None], mark: str = ""
@@ -109,17 +99,7 @@ class Drivers:
 
 
 class Questions(ipywidgets.VBox):  # type: ignore[misc]
-    """What contributions are counted from, and what it would take to be elsewhere.
-
-    Parameters
-    ----------
-    references : list of (str, float)
-        What contributions can be counted from.
-    refer : callable
-        Called with the probability that is chosen to count from.
-    on_select : callable
-        Called with a proposition that was clicked in an answer.
-    """
+    """What contributions are counted from, and what it would take to be elsewhere."""
 
     def __init__(
         self,

@@ -16,17 +16,7 @@ from workbench.widgets.html_panel import Panel
 
 
 class EstimatesPane(ipywidgets.VBox):  # type: ignore[misc]
-    """Several people's estimates; none of them changes a number of the run.
-
-    Parameters
-    ----------
-    author : ipywidgets.Text
-        The field in which who sits here types a name, once for the whole page.
-    estimated : callable
-        Called when an estimate is on record.
-    select : callable
-        Called with the proposition of an estimate that was clicked.
-    """
+    """Several people's estimates; none of them changes a number of the run."""
 
     def __init__(
         self, author: ipywidgets.Text, estimated: Callable[[], None], select: Callable[[str], None]

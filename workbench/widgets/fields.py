@@ -130,14 +130,7 @@ def tried(act: Callable[[], Any], refuse: Callable[[str], None]) -> Callable[[],
 
 
 class Fold(ipywidgets.Accordion):  # type: ignore[misc]
-    """A closed fold that opens on a click; what is in it is made when it is first opened, or asked for.
-
-    Parameters
-    ----------
-    title : str
-    make : callable
-        Makes what is in it.
-    """
+    """A closed fold that opens on a click; what is in it is made when it is first opened, or asked for."""
 
     def __init__(self, title: str, make: Callable[[], ipywidgets.Widget]) -> None:
         self._make = make

@@ -144,16 +144,9 @@ SHOWN = 100
 class Home(ipywidgets.VBox):  # type: ignore[misc]
     """All runs of a data folder, and a form for a new one: it plans first, and grounds on a click on the run's page.
 
-    Parameters
-    ----------
-    home : Path
-        The data folder.
-    note : str
-        A line to show above: why the page of a run could not be shown.
-    environ : mapping, optional
-        Where providers' keys are looked for, by default the process's environment; only which are set counts.
-    model_id : str, optional
-        The widget's id, where a page names it ahead.
+    `note`: A line to show above: why the page of a run could not be shown.
+
+    `environ`: Where providers' keys are looked for, by default the process's environment; only which are set counts.
     """
 
     def __init__(
@@ -332,7 +325,6 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         return box(ipywidgets.VBox, [filters, self.table], "wb-all-runs")
 
     def _watch(self, run_id: str, on: bool) -> None:
-        """Tag the run as one that is looked after, or take the tag off all runs of its claim."""
         runs: list[str] = next(
             (each["runs"] for each in claims_of(self._rows, datetime.now(UTC)) if run_id in each["runs"]), []
         )
@@ -353,7 +345,6 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.look()
 
     def _show_compared(self, run_ids: list[str]) -> None:
-        """Show the runs side by side, below the list."""
         runs = [load_run(self._home, run_id) for run_id in run_ids[:MOST_COMPARED]]
         self.compared.value = rendered("compared", compared=compared(runs))
 
@@ -452,7 +443,6 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             self.template.value = _NO_TEMPLATE[1]
 
     def _take(self, example: str) -> None:
-        """Fill the form in with an example, at a cutoff and for a model that can treat it."""
         self.cutoff.value, self.model.value, self.claim.value = EXAMPLE_CUTOFF, OFFLINE, example
 
     def _settings(self) -> dict[str, Any]:
@@ -466,7 +456,6 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         }
 
     def _plan(self, *, go_on: bool = False) -> None:
-        """Plan the claim in a process of its own, have it go on with the evidence if asked to, and open the run."""
         values = {name: str(widget.value).strip() for name, widget in self._settings().items()}
         values["model"] = values["model"] or OFFLINE
         values["grounder"] = values["grounder"].removeprefix(self.grounder.options[0])
@@ -495,7 +484,6 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
 
 
 def _why_unread(claim: str) -> str:
-    """Return the grammar's own reason for a text of which nothing is read."""
     try:
         read_claim(claim)
     except UsageError as error:

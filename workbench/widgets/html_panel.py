@@ -41,13 +41,7 @@ def splices(old: list[str], new: list[str]) -> list[Splice]:
 
 
 class Panel(anywidget.AnyWidget):
-    """HTML that Python rendered and escaped; assigning ``value`` sends only the pieces that differ.
-
-    Parameters
-    ----------
-    value : str
-        The HTML to begin with.
-    """
+    """HTML that Python rendered and escaped; assigning ``value`` sends only the pieces that differ."""
 
     _esm = (_STATIC / "panel.js").read_text(encoding="utf-8")
 
@@ -95,13 +89,7 @@ class Panel(anywidget.AnyWidget):
 
 
 class InPlace(anywidget.AnyWidget):
-    """Has the front end put a widget where a cell's HTML stands; it has no view of its own.
-
-    Parameters
-    ----------
-    widget : ipywidgets.Widget
-        What is to be shown, in every place whose class is ``name``.
-    """
+    """Has the front end put a widget where a cell's HTML stands; it has no view of its own."""
 
     _esm = (files("workbench.widgets") / "static" / "in_place.js").read_text(encoding="utf-8")
 
@@ -125,13 +113,6 @@ def in_place(widget: ipywidgets.Widget, html: str, text: str) -> dict[str, str]:
 
     With the widget's own MIME type beside it JupyterLab would take that and, the kernel gone, say "model not found" where
     the HTML could be read.
-
-    Parameters
-    ----------
-    html : str
-        What is shown without a kernel; safe to show as it is.
-    text : str
-        The same for a terminal.
     """
     place = _places.get(widget)
     if place is None:

@@ -32,13 +32,7 @@ _LINES = 200
 
 
 class Follower:
-    """The state of a run, kept in step with its log.
-
-    Parameters
-    ----------
-    run : RunView
-        The run as it was loaded; it stays as it is.
-    """
+    """The state of a run, kept in step with its log."""
 
     def __init__(self, run: RunView) -> None:
         self._home, self._run_id = run.home, run.run_id
@@ -142,18 +136,7 @@ class Poller:
 
 
 class Working(ipywidgets.HBox):  # type: ignore[misc]
-    """The state of a run that is not done, and a button for what can be done about it.
-
-    Parameters
-    ----------
-    follower : Follower
-    begin : callable
-        Called with the open store before a planned run begins: what was edited in its plan is what is grounded.
-    follow : callable
-        Called when a process has taken the run up, or has been told to stop.
-    say : callable
-        Shows a refusal: an exception in a widget's callback is seen by nobody.
-    """
+    """The state of a run that is not done, and a button for what can be done about it."""
 
     def __init__(
         self,
@@ -195,7 +178,6 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
         self.state.value = panels.refusal(line)
 
     def _ground(self) -> None:
-        """Go on with the run in a process of its own: it outlives this page."""
         run = self._follower.view
         with closing(Store(run.home)) as store:
             if self._follower.phase == "planned":

@@ -19,15 +19,7 @@ _STATISTICS = {"its value on the day": False, "its highest and lowest until then
 
 
 class QuantityPane(ipywidgets.VBox):  # type: ignore[misc]
-    """What `workbench quantity` prints, asked for on the page: series, day and cutoff go in, the forecast stands below.
-
-    Parameters
-    ----------
-    environ : mapping
-        Where keys of sources and the data folder are looked for.
-    cutoff : str
-        What its field holds at first.
-    """
+    """What `workbench quantity` prints, asked for on the page: series, day and cutoff go in, the forecast stands below."""
 
     def __init__(self, environ: Mapping[str, str], *, cutoff: str = "now") -> None:
         self._environ = environ

@@ -41,22 +41,7 @@ _READ = object()
 
 
 class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
-    """Everything about one run on one page. Edits go to a scenario of the run, in the log, as they are made.
-
-    Parameters
-    ----------
-    run : RunView
-        What ``workbench.views.run_view.load_run`` returns; its scenarios are those of the data folder it lies in.
-    scenario : str
-        The scenario to work on: the draft, where the page's address names none.
-    node : str
-        The proposition to select.
-    owns_address : bool
-        Whether it is the whole page of a server of ours: it then changes the page's address and leads back to the runs, and
-        its side panels are made when the page has come to rest for the first time. In a cell it is made at once.
-    shared : SharedEdits, optional
-        What the other widgets of the run in this kernel share: the page then shows and changes their edits.
-    """
+    """Everything about one run on one page. Edits go to a scenario of the run, in the log, as they are made."""
 
     def __init__(
         self,
@@ -232,7 +217,6 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         return self._looks_again
 
     def _look_for_record(self) -> None:
-        """Show the record of the claim's forecasts, with the fan, when the process that measures it beside the run is done."""
         if self._waits_for_record and self._side_panels is not None and self.run.record() is not None:
             with self.session.lock:
                 self._take_over()
@@ -268,7 +252,6 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self._side_panels.approving.show(self.follower.state)
 
     def _follow(self) -> None:
-        """Look at the log again and again: a process has taken the run up, or was told to stop."""
         self.look()
         self._show_work()
         self.poller.start()
@@ -291,14 +274,12 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self.keeper.flush()
 
     def _reread(self, moves_band: bool) -> None:
-        """Show what was just put on record about the run: its numbers stay as they are."""
         self.follower.look()
         if moves_band:
             self._read_band()
         self._take_over()
 
     def _begin(self, scenario: str, node: NodeId) -> None:
-        """Open the scenario of the address, or the draft that an earlier page left."""
         try:
             # The other cells have one in work already, which no page that comes later takes from them unasked.
             there = True if self.shared is not None and scenario == DRAFT else self.keeper.open(scenario)
@@ -337,7 +318,6 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             yield
 
     def _show_edits(self) -> Steps[None]:
-        """Bring every panel in step with the session."""
         self._behind = False
         self._show_headline()
         yield
@@ -348,7 +328,6 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._tell_address()
 
     def _read_once(self) -> Steps[None]:
-        """Read what the first screen does without: findings, badges (of an audit that may have to be made), the series."""
         while "findings" not in self.document:
             run = self.run
             findings = yield from run.findings_in_steps()
@@ -421,7 +400,6 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         show_if(bool(self.session.edits) or (side is not None and self.session.can_redo), self._hypothetical)
 
     def _caveats(self) -> list[answer_panel.Caveat]:
-        """What a reader has to keep in mind about the answer, most serious first."""
         document = self.document
         lines = [f"Since: {document['since']}."] if document.get("since") else []
         lines += [*map(str, document.get("hindsight") or ()), str(document.get("not_verified") or "")]

@@ -40,34 +40,7 @@ from workbench.widgets.proofs.vintage_pane import VintagePane
 
 
 class SurroundingPanes:
-    """The panes of a page, ``left`` below the tree and ``right`` below what drives the claim.
-
-    Parameters
-    ----------
-    session : WhatIfSession
-        The page's edits.
-    scenarios : SavedScenarios
-    keeper : Keeper
-        Writes the edits to the log.
-    drivers : Drivers
-        Their questions are one of the panes.
-    market : float or None
-        What a market or crowd said at the cutoff, in [0, 1].
-    run : callable
-        Returns the run as it now stands.
-    select : callable
-        Selects a proposition in the tree.
-    follow : callable
-        Called when a process has taken the run up.
-    reread : callable
-        Called when something was put on record about the run; True where that moves the band.
-    look : callable
-        Called when a step that waited was answered: the log has something new.
-    open_tab : callable
-        Opens a tab of the page by its name.
-    whose : SharedEdits, optional
-        The run's other widgets in this kernel, whose fields for name, reason and time are this page's too.
-    """
+    """The panes of a page, ``left`` below the tree and ``right`` below what drives the claim."""
 
     def __init__(
         self,

@@ -30,12 +30,7 @@ POLICIES = {
 class SourceForm(ipywidgets.VBox):  # type: ignore[misc]
     """Name, file, date column and policy of a new source; nothing is stored before its preview was shown.
 
-    Parameters
-    ----------
-    home : Path
-        The data folder.
-    added : callable
-        Called once a source was stored, so that the list beside is read anew.
+    `added`: Called once a source was stored, so that the list beside is read anew.
     """
 
     def __init__(self, home: Path, added: Any) -> None:

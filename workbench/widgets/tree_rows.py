@@ -45,21 +45,7 @@ class Row(TypedDict):
 
 
 class Rows(Mapping[NodeId, Row]):
-    """Every proposition of an edited tree as it is to be shown, in the tree's order.
-
-    Parameters
-    ----------
-    base : Tree
-        The tree without edits.
-    now : WhatIf
-        The tree with them.
-    edited : set of NodeId
-        The propositions whose value was set by hand.
-    notes : mapping
-        Marks of propositions that are in work.
-    without_data : mapping
-        Leaves that read no data, with what their values rest on instead.
-    """
+    """Every proposition of an edited tree as it is to be shown, in the tree's order."""
 
     def __init__(
         self,

@@ -54,7 +54,6 @@ def tree_html(tree: Tree | WhatIfSession, without_data: Mapping[NodeId, str] | N
 
 
 def _rows_in_reach(rows: Mapping[NodeId, Row]) -> list[Row]:
-    """Return the rows of a page that nobody can unfold: all, or as many whole levels as fit, and every edit with its path."""
     if len(rows) <= MOST_ROWS:
         return list(rows.values())
     levels = Counter(row["level"] for row in rows.values())
@@ -79,13 +78,7 @@ _MOST_ROWS_ASKED = 500
 
 
 class TreeWidget(anywidget.AnyWidget):
-    """The propositions of a run, each probability editable, the root answering at once.
-
-    Parameters
-    ----------
-    tree : Tree or WhatIfSession
-        A tree, or a session to share with other panels.
-    """
+    """The propositions of a run, each probability editable, the root answering at once."""
 
     _esm = (_STATIC / "tree.js").read_text(encoding="utf-8")
     _css = (_STATIC / "tree.css").read_text(encoding="utf-8")
@@ -113,7 +106,6 @@ class TreeWidget(anywidget.AnyWidget):
         self.session.subscribe(self._publish)
 
     def _whole(self, rev: int) -> dict[str, Any]:
-        """Return the state of a front end that knows nothing: the order of all rows, and the first of them."""
         with self.session.lock:
             rows = self.session.rows
             return {

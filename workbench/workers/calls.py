@@ -54,15 +54,7 @@ def unpack(data: bytes) -> Any:
 
 
 class CallLine:
-    """One end of the calls of a lease.
-
-    Parameters
-    ----------
-    send : callable
-        Puts a parcel into the other end's queue.
-    serve : object
-        Its methods named in ``offers`` answer the other end's calls.
-    """
+    """One end of the calls of a lease."""
 
     def __init__(
         self, lease: str, send: Callable[[Parcel], Awaitable[None]], serve: object, offers: frozenset[str]

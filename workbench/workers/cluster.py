@@ -30,10 +30,7 @@ async def open_client(where: WorkerPlace, *, threads: int) -> AsyncIterator[Any]
 
     The certificates of a cluster that somebody runs are those of Dask's configuration (``distributed.comm.tls``).
 
-    Raises
-    ------
-    UsageError
-        No certificates, no scheduler that speaks TLS with them, or no processes could be started.
+    Raises `UsageError`: No certificates, no scheduler that speaks TLS with them, or no processes could be started.
     """
     import dask
     from distributed import Client, LocalCluster

@@ -34,12 +34,8 @@ async def open_workers(
 ) -> AsyncIterator[Workers]:
     """Yield the workers of a sitting, checked.
 
-    Raises
-    ------
-    UsageError
-        Dask is not installed, no certificates, no scheduler, or no worker that may work.
-    IsolationUnavailable
-        The run needs kernels, and this machine, which verifies their proofs, cannot seal any.
+    Raises `UsageError`: Dask is not installed, no certificates, no scheduler, or no worker that may work. Raises `IsolationUnavailable`:
+    The run needs kernels, and this machine, which verifies their proofs, cannot seal any.
     """
     if find_spec("distributed") is None:
         raise UsageError(

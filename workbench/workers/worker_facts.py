@@ -57,15 +57,7 @@ async def own_facts(broker: Broker, sandbox: Sandbox, settings: RunSettings, *, 
 
 
 def misfit(owner: Facts, worker: Facts, *, level: str | None, keyed: tuple[str, ...]) -> str | None:
-    """Return why a worker gets no work, in words that follow its name; None if it may have it.
-
-    Parameters
-    ----------
-    level : str, optional
-        Where kernels of this sitting start; None if none is started.
-    keyed : tuple of str
-        The sources whose keys were set when the run was opened.
-    """
+    """Return why a worker gets no work, in words that follow its name; None if it may have it."""
     if worker.version != owner.version:
         return f"has version {worker.version}, this is {owner.version}: install the same"
     if worker.code != owner.code:

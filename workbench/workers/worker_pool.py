@@ -186,7 +186,6 @@ class WorkerPool:
     # -- calls
 
     async def _read(self) -> None:
-        """Pass what workers call and answer to the service of its job."""
         try:
             queue = await Queue(self._queue_name, client=self._client)
             while True:
@@ -225,7 +224,6 @@ class WorkerPool:
     # -- who is there
 
     async def _watch(self) -> None:
-        """Look every few seconds who is there, and stop the run when nobody has been for too long."""
         loop = asyncio.get_running_loop()
         seen = loop.time()
         while self._gone is None:
@@ -240,7 +238,6 @@ class WorkerPool:
                 await self._lose(f"no worker has been there for {self._no_worker:g} s")
 
     async def _lose(self, reason: str) -> None:
-        """Stop the run: nothing comes from any worker any more."""
         self._gone = self._gone or WorkersGone(reason)
         await self._tell_all()
 
@@ -250,7 +247,6 @@ class WorkerPool:
                 condition.notify_all()
 
     async def _look(self) -> None:
-        """Read who is there from the scheduler, and check who is new."""
         identity = await self._client.scheduler.identity(n_workers=-1)
         workers = {str(name): int(worker["nthreads"]) for name, worker in identity["workers"].items()}
         new = [name for name in workers if name not in self._fit and name not in self._refused]
@@ -293,7 +289,6 @@ class WorkerPool:
 
 
 def _neighbours(workers: Iterable[str]) -> int:
-    """Return how many workers the fullest machine has: they share its cores."""
     hosts = Counter(name.rpartition(":")[0] for name in workers)
     return max(hosts.values(), default=1)
 

@@ -40,10 +40,7 @@ POLICY_VERSION = 6
 def policy_of(endpoint: Endpoint) -> Policy:
     """The policy of an endpoint: the one place where both halves are looked up.
 
-    Raises
-    ------
-    CutoffRefused
-        There is none of this name; nothing is fetched without one.
+    Raises `CutoffRefused`: There is none of this name; nothing is fetched without one.
     """
     policy = POLICIES.get(endpoint.as_of.policy)
     if policy is None:

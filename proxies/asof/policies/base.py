@@ -92,12 +92,7 @@ class AskAgain(Exception):
 
 
 class Judge:
-    """Says for each row why it must go, or None if it may stay. One is made per answer; the row filter asks it.
-
-    Parameters
-    ----------
-    reason : function of a row
-    """
+    """Says for each row why it must go, or None if it may stay. One is made per answer; the row filter asks it."""
 
     def __init__(self, reason: Callable[[Any], Reason]) -> None:
         self.reason = reason
@@ -240,7 +235,6 @@ class StampJudge(Judge):
         return list(map(self._texts.__getitem__, values))
 
     def _judge_texts(self, texts: Set[str]) -> None:
-        """The verdicts on many texts: days are known in order, so one search finds the last known day for all of them."""
         # the search reads about 18 stamps (the days of 600 years, halved each time): too many for a short list
         last = (
             _last_day(self._stamp, self._cutoff)

@@ -34,12 +34,8 @@ _WEEK = timedelta(days=7)
 def require_first_days(request: ApiRequest, cutoff: Cutoff, payload: Any, context: PolicyContext) -> None:
     """Ask for the lookups that the rows of an answer call for; the row filter does so before it judges them.
 
-    Raises
-    ------
-    AskAgain
-        Some are not at hand yet.
-    CutoffRefused
-        There are more hits than are looked up, and all that were began later.
+    Raises `AskAgain`: Some are not at hand yet. Raises `CutoffRefused`: There are more hits than are looked up, and all that were began
+    later.
     """
     first = request.endpoint.as_of.first
     if first is None or cutoff.live:

@@ -123,7 +123,6 @@ def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
 
 
 def _year_ends(payload: Any, cutoff: Cutoff) -> set[tuple[int, int]]:
-    """Month and day of the fiscal years' ends before the cutoff, from Yahoo's raw answer."""
     results = (payload.get("timeseries") or {}).get("result") if isinstance(payload, dict) else None
     out: set[tuple[int, int]] = set()
     for result in results if isinstance(results, list) else ():
@@ -135,7 +134,6 @@ def _year_ends(payload: Any, cutoff: Cutoff) -> set[tuple[int, int]]:
 
 
 def _ends_year(day: date, ends: set[tuple[int, int]]) -> bool:
-    """Whether a quarter's end is also a fiscal year's, give or take the days by which a calendar of weeks moves."""
     # 366 days apart is next to each other: a year that ends on 2 January ends on 28 December in another year
     gaps = [abs((date(2000, month, dom) - day.replace(year=2000)).days) for month, dom in ends]
     return any(min(gap, 366 - gap) <= 10 for gap in gaps)

@@ -16,10 +16,7 @@ _FIRST = "1990-01-01"
 def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """The request with every end date pulled back to the cutoff, or with a window that ends on the last visible day.
 
-    Raises
-    ------
-    ParameterInvalid
-        The window is written in no known form.
+    Raises `ParameterInvalid`: The window is written in no known form.
     """
     window = request.endpoint.as_of.window
     assert window is not None, "the loader checks that search_date_filter has a window"

@@ -29,10 +29,7 @@ UNCLEAR = "since when or until when it held is not on record"
 def refuse_snapshot(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """Refuse an endpoint that only knows the present.
 
-    Raises
-    ------
-    CutoffRefused
-        A cutoff is set.
+    Raises `CutoffRefused`: A cutoff is set.
     """
     if cutoff.live:
         return pass_on(request, cutoff)

@@ -35,10 +35,7 @@ _DAILY, _WEEKLY = 269, 1890
 def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """The request with an explicit window that ends on the last visible day or before.
 
-    Raises
-    ------
-    ParameterInvalid
-        The window is written in no known form.
+    Raises `ParameterInvalid`: The window is written in no known form.
     """
     window = request.endpoint.as_of.window
     assert window is not None, "the loader checks that window_end has a window"
@@ -63,10 +60,7 @@ def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
 def bounds(text: str, last: date) -> tuple[date, date]:
     """The first and last day a window means, ending on ``last`` at the latest; relative ones keep their length.
 
-    Raises
-    ------
-    ParameterInvalid
-        No known form.
+    Raises `ParameterInvalid`: No known form.
     """
     if text == "all":
         return _FIRST, last
@@ -90,8 +84,6 @@ def bounds(text: str, last: date) -> tuple[date, date]:
 def back(last: date, number: int, unit: str) -> date:
     """The day some days, months or years before; hours become the last day alone, whose hours are all that is known.
 
-    Examples
-    --------
     >>> back(date(2024, 5, 31), 3, "m").isoformat()
     '2024-02-29'
     """

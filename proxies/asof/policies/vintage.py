@@ -26,10 +26,7 @@ from proxies.errors import ParameterInvalid
 def as_it_stood(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """The request with both real-time parameters on or before the last visible day.
 
-    Raises
-    ------
-    ParameterInvalid
-        The window asked for ends before it starts.
+    Raises `ParameterInvalid`: The window asked for ends before it starts.
     """
     if cutoff.live:
         return Plan(params=dict(request.params))

@@ -15,10 +15,7 @@ def clamp(request: ApiRequest, cutoff: Cutoff) -> Plan:
     A missing end is set to the cutoff without notice; a start on or after the cutoff makes the answer empty; a start after its
     own end is the caller's mistake. The length of the window is never shifted.
 
-    Raises
-    ------
-    ParameterInvalid
-        The window ends before it starts.
+    Raises `ParameterInvalid`: The window ends before it starts.
     """
     window = request.endpoint.as_of.window
     if window is None or cutoff.live:
@@ -92,10 +89,7 @@ def _moment(value: Any, window: Window) -> datetime:
 def at_point(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """The request for one day, refused unless the day lies before the cutoff.
 
-    Raises
-    ------
-    CutoffRefused
-        The day is not before the cutoff.
+    Raises `CutoffRefused`: The day is not before the cutoff.
     """
     window = request.endpoint.as_of.window
     assert window is not None, "the loader checks that request_point has a window"

@@ -19,19 +19,8 @@ class _Stay:
 def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
     """One row for each time a company was in the index, as far back as the changes reach.
 
-    Parameters
-    ----------
-    members : list of rows
-        Those of today: ``symbol, name``. The day beside a name (``dateFirstAdded``) is not read: it goes with its row when a
-        member leaves, so that who is told by it would say who is to stay.
-    changes : list of rows
-        ``date, symbol`` (joined), ``removedTicker, removedSecurity`` (left).
-
-    Returns
-    -------
-    list of dict
-        ``symbol, name, dateAdded`` and ``since`` (the day it joined; None where no change tells it), ``until`` (None: to this
-        day), ``reach`` (the first day of the record, None without one).
+    `members`: Those of today: ``symbol, name``. The day beside a name (``dateFirstAdded``) is not read: it goes with its row when a member
+    leaves, so that who is told by it would say who is to stay.
     """
     known = [(day, row) for row in _rows(changes) if (day := _joined_day(row.get("date"))) is not None]
     # newest first; rows of one day in the order they came

@@ -24,7 +24,6 @@ def read_table(name: str) -> list[dict[str, Any]]:
 
 
 def _places(names: Mapping[str, str], renamed: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
-    """A row for each name that a place has or had, with the days on which it began and ended."""
     rows = []
     for code, name in names.items():
         change = renamed.get(code)

@@ -21,13 +21,7 @@ _MOST_WORDS = 60
 
 
 class PageIndex:
-    """The words of some pages.
-
-    Parameters
-    ----------
-    pages : sequence of str
-        Their texts.
-    """
+    """The words of some pages."""
 
     def __init__(self, pages: Sequence[str]) -> None:
         # imported here: 0.3 s, which a process that searches nothing need not pay

@@ -149,10 +149,7 @@ def rows_path(folder: Path, name: str, version: str) -> Path:
 def read_manifest(path: Path) -> OwnManifest:
     """Return what a file says of a version.
 
-    Raises
-    ------
-    CatalogueError
-        It cannot be read, or does not have the form.
+    Raises `CatalogueError`: It cannot be read, or does not have the form.
     """
     try:
         return OwnManifest.model_validate_json(path.read_bytes())
@@ -189,15 +186,10 @@ def current_version(folder: Path, name: str, *, instant: datetime | None = None)
 def own_sources(folder: Path | None, instant: datetime | None = None) -> dict[str, OwnManifest]:
     """Return the sources of a data folder by name.
 
-    Parameters
-    ----------
-    instant : datetime, optional
-        For a run that began then: the versions of that time, of sources too that were replaced or removed since.
+    `instant`: For a run that began then: the versions of that time, of sources too that were replaced or removed since.
 
-    Raises
-    ------
-    CatalogueError
-        A manifest does not load. One bad manifest refuses all: a source that vanished would read like data that never were.
+    Raises `CatalogueError`: A manifest does not load. One bad manifest refuses all: a source that vanished would read like data that never
+    were.
     """
     if folder is None or not folder.is_dir():
         return {}

@@ -30,13 +30,7 @@ from proxies.vendors.own.own_manifest import (
 
 
 class OwnRows:
-    """Reads own sources; no network.
-
-    Parameters
-    ----------
-    settings : ProxySettings
-        ``own_folder`` and ``own_at`` say which versions.
-    """
+    """Reads own sources; no network."""
 
     name = "own"
 
@@ -51,12 +45,8 @@ class OwnRows:
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The rows of a source in a window, oldest first, as known by ``known_by``.
 
-        Raises
-        ------
-        ParameterInvalid
-            More rows than one answer holds.
-        SourceUnavailable
-            The copy in the data folder is gone or cannot be read.
+        Raises `ParameterInvalid`: More rows than one answer holds. Raises `SourceUnavailable`: The copy in the data folder is gone or
+        cannot be read.
         """
         paths = {path: item for item in self._sources.values() for path in (item.path, item.pages_path)}
         item = paths.get(endpoint.path)

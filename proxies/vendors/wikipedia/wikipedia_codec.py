@@ -37,10 +37,7 @@ def _pages(payload: Any) -> list[Any]:
 def pack_page(data: Any, params: Mapping[str, Any]) -> Any:
     """One page, or one of its sections.
 
-    Raises
-    ------
-    Refused
-        No revision, or no such heading: the same words whether the page came later or never.
+    Raises `Refused`: No revision, or no such heading: the same words whether the page came later or never.
     """
     rows = data["rows"]
     if not rows:
@@ -62,8 +59,6 @@ _HEADING = re.compile(r"^(={2,6})\s*(.+?)\s*\1\s*$", re.MULTILINE)
 def headings_of(wikitext: str) -> list[tuple[int, str]]:
     r"""Level and title of each heading of a wikitext.
 
-    Examples
-    --------
     >>> headings_of("a\n== B ==\n=== C ===")
     [(2, 'B'), (3, 'C')]
     """

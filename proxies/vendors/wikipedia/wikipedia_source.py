@@ -75,7 +75,6 @@ class WikipediaSource(HttpSource):
         return RawAnswer(body=orjson.dumps({"query": {"search": dated}}), fetched_at=self._settings.now())
 
     async def _as_it_stood(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
-        """The answer for the page that the title led to at the asked time, under the title it had then."""
         title, shown = str(params["title"]), None
         payload: Any = None
         for _ in range(_MOST_HOPS):
@@ -130,7 +129,6 @@ class WikipediaSource(HttpSource):
         return place, then
 
     async def _moves_from(self, endpoint: Endpoint, title: str, since: str) -> list[Any]:
-        """The moves away from a title from a moment on, oldest first, as far as the log shows where they led."""
         query = {
             **self._shared(endpoint), "list": "logevents", "letype": "move", "letitle": title, "ledir": "newer", "lestart": since,
             "leprop": "ids|title|timestamp|details", "lelimit": "50",
@@ -165,7 +163,6 @@ class WikipediaSource(HttpSource):
         return _spaced(match[1]) if match else None
 
     async def _moved_to(self, endpoint: Endpoint, title: str) -> str | None:
-        """The title that a page was moved to, or None. A move is told from the first edit under the old title."""
         comment = (await self._edit(endpoint, title, rvprop="comment", rvdir="newer")).get("comment")
         match = _MOVE.search(comment) if isinstance(comment, str) else None
         if match is None or _spaced(match[1]).lower() != _spaced(title).lower():
@@ -216,7 +213,6 @@ class WikipediaSource(HttpSource):
         return None
 
     async def _edit(self, endpoint: Endpoint, title: str, **fields: str) -> Mapping[str, Any]:
-        """One edit of a page, or nothing."""
         query = {**self._plain(endpoint), **fields, "rvlimit": "1", "titles": title}
         payload, _ = await self.exchange(
             endpoint, HttpRequest(method="GET", url=self.build(endpoint, {}).url, query=query)

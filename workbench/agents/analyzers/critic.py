@@ -34,15 +34,7 @@ _TOGETHER = {
 
 
 def findings(tree: Tree, expansions: Sequence[Expansion], last_day: date) -> list[str]:
-    """Return one line for each fault of the new statements, in the order of the reply; empty if there is none.
-
-    Parameters
-    ----------
-    tree : Tree
-        As it was before the expansions.
-    last_day : date
-        The last day that can be seen at the cutoff.
-    """
+    """Return one line for each fault of the new statements, in the order of the reply; empty if there is none."""
     said: dict[NodeId, str] = {node: tree[node].statement for node in tree.ids()}
     lines: list[str] = []
     for group in expansions:
@@ -64,19 +56,9 @@ async def second_findings(
 ) -> list[str]:
     """Return a line for each fault that the critic's model finds in the new propositions; empty where its reply is no use.
 
-    Parameters
-    ----------
-    tree : Tree
-        With the new propositions in it.
-    new : list of str
-        Their ids.
-    number : int
-        How many rounds were read before: a part of the address, so that each round's reading has its own.
+    `number`: How many rounds were read before: a part of the address, so that each round's reading has its own.
 
-    Raises
-    ------
-    workbench.models.errors.ModelError
-        From the asker.
+    Raises `ModelError`: From the asker.
     """
     render = prompts_of(ask).render
     lines = [f"{node}: {tree[node].statement}{_pushes(tree, node)}" for node in new]
@@ -110,7 +92,6 @@ async def second_findings(
 
 
 def _working_together(tree: Tree, new: Sequence[NodeId]) -> Iterator[str]:
-    """A line for each proposition with new children: how its children work together, as their analyst says."""
     for parent in dict.fromkeys(tree.parent(node) for node in new):
         if parent is not None:
             listed = ", ".join(child.id for child in tree.children(parent))

@@ -86,7 +86,6 @@ def _rows_by_day(data: Any) -> dict[str, Any] | None:
 
 
 def _rows_of_objects(data: Any) -> list[Mapping[str, Any]] | None:
-    """The rows of an answer: the answer itself, or the one list of objects in it."""
     if isinstance(data, Mapping):
         lists = [
             each for each in data.values() if isinstance(each, list) and each and isinstance(each[0], Mapping)

@@ -22,38 +22,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofContext:
-    """The records of one concluded trial, as evidence may read them; built by the engine.
+    """The records of one concluded trial, as evidence may read them; built by the engine."""
 
-    Parameters
-    ----------
-    node : NodeRef
-        The leaf.
-    trial, attempt : int
-        Which grounding of it.
-    cutoff : str
-        Knowledge cutoff as the run has it.
-    belief : Belief
-        What the log holds: the value to verify.
-    journal, notebook : Path
-        Where the session's journal stands, if there was a session, and the proof notebook.
-    data_calls : callable
-        The data calls of this attempt, from the ledger, oldest first; those of one stage if it is named (``cell`` for
-        cells, ``tool`` for a grounder's own). Raises ``StoreCorrupt`` for an altered answer.
-    last_reply : callable
-        The newest recorded reply of a stage of this attempt, or None.
-    replies : callable
-        All recorded replies of this attempt with the requests they answer, oldest first. Raises ``StoreCorrupt``.
-    """
-
+    #: The leaf.
     node: NodeRef
+    #: trial, attempt: Which grounding of it.
     trial: int
     attempt: int
+    #: Knowledge cutoff as the run has it.
     cutoff: str
+    #: What the log holds: the value to verify.
     belief: Belief
+    #: journal, notebook: Where the session's journal stands, if there was a session, and the proof notebook.
     journal: Path
     notebook: Path
+    #: The data calls of this attempt, from the ledger, oldest first; those of one stage if it is named (``cell`` for cells, ``tool`` for a
+    #: grounder's own). Raises ``StoreCorrupt`` for an altered answer.
     data_calls: DataCalls
+    #: The newest recorded reply of a stage of this attempt, or None.
     last_reply: Callable[[str], ModelReply | None]
+    #: All recorded replies of this attempt with the requests they answer, oldest first. Raises ``StoreCorrupt``.
     replies: Callable[[], Sequence[RecordedReply]] = tuple
 
     def tool_answers(self) -> dict[str, Any]:
@@ -138,12 +126,8 @@ class Evidence(Protocol):
 def read_evidence(kind: str, data: Mapping[str, Any], *, package: str | None = None) -> Evidence:
     """Return stored evidence as an object of its kind.
 
-    Raises
-    ------
-    MissingEvidence
-        The package that brought the kind is not installed, or does not understand what is stored.
-    EvidenceBroken
-        The package's code raised something else.
+    Raises `MissingEvidence`: The package that brought the kind is not installed, or does not understand what is stored. Raises
+    `EvidenceBroken`: The package's code raised something else.
     """
     try:
         with package_errors(kind, "while it was read"):

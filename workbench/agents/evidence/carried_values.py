@@ -20,25 +20,16 @@ class AskedAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CarriedLeaf:
-    """What stands of a leaf of the run before.
+    """What stands of a leaf of the run before."""
 
-    Parameters
-    ----------
-    run : str
-        The run that collected its evidence, which may lie several reviews back.
-    reason : str
-        Why it carries over, for people.
-    trials : mapping of trial to Belief
-        What its trials concluded.
-    calls : tuple of AskedAgain
-    settled_from : str
-        The last day that its run saw, where the leaf's own day is over: it then counts as how it came out. "" otherwise.
-    """
-
+    #: The run that collected its evidence, which may lie several reviews back.
     run: str
+    #: Why it carries over, for people.
     reason: str
+    #: What its trials concluded.
     trials: dict[str, Belief] = field(default_factory=dict)
     calls: tuple[AskedAgain, ...] = ()
+    #: The last day that its run saw, where the leaf's own day is over: it then counts as how it came out. "" otherwise.
     settled_from: str = ""
 
     __pydantic_config__ = STRICT

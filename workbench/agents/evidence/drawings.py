@@ -13,30 +13,20 @@ _INK, _FAINT, _MARK = "#1f4e79", "#9fb8d0", "#a23b00"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """A dated line.
+    """A dated line."""
 
-    Parameters
-    ----------
-    title, words : str
-        Above the figure, and what it shows for whoever does not see it.
-    points : sequence of (day, value)
-        Oldest first; days are ordinal numbers, parts of a day as decimals.
-    marks : sequence of (value, words)
-        Levels across the whole width.
-    end : float or None
-        The day on which the fan stands.
-    fan : sequence of float
-        Its five values, lowest first.
-    low, high : float or None
-        Bounds of the vertical axis; None: those of what is drawn.
-    """
-
+    #: title, words: Above the figure, and what it shows for whoever does not see it.
     title: str
     words: str
+    #: Oldest first; days are ordinal numbers, parts of a day as decimals.
     points: Sequence[tuple[float, float]]
+    #: Levels across the whole width.
     marks: Sequence[tuple[float, str]] = ()
+    #: The day on which the fan stands.
     end: float | None = None
+    #: Its five values, lowest first.
     fan: Sequence[float] = ()
+    #: low, high: Bounds of the vertical axis; None: those of what is drawn.
     low: float | None = None
     high: float | None = None
 

@@ -29,20 +29,13 @@ STAGE = "lookup"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookUp:
-    """One look-up of one inner node.
+    """One look-up of one inner node."""
 
-    Parameters
-    ----------
-    trace : TraceEvidence
-        Plan, steps, sources, and what became of every search result; it has no submission.
-    notes : tuple of Note
-        What was handed in.
-    fault : str
-        Why there are no notes, "" where the loop came to its end.
-    """
-
+    #: Plan, steps, sources, and what became of every search result; it has no submission.
     trace: TraceEvidence
+    #: What was handed in.
     notes: tuple[LoopNote, ...]
+    #: Why there are no notes, "" where the loop came to its end.
     fault: str = ""
 
     @classmethod

@@ -131,7 +131,6 @@ class RoutedEvidence:
         )
 
     def _context(self, part: RoutedPart, proof: ProofContext) -> ProofContext:
-        """The records as one grounder left them: its own belief, data calls and replies, at the steps that it counted itself."""
         replies = cache(lambda: _own_replies(proof.replies(), part.first_step))
         return replace(
             proof,

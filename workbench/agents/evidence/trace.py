@@ -172,7 +172,6 @@ def notebook_faults(expected: Any, path: Path) -> list[tuple[str, str | None, st
 
 
 def _reader_sees(cell: Any) -> tuple[str, str, list[Any]]:
-    """What a reader sees of a cell."""
     outputs = [
         {key: value for key, value in output.items() if key not in ("metadata", "execution_count")}
         for output in cell.get("outputs", [])

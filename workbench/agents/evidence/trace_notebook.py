@@ -226,7 +226,6 @@ def _conclusion(trace: Trace, proof: ProofContext) -> str:
 
 
 def _journal_cells(trace: Trace, proof: ProofContext) -> dict[str, Any]:
-    """The cells that the session ran, with their outputs, by id."""
     if not any(call.cell is not None for step in trace.steps for call in step.calls):
         return {}
 
@@ -240,7 +239,6 @@ def _fenced(text: str) -> str:
 
 
 def _inert_markdown(text: str) -> str:
-    """A model's words as Markdown without HTML, headings, links and pictures: an address in a picture is asked when it is seen."""
     text = text.replace("&", "&amp;").replace("<", "&lt;")
     return _HEADING.sub(r"\\\1", text.replace("](", "]\\(").replace("]:", "]\\:").replace("][", "]\\["))
 

@@ -90,7 +90,6 @@ def calls_of_reply(recorded: RecordedReply, *, end: str = SUBMIT) -> list[tuple[
 
 
 def _reply_of(step: TraceStep, replies: Sequence[RecordedReply]) -> RecordedReply | None:
-    """The reply that a step was made of: of those at its address the newest that makes its calls."""
     wanted = [(call.tool, dict(call.arguments)) for call in step.calls]
     for recorded in reversed(replies):
         if (recorded.stage, recorded.step) != (step.stage, step.reply):

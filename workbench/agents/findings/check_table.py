@@ -13,32 +13,21 @@ LONGEST_WORDS = 400  # characters of a finding on record: a quoted number may ha
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunKind:
-    """What is special of a run; a dated run of this home that ran to its end has none of these, and several may hold.
+    """What is special of a run; a dated run of this home that ran to its end has none of these, and several may hold."""
 
-    Attributes
-    ----------
-    live : bool
-        Its cutoff is ``now``: every call is clamped at its own instant.
-    clairvoyant : bool
-        It may look up the answer, as an upper bound.
-    imported : bool
-        It came out of a package: its records are its sender's.
-    no_kernel : bool
-        No kernel was started.
-    no_tree : bool
-        The claim was not broken down, or not yet.
-    stopped : bool
-        It has not ended.
-    no_data : bool
-        No data call is on record.
-    """
-
+    #: Its cutoff is ``now``: every call is clamped at its own instant.
     live: bool = False
+    #: It may look up the answer, as an upper bound.
     clairvoyant: bool = False
+    #: It came out of a package: its records are its sender's.
     imported: bool = False
+    #: No kernel was started.
     no_kernel: bool = False
+    #: The claim was not broken down, or not yet.
     no_tree: bool = False
+    #: It has not ended.
     stopped: bool = False
+    #: No data call is on record.
     no_data: bool = False
 
     def names(self) -> tuple[str, ...]:
@@ -66,19 +55,13 @@ class ReplyFinding:
 
 @dataclass(frozen=True, slots=True)
 class FindingCheck(Generic[T]):
-    """A check as a total function of the kind of run.
-
-    Attributes
-    ----------
-    look : callable
-        Returns the words for people and for the model; None where nothing is wrong.
-    where : mapping
-        What is done instead, by the name of a kind (a field of ``RunKind``); None: the question does not arise. Of several
-        that hold the first counts.
-    """
+    """A check as a total function of the kind of run."""
 
     name: str
+    #: Returns the words for people and for the model; None where nothing is wrong.
     look: Callable[[T], tuple[str, str] | None]
+    #: What is done instead, by the name of a kind (a field of ``RunKind``); None: the question does not arise. Of several that hold the
+    #: first counts.
     where: Mapping[str, Callable[[T], tuple[str, str] | None] | None] = field(default_factory=dict)
 
     def finding(self, said: T, kind: RunKind) -> ReplyFinding | None:

@@ -314,7 +314,6 @@ def _stated_probabilities(prose: str) -> Iterator[tuple[float, bool]]:
 
 
 def _in_words(sentence: str) -> Iterator[float]:
-    """Shares that a sentence gives as counts, odds, fractions or words: "one in eight", "4:1", "two thirds", "twelve per cent"."""
     for first, how, second in _OF_TO.findall(sentence):
         part, whole = (
             _COUNT.get(word.lower()) if word.isalpha() else float(word) for word in (first, second)

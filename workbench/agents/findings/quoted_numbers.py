@@ -75,7 +75,6 @@ def _says(text: str, name: str, value: float, whole: float | None) -> bool:
 
 @lru_cache(maxsize=256)
 def _counted(text: str) -> frozenset[float]:
-    """How many cases an output shows: its rows or numbers where they can be counted by eye, and sums of the counts that it prints."""
     values = _whole_numbers(text)
     rows = [line for line in text.splitlines() if line.strip()]
     most = max([len(rows), *(len(values_of(row)) for row in rows)], default=0)
@@ -108,7 +107,6 @@ def _shares_made(text: str, whole: float | None) -> Iterator[float]:
 
 
 def _whole_numbers(text: str) -> list[float]:
-    """The whole numbers of an output, as far as they can be combined."""
     return [value for value in dict.fromkeys(values_of(text)) if value >= 0 and value == int(value)][
         :_COUNTS_OF_A_CELL
     ]
@@ -122,7 +120,6 @@ def _values(text: str) -> tuple[float, ...]:
 
 
 def _from_counts(line: str) -> Iterator[float]:
-    """What two counts of one line say together: who prints "4 of 15" has printed 0.267, 0.733 and 11."""
     printed = [value for value, _ in _numbers(line.replace("/", " "))]
     pairs = {(float(part), float(whole)) for part, whole in _OF.findall(line)}
     if len(printed) <= _COUNTS:  # not a table's row: any share could be made of it

@@ -75,8 +75,6 @@ _SHOWS = {"print", "display", "pprint"}
 class RepeatableCells:
     r"""What the cells of one notebook make of the time, of chance and of the machine, cell by cell.
 
-    Examples
-    --------
     >>> cells = RepeatableCells()
     >>> cells.look("import time\nstart = time.time()")
     >>> cells.look("print(start)")
@@ -142,7 +140,6 @@ class RepeatableCells:
             self.values[name] = kind
 
     def _printed(self, statement: ast.stmt) -> str | None:
-        """What a print or a display within a statement shows."""
         for node in ast.walk(statement):
             if not isinstance(node, ast.Call):
                 continue
@@ -156,7 +153,6 @@ class RepeatableCells:
         return None
 
     def _kind(self, value: ast.expr) -> str | None:
-        """What of the time, of chance or of the machine an expression holds."""
         if isinstance(value, ast.Attribute) and value.attr in _DAY_ALONE and self._kind(value.value) == CLOCK:
             return None
         if isinstance(value, ast.Call):
@@ -202,7 +198,6 @@ class RepeatableCells:
         )
 
     def _dotted(self, function: ast.expr) -> str:
-        """The dotted name of what is called, with names as they were imported."""
         parts: list[str] = []
         while isinstance(function, ast.Attribute):
             parts.append(function.attr)
@@ -213,7 +208,6 @@ class RepeatableCells:
 
 
 def _expressions(node: ast.AST) -> Iterator[ast.expr]:
-    """The expressions that a part of one holds: a keyword's value, a comprehension's source, or itself."""
     if isinstance(node, ast.expr):
         yield node
     else:

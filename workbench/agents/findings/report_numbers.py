@@ -192,19 +192,8 @@ def unprinted(
 ) -> list[str]:
     """Return the numbers of a report that are used as evidence and that nothing holds up, as it spells them; the first few.
 
-    Parameters
-    ----------
-    printed : iterable of str
-        Outputs of cells.
-    level, cutoff : str
-        The claim, and the day whose data it is judged by: their numbers and the days between them may be quoted.
-    sources : iterable of str
-        Sources of cells. Their parameters may be quoted (a horizon, a number of paths), not what their comments and texts say.
-    stated : sequence of float
-        What the writer states as a judgement: the probability, the inside view and the bounds.
+    `sources`: Sources of cells. Their parameters may be quoted (a horizon, a number of paths), not what their comments and texts say.
 
-    Examples
-    --------
     >>> unprinted("In 61.3% of 38 windows it rose, by 4.71 on average.", ["share 0.6129 of 38"])
     ['4.71']
     """
@@ -339,7 +328,6 @@ def _parameters(source: str) -> Iterator[float]:
 
 
 def _one_step(values: Sequence[float]) -> Iterator[float]:
-    """Complements, odds and reciprocals of printed numbers."""
     for value in values[:5000]:
         if 0 < value < 1:
             yield from (1 - value, value / (1 - value), (1 - value) / value)
@@ -351,7 +339,6 @@ def _one_step(values: Sequence[float]) -> Iterator[float]:
 
 @lru_cache(maxsize=512)
 def _lines_say(text: str) -> tuple[float, ...]:
-    """What a line, or a short output, says beyond its numbers: sums, means, shares, differences and changes."""
     lines = text.splitlines()
     groups = [values_of(line) for line in lines[:400]]
     steps_made: list[float] = []
@@ -385,7 +372,6 @@ def _lines_say(text: str) -> tuple[float, ...]:
 
 
 def _levels(claim: str) -> Iterator[float]:
-    """Numbers of a claim, and as they are where a series counts in thousands or millions: "9 trillion" is 9,000 billion."""
     for value, _ in _numbers_said(claim):
         yield value
         if _LARGE.search(claim):
@@ -393,7 +379,6 @@ def _levels(claim: str) -> Iterator[float]:
 
 
 def _from_marks(marks: Sequence[float], values: Sequence[float]) -> Iterator[float]:
-    """How far printed numbers lie from the levels of a claim."""
     for mark in marks:
         yield mark / 1000.0  # "below 200" of a line at 200,000
         for value in values[:5000]:
@@ -414,13 +399,11 @@ def _pairs(values: Sequence[float]) -> list[float]:
 
 
 def _between(stated: Sequence[float], outputs: Sequence[float]) -> list[float]:
-    """The steps from printed shares to what the writer states, and between what he states."""
     shares = [value if value <= 1 else value / 100 for value in outputs[:200] if 0 <= value <= 100]
     return [abs(p - other) for p in stated for other in (*stated, *shares)]
 
 
 def _spans(report: str, level: str, cutoff: str, printed: Sequence[str]) -> Iterator[float]:
-    """The days, weeks, months and shares of a year between days that are named, and trading days among them."""
     texts = [level, cutoff, *(text[-2000:] for text in printed), report[:_LONGEST]]
     days: dict[date, None] = {}
     for text in texts:
@@ -444,7 +427,6 @@ def _spans(report: str, level: str, cutoff: str, printed: Sequence[str]) -> Iter
 def _shown_here(
     number: QuotedNumber, held: Sequence[QuotedNumber], marks: Sequence[float], rates: Sequence[float]
 ) -> bool:
-    """Whether a number follows in one step from others that its sentence, or the one before, names."""
     near = [other for other in held if number.place - 2 <= other.place <= number.place]
     words = [*_small(number.sentence)]
     if not near and len(words) + bool(marks) < 2:
@@ -496,7 +478,6 @@ def _shown_here(
 
 
 def _small(sentence: str) -> Iterator[float]:
-    """Counts below twenty and counting words of a sentence, as one may reckon with them."""
     for value, spelling in _numbers_said(sentence):
         if is_word(value, spelling):
             yield abs(value)
@@ -508,7 +489,6 @@ def _small(sentence: str) -> Iterator[float]:
 
 
 def _units(number: QuotedNumber, large: bool) -> tuple[float, ...]:
-    """By what a printed number may be multiplied to be the one quoted: shares, and large units where somebody speaks of some."""
     basis = (1e4,) if _BASIS.match(number.after) else ()
     return (*_SHARES, *basis, *(_LARGE_UNITS if large or _LARGE.search(number.sentence) else ()))
 
@@ -518,7 +498,6 @@ def _share_like(number: QuotedNumber) -> bool:
 
 
 def _is_evidence(number: QuotedNumber) -> bool:
-    """Whether a number is given as something that was counted or measured."""
     sentence, size = number.sentence, abs(number.value)
     if _DISCLAIMED.search(sentence) or _NAME.search(number.before):
         return False

@@ -168,7 +168,6 @@ def _repeats(said: TreeStatement) -> Fault:
 
 
 def _last_day_of(text: str, mention: Mention) -> date:
-    """The last day that a date in a text may mean: a year means its end."""
     written = text[mention.start : mention.end]
     if _DAY_OF.search(written):
         return mention.day
@@ -220,7 +219,6 @@ def findings_by_node(
 
 @lru_cache(maxsize=20_000)
 def _of_one_statement(statement: str, last_day: date, kind: RunKind) -> tuple[ReplyFinding, ...]:
-    """What is shown of a statement by itself."""
     said = TreeStatement(statement, {}, last_day)
     faults = (check.finding(said, kind) for check in TREE_CHECKS if check.name in SHOWN)
     return tuple(item for item in faults if item is not None)

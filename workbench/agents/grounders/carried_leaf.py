@@ -65,7 +65,6 @@ def _failure(reason: str) -> GroundingFailure:
 
 
 def _outcome_line(task: LeafTask, earlier: Belief, p: float) -> str:
-    """The leaf's line of past outcomes with its new p: the propositions above weigh by it."""
     for line in earlier.report.splitlines():
         with suppress(ValueError):
             record = json.loads(line) if line.startswith('{"record"') else {}

@@ -48,13 +48,7 @@ _SPEC = ToolSpec(
 
 
 class DocumentationTool:
-    """Looks documentation up; whatever is wrong with a call is answered in words the model can act on.
-
-    Parameters
-    ----------
-    data : DataGuide
-        Where endpoints are searched and documented.
-    """
+    """Looks documentation up; whatever is wrong with a call is answered in words the model can act on."""
 
     specs: tuple[ToolSpec, ...] = (_SPEC,)
 

@@ -54,15 +54,6 @@ class WebGrounder(Generic[S]):
     """What grounders that look things up on the web have in common: settings of their own, and the web of a leaf.
 
     A subclass names the kind of its settings and itself, as an error line calls it.
-
-    Parameters
-    ----------
-    settings : AgentSettings
-        Not used: a leaf's task carries its own.
-    options : mapping
-        The grounder's own settings; raises ``UsageError`` in one line for unknown ones or values of another kind.
-    open_web : callable
-        The web of a leaf.
     """
 
     settings_kind: type[S]

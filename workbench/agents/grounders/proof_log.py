@@ -31,10 +31,7 @@ class ProofLog:
     async def markdown(self, source: str) -> None:
         """Append a text cell, or find it on record.
 
-        Raises
-        ------
-        ProofLogMismatch
-            Another cell is on record at this place.
+        Raises `ProofLogMismatch`: Another cell is on record at this place.
         """
         if self._recall("markdown", source) is None:
             await self._session.markdown(source)
@@ -42,10 +39,7 @@ class ProofLog:
     async def execute(self, source: str, *, fixes: str | None = None) -> CellResult:
         """Run a cell, or find its result on record; a cell that was started but has no result is run again.
 
-        Raises
-        ------
-        ProofLogMismatch
-            Another cell is on record at this place.
+        Raises `ProofLogMismatch`: Another cell is on record at this place.
         """
         # Recalled cells count as well: prompts name cells by number and must be rebuilt as they were.
         self.code_cells += 1

@@ -112,17 +112,7 @@ class LoopOutcome(Generic[T]):
 
 
 class AgentLoop(Generic[T]):
-    """One loop of one leaf.
-
-    Parameters
-    ----------
-    plan : LoopPlan
-    task : LeafTask
-    box : ToolBox
-        Its tools; fixed from here on.
-    gave_up : sequence of (step, retry)
-        As `Dialogue` takes it.
-    """
+    """One loop of one leaf."""
 
     def __init__(
         self, plan: LoopPlan[T], task: LeafTask, box: ToolBox, gave_up: Sequence[tuple[int, int]] = ()
@@ -149,12 +139,8 @@ class AgentLoop(Generic[T]):
     async def run(self) -> LoopOutcome[T]:
         """Go on until the loop ends.
 
-        Raises
-        ------
-        AgentGaveUp
-            No usable move in the asks that are allowed.
-        workbench.models.errors.ModelError
-            From the asker; also cancellation and the sandbox's errors pass.
+        Raises `AgentGaveUp`: No usable move in the asks that are allowed. Raises `ModelError`: From the asker; also cancellation and the
+        sandbox's errors pass.
         """
         prompt: str | None = self.plan.prompt
         while not (reason := self._stop_reason()):
@@ -271,7 +257,6 @@ class AgentLoop(Generic[T]):
         )
 
     async def _observe(self, move: Move) -> None:
-        """Run a move's tools, put their answers into the dialogue and the step on record."""
         number = len(self.turns) + 1
         fresh = [call for call in move.calls if call.key() not in self._answered or call.name == "cell"]
         ran = dict(zip((id(call) for call in fresh), await self.box.run(fresh, step=number), strict=True))

@@ -103,17 +103,7 @@ class ReadBelief:
 def read_belief(value: Any, known: Collection[str]) -> ReadBelief:
     """Return the belief in the arguments of a call.
 
-    Parameters
-    ----------
-    value : JSON value
-        ``updated_belief``; a text that holds its JSON is read too.
-    known : collection of str
-        Ids of the sources that were shown so far.
-
-    Raises
-    ------
-    MalformedReply
-        It is missing, or its probability is no number in [0, 1].
+    Raises `MalformedReply`: It is missing, or its probability is no number in [0, 1].
     """
     if isinstance(value, str):
         value = loads(value)

@@ -52,12 +52,8 @@ class CellTool:
     async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Run the cell, or take its result from the journal where an earlier sitting ran it.
 
-        Raises
-        ------
-        workbench.agents.grounders.proof_log.ProofLogMismatch
-            The journal holds another cell at this place.
-        sandbox.errors.SandboxError
-            No kernel can be started, or it died for good.
+        Raises `ProofLogMismatch`: The journal holds another cell at this place. Raises `SandboxError`: No kernel can be started, or it
+        died for good.
         """
         if self._log is None:
             self._log = ProofLog(await self._open_notebook())

@@ -109,23 +109,7 @@ def read_move(
 ) -> Move:
     """Return the move that a reply makes.
 
-    Parameters
-    ----------
-    end : str
-        Name of the tool that ends the loop.
-    only_end : bool
-        Whether nothing else may be called any more.
-    belief : bool
-        Whether every move states a belief.
-    known : collection of str
-        Ids of sources that may be cited.
-    names : sequence of str
-        The other tools, for complaints.
-
-    Raises
-    ------
-    MalformedReply
-        It is no move; none of its calls is to be run.
+    Raises `MalformedReply`: It is no move; none of its calls is to be run.
     """
     calls, text = calls_of(reply, end=end, names=names)
     if len(calls) > MAX_CALLS:
@@ -151,7 +135,6 @@ def calls_of(reply: ModelReply, *, end: str, names: Sequence[str] = ()) -> tuple
 
 
 def _belief_of(calls: Sequence[ToolUse], known: Collection[str]) -> ReadBelief:
-    """The belief that came with a move: that of its last call which states one."""
     stated = [call.arguments[FIELD] for call in calls if FIELD in call.arguments]
     return read_belief(stated[-1] if stated else None, known)
 
@@ -176,7 +159,6 @@ def _calls_in_text(text: str, end: str, names: Sequence[str]) -> tuple[list[Tool
 
 
 def _call(item: Any, end: str) -> ToolUse:
-    """One call in text: ``{"name": ..., "arguments": {...}}``, or the arguments of the ending tool alone."""
     if isinstance(item, Mapping):
         name = item.get("name", item.get("tool"))
         arguments = item.get("arguments", item.get("parameters"))

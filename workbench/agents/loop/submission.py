@@ -16,26 +16,17 @@ SUBMIT = "submit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What a loop submitted.
+    """What a loop submitted."""
 
-    Parameters
-    ----------
-    raw : tuple of float
-        The probabilities as stated, one for each date that was asked about (one where none was named).
-    p : float
-        What counts: the last of ``raw``, clamped.
-    reasoning, key_factor : str
-    forced : str
-        Why nobody submitted it and it was taken from the belief; "" for a submission.
-    stated_belief : float or None
-        ``updated_belief.probability`` of the submitting call; None without a belief.
-    """
-
+    #: The probabilities as stated, one for each date that was asked about (one where none was named).
     raw: tuple[float, ...]
+    #: What counts: the last of ``raw``, clamped.
     p: float
     reasoning: str = ""
     key_factor: str = ""
+    #: Why nobody submitted it and it was taken from the belief; "" for a submission.
     forced: str = ""
+    #: ``updated_belief.probability`` of the submitting call; None without a belief.
     stated_belief: float | None = None
 
     @property

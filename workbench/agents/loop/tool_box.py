@@ -72,31 +72,20 @@ class ToolSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What one call brought.
+    """What one call brought."""
 
-    Parameters
-    ----------
-    text : str
-        As the model reads it.
-    answers : tuple of str
-        Content hashes of the data answers it rests on.
-    sources : tuple of Source
-    marks : tuple of str
-        What is remarkable about foreign text in it (`quoting`).
-    failed : bool
-        Whether it brought nothing: a wrong call, a refusal, an error.
-    cell : str or None
-        Id of the notebook cell that was run.
-    seconds : float
-        That the call took, if that is on record.
-    """
-
+    #: As the model reads it.
     text: str
+    #: Content hashes of the data answers it rests on.
     answers: tuple[str, ...] = ()
     sources: tuple[ToolSource, ...] = ()
+    #: What is remarkable about foreign text in it (`quoting`).
     marks: tuple[str, ...] = ()
+    #: Whether it brought nothing: a wrong call, a refusal, an error.
     failed: bool = False
+    #: Id of the notebook cell that was run.
     cell: str | None = None
+    #: That the call took, if that is on record.
     seconds: float = 0.0
 
     @property

@@ -74,10 +74,7 @@ def parse_analysis(text: str, *, require_polarity: bool = True) -> AnalysisReply
     missing or that no tree has are allotted in the order of the reply. A polarity is a field of the child or of the group,
     or is read from the causality note, one ``P1, Positive`` or ``P1, Negative`` per child.
 
-    Raises
-    ------
-    MalformedReply
-        Neither a readable block nor the end tag; a child without a clear polarity; an empty statement.
+    Raises `MalformedReply`: Neither a readable block nor the end tag; a child without a clear polarity; an empty statement.
     """
     text = clean(text)
     if END_OF_ANALYSIS in text and not re.search(r"[{\[]", text):
@@ -103,7 +100,6 @@ def parse_analysis(text: str, *, require_polarity: bool = True) -> AnalysisReply
 
 
 def _analysis(data: Any, require_polarity: bool) -> AnalysisReply:
-    """Expansions of a block: a list of groups, one group, or an object that holds the list."""
     if isinstance(data, dict) and isinstance(data.get("expansions"), list):
         if not data["expansions"] and data.get("end") is True:
             return AnalysisReply(end=True, alone=str(data.get("alone") or ""))
@@ -256,7 +252,6 @@ def _polarities(causality: str, children: Sequence[str]) -> dict[NodeId, Polarit
 
 
 def _spoken_polarity(causality: str, name: str) -> set[str]:
-    """Words of the clauses that begin with the id: "P1 is a strongly positive driver", "P2 pushes negatively"."""
     words: set[str] = set()
     for match in re.finditer(rf"{name}([^.;\n]*?)(?=[.;\n]|$|(?<![\w.])P\d)", causality, re.IGNORECASE):
         clause = match[1].lower()

@@ -47,10 +47,7 @@ class ReplyCells:
 def find_cells(text: str) -> ReplyCells:
     """Cells of a reply in order, and whether ``<TERMINATE_NOTEBOOK>`` stands outside of them.
 
-    Raises
-    ------
-    MalformedReply
-        A cell is empty or not closed.
+    Raises `MalformedReply`: A cell is empty or not closed.
     """
     cells: list[ReplyCell] = []
     prose: list[str] = []
@@ -83,7 +80,6 @@ def find_cells(text: str) -> ReplyCells:
 
 
 def _fenced_cells(text: str) -> list[ReplyCell]:
-    """Code cells of a reply without tags: its Python fences, or a sole fence without a label that is Python."""
     fences = [match for match, _ in zip(_CODE_FENCE.finditer(text), range(_MOST_FENCES), strict=False)]
     fences = [match for match in fences if match[3]]
     labelled = [match for match in fences if match[1]]

@@ -65,22 +65,9 @@ def read_json(
 ) -> tuple[T, str]:
     """Return the one thing that a reply's JSON says, as ``read`` makes it, and the prose around it.
 
-    Parameters
-    ----------
-    text : str
-        The reply without thoughts.
-    read : callable
-        Makes a value of JSON, or raises `MalformedReply` with what is wrong with it.
-    what : str
-        Names the block in a complaint: ``"a ```json block"``.
-    merge : callable, optional
-        Makes one value of several that differ, where that can be right (an expansion per block); may raise
-        `MalformedReply`.
+    `text`: The reply without thoughts.
 
-    Raises
-    ------
-    MalformedReply
-        There is no JSON, none of the shape asked for, or several values that say different things.
+    Raises `MalformedReply`: There is no JSON, none of the shape asked for, or several values that say different things.
     """
     fault: MalformedReply | None = None
     for tier in (_fenced(text, labelled=True), _fenced(text, labelled=False), _bare(text)):
@@ -232,7 +219,6 @@ def _escaped(text: str, position: int) -> bool:
 
 
 def _prose(candidates: list[Candidate]) -> str:
-    """The text around all of these values."""
     text, position, parts = candidates[0].text, 0, []
     for candidate in candidates:
         parts.append(text[position : candidate.start].strip())
@@ -251,10 +237,7 @@ def loads(source: str) -> Any:
     percentage is read as a fraction only where it is marked as one. A key that comes twice with different values, NaN and
     infinity are refused.
 
-    Raises
-    ------
-    MalformedReply
-        It cannot be read; the reason is about the text as the model wrote it.
+    Raises `MalformedReply`: It cannot be read; the reason is about the text as the model wrote it.
     """
     try:
         return _strict(source)

@@ -31,7 +31,6 @@ def _list_schema(items: dict[str, Any]) -> dict[str, Any]:
 
 
 def _analysis(**more: Any) -> ReplySchema:
-    """An analyzer's round: the engine allots the ids, the polarity is a field."""
     return ReplySchema(
         name="analysis",
         schema=_object(

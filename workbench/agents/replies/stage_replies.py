@@ -93,25 +93,16 @@ class NotebookStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accounting:
-    """How a conclusion came to its probability, as far as its reply says; stands in the report in fixed words.
+    """How a conclusion came to its probability, as far as its reply says; stands in the report in fixed words."""
 
-    Parameters
-    ----------
-    base_rate, n
-        Share of comparable cases that came true, and how many there were.
-    inside_view : float or None
-        What the case's own evidence says.
-    adjustments : str
-        Steps from there to p.
-    low, high : float or None
-        Bounds around p, as the reply gives them; they may contradict it.
-    would_change_my_mind : str
-    """
-
+    #: base_rate, n: Share of comparable cases that came true, and how many there were.
     base_rate: float | None = None
     n: int | None = None
+    #: What the case's own evidence says.
     inside_view: float | None = None
+    #: Steps from there to p.
     adjustments: str = ""
+    #: low, high: Bounds around p, as the reply gives them; they may contradict it.
     low: float | None = None
     high: float | None = None
     would_change_my_mind: str = ""
@@ -214,10 +205,7 @@ class LogicReply:
 def parse_step(text: str, *, first: bool = False) -> NotebookStep:
     """Cells of a notebook step, or its end; the end tag beside Python cells is ignored.
 
-    Raises
-    ------
-    MalformedReply
-        Neither cells nor the end tag, a cell empty or not closed, or an end in the first step.
+    Raises `MalformedReply`: Neither cells nor the end tag, a cell empty or not closed, or an end in the first step.
     """
     text = clean(text)
     reply = find_cells(text)
@@ -240,10 +228,7 @@ def parse_step(text: str, *, first: bool = False) -> NotebookStep:
 def parse_debug(text: str) -> str:
     """Source of the corrected cell: the last Python cell of the reply.
 
-    Raises
-    ------
-    MalformedReply
-        No Python cell, or one that is empty or not closed.
+    Raises `MalformedReply`: No Python cell, or one that is empty or not closed.
     """
     sources = [cell.source for cell in find_cells(clean(text)).cells if cell.kind == "code"]
     if not sources:
@@ -254,10 +239,7 @@ def parse_debug(text: str) -> str:
 def parse_conclusion(text: str) -> Conclusion:
     """Stated probability, key factor and report of a leaf's conclusion or a vanilla synthesis.
 
-    Raises
-    ------
-    MalformedReply
-        The JSON is missing, ambiguous or not of the shape asked for, or p lies outside [0, 1].
+    Raises `MalformedReply`: The JSON is missing, ambiguous or not of the shape asked for, or p lies outside [0, 1].
     """
     shape, prose, notes = read_form(_ConclusionShape, text)
     return _conclusion(shape, prose, notes)
@@ -266,10 +248,7 @@ def parse_conclusion(text: str) -> Conclusion:
 def parse_faults(text: str) -> list[tuple[NodeId, str]]:
     """Read a critic's reply: the propositions it finds fault with, each with its fault in one line.
 
-    Raises
-    ------
-    MalformedReply
-        No ``json`` object with a list of faults.
+    Raises `MalformedReply`: No ``json`` object with a list of faults.
     """
     shape, _, _ = read_form(_FaultsShape, text)
     return [(item.id, first_line(item.fault, 300).rstrip(".")) for item in shape.faults]
@@ -278,10 +257,8 @@ def parse_faults(text: str) -> list[tuple[NodeId, str]]:
 def parse_route(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
     """Read where a leaf should go: one or several of the grounders that were offered, and why in one line.
 
-    Raises
-    ------
-    MalformedReply
-        No ``json`` object with ``grounders`` and ``reason``, none of the grounders or more than three, or one that was not offered.
+    Raises `MalformedReply`: No ``json`` object with ``grounders`` and ``reason``, none of the grounders or more than three, or one that
+    was not offered.
     """
     shape, _, _ = read_form(_RouteShape, text)
     chosen = tuple(dict.fromkeys(shape.grounders))
@@ -297,10 +274,7 @@ def parse_route(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
 def parse_linear(text: str) -> LinearReply:
     """Coefficients and stated result of a linear synthesis.
 
-    Raises
-    ------
-    MalformedReply
-        As :func:`parse_conclusion`, or ``beta`` has no ``beta_0``.
+    Raises `MalformedReply`: As :func:`parse_conclusion`, or ``beta`` has no ``beta_0``.
     """
     shape, prose, notes = read_form(_LinearShape, text)
     weights = dict(shape.beta)
@@ -313,10 +287,7 @@ def parse_linear(text: str) -> LinearReply:
 def parse_noisy_or(text: str) -> NoisyOrReply:
     """Leak, weights and stated result of a noisy-or synthesis.
 
-    Raises
-    ------
-    MalformedReply
-        As :func:`parse_conclusion`, or a child is listed both as a cause and as an inhibitor.
+    Raises `MalformedReply`: As :func:`parse_conclusion`, or a child is listed both as a cause and as an inhibitor.
     """
     shape, prose, notes = read_form(_NoisyOrShape, text)
     if both := sorted(set(shape.weights) & set(shape.inhibitors)):
@@ -333,10 +304,7 @@ def parse_noisy_or(text: str) -> NoisyOrReply:
 def parse_logic(text: str) -> LogicReply:
     """Formula and assumption of a logic synthesis; the formula itself is read by ``synthesis``.
 
-    Raises
-    ------
-    MalformedReply
-        The JSON is missing, ambiguous or not of the shape asked for.
+    Raises `MalformedReply`: The JSON is missing, ambiguous or not of the shape asked for.
     """
     shape, prose, _ = read_form(_LogicShape, text)
     if not shape.formula.strip():
@@ -445,7 +413,6 @@ def _is_number(value: Any) -> bool:
 
 
 def _texts(value: Any) -> list[str]:
-    """Texts of a field that holds one, a list of some, or an object of named ones."""
     if isinstance(value, str):
         return [value.strip()[:LONGEST_NOTE]] if value.strip() else []
     if isinstance(value, list):

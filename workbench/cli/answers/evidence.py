@@ -217,7 +217,6 @@ def _print(document: dict[str, Any]) -> None:
 
 
 def _plain_report(report: str, statement: str) -> str:
-    """A report without the marks of Markdown, and without the statement that stands above it already."""
     text = report.removeprefix(f"**{statement}**").lstrip()
     return text.replace("**", "").replace("`", "")
 
@@ -232,7 +231,6 @@ def short_hash(identity: str | None) -> str:
 
 
 def _call_lines(call: Mapping[str, Any]) -> list[str]:
-    """One data call in words: what was asked, what came, what the cutoff took away."""
     parameters = ", ".join(f"{name} {value}" for name, value in call["params"].items())
     lines = [f"Data call {call['number']}: {call['path']}{', ' + parameters if parameters else ''}"]
     if call["refused"]:

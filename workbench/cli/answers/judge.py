@@ -136,7 +136,6 @@ def judge(
 def _judging(
     store: Store, state: RunState, name: str, api_base: str | None, price: list[str] | None
 ) -> ModelGateway:
-    """Open the way to a judge: at the address that is named, at the price that is stated."""
     state = with_model(state, None if api_base is None else name, api_base, read_prices(price or ()))
     return open_gateway(store, state, judge=name)
 
@@ -150,7 +149,6 @@ def _read_by(
     *,
     kinds: tuple[str, ...] = ("result", "reasoning"),
 ) -> None:
-    """Have a second model, if one is named, read what runs kept."""
     if model is None:
         if api_base or price:
             raise UsageError("--api-base and --price are those of --model: name it")

@@ -142,7 +142,6 @@ def _full(store: Store, state: RunState, edits: tuple[Edit, ...], *, yes: bool) 
 
 
 def _print_rules(result: WhatIfResult) -> None:
-    """Print the old and the new rule of each proposition that was asked about, number by number, then both texts."""
     rows = []
     for change in result.asked_again or ():
         before, after = change.before, change.after

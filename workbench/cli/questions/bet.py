@@ -242,7 +242,6 @@ def submit(
 
 
 def _say_problems(problems: list[str]) -> None:
-    """Leave with the exit code of what was found wanting, and a line for each problem."""
     for problem in problems:
         say(f"workbench: {problem}")
     if problems:

@@ -143,7 +143,6 @@ def contexts(
 
 
 def _wanted(question: Question, cutoff: str, schedule: HalvingSchedule | None) -> list[Wanted]:
-    """The times at which a question's context is wanted."""
     now = datetime.now(UTC)
     if schedule is not None:
         close = closing(question)

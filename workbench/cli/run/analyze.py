@@ -171,7 +171,6 @@ def _check_residual(word: str | None) -> None:
 
 
 def _text_or_file(option: str, value: str | None) -> str | None:
-    """Return an option's text, read from a file where it begins with ``@``."""
     if value is None or not value.startswith("@"):
         return value
     try:
@@ -215,7 +214,6 @@ app.command(cls=AnalyzeCommand)(analyze)
 
 
 def _agent_options(semantics: str | None, normalise: str | None) -> dict[str, dict[str, Any]]:
-    """Return the settings of the synthesizer that options of their own stand for."""
     # Refused, not ignored: without strict rules the option would change nothing, and the run would not be what was asked
     # for.
     if normalise is not None and semantics != "strict":

@@ -105,7 +105,6 @@ def analyze_claim(
 
 
 async def _open_run(store: Store, claim: tuple[ReadClaim, Cutoff], settings: RunSettings) -> str:
-    """Check a claim as its own process will, and open the run: what is refused is refused here, where somebody reads it."""
     async with open_engine(
         store, settings, environ=os.environ, isolation=settings.isolation, answered=True
     ) as engine:

@@ -121,7 +121,6 @@ async def _until_stopped(work: Any) -> dict[str, Any]:
 
 
 def _alert_points(text: str) -> float:
-    """Points as a person types them, ``5``, ``5 points`` or ``5pp``, as a share of 1."""
     try:
         points = float(text.strip().lower().removesuffix("points").removesuffix("pp").removesuffix("%"))
     except ValueError:

@@ -272,7 +272,6 @@ def own_digits(metric: str, n: int) -> int:
 
 
 def _own_cells(entry: dict[str, Any], metric: str) -> list[Any]:
-    """The cells of one score of the own record, in the digits that its n supports."""
     digits = own_digits(metric, entry["n"]["overall"])
     cells = _score_cells(entry, metric, "overall")
     interval = entry.get("intervals", {}).get(metric, {}).get("overall")

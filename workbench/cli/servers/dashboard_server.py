@@ -171,7 +171,6 @@ def _code_of(notebook: Path) -> str:
 
 
 def _mask_token(record: logging.LogRecord) -> bool:
-    """Take the token out of a line that names the address of a request."""
     record.msg, record.args = re.sub(r"(token=)[^\s&'\"]+", r"\1...", record.getMessage()), ()
     return True
 

@@ -161,7 +161,6 @@ class _Wanted:
 def _forecast_set(
     store: Store, set_name: str, questions: list[str], surroundings: "RoundWork", wanted: _Wanted
 ) -> dict[str, Any]:
-    """Finish what is unfinished of a set, then forecast what is wanted of it."""
     nights: list[str] = []
     chosen: list[str] | None = None
     since: dict[str, str] = {}

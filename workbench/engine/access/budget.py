@@ -90,16 +90,7 @@ class Hold:
 
 
 class Budget:
-    """The accounts of one run and its leaves.
-
-    Parameters
-    ----------
-    limits, leaf_limits : Limits
-    spent : Account, optional
-        What earlier sittings spent.
-    leaf_spent : callable, optional
-        Returns (dollars, tokens, calls) that a leaf has spent; asked once per leaf.
-    """
+    """The accounts of one run and its leaves."""
 
     def __init__(
         self,
@@ -143,11 +134,8 @@ class Budget:
     ) -> Hold:
         """Reserve a call's worst case, with a shorter reply where the whole does not fit, and return the reservation.
 
-        Raises
-        ------
-        BudgetStop
-            Not even the shortest reply of use fits, and nothing is under way that may leave more. ``LeafBudgetSpent``
-            where it is the leaf's own limit.
+        Raises `BudgetStop`: Not even the shortest reply of use fits, and nothing is under way that may leave more. ``LeafBudgetSpent``
+        where it is the leaf's own limit.
         """
         accounts = self._accounts(node, trial)
         floor = min(FLOORS.get(stage, OTHER_FLOOR), output_tokens)

@@ -40,12 +40,7 @@ def node_look_up(
 ) -> NodeLookUp | None:
     """Return what was looked up for a node, None where nothing was.
 
-    Raises
-    ------
-    StoreCorrupt
-        Its body was altered or is gone.
-    ValueError
-        The body is no look-up.
+    Raises `StoreCorrupt`: Its body was altered or is gone. Raises `ValueError`: The body is no look-up.
     """
     record = record or look_up_nodes(store, state).get(node)
     if record is None:

@@ -53,46 +53,31 @@ class ReportsLimits(Protocol):
 
 @dataclass(slots=True)
 class ModelGateway:
-    """The one way from a run's agents to its model; it counts what is paid for.
-
-    Parameters
-    ----------
-    model, ledger, budget
-    names : sequence of str
-        Models that the run asked in earlier sittings: what they replied is not asked again of another one.
-    prices : mapping
-        A person's own prices per million tokens, by model.
-    pace, outage
-        The limits of the provider, and what is done while it does not answer.
-    announce : Store, optional
-        Where a request is put on record before it is sent; None for a model that costs nothing.
-    writer : BatchWriter, optional
-        Writes for a run whose leaves ask side by side; without it each write is a commit of its own.
-    prompts : PromptSet
-        What agents of the run render with.
-    rebuy : bool
-        Whether a changed request may be asked at an address where another's reply is on record.
-    context : KnownContext
-        What is known of the claim; it stands before every request.
-    claim : str
-        Its statement, whose day is the end of each part that names none.
-    clock : callable
-        Gives the present, which says on what day a live question is asked.
-    """
+    """The one way from a run's agents to its model; it counts what is paid for."""
 
     model: Model
     ledger: ModelLedger
     budget: Budget
+    #: Models that the run asked in earlier sittings: what they replied is not asked again of another one.
     names: Sequence[str] = ()
+    #: A person's own prices per million tokens, by model.
     prices: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    #: pace, outage: The limits of the provider, and what is done while it does not answer.
     pace: Pace = field(default_factory=lambda: Pace(1000))
     outage: Outage | None = None
+    #: Where a request is put on record before it is sent; None for a model that costs nothing.
     announce: Store | None = None
+    #: Writes for a run whose leaves ask side by side; without it each write is a commit of its own.
     writer: BatchWriter | None = None
+    #: What agents of the run render with.
     prompts: PromptSet = TODAY
+    #: Whether a changed request may be asked at an address where another's reply is on record.
     rebuy: bool = True
+    #: What is known of the claim; it stands before every request.
     context: KnownContext = field(default_factory=KnownContext)
+    #: Its statement, whose day is the end of each part that names none.
     claim: str = ""
+    #: Gives the present, which says on what day a live question is asked.
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     #: Set where a request had changed: nothing more is bought then.
     blocked: RebuyNeeded | None = field(default=None, init=False)
@@ -151,17 +136,10 @@ class ModelGateway:
 
         ``complete`` sends the request in place of this gateway's own model: a worker does, with its own keys.
 
-        Raises
-        ------
-        BudgetStop
-            A limit of the run, or (``LeafBudgetSpent``) of the leaf, would be passed.
-        ProviderDown
-            The provider has answered nobody for as long as is allowed.
-        ModelError
-            The model refuses this request, or fails at it while it answers others.
-        RebuyNeeded
-            Another request's reply is on record here: what this one is made of has changed since, and nobody has allowed to buy
-            it and what follows again.
+        Raises `BudgetStop`: A limit of the run, or (``LeafBudgetSpent``) of the leaf, would be passed. Raises `ProviderDown`: The provider
+        has answered nobody for as long as is allowed. Raises `ModelError`: The model refuses this request, or fails at it while it answers
+        others. Raises `RebuyNeeded`: Another request's reply is on record here: what this one is made of has changed since, and nobody has
+        allowed to buy it and what follows again.
         """
         request = with_words(request, self.context.lines(root=address.node == "P0").text)
         model_name = name_for(self.model, request)
@@ -188,7 +166,6 @@ class ModelGateway:
     def _recall(
         self, address: Address, request: ModelRequest, model_name: str, earlier: Sequence[int]
     ) -> ModelReply | None:
-        """The reply on record to this request, at its place in this attempt or in one that this goes on from."""
         # The name is a part of the hash. A run that goes on with another model keeps what the first one was paid for.
         names = dict.fromkeys((model_name, *self.names))
         places = [address, *(replace(address, attempt=attempt) for attempt in reversed(earlier))]
@@ -388,7 +365,6 @@ def with_day(
 
 
 def _room_on_disk(request: ModelRequest, output_tokens: int) -> int:
-    """Bytes that request and reply take at most, with the pages of the database that they touch in log and file."""
     text = sum(len(message.content.encode()) for message in request.messages)
     return 65_536 + 2 * (text + 6 * (output_tokens or _USUAL_TOKENS))
 

@@ -41,17 +41,9 @@ class ProviderDown(ProviderError):
 class Outage:
     """The circuit breaker of one provider in one run.
 
-    Parameters
-    ----------
-    name : str
-        The provider, for messages.
-    patience : float
-        Seconds since the last answer after which the run stops.
-    pace : Pace
-        Told of refusals for too many calls.
-    on_change : callable
-        Called with (down, reason, seconds since the last answer) when the provider goes down and when it is back.
-    timing : Timing
+    `patience`: Seconds since the last answer after which the run stops.
+
+    `on_change`: Called with (down, reason, seconds since the last answer) when the provider goes down and when it is back.
     """
 
     def __init__(
@@ -82,12 +74,8 @@ class Outage:
     async def call(self, send: Callable[[], Awaitable[T]]) -> T:
         """Return what ``send`` returns, sent again after transient failures.
 
-        Raises
-        ------
-        ProviderDown
-            The patience is at its end; so for every call that waits here.
-        ModelUnavailable
-            This request fails again and again while the provider answers others.
+        Raises `ProviderDown`: The patience is at its end; so for every call that waits here. Raises `ModelUnavailable`: This request fails
+        again and again while the provider answers others.
         """
         own_tries, answers = 0, self._answers
         while True:

@@ -56,19 +56,7 @@ async def open_own_web(
 ) -> AsyncIterator[LeafWeb]:
     """Yield a web at a cutoff; broker and connections are closed when the block ends.
 
-    Parameters
-    ----------
-    question : str
-        What the filter's model is told that is researched.
-    options : WebOptions, optional
-        Without engines of its own: those that work with the keys and the network at hand.
-    model : str, optional
-        Reads results and pages (layer 2). Without it rules alone do.
-
-    Raises
-    ------
-    UsageError
-        The question is empty, or no model answers to the name.
+    Raises `UsageError`: The question is empty, or no model answers to the name.
     """
     from proxies.broker import open_broker
 
@@ -113,17 +101,7 @@ def own_asker(
 ) -> Asker:
     """The way to a model by a person's own key, outside any run. What it was asked before, word for word, it is not asked again.
 
-    Parameters
-    ----------
-    run : str
-        Under which the replies are kept.
-    budget_usd : float, optional
-        Most that this asker may spend, with ``spent_usd``, what was spent of it before.
-
-    Raises
-    ------
-    UsageError
-        No model answers to the name, or a budget is set and the price is not known.
+    Raises `UsageError`: No model answers to the name, or a budget is set and the price is not known.
     """
     budget = Budget(BudgetLimits(usd=budget_usd), usd=spent_usd)
     if run != RUN:

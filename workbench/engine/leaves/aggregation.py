@@ -122,15 +122,6 @@ class Aggregation:
     def combine(self, values: Sequence[float], *, dead: int = 0) -> float:
         """Return what a leaf counts as, in [0, 1].
 
-        Parameters
-        ----------
-        values : sequence of float
-            Beliefs of the concluded trials, at least one.
-        dead : int
-            Trials that ended without one.
-
-        Examples
-        --------
         >>> round(Aggregation().combine([0.2, 0.8, 0.8]), 4)
         0.6135
         >>> Aggregation().combine([0.37])  # a single trial comes back unchanged, to the last bit

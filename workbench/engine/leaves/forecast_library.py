@@ -69,7 +69,6 @@ def _module_text(module: str) -> str:
 
 
 def _own_imports(text: str) -> list[str]:
-    """Our modules that a file imports, wherever in it."""
     names = []
     for node in ast.walk(syntax_tree(text)):
         if isinstance(node, ast.ImportFrom) and node.module:

@@ -75,19 +75,7 @@ async def ground_job(
     gate: Gate | None = None,
     verdicts: Verdicts | None = None,
 ) -> Grounding | GroundingFailure:
-    """Do a job in this process and return its outcome; its notebook is closed by then.
-
-    Parameters
-    ----------
-    folder : Path
-        Where ``sessions/`` and ``proofs/`` of the run lie.
-    on_cell : callable, optional
-        Awaited when the journal has grown, before the grounder goes on: a worker sends the new lines to the run's owner.
-    gate : callable, optional
-        Puts the notebook behind what its cells wait for.
-    verdicts : Verdicts, optional
-        Of the run; a worker's are a copy that grows with every answer of the owner.
-    """
+    """Do a job in this process and return its outcome; its notebook is closed by then."""
     caller = NotebookDataCalls(data, job, slots)
     async with AsyncExitStack() as stack:
         notebook = LazyNotebook(
@@ -163,26 +151,7 @@ class NotebookDataCalls:
 class TrialGrounding:
     """Does the trials of one run's leaves.
 
-    Parameters
-    ----------
-    recorder : Recorder
-    grounder : Grounder
-    gateway : ModelGateway
-    broker, guide
-        The only way to data; every session of the run reads through it at the run's cutoff. The guide says what works.
-    sandbox, level, limits, slots
-        Where notebooks run, the level of this sitting's kernels (asked when the first is needed), the bounds of one, and how
-        many work at once.
-    keyed
-        The sources whose keys were set when the run was opened.
-    workers
-        Who grounds instead of this process; verification stays in it.
-    approvals
-        Where steps wait for a person; None where none does.
-    verdicts
-        What the run's filter of web results has judged; shared by all that is grounded in this process.
-    shared_calls
-        What leaves have read and others may be told of.
+    `broker`, `guide`: The only way to data; every session of the run reads through it at the run's cutoff. The guide says what works.
     """
 
     def __init__(

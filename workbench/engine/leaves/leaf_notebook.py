@@ -32,12 +32,7 @@ def open_notebooks() -> int:
 class KernelSlots:
     """Bounds the cells that run at once, and the notebooks that are open at once.
 
-    Parameters
-    ----------
-    running : int, optional
-        Cells at once; one more than there are cores, so that a core is never idle between two cells.
-    notebooks : int, optional
-        Open kernels at once; by default as many as fit into memory.
+    `running`: Cells at once; one more than there are cores, so that a core is never idle between two cells.
     """
 
     def __init__(self, running: int | None = None, notebooks: int | None = None) -> None:
@@ -136,7 +131,6 @@ class LazyNotebook:
 
 
 async def _close_whole(session: Session) -> None:
-    """Close a session to its end, also if that is cancelled: half closed, it keeps its journal open and its kernel alive."""
     closing = asyncio.ensure_future(session.close())
     try:
         await asyncio.shield(closing)

@@ -27,40 +27,27 @@ from workbench.synthesis.sensitivity.paths import path_weights
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedLeaf:
-    """A leaf of an earlier run with its outcome.
-
-    Parameters
-    ----------
-    trials : tuple of float
-        Beliefs of its concluded trials.
-    dead : int
-        Its trials without one.
-    parts : tuple of (grounder, p)
-        Who said what, one entry per trial and grounder.
-    outcome : float
-        In [0, 1].
-    day : str
-        Day on which the outcome was decided, as YYYY-MM-DD.
-    cost_usd : float or None
-        Of one trial; None where a price is unknown.
-    claim : str
-        Of its run; leaves of one claim count as one question, those of a run when not given.
-    known : str
-        Last day that its run knew, as YYYY-MM-DD.
-    weight : float or None
-        Of its path to the root of its run; None where a rule on the path is no function.
-    """
+    """A leaf of an earlier run with its outcome."""
 
     run_id: str
     node: str
+    #: Beliefs of its concluded trials.
     trials: tuple[float, ...]
+    #: Its trials without one.
     dead: int
+    #: Who said what, one entry per trial and grounder.
     parts: tuple[tuple[str, float], ...]
+    #: In [0, 1].
     outcome: float
+    #: Day on which the outcome was decided, as YYYY-MM-DD.
     day: str
+    #: Of one trial; None where a price is unknown.
     cost_usd: float | None
+    #: Of its run; leaves of one claim count as one question, those of a run when not given.
     claim: str = ""
+    #: Last day that its run knew, as YYYY-MM-DD.
     known: str = ""
+    #: Of its path to the root of its run; None where a rule on the path is no function.
     weight: float | None = None
 
 

@@ -34,17 +34,7 @@ _DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")
 
 
 class SharedCalls:
-    """What the leaves of one run have read, and whose turn it is to begin.
-
-    Parameters
-    ----------
-    recorder : Recorder
-    grounder : Grounder
-        One that reads what it is offered says so, ``takes_known_calls = True``; for others nobody waits.
-    ledger : ApiLedger
-    sleep : callable
-        Waits for so many seconds.
-    """
+    """What the leaves of one run have read, and whose turn it is to begin."""
 
     def __init__(
         self,

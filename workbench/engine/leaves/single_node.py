@@ -85,17 +85,8 @@ def reopen_leaf(
 
     Until the new attempt concludes the leaf counts as before; if it comes to nothing it goes on to.
 
-    Parameters
-    ----------
-    full : bool
-        Ask the synthesizer again for all nodes above; by default those with a formula are recomputed by it.
-
-    Raises
-    ------
-    UsageError
-        No leaf with a value, or a run that no model made or that cannot be worked on here.
-    RunInWork
-        Another process works on the run.
+    Raises `UsageError`: No leaf with a value, or a run that no model made or that cannot be worked on here. Raises `RunInWork`: Another
+    process works on the run.
     """
     with own_run(store.folder(run_id)):
         state = load_state(store, run_id)

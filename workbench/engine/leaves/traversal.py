@@ -58,14 +58,9 @@ class TreeGrounding:
     async def ground(self) -> None:
         """Ground every leaf and combine every inner node that has no belief yet; returns when the root has one.
 
-        Raises
-        ------
-        ProviderError
-            Some node failed for good; the others are kept.
-        LeavesLeft
-            None did, but this sitting was kept to some nodes and others have no value.
-        RebuyNeeded
-            A request has changed to which a reply is on record; leaves in work were brought to their next request.
+        Raises `ProviderError`: Some node failed for good; the others are kept. Raises `LeavesLeft`: None did, but this sitting was kept to
+        some nodes and others have no value. Raises `RebuyNeeded`: A request has changed to which a reply is on record; leaves in work were
+        brought to their next request.
         """
         tasks: dict[NodeId, asyncio.Task[bool]] = {}
         try:
@@ -157,7 +152,6 @@ class TreeGrounding:
         return await self._synthesize(node)
 
     def _standing(self, node: NodeId) -> Belief | None:
-        """What stands at a node: its own belief, or in a review that of the run before, whose rule carries over."""
         state = self._recorder.state
         return state.tree[node].belief or (state.follows.beliefs.get(node) if state.follows else None)
 

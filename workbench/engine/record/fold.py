@@ -357,7 +357,6 @@ def _reopen(state: RunState, stored: StoredEvent, event: ev.LeafReopened) -> Non
 
 
 def _stand_still(state: RunState, stored: StoredEvent) -> dict[str, Any]:
-    """The fields of a trial whose attempt ends, or waits, with an event."""
     event = stored.event
     assert isinstance(event, ev.LeafEvent)
     return {"seconds": state.trial(event.node, event.trial).until(stored.at_utc), "since": None}

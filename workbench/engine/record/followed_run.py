@@ -18,22 +18,14 @@ def _read_tree(data: Any, _context: Any) -> Tree:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowedRun:
-    """The run before a review, as the review's log has it.
-
-    Parameters
-    ----------
-    run : str
-    tree : Tree
-        As the review plans it: its propositions without beliefs; rules that carry over stand in it.
-    leaves : mapping
-        The leaves that carry over.
-    beliefs : mapping
-        What stood at inner nodes whose rules carry over: their words go on, their values are computed.
-    """
+    """The run before a review, as the review's log has it."""
 
     run: str
+    #: As the review plans it: its propositions without beliefs; rules that carry over stand in it.
     tree: Annotated[Tree, ReadBy(_read_tree)]
+    #: The leaves that carry over.
     leaves: dict[NodeId, CarriedLeaf] = field(default_factory=dict)
+    #: What stood at inner nodes whose rules carry over: their words go on, their values are computed.
     beliefs: dict[NodeId, Belief] = field(default_factory=dict)
 
     __pydantic_config__ = STRICT

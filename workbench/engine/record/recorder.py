@@ -38,13 +38,6 @@ class Recorder:
 
     The state moves on at once. The log follows in batches (``store/writer.py`` says what waits for it), then the files,
     then the listener. Leaving the block writes what is left.
-
-    Parameters
-    ----------
-    store : Store
-    run_id : str
-    listener : callable
-        Called with the new state and the event, after the event is on disk.
     """
 
     def __init__(self, store: Store, run_id: str, listener: Listener) -> None:
@@ -62,18 +55,8 @@ class Recorder:
         The event is folded into a copy of the state first: the log is append-only, so an event that cannot be read back (a
         rule that no package registers, a tree that is none) would make the run unreadable for ever.
 
-        Parameters
-        ----------
-        event : Event or callable
-            A callable gets what files a body and returns the event: bodies and event are one transaction then, and an event
-            that is refused leaves no bodies behind.
-
-        Raises
-        ------
-        UnknownRule
-            A rule that no installed package registers. This, and whatever else the fold raises, leaves the log as it was.
-        StoreFull, OSError
-            An earlier event could not be written or shown.
+        Raises `UnknownRule`: A rule that no installed package registers. This, and whatever else the fold raises, leaves the log as it
+        was. Raises `StoreFull, OSError`: An earlier event could not be written or shown.
         """
         self._raise_trouble()
         fresh: dict[str, bytes] = {}

@@ -19,14 +19,7 @@ _FIGURES = re.compile(
 def counts_for(known: Cutoff, day: str, cutoff: Cutoff | None = None) -> bool:
     """Whether a forecast may be scored by an outcome, and teach what is forecast at a cutoff: one rule for runs, rounds and scores.
 
-    Parameters
-    ----------
-    known : Cutoff
-        What the forecast knew. Of a live one (``now``, parsed at its instant) the day it was made on counts as known.
-    day : str
-        On which the outcome was decided, as YYYY-MM-DD: after what the forecast knew, or it may have read it.
-    cutoff : Cutoff, optional
-        Of what would learn from it: only from outcomes that it can see, and so from no forecast that knew more than it does.
+    `cutoff`: Of what would learn from it: only from outcomes that it can see, and so from no forecast that knew more than it does.
     """
     last_known = known.last_moment_day if known.live else known.last_visible_day
     return last_known.isoformat() < day and (cutoff is None or day <= cutoff.last_visible_day.isoformat())

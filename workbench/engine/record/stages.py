@@ -66,13 +66,7 @@ def reply_heading(text: str, tools: Iterable[str] = ()) -> str:
 
 
 class Stages:
-    """A fold over a run's events: what each leaf is at, and how much of the evidence is there.
-
-    Parameters
-    ----------
-    pace : LeafPace, optional
-        What past runs took.
-    """
+    """A fold over a run's events: what each leaf is at, and how much of the evidence is there."""
 
     def __init__(self, pace: LeafPace | None = None) -> None:
         self.pace = pace

@@ -27,24 +27,12 @@ __all__ = [
 def base_outcomes(spec: LeafSpec, series: pd.Series, other: pd.Series | None = None) -> ClaimWindows:
     """Base rate and past outcomes of a claim.
 
-    Parameters
-    ----------
-    spec : LeafSpec
-        The claim.
-    series, other : Series of float with a DatetimeIndex
-        Visible values, oldest first, without gaps; monthly series carry the first day of the month. ``other`` only
-        for relative claims.
+    `series`, `other`: Visible values, oldest first, without gaps; monthly series carry the first day of the month. ``other`` only for
+    relative claims.
 
-    Raises
-    ------
-    TooLittleHistory
-        Fewer than two non-overlapping windows of this length lie in the visible history, or the value on the claim's
-        start is not among them.
-    ValueError
-        A relative claim without ``other``.
+    Raises `TooLittleHistory`: Fewer than two non-overlapping windows of this length lie in the visible history, or the value on the
+    claim's start is not among them. Raises `ValueError`: A relative claim without ``other``.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from datetime import date
     >>> days = pd.bdate_range(end="2018-06-29", periods=2500)

@@ -15,15 +15,8 @@ FRESH_DAYS = 5
 def weekly_grid(last_day: date, first: pd.Timestamp) -> pd.DatetimeIndex:
     """As-of days of the common grid: every seventh day back from the last visible one, oldest first.
 
-    Parameters
-    ----------
-    last_day : date
-        Last day of the visible calendar; the grid ends on it.
-    first : Timestamp
-        First value of the series; the grid does not go further back, nor more than 1,200 weeks.
+    `first`: First value of the series; the grid does not go further back, nor more than 1,200 weeks.
 
-    Examples
-    --------
     >>> weekly_grid(date(2018, 6, 29), pd.Timestamp("2018-06-14")).strftime("%m-%d").tolist()
     ['06-15', '06-22', '06-29']
     """
@@ -60,15 +53,6 @@ def positions(index: pd.DatetimeIndex, days: pd.DatetimeIndex) -> Ints:
 def nudged(spec: LeafSpec, low: float, high: float) -> tuple[float, float]:
     """Bounds moved by 1e-9, so that equality counts or does not, whatever the last bit of a float says.
 
-    Parameters
-    ----------
-    spec : LeafSpec
-        ``strict`` leaves equality out: the interval shrinks; else it grows.
-    low, high : float
-        The interval.
-
-    Examples
-    --------
     >>> day = date(2018, 6, 29)
     >>> nudged(LeafSpec(method="endpoint", end=day, last_day=day), 0.0, 1.0)
     (1e-09, 0.999999999)

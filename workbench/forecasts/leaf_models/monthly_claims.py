@@ -10,22 +10,9 @@ from workbench.forecasts.leaf_models.spec import ClaimWindows, LeafSpec, TooLitt
 def monthly_windows(spec: LeafSpec, series: pd.Series) -> ClaimWindows:
     """Base rate and past outcomes of a claim on a monthly series.
 
-    Parameters
-    ----------
-    spec : LeafSpec
-        The claim; its bounds in growth factors (``logs``) or in changes in the series' unit.
-    series : Series of float with a DatetimeIndex
-        One value a month without gaps, stamped with the month's first day, oldest first.
+    Raises `TooLittleHistory`: Fewer than two separate windows of this length, or no month between the claim's start and end. Raises
+    `ValueError`: A month is missing.
 
-    Raises
-    ------
-    TooLittleHistory
-        Fewer than two separate windows of this length, or no month between the claim's start and end.
-    ValueError
-        A month is missing.
-
-    Examples
-    --------
     >>> from datetime import date
     >>> index = pd.date_range("1998-01-01", periods=240, freq="MS")
     >>> yields = pd.Series(4 + 0.01 * np.arange(240), index=index)

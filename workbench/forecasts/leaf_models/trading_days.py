@@ -25,13 +25,8 @@ def trading_days(first: date, last: date) -> int:
 
     Regular holidays by rule; the odd closure (a storm, a day of mourning) is not foreseen, as it was not then.
 
-    Parameters
-    ----------
-    first, last : date
-        The first is not counted, the last is.
+    `first`, `last`: The first is not counted, the last is.
 
-    Examples
-    --------
     >>> trading_days(date(2018, 6, 29), date(2018, 12, 31))
     127
     """

@@ -200,8 +200,6 @@ def smoothed(values: ArrayLike, share: float) -> FloatArray:
 
     By pandas, since scipy's filters load all of its statistics: half a second in every process that reads a series.
 
-    Examples
-    --------
     >>> smoothed([1.0, 3.0, 3.0], 0.5).tolist()
     [1.0, 2.0, 2.5]
     """

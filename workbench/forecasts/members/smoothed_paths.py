@@ -85,11 +85,6 @@ def fit_smoothing(standardised: bytes, theta: bool) -> SmoothingFit:
 
     They are looked for on a grid, then on ever finer ones about the best: every point of a grid goes through the values at once, which
     is a tenth of the time of a search from point to point.
-
-    Parameters
-    ----------
-    theta : bool
-        Whether the trend is half the slope of the line through all values, and stays.
     """
     x = np.frombuffer(standardised)
     time = np.arange(len(x)) - (len(x) - 1) / 2

@@ -120,8 +120,6 @@ def exceedance(
 def model_names() -> dict[str, str]:
     """Names of the built-in models and what they are.
 
-    Examples
-    --------
     >>> list(model_names())[:3]
     ['knn', 'linear', 'safe-linear']
     """
@@ -139,18 +137,8 @@ def model_names() -> dict[str, str]:
 def make_model(name: str) -> ExceedanceModel:
     """A built-in model with its default settings.
 
-    Parameters
-    ----------
-    name : str
-        One of `model_names`.
+    Raises `UnknownName`: No such model.
 
-    Raises
-    ------
-    UnknownName
-        No such model.
-
-    Examples
-    --------
     >>> make_model("hybrid").name
     'hybrid'
     """
@@ -178,20 +166,10 @@ def exceed_document(
 ) -> dict[str, Any]:
     """Chances that a series lies above each level on each day, from data before the cutoff: what `exceed` prints.
 
-    Parameters
-    ----------
-    history : History
-        May reach past the cutoff: whatever does is not used.
-    cutoff : str
-        ISO date, the first day that may not be used.
-    targets : sequence of str
-        ISO dates, none before the cutoff.
-    levels : sequence of float
-    models : sequence of str
-        Keys of `model_names`.
+    `history`: May reach past the cutoff: whatever does is not used.
 
-    Examples
-    --------
+    `cutoff`: ISO date, the first day that may not be used.
+
     >>> days = np.arange("2020-01-01", "2020-03-01", dtype="datetime64[D]")
     >>> history = History.of(days, np.arange(60.0))
     >>> exceed_document(history, cutoff="2020-02-01", targets=["2020-02-03"], levels=[0.0])["last"]

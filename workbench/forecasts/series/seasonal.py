@@ -15,8 +15,6 @@ def day_of_year(days: Days) -> IntArray:
 
     pandas' own day of year, which the paper uses, is off by one after February in leap years.
 
-    Examples
-    --------
     >>> day_of_year(np.array(["2020-02-29", "2020-12-31"], dtype="datetime64[D]")).tolist()
     [59, 365]
     """

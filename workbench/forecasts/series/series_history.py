@@ -92,13 +92,8 @@ class History:
     def before(self, cutoff: date | str | np.datetime64) -> "History":
         """Only what lies strictly before the cutoff day.
 
-        Raises
-        ------
-        TooFewError
-            No value lies before it.
+        Raises `TooFewError`: No value lies before it.
 
-        Examples
-        --------
         >>> len(History.of(["2020-01-01", "2020-01-02"], [1, 2]).before("2020-01-02"))
         1
         """
@@ -115,9 +110,7 @@ class History:
     def need(self, count: int, what: str) -> None:
         """Refuse a history that is too short for a model, in one line.
 
-        Raises
-        ------
-        TooFewError
+        Raises `TooFewError`.
         """
         if len(self) < count:
             raise TooFewError(f"{what} needs at least {count} observations, the series has {len(self)}")

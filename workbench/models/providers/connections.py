@@ -53,7 +53,6 @@ def prepare_every_client() -> None:
 
 
 def _give_streams_their_loop(handler: Any) -> None:
-    """Replace the one client through which LiteLLM streams, whatever loop runs, by that of the running loop."""
     import litellm
     from litellm.llms.custom_httpx.http_handler import get_async_httpx_client
 

@@ -99,23 +99,10 @@ _SECRETS = re.compile(
 class LiteLLMModel:
     """A remote model.
 
-    Parameters
-    ----------
-    name : str
-        ``<provider>/<model>`` as LiteLLM spells it.
-    api_base, api_key : str, optional
-        Instead of the provider's own address and environment variable. ``openai/<m>`` at an own address gets a
-        placeholder key if none is set, because such servers often want none and the client library insists.
-    retries : RetrySettings
-    reply_form, headers, body
-        As in ``ModelOptions``.
-    sleep, jitter : callable
-        Seams for tests: how to wait, and a number in [0, 1).
+    `api_base`, `api_key`: Instead of the provider's own address and environment variable. ``openai/<m>`` at an own address gets a
+    placeholder key if none is set, because such servers often want none and the client library insists.
 
-    Raises
-    ------
-    UnknownModel
-        LiteLLM knows no such provider.
+    Raises `UnknownModel`: LiteLLM knows no such provider.
     """
 
     def __init__(
@@ -184,14 +171,8 @@ class LiteLLMModel:
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Ask the provider, again after transient failures.
 
-        Raises
-        ------
-        ModelUnavailable
-            Transient failures outlived all attempts.
-        ModelRefused
-            The provider rejects the request, the key or the model's name.
-        MissingProviderKey
-            No key is set and the provider wants one.
+        Raises `ModelUnavailable`: Transient failures outlived all attempts. Raises `ModelRefused`: The provider rejects the request, the
+        key or the model's name. Raises `MissingProviderKey`: No key is set and the provider wants one.
         """
         await close_with_the_loop(self._litellm)
         began = time.monotonic()
@@ -255,7 +236,6 @@ class LiteLLMModel:
         )
 
     async def _asked(self, arguments: dict[str, Any], exchange: Exchange) -> Any:
-        """Return LiteLLM's whole response, streamed on its way where the provider streams."""
         total = self._retries.total
         try:
             async with asyncio.timeout(total):
@@ -473,7 +453,6 @@ class LiteLLMModel:
     def _declined(
         self, text: str, finish: Finish, notes: Sequence[str], seconds: float, *, cost: float | None = None
     ) -> ModelReply:
-        """The reply that a provider's error stands for."""
         return ModelReply(
             text=SECRETS.clean(well_formed(text)),
             model=self._name,

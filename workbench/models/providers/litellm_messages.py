@@ -127,7 +127,6 @@ def wire_schema(schema: ReplySchema) -> dict[str, Any]:
 
 
 def _in_text(message: Message) -> Message:
-    """A turn of a dialogue with tools, for a model that has none."""
     if message.role == "tool":
         return Message(role="user", content=f"The tool answers:\n\n{message.content}")
     if message.tool_calls:
@@ -140,7 +139,6 @@ def _in_text(message: Message) -> Message:
 
 
 def _in_turn(messages: Sequence[Message]) -> list[Message]:
-    """The messages with neighbours of one speaker joined: strict chat templates want user and assistant in turn."""
     joined: list[Message] = []
     for message in messages:
         if joined and message.role == "user" == joined[-1].role:
@@ -156,7 +154,6 @@ def _in_turn(messages: Sequence[Message]) -> list[Message]:
 
 
 def _wire_name(name: str) -> str:
-    """A name that a model made up, as providers take it back."""
     return _NOT_IN_NAMES.sub("_", name)[:64] or "tool"
 
 

@@ -44,10 +44,7 @@ def register(litellm: Any, model: Model | None = None) -> None:
 def request_from(messages: list[dict[str, Any]], parameters: dict[str, Any]) -> ModelRequest:
     """Return a request as in-process models take it, from chat messages and the call's other parameters.
 
-    Raises
-    ------
-    ClaimRefused
-        The messages state no cutoff.
+    Raises `ClaimRefused`: The messages state no cutoff.
     """
     turns = tuple(_turn(message) for message in messages)
     nodes = tuple(

@@ -160,7 +160,6 @@ def _tool_call(identity: str, name: str, arguments: Any) -> ToolCall:
 
 
 def _well_formed_json(value: Any) -> Any:
-    """JSON values without lone surrogates, which an escape in a call's arguments can bring."""
     match value:
         case str():
             return well_formed(value)

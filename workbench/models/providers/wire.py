@@ -137,10 +137,7 @@ class Exchange:
     ) -> httpx.Response:
         """Send a request and return its answer, read on its way; the answer that is held, without asking again.
 
-        Raises
-        ------
-        PlainReply
-            A whole reply came to a request for a stream; the next request is answered with it.
+        Raises `PlainReply`: A whole reply came to a request for a stream; the next request is answered with it.
         """
         if self.plain is not None:
             return httpx.Response(200, headers=_bare(self.headers), content=self.plain, request=request)
@@ -264,6 +261,5 @@ def _dict(value: Any) -> dict[str, Any]:
 
 
 def _bare(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers without those of a body that is unpacked and joined by now."""
     gone = ("content-length", "content-encoding", "transfer-encoding")
     return {name: value for name, value in headers.items() if name.lower() not in gone}

@@ -47,14 +47,7 @@ def parse_json(text: str, *, what: str) -> Any:
 
 
 def collect(entries: Iterable[tuple[str, Any]], read: Any) -> QuestionFile:
-    """Read entry by entry; one that is refused is left out with the reason, never the whole file with it.
-
-    Parameters
-    ----------
-    entries : iterable of (name, value)
-    read : callable
-        ``value -> Question``, or a text: the reason why it becomes none, or a list of questions and of parts that become none.
-    """
+    """Read entry by entry; one that is refused is left out with the reason, never the whole file with it."""
     questions: list[Question] = []
     left_out: list[LeftOut] = []
     seen: set[str] = set()

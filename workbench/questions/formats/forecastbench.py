@@ -98,10 +98,7 @@ def read_resolutions(document: Mapping[str, Any], questions: Mapping[str, Questi
 def write_questions(questions: Sequence[Question]) -> dict[str, Any]:
     """A question set; only binary questions have a place in it.
 
-    Raises
-    ------
-    QuestionError
-        A question of another kind, or several forecast due dates.
+    Raises `QuestionError`: A question of another kind, or several forecast due dates.
     """
     other = [question.id for question in questions if question.kind != "binary"]
     if other:

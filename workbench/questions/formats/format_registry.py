@@ -40,16 +40,9 @@ def read_text(path: Path) -> str:
 def read_file(path: Path, form: str | None = None) -> tuple[QuestionFile, str]:
     """Read a file of questions; return the reading and the name of its format.
 
-    Parameters
-    ----------
-    path : Path
-    form : str, optional
-        A name in `FORMATS`; found out from the content if not given.
+    `form`: A name in `FORMATS`; found out from the content if not given.
 
-    Raises
-    ------
-    QuestionError
-        One line with the file and what is wrong.
+    Raises `QuestionError`: One line with the file and what is wrong.
     """
     text = read_text(path)
     try:
@@ -147,10 +140,7 @@ WRITERS: Mapping[str, Callable[[Sequence[Question]], str]] = {
 def read_resolutions(path: Path, questions: Mapping[str, Question]) -> list[Resolution]:
     """Outcomes out of a file: a ForecastBench resolution set, a CSV of event_id and outcome, or any file of questions with outcomes.
 
-    Raises
-    ------
-    QuestionError
-        Neither of these.
+    Raises `QuestionError`: Neither of these.
     """
     text = read_text(path)
     try:

@@ -27,25 +27,8 @@ def read_price_history(
 ) -> QuestionFile:
     """Long-short questions of a price history.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        Columns ``symbol, date, close`` and, if there are any, ``category, name`` and ``volume`` (traded that day, in pieces). From the
-        year before ``start`` come each question's ``volume`` (dollars a day) and ``extra`` column ``volatility`` (percent a year).
-    start : str
-        ISO day: cutoff of the questions. The price is that of the last close before it.
-    days : int
-        Horizon.
-    payoff : str
-        Name of a payoff rule.
+    Raises `QuestionError`: A missing column, or a span that is none.
 
-    Raises
-    ------
-    QuestionError
-        A missing column, or a span that is none.
-
-    Examples
-    --------
     >>> rows = [{"symbol": "A", "date": "2024-01-01", "close": "100"}, {"symbol": "A", "date": "2024-12-31", "close": "150"}]
     >>> question = read_price_history(rows, "2024-01-02").questions[0]
     >>> question.options, question.outcomes
@@ -89,7 +72,6 @@ def read_price_history(
 
 
 def _with_measures(question: Question, rows: Sequence[Mapping[str, str]], begin: date) -> Question:
-    """The question with volatility and traded volume of the year before it, where the history says so."""
     year = (begin - timedelta(days=365)).isoformat()
     known = sorted(
         (day, close, number_of(row.get("volume", "")))
@@ -107,7 +89,6 @@ def _with_measures(question: Question, rows: Sequence[Mapping[str, str]], begin:
 
 
 def _price_on(prices: Sequence[tuple[str, float]], day: date) -> float | None:
-    """The last close on or before a day, None if it is stale."""
     known = [(when, value) for when, value in prices if when <= day.isoformat()]
     if not known or (day - date.fromisoformat(known[-1][0])).days >= _STALE:
         return None

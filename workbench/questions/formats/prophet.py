@@ -63,10 +63,7 @@ def _prophet_question(entry: Mapping[str, Any]) -> Question:
 def write_questions(questions: Sequence[Question]) -> str:
     """A task file; binary questions get the outcomes Yes and No.
 
-    Raises
-    ------
-    QuestionError
-        A question that is neither a choice nor binary.
+    Raises `QuestionError`: A question that is neither a choice nor binary.
     """
     lines = []
     for question in questions:

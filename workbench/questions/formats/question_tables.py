@@ -123,7 +123,6 @@ def read_questions(rows: Sequence[dict[str, str]]) -> QuestionFile:
 
 
 def _check_outcome(columns: Iterable[str], *right: str) -> None:
-    """Refuse another name of the column that says how questions came out, where none has the right one."""
     if not set(right) & set(columns):
         for name in columns:
             words = re.sub("(?<=[a-z])(?=[A-Z])|[^A-Za-z]+", "_", name.strip())

@@ -278,7 +278,6 @@ def _choice(
     quotes: Sequence[Quote],
     **fields: Any,
 ) -> Question:
-    """A choice among labels, or a binary question for a single one."""
     single = len(labels) == 1
     ids = [name if single else event_id(name, label) for label in labels]
     shape: dict[str, Any] = {"kind": "binary"} if single else {"kind": "options", "options": tuple(labels)}

@@ -107,10 +107,7 @@ def after(day: date, count: int, unit: str) -> date:
     >>> after(date(2018, 7, 3), 1, "trading day")
     datetime.date(2018, 7, 5)
 
-    Raises
-    ------
-    ClaimRefused
-        It is more than a lifetime away: the calendar ends, and days would be counted one by one until then.
+    Raises `ClaimRefused`: It is more than a lifetime away: the calendar ends, and days would be counted one by one until then.
     """
     if count > _LIFETIME.get(unit, _LIFETIME["day"]):
         raise ClaimRefused(f"{count} {unit}s from now is further than a claim can look; choose a nearer date")

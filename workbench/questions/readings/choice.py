@@ -58,23 +58,7 @@ def read_for_run(
 ) -> ReadClaim:
     """Return the claim that a run is opened with; called before anything is stored or asked.
 
-    Parameters
-    ----------
-    key_free : bool
-        Whether a rule treats it: it gets the canonical sentence of its reading. A language model gets the text as it was typed, and any.
-    number : int, optional
-        The reading that was chosen, from 1.
-    first : bool
-        Take the first of several.
-    ask : callable, optional
-        How a person is asked where there are several.
-
-    Raises
-    ------
-    UnclearClaim
-        Several readings, and nobody chose; of a text for a rule only.
-    UsageError
-        There is no such reading.
+    Raises `UnclearClaim`: Several readings, and nobody chose; of a text for a rule only. Raises `UsageError`: There is no such reading.
     """
     readings = read(text, day_of(cutoff))
     reading = _reading_taken(readings, number=number, first=first, ask=ask)

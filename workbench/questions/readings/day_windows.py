@@ -28,33 +28,24 @@ _Match = re.Match[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimWindow:
-    """One window of a text, and where it stands.
+    """One window of a text, and where it stands."""
 
-    Parameters
-    ----------
-    kind : str
-        ``on`` its last day; at any time ``by`` it; ``during`` all of it; ``since``: what changes are measured from;
-        ``next_release`` and ``next_meeting``: of the period, or on the day, that ``end`` is.
-    start : date, optional
-        The day whose close changes are measured from; None is the last known value. Of ``since`` in "up on the week" the last day of
-        that period, which is meant where no other day is named.
-    period : bool
-        Whether a calendar period is named, and not its end.
-    from_month : date, optional
-        The last day of the first month in "from June to July", which a change of a monthly series is measured from.
-    """
-
+    #: ``on`` its last day; at any time ``by`` it; ``during`` all of it; ``since``: what changes are measured from; ``next_release`` and
+    #: ``next_meeting``: of the period, or on the day, that ``end`` is.
     kind: Kind
     end: date
+    #: The day whose close changes are measured from; None is the last known value. Of ``since`` in "up on the week" the last day of that
+    #: period, which is meant where no other day is named.
     start: date | None = None
+    #: Whether a calendar period is named, and not its end.
     period: bool = False
+    #: The last day of the first month in "from June to July", which a change of a monthly series is measured from.
     from_month: date | None = None
     span: tuple[int, int] = (0, 0)
     notes: tuple[str, ...] = ()
 
 
 def _taker() -> tuple[list[ClaimWindow], _Take]:
-    """Return a list of windows, and what puts one there and gives what is written over it."""
     matched: list[ClaimWindow] = []
 
     def take(match: _Match, **fields: object) -> str:
@@ -86,7 +77,6 @@ def windows(plain: str, today: date, choices: Choices) -> tuple[str, tuple[Claim
 
 
 def _durations(plain: str, today: date, take: _Take) -> str:
-    """Take lengths of time from now, as in "within 30 days" and "over the next 3 months"."""
     words = (
         "two|three|four|five|six|seven|eight|nine|ten|twelve|eighteen|twenty|thirty|sixty|ninety|couple of"
     )
@@ -184,7 +174,6 @@ def _events(plain: str, today: date, take: _Take) -> str:
 
 
 def _with_prepositions(plain: str, days: list[DateMention], take: _Take, whole: str, today: date) -> str:
-    """Join days and periods with the words before and after them."""
     edges = sorted(days, key=lambda each: each.span)
 
     def value(match: _Match, name: str) -> DateMention:
@@ -299,7 +288,6 @@ def _with_prepositions(plain: str, days: list[DateMention], take: _Take, whole: 
 
 
 def _from_month(first: DateMention, last: DateMention) -> date | None:
-    """Return the last day of a month that another month is compared with."""
     if first.period is None or last.period is None or (first.period.last - first.period.first).days > 31:
         return None
     return first.period.last
@@ -325,7 +313,6 @@ _THIS_ONE = re.compile(
 
 
 def _yet_to_begin(matched: DateMention, today: date) -> DateMention:
-    """Return a period that has begun a year later: "before the summer", said in July, is before the next."""
     if matched.period is None or matched.period.first > today:
         return matched
     later = Period(first=after(matched.period.first, 1, "year"), last=after(matched.period.last, 1, "year"))
@@ -339,7 +326,6 @@ def _yet_to_begin(matched: DateMention, today: date) -> DateMention:
 
 
 def _meaning(word: str, matched: DateMention, written: str) -> dict[str, object]:
-    """Kind, end and start that a preposition gives a day or a period."""
     period = matched.period
     if re.search(r"end|eo[ymqw]\b|\bye\b|close|over|out|last", written) and not period:
         word = (

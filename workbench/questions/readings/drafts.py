@@ -499,7 +499,6 @@ _PAIRS = {"EUR/USD", "GBP/USD"}
 
 
 def _joined_pair(masked: str, names: tuple[SeriesName, ...]) -> tuple[str, tuple[SeriesName, ...], bool]:
-    """Join "the dollar" and "against the euro" to the pair that is quoted, and say whether it goes the other way."""
     refs = [each.ref for each in names]
     if len(names) == 2 and refs[1] in ("US dollar index", "trade-weighted US dollar index") and (refs[0] in _PAIRS or refs[0] in PER_DOLLAR):  # fmt: skip
         return re.sub(r"(?:against|versus|vs\.?|to|with) (?=S+$|S+ )", lambda match: "S" * len(match[0]), masked), names[:1], False  # fmt: skip
@@ -519,7 +518,6 @@ def _joined_pair(masked: str, names: tuple[SeriesName, ...]) -> tuple[str, tuple
 
 
 def _apples_and_pears(names: Sequence[SeriesName]) -> bool:
-    """Whether the difference of two series means nothing: two prices of two things."""
     return len(names) == 2 and all(each.kind == "price" for each in names) and {each.ref for each in names} != {"embedded:WTI", "Brent crude oil"}  # fmt: skip
 
 

@@ -104,8 +104,6 @@ def near_relations(
 
     Parameters are those of `relations.relations`, with the text as it was before that.
 
-    Examples
-    --------
     >>> from workbench.questions.readings.amounts import amounts
     >>> text, numbers = amounts("S shares plummet to 250 W")
     >>> [(each.name, each.comparison) for each in near_relations(text, numbers, {}, series=1, kind="price")]
@@ -126,7 +124,6 @@ def near_relations(
 
 
 def _joins(text: str) -> bool:
-    """Whether "and" and "or" stand inside a range, a comparison or a pair of series."""
     rest = _BETWEEN.sub("A", text)
     rest = re.sub(r"(?<![\w'])(?:at|up|down|[a-z]+er) (?:or|and) (?:[a-z]+er|beneath|beyond|above|below|over|under|up|down)|(?:or|and) (?:more|less|better|worse|above|below|over|under|up|fewer|[a-z]+er)(?![\w'])|up or down|(?:between|of) (?:the )?S+(?: [a-z]+)? and (?:the )?S+", "", rest)  # fmt: skip
     first, *others = re.split(r"(?<![\w'])(?:and|or|but)(?![\w'])", rest)
@@ -248,7 +245,6 @@ _LEADS = re.compile(
 
 
 def _in_a_row(text: str, numbers: Sequence[Amount]) -> tuple[int, str] | None:
-    """How many steps follow each other the same way, and of what length."""
     if not _has(text, r"(?<![\w'])(?:straight|consecutive(?:ly)?|successive|in a row|running|on the trot|streak|back[- ]to[- ]back)(?![\w'])"):  # fmt: skip
         return None
     rank = next((place for place, word in enumerate(("second", "third", "fourth", "fifth", "sixth", "seventh"), start=2) if re.search(rf"\b{word}\b", text)), 0)  # fmt: skip
@@ -263,7 +259,6 @@ _STEPS = (("week", r"\bweek"), ("month", r"\bmonth"), ("quarter", r"\bquarter"),
 
 
 def _first_way(text: str) -> Way:
-    """The way of the first word that has one."""
     up, down = said.UP.search(text), said.DOWN.search(text)
     if up is None and down is None:
         return ""
@@ -271,7 +266,6 @@ def _first_way(text: str) -> Way:
 
 
 def _side(text: str) -> str:
-    """The comparison that stands nearest before a number, or the one after it."""
     for name, pattern in (("at_least", said.AT_LEAST), ("at_most", said.AT_MOST)):
         if pattern.search(text):
             return name

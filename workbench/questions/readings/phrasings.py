@@ -181,7 +181,6 @@ def rephrased(text: PlainText, today: date) -> PlainText:
 
 
 def _of_the_moment(plain: str, today: date) -> tuple[tuple[str, str], ...]:
-    """Rewritings that hang on the day, or on who is spoken of."""
     last_close = _WEEKDAYS[min(today.weekday(), 4)]
     rules = [(rf"\b(?:last )?{last_close}'s (?:close|closing (?:level|price))\b", "today's close")]
     if _BANK.search(plain):

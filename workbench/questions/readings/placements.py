@@ -200,7 +200,6 @@ def placed_readings(
 def _reached(
     plain: SlotReading, relation: Relation, window: ClaimWindow, monthly: bool, at_end: str
 ) -> Iterator[SlotReading]:
-    """Yield the readings of a level: where the series ends, and where it is on the way."""
     side = plain.comparison
     sides = [side] if side != "toward" else ["at_least", "at_most"]
     if relation.never and side == "toward" and relation.name == "touch":
@@ -257,7 +256,6 @@ def _ahead(start: date | None, today: date) -> date | None:
 
 
 def _level_in_unit(amount: Amount | None, series: SeriesName) -> tuple[float | None, str, tuple[str, ...]]:
-    """Return a level in the unit of its series."""
     if amount is None:
         return None, "", ()
     value, unit = amount.value, amount.unit

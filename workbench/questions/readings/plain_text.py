@@ -60,26 +60,17 @@ _SIGNS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainText:
-    """What was typed, and the same in plain letters.
+    """What was typed, and the same in plain letters."""
 
-    Parameters
-    ----------
-    written : str
-        As it was typed.
-    plain : str
-        Small letters, one blank between words, slips mended.
-    spans : tuple of (int, int)
-        For every letter of ``plain`` the piece of ``written`` that it stands for.
-    mended : tuple of (str, str)
-        Words as typed, and as they were read.
-    asides : tuple of str
-        What was typed and is left out of ``plain``, because it changes nothing of the claim.
-    """
-
+    #: As it was typed.
     written: str
+    #: Small letters, one blank between words, slips mended.
     plain: str
+    #: For every letter of ``plain`` the piece of ``written`` that it stands for.
     spans: tuple[tuple[int, int], ...]
+    #: Words as typed, and as they were read.
     mended: tuple[tuple[str, str], ...] = ()
+    #: What was typed and is left out of ``plain``, because it changes nothing of the claim.
     asides: tuple[str, ...] = ()
 
     def words(self, start: int, end: int) -> str:
@@ -198,7 +189,6 @@ _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 def _one_key_away(word: str, right: str) -> bool:
-    """Whether the one letter in which two words differ lies beside the right one on a keyboard."""
     typed, meant = next(pair for pair in zip(word, right, strict=True) if pair[0] != pair[1])
     places = [
         (row, line.index(each)) for each in (typed, meant) for row, line in enumerate(_ROWS) if each in line

@@ -31,17 +31,6 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
     belong to no part are in ``leftover``, and then nothing is taken for read: a reading without them is offered where they cannot turn
     the claim into another one, and none where they can ("unless", "futures").
 
-    Parameters
-    ----------
-    text : str
-        One claim, as a person types it.
-    cutoff : date
-        What "by year end" and "next three months" are counted from.
-    sources : sequence of str
-        Sources at hand, by the part of a reference before the colon.
-
-    Examples
-    --------
     >>> readings = read("WTI crude > 75 by October 2018", date(2018, 6, 30))
     >>> [each.statement for each in readings.others]
     ['WTI crude oil closes above 75 on 2018-10-31', 'WTI crude oil closes at or above 75 at least once through 2018-10-31']

@@ -53,43 +53,30 @@ _NOW = r"(?:from|than|versus|vs\.?|compared (?:to|with)|relative to|above|below)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """What a text says, before it is known of which days.
+    """What a text says, before it is known of which days."""
 
-    Parameters
-    ----------
-    name : str
-        As in `SlotReading.relation`.
-    comparison : str
-        "" for a bare direction, which ``way`` gives.
-    level, upper : Amount, optional
-        As written.
-    statistic : str
-        "last", "highest", "lowest", "mean", "volatility", "steps", or "" where the text says none.
-    growth : str
-        "yoy", "mom", "qoq", "annualized", or "".
-    way : str
-        Of the verb of motion, if there is one.
-    closing : bool
-        A verb of closing was said: the value at the end is meant, and not one on the way.
-    now : bool
-        It is measured from the last known value, in so many words.
-    once : bool
-        "At some point" was said: one day of the window is enough.
-    """
-
+    #: As in `SlotReading.relation`.
     name: str
+    #: "" for a bare direction, which ``way`` gives.
     comparison: str = ""
+    #: level, upper: As written.
     level: Amount | None = None
     upper: Amount | None = None
+    #: "last", "highest", "lowest", "mean", "volatility", "steps", or "" where the text says none.
     statistic: str = ""
+    #: "yoy", "mom", "qoq", "annualized", or "".
     growth: str = ""
+    #: Of the verb of motion, if there is one.
     way: Way = ""
     times: int = 1
     step: str = ""
     lag: int | None = None
     never: bool = False
+    #: A verb of closing was said: the value at the end is meant, and not one on the way.
     closing: bool = False
+    #: It is measured from the last known value, in so many words.
     now: bool = False
+    #: "At some point" was said: one day of the window is enough.
     once: bool = False
 
 
@@ -138,23 +125,7 @@ def relations(
     kind: str,
     usual: tuple[float, float] | None = None,
 ) -> tuple[str, tuple[Relation, ...]]:
-    """Return the text with what was read written over by ``R``, and the relation that it states, if it states one.
-
-    Parameters
-    ----------
-    text : str
-        With its other slots written over.
-    numbers : sequence of Amount
-        In the order of the text.
-    counts : dict
-        As `special_counts` and `count_of_steps` give them.
-    series : int
-        How many series are named.
-    kind : str
-        As in `SeriesName.kind`: of a rate, percent are its level.
-    usual : (float, float), optional
-        Where its values lie, which says what an "8 handle" is.
-    """
+    """Return the text with what was read written over by ``R``, and the relation that it states, if it states one."""
     part = MaskedText(text)
     amounts = list(numbers)
     now = part.word(_NOW) is not None or "now" in counts
@@ -488,7 +459,6 @@ def relations(
 def _handles(
     base: Relation, amount: Amount, usual: tuple[float, float] | None, way: str, *, sometime: bool
 ) -> tuple[Relation, ...]:
-    """Return what "a 14 handle" may say: between 14 and 15, or beyond its nearer edge on the way."""
     low, width = amount.value, 1.0
     if usual is not None:
         least = usual[0] if usual[0] > 1 else 0.0
@@ -542,7 +512,6 @@ def _way_moved(part: MaskedText) -> Way:
 
 
 def _word_way(part: MaskedText) -> Way:
-    """Take "higher", "in the red" and the like."""
     if part.word(r"(?:less(?! than)(?= W| R|$)|cheaper|lower|narrower|down|negative|in the red|in negative territory|red|tighter|flatter|a down (?:day|week|month|quarter|year)|a loss|losses|weaker)"):  # fmt: skip
         return "down"
     if part.word(r"(?:worth more|dearer|pricier|higher|wider|up|positive|in the green|in the black|in positive territory|green|steeper|an up (?:day|week|month|quarter|year)|a gain|gains|stronger)"):  # fmt: skip

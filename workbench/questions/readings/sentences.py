@@ -161,7 +161,6 @@ def _amount(reading: SlotReading, *, size: bool = False) -> str:
 
 
 def _sentence(reading: SlotReading, names: tuple[SeriesName, ...]) -> str:
-    """Return a plain sentence for what the grammar has none for."""
     article = names[0].article
     other = names[1].article if len(names) == 2 else ""
     word = WORDS.get(reading.comparison, "")

@@ -16,30 +16,20 @@ EMBEDDED = "embedded:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesName:
-    """A series as texts name it.
+    """A series as texts name it."""
 
-    Parameters
-    ----------
-    ref : str
-        ``SOURCE:NAME``, or the plain name of a series that no source of this product holds yet.
-    article : str
-        The name inside a sentence.
-    kind : {"price", "rate", "index", "count"}
-        Of a rate, percent and basis points are levels; of the others they are changes.
-    monthly : bool
-        Has a value a month (or a quarter), which stands for that month.
-    growth : str
-        What it is talked of in: "yoy" for inflation, "" for its own values.
-    source : str
-        Where its values are, as a claim names it (`series_named`): ``SP500``, ``yahoo:BTC-USD``; "" where no source here has them in
-        the unit that people name.
-    """
-
+    #: ``SOURCE:NAME``, or the plain name of a series that no source of this product holds yet.
     ref: str
+    #: The name inside a sentence.
     article: str
+    #: Of a rate, percent and basis points are levels; of the others they are changes.
     kind: str = "price"
+    #: Has a value a month (or a quarter), which stands for that month.
     monthly: bool = False
+    #: What it is talked of in: "yoy" for inflation, "" for its own values.
     growth: str = ""
+    #: Where its values are, as a claim names it (`series_named`): ``SP500``, ``yahoo:BTC-USD``; "" where no source here has them in the
+    #: unit that people name.
     source: str = ""
 
     @property

@@ -13,48 +13,34 @@ Slot = Literal["series", "relation", "level", "window"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotReading:
-    """One way to read a text.
+    """One way to read a text."""
 
-    Parameters
-    ----------
-    statement : str
-        The plain sentence; of a claim of the grammar its canonical one, which reads back into ``claim``.
-    series : tuple of str
-        By reference, ``embedded:WTI``; a series that no source here holds by its name.
-    relation : str
-        What is said of them: ``level``, ``compare``, ``change``, ``touch``, ``stay``, ``drawdown``, ``mean``, ``beats`` ...
-    comparison : str
-        As in `workbench.forecasts.reading.Reading`; "toward" for a level that is reached from whichever side it stands on.
-    level, upper : float, optional
-        In ``unit``.
-    window : str
-        ``on``, ``by``, ``during``, ``next_release``, ``next_meeting``.
-    start, end : date, optional
-        ``start`` None is the last known value.
-    times, step : int, str
-        How often, and of which periods; "" of the series' own.
-    read_from : mapping
-        Of each slot the words that it was read from.
-    claim : Claim, optional
-        The same as a claim of the grammar, where that can hold it.
-    """
-
+    #: The plain sentence; of a claim of the grammar its canonical one, which reads back into ``claim``.
     statement: str
+    #: By reference, ``embedded:WTI``; a series that no source here holds by its name.
     series: tuple[str, ...]
+    #: What is said of them: ``level``, ``compare``, ``change``, ``touch``, ``stay``, ``drawdown``, ``mean``, ``beats`` ...
     relation: str
+    #: As in `workbench.forecasts.reading.Reading`; "toward" for a level that is reached from whichever side it stands on.
     comparison: str = ""
+    #: level, upper: In ``unit``.
     level: float | None = None
     upper: float | None = None
     unit: str = ""
+    #: ``on``, ``by``, ``during``, ``next_release``, ``next_meeting``.
     window: str = ""
+    #: start, end: ``start`` None is the last known value.
     start: date | None = None
     end: date | None = None
+    #: times, step: How often, and of which periods; "" of the series' own.
     times: int = 1
     step: str = ""
     lag: int | None = None
     never: bool = False
+    #: Of each slot the words that it was read from.
     read_from: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    #: The same as a claim of the grammar, where that can hold it.
     claim: Claim | None = None
 
     @property
@@ -108,30 +94,20 @@ def stored_claim(read_as: Mapping[str, Any] | None) -> Claim | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readings:
-    """What a text may say.
-
-    Parameters
-    ----------
-    best : SlotReading, optional
-        The one reading of a text that has one; None where it has several, or none.
-    others : tuple of SlotReading
-        The nearest readings of an ambiguous text, or of one with a hole: two or three, the likeliest first.
-    missing : tuple of str
-        Slots that nothing in the text fills.
-    leftover : tuple of str
-        Words that belong to no slot; while there are any, nothing is taken for read.
-    matched : mapping
-        Of each slot that was read the words it was read from.
-    notes : tuple of str
-        What was supposed on the way, for the person.
-    """
+    """What a text may say."""
 
     text: str
+    #: The one reading of a text that has one; None where it has several, or none.
     best: SlotReading | None = None
+    #: The nearest readings of an ambiguous text, or of one with a hole: two or three, the likeliest first.
     others: tuple[SlotReading, ...] = ()
+    #: Slots that nothing in the text fills.
     missing: tuple[Slot, ...] = ()
+    #: Words that belong to no slot; while there are any, nothing is taken for read.
     leftover: tuple[str, ...] = ()
+    #: Of each slot that was read the words it was read from.
     matched: Mapping[str, str] = field(default_factory=dict)
+    #: What was supposed on the way, for the person.
     notes: tuple[str, ...] = ()
 
     @property

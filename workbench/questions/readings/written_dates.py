@@ -263,7 +263,6 @@ def _third_friday(first: date) -> date:
 
 
 def _month_on(match: _Match, today: date) -> Period:
-    """The month, of this year or where that is over of the next."""
     month = months_of(today.year, MONTHS[match["m"]])
     return month if month.last >= today else months_of(today.year + 1, MONTHS[match["m"]])
 

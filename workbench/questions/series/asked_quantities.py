@@ -37,19 +37,8 @@ class QuantityReading:
 def read_quantity_question(question: Question, horizon: str = "") -> QuantityReading:
     """Return what a numeric question asks of a series; nothing is guessed.
 
-    Parameters
-    ----------
-    question : Question
-    horizon : str
-        Which one of several; else the day in its title, the question's horizon, or the day on which it closes.
+    Raises `ClaimRefused`: It names no series that is known, or two; no day; or asks for a change, a mean or the like.
 
-    Raises
-    ------
-    ClaimRefused
-        It names no series that is known, or two; no day; or asks for a change, a mean or the like.
-
-    Examples
-    --------
     >>> question = Question(id="q", title="What is the highest close of the VIX by 2018-12-31?", kind="numeric")
     >>> reading = read_quantity_question(question)
     >>> reading.series, reading.statistic, str(reading.day)

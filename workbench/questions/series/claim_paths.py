@@ -37,16 +37,7 @@ class ClaimPaths:
     def chance(self, claim: Claim, rows: Mapping[str, Rows]) -> float:
         """Return the probability of a claim; 0 or 1 where the rows decide it, else held in [0.02, 0.98].
 
-        Parameters
-        ----------
-        claim : Claim
-        rows : mapping
-            What was known of its series at the cutoff, and nothing later.
-
-        Raises
-        ------
-        ClaimRefused
-            Too little is known of the series, or nothing of it is to come through the claim's end.
+        Raises `ClaimRefused`: Too little is known of the series, or nothing of it is to come through the claim's end.
         """
         claim = settle(claim, rows)
         try:

@@ -128,8 +128,6 @@ _NAMES = [(series.id, re.compile(series.pattern, re.IGNORECASE)) for series in S
 def replace_names(text: str) -> str:
     """Return the text with every known series written as ``<ID>``, an article before it swallowed.
 
-    Examples
-    --------
     >>> replace_names("The S&P 500 outperforms the Nasdaq")
     '<SP500> outperforms <NASDAQ>'
     """

@@ -14,48 +14,34 @@ Days = Literal["weekdays", "every day"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One series as claims see it.
+    """One series as claims see it."""
 
-    Parameters
-    ----------
-    id : str
-        What a claim names it by: a key of the embedded series (``WTI``), or a reference (``yahoo:AAPL``).
-    article : str
-        The name as it stands inside a sentence.
-    kind, unit, frequency, days : str
-        As its source documents them.
-    sources : tuple of str
-        What its rows are asked for by; of two, the value is the first minus the second.
-    lag : int
-        Days after its period until a value is published, where the source has no vintages that tell.
-    revised : bool
-        Whether the source keeps what was published first: an outcome may go by that or by the latest state.
-    first, last : date, optional
-        Days (of a monthly series: first days of months) of the first and last value of a series that has ended; None: it goes on.
-    name : str
-        For people: ``Apple``; "" for that of its article.
-    pattern : str
-        How people write it, where no reference is needed.
-    wide : bool
-        Whether it is wider and narrower instead of higher and lower.
-    goes_on : str
-        The reference under which a series that has ended goes on.
-    """
-
+    #: What a claim names it by: a key of the embedded series (``WTI``), or a reference (``yahoo:AAPL``).
     id: str
+    #: The name as it stands inside a sentence.
     article: str
+    #: kind, unit, frequency, days: As its source documents them.
     kind: Kind
     unit: str
     frequency: Frequency
+    #: What its rows are asked for by; of two, the value is the first minus the second.
     sources: tuple[str, ...]
     days: Days = "weekdays"
+    #: Days after its period until a value is published, where the source has no vintages that tell.
     lag: int = 0
+    #: Whether the source keeps what was published first: an outcome may go by that or by the latest state.
     revised: bool = False
+    #: first, last: Days (of a monthly series: first days of months) of the first and last value of a series that has ended; None: it goes
+    #: on.
     first: date | None = None
     last: date | None = None
+    #: For people: ``Apple``; "" for that of its article.
     name: str = ""
+    #: How people write it, where no reference is needed.
     pattern: str = ""
+    #: Whether it is wider and narrower instead of higher and lower.
     wide: bool = False
+    #: The reference under which a series that has ended goes on.
     goes_on: str = ""
 
     @property

@@ -18,8 +18,6 @@ _COMPARISONS: dict[tuple[str, bool], Comparison] = {
 def claim_reading(claim: Claim) -> Reading:
     """Return the reading of a claim whose side and level are settled (`workbench.questions.decision.settle`).
 
-    Examples
-    --------
     >>> from datetime import date
     >>> touch = Claim(pattern="touch", series="WTI", level=80.0, side="above", end=date(2018, 12, 31))
     >>> reading = claim_reading(touch)

@@ -19,10 +19,7 @@ def recorded_rows(
 ) -> dict[str, Rows]:
     """Return the rows of a claim's series by the names of its sources, out of the calls that gave them.
 
-    Raises
-    ------
-    ClaimRefused
-        No call gave the rows of a source.
+    Raises `ClaimRefused`: No call gave the rows of a source.
     """
     listed = list(calls)
     rows: dict[str, Rows] = {}

@@ -50,34 +50,24 @@ P_MIN, P_MAX = 0.02, 0.98
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesEstimate:
-    """What the past of a series says of a leaf; all of it follows from the rows, the reading and the method.
+    """What the past of a series says of a leaf; all of it follows from the rows, the reading and the method."""
 
-    Parameters
-    ----------
-    p : float
-        In [0.02, 0.98]; 0 or 1 where the visible values decide the claim.
-    models, comparators : dict
-        Probabilities that count (by paths: of each member alone; else with equal weight), and those that are shown beside them with none.
-    reference : float
-        The value that the claim is measured from: on its start, or the last one visible.
-    reference_day, last_day : date
-        Of that value, and of the last one visible.
-    base_rate : float or None
-        Share of past windows of the same length in which the claim came true.
-    windows : float or None
-        How many separate windows stand behind it.
-    record : dict
-        What a leaf's notebook prints, outcomes by week among it; by paths also without those, else empty for a series that has none.
-    """
-
+    #: In [0.02, 0.98]; 0 or 1 where the visible values decide the claim.
     p: float
+    #: models, comparators: Probabilities that count (by paths: of each member alone; else with equal weight), and those that are shown
+    #: beside them with none.
     models: dict[str, float]
     comparators: dict[str, float]
+    #: The value that the claim is measured from: on its start, or the last one visible.
     reference: float
+    #: reference_day, last_day: Of that value, and of the last one visible.
     reference_day: date
     last_day: date
+    #: Share of past windows of the same length in which the claim came true.
     base_rate: float | None = None
+    #: How many separate windows stand behind it.
     windows: float | None = None
+    #: What a leaf's notebook prints, outcomes by week among it; by paths also without those, else empty for a series that has none.
     record: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -229,7 +219,6 @@ def _of_paths(
 
 
 def _daily_prices(series: "pd.Series") -> bool:
-    """Whether the leaf models of prices fit: a value every weekday, all above 0, and two years of them."""
     if len(series) < 500 or not (series > 0).all():
         return False
     gaps = np.diff(series.index.to_numpy().astype("datetime64[D]")).astype(int)
@@ -300,7 +289,6 @@ def _by_exceedance(leaf: SeriesLeaf, claim: Claim, series: "pd.Series") -> Serie
 
 
 def _monthly(history: "History") -> bool:
-    """Whether values stand for whole periods, stamped with their first day: the one that holds the end decides then."""
     firsts = history.days == history.days.astype("datetime64[M]").astype("datetime64[D]")
     gaps = np.diff(history.days).astype(int)
     return bool(len(gaps) and np.median(gaps) >= 28 and firsts.all())

@@ -28,25 +28,17 @@ _OF_VALUES = ("level", "range", "touch", "first")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesFigure:
-    """The points of a figure.
+    """The points of a figure."""
 
-    Parameters
-    ----------
-    days, values : tuple
-        The visible past, thinned; the last value visible is the last of it.
-    end : str
-        The day on which the leaf resolves.
-    forecast : tuple of float
-        Values on that day below which 5, 25, 50, 75 and 95 percent of past changes over as many observations would lead from the
-        last value; empty where the past is too short.
-    levels : tuple of float
-        What the claim compares with, where that is a value of the series.
-    """
-
+    #: days, values: The visible past, thinned; the last value visible is the last of it.
     days: tuple[str, ...]
     values: tuple[float, ...]
+    #: The day on which the leaf resolves.
     end: str
+    #: Values on that day below which 5, 25, 50, 75 and 95 percent of past changes over as many observations would lead from the last
+    #: value; empty where the past is too short.
     forecast: tuple[float, ...] = ()
+    #: What the claim compares with, where that is a value of the series.
     levels: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
@@ -81,7 +73,6 @@ def series_figure(leaf: SeriesLeaf, rows: Sequence[Sequence[Mapping[str, Any]]])
 
 
 def _steps_ahead(series: pd.Series, end: date) -> int:
-    """How many observations lie between the last one and the end, at the pace of the past."""
     first, last = series.index[0].date(), series.index[-1].date()
     pace = (len(series) - 1) / max((last - first).days, 1)
     ahead: int = round((end - last).days * pace)

@@ -77,19 +77,8 @@ class SeriesLeaf:
 def read_series_leaf(statement: str, hints: str = "") -> SeriesLeaf:
     """Return which series decides a proposition, and how; the statistical grounder and the router read leaves through this.
 
-    Parameters
-    ----------
-    statement : str
-    hints : str
-        What settles the leaf according to the analyzer, and the claim's background: a series may be named there in place of the statement.
+    Raises `ClaimRefused`: No series is named by its id, two are, or the sentence is not one of the patterns.
 
-    Raises
-    ------
-    ClaimRefused
-        No series is named by its id, two are, or the sentence is not one of the patterns.
-
-    Examples
-    --------
     >>> leaf = read_series_leaf("The 10-year yield (FRED: DGS10) is above 4.5 on 2024-12-31")
     >>> str(leaf.refs[0]), leaf.claim.pattern, leaf.claim.level
     ('fred/DGS10', 'level', 4.5)
@@ -127,7 +116,6 @@ def _short(problem: str) -> str:
 
 
 def _with_stand_in(statement: str) -> str:
-    """The sentence with its subject, which names the series, replaced by one that the grammar knows."""
     text = " ".join(statement.replace("’", "'").split())
     for pattern, words in _REWORDED:
         text = re.sub(pattern, words, text, flags=re.IGNORECASE)
@@ -154,15 +142,7 @@ _MODELS = {
 
 
 def path_words(p: float, record: Mapping[str, Any], *, explained: bool = True) -> str:
-    """Return how a report says what a probability is: the share of paths by their models, or the row that decides.
-
-    Parameters
-    ----------
-    record : mapping
-        Of `workbench.forecasts.leaf_forecast.leaf_record`.
-    explained : bool
-        Say of each model what it is. A proof that is rendered again must come out as it was written, without that.
-    """
+    """Return how a report says what a probability is: the share of paths by their models, or the row that decides."""
     if decided := record.get("decided"):
         said = "true" if p == 1 else "false"
         return f"The value of {decided['day']}, {decided['value']:g}, has decided it: {said}, whatever follows: {percent(p)}."

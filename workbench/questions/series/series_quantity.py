@@ -33,29 +33,19 @@ _FEWEST = 260  # values before the first past cutoff
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """What is asked of a series: its value ``on`` a day, or its highest and lowest value ``by`` then.
+    """What is asked of a series: its value ``on`` a day, or its highest and lowest value ``by`` then."""
 
-    Parameters
-    ----------
-    name, unit : str
-        For people.
-    history : History
-        What was known at the cutoff.
-    day : date
-    extremes : bool
-        Whether ``by`` the day is meant.
-    states : SeriesStates, optional
-        Of a source that revises its values: how each of them stood when. Past forecasts are then made from what stood at their cutoffs.
-    no_record : str
-        Why no past forecast can be made again, "" where one can.
-    """
-
+    #: name, unit: For people.
     name: str
     unit: str
+    #: What was known at the cutoff.
     history: History
     day: date
+    #: Whether ``by`` the day is meant.
     extremes: bool = False
+    #: Of a source that revises its values: how each of them stood when. Past forecasts are then made from what stood at their cutoffs.
     states: SeriesStates | None = None
+    #: Why no past forecast can be made again, "" where one can.
     no_record: str = ""
 
     def draws(self, paths: Paths) -> dict[str, FloatArray]:
@@ -84,24 +74,7 @@ def quantity_document(
 ) -> dict[str, Any]:
     """Return what ``workbench quantity`` prints.
 
-    Parameters
-    ----------
-    later : History, optional
-        What is known by now: where it reaches the day, the forecast is scored.
-    most : int
-        Past cutoffs of the record; 0 for none.
-
-    Returns
-    -------
-    dict
-        ``quantiles`` by share of what is asked; ``one_in``: the levels above and below which it lies with one chance in so many;
-        ``fan``: quantiles on the days ahead; ``outcome`` with CRPS (lower is better, in the unit of the series) and PIT, null until it
-        is known; ``record`` of the same forecast at past cutoffs, and ``line``, the sentence for people.
-
-    Raises
-    ------
-    UsageError
-        The day is known already, or too little is known of the series.
+    Raises `UsageError`: The day is known already, or too little is known of the series.
     """
     calendar = Calendar.of(quantity.history)
     try:
@@ -189,12 +162,6 @@ def quantity_record(
 
     Rivals are the driftless walk, and the past changes over as many steps (what a base rate is to a claim). Errors are counted in
     shares of the last value where all values are above 0, so that a series that grew tenfold is not judged by its end alone.
-
-    Returns
-    -------
-    dict
-        ``n`` cutoffs in ``clusters``; mean ``crps``; ``against`` each rival how much better it was, in percent of the rival's CRPS, with a
-        95 % interval over clusters; ``coverage`` of the central bands; ``pit`` of each; ``skill`` and ``line``.
     """
     steps = len(calendar.stamps(quantity.history.days[-1].item(), quantity.day))
     logs = bool((quantity.history.values > 0).all())
@@ -309,7 +276,6 @@ def _skill_line(test: PairedVerdict, cutoffs: int, coverage: Mapping[str, float]
 
 
 def _line(document: Mapping[str, Any], no_record: str) -> str:
-    """The first line of every screen: the middle and the 90 % band, and how far to trust them."""
     parts = []
     for name, quantiles in document["quantiles"].items():
         label = "" if name == "value" else f"{name} "

@@ -85,13 +85,8 @@ class SeriesRef:
     def of(cls, reference: str) -> "SeriesRef | None":
         """Return the series that a reference names; None for a text that is none.
 
-        Raises
-        ------
-        ClaimRefused
-            A known source, and an id that it cannot have.
+        Raises `ClaimRefused`: A known source, and an id that it cannot have.
 
-        Examples
-        --------
         >>> str(SeriesRef.of("Yahoo:aapl")), SeriesRef.of("AAPL")
         ('yfinance/AAPL', None)
         """
@@ -205,8 +200,6 @@ def replace_references(text: str) -> tuple[str, list[SeriesRef]]:
 
     Done before anything is lowered: ids of some sources tell upper from lower case.
 
-    Examples
-    --------
     >>> text, refs = replace_references("Will yahoo:AAPL's close be above fred:DGS10?")
     >>> text, [ref.reference for ref in refs]
     ("Will <0>'s close be above <1>?", ['yahoo:AAPL', 'fred:DGS10'])

@@ -39,13 +39,8 @@ def series_named(reference: str) -> Series:
 
     Nothing is asked of a source: whether it has the series shows when its rows are read.
 
-    Raises
-    ------
-    ClaimRefused
-        No source of that name, or an id that it cannot have.
+    Raises `ClaimRefused`: No source of that name, or an id that it cannot have.
 
-    Examples
-    --------
     >>> series_named("embedded:WTI").id, series_named("yahoo:aapl").article, series_named("fred:UNRATE").verb
     ('WTI', 'yahoo:AAPL', 'is')
     """

@@ -29,8 +29,6 @@ Trade = dict[str, Any]
 def read_log(text: str, *, name: str) -> list[Trade]:
     """Return the trades of a log; raises ``UsageError`` with the row that cannot be read.
 
-    Examples
-    --------
     >>> row = "2026-01-05,desk,q1,yes,0.7,0.5,0.1,100,200,40"
     >>> [trade["dollars"] for trade in read_log(",".join(LOG_COLUMNS) + chr(10) + row, name="log.csv")]
     [100.0]
@@ -82,10 +80,7 @@ def settled_document(
     ``edge_by`` is ``own``, the probability at which a bet was made, or ``quotes``, what the set's newest quotes imply: the closing price
     where the set was fetched again before the close. The formula is that of `workbench.science.scoring.market`, in dollars.
 
-    Raises
-    ------
-    UsageError
-        An unknown ``edge_by``.
+    Raises `UsageError`: An unknown ``edge_by``.
     """
     if edge_by not in ("own", "quotes"):
         raise UsageError(Option("edge_by"), f" is own or quotes, not {edge_by!r:.40}")
@@ -133,7 +128,6 @@ def settled_document(
 
 
 def _luck_clusters(questions: QuestionSet) -> dict[str, str]:
-    """What shares its luck, by event: a question with its options and days, one series in one stretch of time, and linked questions."""
     entries = list(questions.questions.values())
     table = events_table(entries)
     clusters = dict(zip(table.event_id.tolist(), series_clusters(table).tolist(), strict=True))
@@ -145,7 +139,6 @@ def _luck_clusters(questions: QuestionSet) -> dict[str, str]:
 
 
 def _implied_prices(questions: Iterable[Question]) -> dict[tuple[str, str], float]:
-    """What the newest quotes imply of each side."""
     implied: dict[tuple[str, str], float] = {}
     for question in questions:
         for event in events_of(question):
@@ -309,7 +302,6 @@ def _why_not(question: Question, p: Mapping[str, float], rules: BetRules) -> str
 
 
 def _linked_bets(group: LinkedGroup, mended: Mended, able: Sequence[Question], rules: BetRules) -> _Book:
-    """Both sides of every quoted event of linked questions, sized together over their worlds, each question within its cap."""
     answers = dict(zip(group.events, group.answers, strict=True))
     sides: list[tuple[Question, str, str, float, float, FloatArray]] = []
     for question in able:
@@ -351,7 +343,6 @@ def _books(question: Question, p: Mapping[str, float], rules: BetRules) -> list[
 
 
 def _together(question: Question, p: Mapping[str, float], rules: BetRules, horizon: str, cap: float) -> _Book:
-    """Both sides of every option, level or day, sized together over the states that they can be in."""
     states = states_of(question, p, horizon)
     sides: list[tuple[str, str, float, FloatArray]] = []
     for part, wins in zip(parts_of(question), states.wins, strict=True):

@@ -26,23 +26,15 @@ _MOST_LISTED = 32  # worlds in a document, the likeliest first
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class States:
-    """What can come of a question.
+    """What can come of a question."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        One per state.
-    p : ndarray, shape (states,)
-        Own probabilities, summing to 1.
-    wins : ndarray, shape (parts, states)
-        Whether an event of the question comes true in a state, 1 or 0, in the order of `parts_of`.
-    mended : float
-        Largest change that it took to make the forecasts hang together.
-    """
-
+    #: One per state.
     names: tuple[str, ...]
+    #: Own probabilities, summing to 1.
     p: FloatArray
+    #: Whether an event of the question comes true in a state, 1 or 0, in the order of `parts_of`.
     wins: FloatArray
+    #: Largest change that it took to make the forecasts hang together.
     mended: float
 
 
@@ -51,13 +43,8 @@ def states_of(question: Question, p: Mapping[str, float], horizon: str = "") -> 
 
     Exclusive options are divided by their sum; chances of levels and days that contradict their order are mended by the least change.
 
-    Raises
-    ------
-    QuestionError
-        An event without a forecast, several horizons and none named, or options that do not exclude each other.
+    Raises `QuestionError`: An event without a forecast, several horizons and none named, or options that do not exclude each other.
 
-    Examples
-    --------
     >>> question = Question(id="q", title="Rate?", kind="threshold", levels=(3.0, 4.0))
     >>> states = states_of(question, {"q#3": 0.8, "q#4": 0.3})
     >>> dict(zip(states.names, states.p.round(6).tolist(), strict=True))
@@ -101,7 +88,6 @@ def states_of(question: Question, p: Mapping[str, float], horizon: str = "") -> 
 
 
 def _ranges(question: Question, parts: tuple[str, ...], chances: FloatArray) -> States:
-    """States of levels or days, from the lowest or earliest on."""
     by_day = question.kind == "date"
     order = sorted(range(len(parts)), key=lambda place: parts[place] if by_day else question.levels[place])
     labels = [parts[place] for place in order]
@@ -125,22 +111,15 @@ def _ranges(question: Question, parts: tuple[str, ...], chances: FloatArray) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceRules:
-    """How a choice is made.
+    """How a choice is made."""
 
-    Parameters
-    ----------
-    payoffs : mapping of part to float
-        What a dollar on a part comes back as if it comes true; those not named follow from the quoted asks.
-    risk_aversion, fee, cap : float
-        As in `workbench.questions.sets.bets.BetRules`.
-    horizon : str
-        Which resolution day of a question with several.
-    """
-
+    #: What a dollar on a part comes back as if it comes true; those not named follow from the quoted asks.
     payoffs: Mapping[str, float]
+    #: risk_aversion, fee, cap: As in `workbench.questions.sets.bets.BetRules`.
     risk_aversion: float = 1.0
     fee: float = 0.0
     cap: float = 1.0
+    #: Which resolution day of a question with several.
     horizon: str = ""
 
 
@@ -181,8 +160,6 @@ def choice_document(question: Question, p: Mapping[str, float], rules: ChoiceRul
     Where neither asks nor payoffs are known, the likeliest state is the choice. What a question's own ``payoffs`` say is known
     only afterwards: they never decide, they tell what the decision was worth.
 
-    Examples
-    --------
     >>> question = Question(id="q", title="Who?", kind="options", options=("Ann", "Bo"))
     >>> rules = ChoiceRules(payoffs={"Ann": 1.2, "Bo": 4.0})
     >>> choice_document(question, {"q#Ann": 0.7, "q#Bo": 0.3}, rules)["decision"]
@@ -220,10 +197,7 @@ def linked_document(
     The forecasts are mended by the least change first. A bet on a conditional question whose condition fails comes back whole.
     ``payoffs`` are by the ids of events, a plain question's its own.
 
-    Raises
-    ------
-    QuestionError
-        The question is bound by no link, one of the group has no forecast, or too many worlds.
+    Raises `QuestionError`: The question is bound by no link, one of the group has no forecast, or too many worlds.
     """
     linked = next(
         (group for group in linked_questions(questions.values()) if own in {q.id for q in group}), None

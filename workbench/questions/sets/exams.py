@@ -99,10 +99,7 @@ class Exam:
 
         `score`, `compare` and `returns` call this; they need outcomes, so every event must have one.
 
-        Raises
-        ------
-        ExamError
-            An event of the exam is not in the file, or has not resolved yet.
+        Raises `ExamError`: An event of the exam is not in the file, or has not resolved yet.
         """
         place = {str(event): row for row, event in enumerate(events.event_id)}
         missing = [event for event in self.event_ids if event not in place]
@@ -124,10 +121,7 @@ class Exam:
     def from_json(cls, document: Any) -> "Exam":
         """The exam that a JSON document describes; its digest must fit its list of events.
 
-        Raises
-        ------
-        ExamError
-            Another format, a broken field, or a list that was changed.
+        Raises `ExamError`: Another format, a broken field, or a list that was changed.
         """
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise ExamError(f"not an exam: the field 'format' must be {_FORMAT!r}")
@@ -185,7 +179,6 @@ def _rank(seed: int, question: str) -> bytes:
 
 
 def _take(sizes: dict[str, int], rules: ExamRules) -> dict[str, int]:
-    """Return how many questions are wanted of each stratum."""
     left = {name: max(size - rules.offset, 0) for name, size in sizes.items()}
     if rules.per_stratum is not None:
         return {name: min(rules.per_stratum, size) for name, size in left.items()}
@@ -292,10 +285,7 @@ def _chosen(events: Events, rows: IntArray, rules: ExamRules) -> IntArray:
 def load_exam(text: str) -> Exam:
     """Return the exam in a JSON text.
 
-    Raises
-    ------
-    ExamError
-        No JSON, or no exam.
+    Raises `ExamError`: No JSON, or no exam.
     """
     try:
         return Exam.from_json(parse_json(text, "it"))
@@ -327,10 +317,7 @@ def exams_document(saved: Sequence[Exam], broken: dict[str, str]) -> dict[str, A
 def find_exam(folder: Path, name: str) -> Exam:
     """The exam of that name, as `exam build` saved it.
 
-    Raises
-    ------
-    ExamError
-        There is none (the line lists those there are), or its file is broken.
+    Raises `ExamError`: There is none (the line lists those there are), or its file is broken.
     """
     known = sorted(path.stem for path in folder.glob("*.json"))
     # Looked up in the list, not joined to the folder: a name such as "../x" never becomes a path.

@@ -34,20 +34,13 @@ _Pattern = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedGroup:
-    """Linked questions and the worlds that their links allow.
+    """Linked questions and the worlds that their links allow."""
 
-    Parameters
-    ----------
-    questions : tuple of Question
-        In the set's order.
-    events : tuple of str
-        Ids of their events, question by question; a plain question's is its own id.
-    answers : ndarray, shape (events, worlds)
-        1 yes, 0 no, nan where a conditional question's condition fails.
-    """
-
+    #: In the set's order.
     questions: tuple[Question, ...]
+    #: Ids of their events, question by question; a plain question's is its own id.
     events: tuple[str, ...]
+    #: 1 yes, 0 no, nan where a conditional question's condition fails.
     answers: FloatArray
 
     def consistent_with(self, outcomes: Mapping[str, float]) -> "LinkedGroup":
@@ -65,20 +58,13 @@ class LinkedGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mended:
-    """Forecasts of a group that hang together.
+    """Forecasts of a group that hang together."""
 
-    Parameters
-    ----------
-    p : mapping of event id to float
-        The nearest to those stated, in least squares; an event without a forecast has what the others leave it.
-    worlds : ndarray, shape (worlds,)
-        Probabilities of the worlds: of all that give ``p`` the ones that assume least besides (maximum entropy).
-    moved : float
-        Largest change of a stated forecast.
-    """
-
+    #: The nearest to those stated, in least squares; an event without a forecast has what the others leave it.
     p: Mapping[str, float]
+    #: Probabilities of the worlds: of all that give ``p`` the ones that assume least besides (maximum entropy).
     worlds: FloatArray
+    #: Largest change of a stated forecast.
     moved: float
 
 
@@ -131,7 +117,6 @@ def tied_events(question: Question, link: Link, known: Iterable[str]) -> list[tu
 
 
 def _patterns(question: Question) -> list[_Pattern]:
-    """The ways in which a question's events can come out together, in their order."""
     events = [event.id for event in events_of(question)]
     sets = outcome_sets(question)
     if not sets:
@@ -148,10 +133,7 @@ def _patterns(question: Question) -> list[_Pattern]:
 def group_of(questions: tuple[Question, ...]) -> LinkedGroup:
     """Linked questions with the worlds that their links allow.
 
-    Raises
-    ------
-    QuestionError
-        More than `MOST_WORLDS` worlds, or none.
+    Raises `QuestionError`: More than `MOST_WORLDS` worlds, or none.
     """
     events = tuple(event.id for question in questions for event in events_of(question))
     place = {event: row for row, event in enumerate(events)}
@@ -235,8 +217,6 @@ def _answered(
 def mend(group: LinkedGroup, p: Mapping[str, float]) -> Mended:
     """The forecasts of a group that hang together and change the stated ones least.
 
-    Examples
-    --------
     >>> from workbench.questions.question import Link
     >>> own = Question(id="win", title="Does she win?", links=(Link(kind="implies", to="run"),))
     >>> group = group_of((own, Question(id="run", title="Does she run?")))
@@ -265,7 +245,6 @@ def _chances(yes: FloatArray, holds: FloatArray, worlds: FloatArray) -> FloatArr
 
 
 def _nearest(yes: FloatArray, holds: FloatArray, stated: FloatArray) -> FloatArray:
-    """Probabilities of worlds whose forecasts lie nearest to the stated ones."""
     count = yes.shape[1]
     worlds = np.full(count, 1.0 / count)
     if not len(stated):

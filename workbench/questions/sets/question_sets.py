@@ -200,18 +200,7 @@ def record_outcomes(
 ) -> int:
     """Record outcomes of events of a set, those that differ from what stands; return how many.
 
-    Parameters
-    ----------
-    outcomes : mapping of event id to float
-    day : str, optional
-        ISO day of all of them; today in UTC unless named.
-    days : mapping of event id to str, optional
-        The day of single ones.
-
-    Raises
-    ------
-    QuestionError
-        An event that no question of the set has, or a day that is none.
+    Raises `QuestionError`: An event that no question of the set has, or a day that is none.
     """
     today = day or datetime.now(UTC).date().isoformat()
     for each in (today, *(days or {}).values()):
@@ -253,10 +242,7 @@ def record_values(
 ) -> int:
     """Record the numbers that numeric questions came to, by target; return how many are new. What levels came to follows from them.
 
-    Raises
-    ------
-    QuestionError
-        A target that no question of the set has, or a number beyond a closed end of its range.
+    Raises `QuestionError`: A target that no question of the set has, or a number beyond a closed end of its range.
     """
     today = day or datetime.now(UTC).date().isoformat()
     for each in (today, *(days or {}).values()):
@@ -301,10 +287,7 @@ def resolve_question(
 ) -> Question:
     """Record the answer to one question, in its own words, and return it as it now stands.
 
-    Raises
-    ------
-    QuestionError
-        No such question, or an answer that does not fit it.
+    Raises `QuestionError`: No such question, or an answer that does not fit it.
     """
     entry = load_set(store, name)[question]
     outcomes, values = outcomes_of(entry, answer, horizon), values_of(entry, answer, horizon)

@@ -24,10 +24,7 @@ def against_document(questions: QuestionSet, corpus: QuestionSet, name: str) -> 
     By column the shares of set and corpus, and their distance: half the sum of the absolute differences, 0 for equal shares and 1
     for none in common. ``p`` is of a chi-squared test that the set was drawn from the corpus' shares, None for too few events.
 
-    Raises
-    ------
-    QuestionError
-        One of the two has no event.
+    Raises `QuestionError`: One of the two has no event.
     """
     own = events_table(list(questions.questions.values()))
     other = events_table(list(corpus.questions.values()))

@@ -12,17 +12,11 @@ from workbench.questions.question import Question, QuestionError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HalvingSchedule:
-    """t(k+1) = (t(k) + close) / 2, as long as the next time lies at least ``least_gap`` after the last one.
+    """t(k+1) = (t(k) + close) / 2, as long as the next time lies at least ``least_gap`` after the last one."""
 
-    Parameters
-    ----------
-    least_gap : timedelta
-        Also the least distance from the close.
-    most : int
-        Times of one question, the first one counted.
-    """
-
+    #: Also the least distance from the close.
     least_gap: timedelta = timedelta(hours=1)
+    #: Times of one question, the first one counted.
     most: int = 8
 
     def __post_init__(self) -> None:

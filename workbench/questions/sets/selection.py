@@ -107,13 +107,8 @@ class Selection:
 def select(questions: Sequence[Question], rules: SelectionRules) -> Selection:
     """Apply the filters in their order.
 
-    Raises
-    ------
-    QuestionError
-        Rules that contradict themselves.
+    Raises `QuestionError`: Rules that contradict themselves.
 
-    Examples
-    --------
     >>> quiet = Question(id="a", title="A quiet one", volume=1000.0)
     >>> busy = Question(id="b", title="A busy one", volume=900000.0)
     >>> selection = select([quiet, busy], SelectionRules(min_volume=500_000))

@@ -107,12 +107,7 @@ def score_set_quantiles(
 ) -> dict[str, Any]:
     """Scores of a file of quantiles on the numbers of a set that came: ``questions score --quantiles``.
 
-    Raises
-    ------
-    QuestionError
-        The set asks for no number, or none has come.
-    TableError
-        As of `read_quantiles`.
+    Raises `QuestionError`: The set asks for no number, or none has come. Raises `TableError`: As of `read_quantiles`.
     """
     table = targets_table(list(questions.questions.values()), path=Path(f"set {questions.name}"))
     if not np.isfinite(table.value).any():
@@ -124,21 +119,7 @@ def score_set_quantiles(
 
 
 def score_set(questions: QuestionSet, forecasts: Path, **options: Any) -> dict[str, Any]:
-    """Scores of a file of forecasts on the events of a set that can be scored: ``questions score``.
-
-    Parameters
-    ----------
-    questions : QuestionSet
-    forecasts : Path
-        Columns ``method, event_id, trial, p`` or ``method, event_id, variant, p``.
-    **options
-        As of `workbench.science.documents.score_document`, and ``recipe``.
-
-    Returns
-    -------
-    dict
-        The document of `score`, with ``scored`` and ``unscored``: what was left out, each with its reason.
-    """
+    """Scores of a file of forecasts on the events of a set that can be scored: ``questions score``."""
     table = events_table(list(questions.questions.values()), path=Path(f"set {questions.name}"))
     rows = np.flatnonzero(~np.isnan(table.outcome))
     if not len(rows):

@@ -78,7 +78,6 @@ _F = TypeVar("_F", bound=_Form)
 
 
 def _read(form: type[_F], data: Any, problems: list[str], where: str = "") -> _F | None:
-    """Return JSON in its form, or None with a line for each fault."""
     try:
         return form.model_validate(data)
     except ValidationError as error:
@@ -100,16 +99,7 @@ def _read(form: type[_F], data: Any, problems: list[str], where: str = "") -> _F
 def check_submission(text: str, form: str, questions: QuestionSet) -> list[str]:
     """What is wrong with a submission for these questions, one line each; empty if nothing is.
 
-    Parameters
-    ----------
-    text : str
-        The file's text.
-    form : {"forecastbench", "prophet", "metaculus"}
-
-    Raises
-    ------
-    QuestionError
-        It is no text of this form at all.
+    Raises `QuestionError`: It is no text of this form at all.
     """
     if form == "forecastbench":
         return _checked_forecastbench(text, questions)
@@ -155,7 +145,6 @@ def _checked_forecastbench(text: str, questions: QuestionSet) -> list[str]:
 
 
 def _wanted(questions: QuestionSet) -> dict[tuple[str, str, str | None], str]:
-    """Id, source and resolution date of every forecast that a set asks for, with its half."""
     keys: dict[tuple[str, str, str | None], str] = {}
     for question in questions.questions.values():
         for event in events_of(question):
@@ -269,21 +258,7 @@ def submission(
 ) -> tuple[str, list[str]]:
     """The text of a submission, and what it leaves out, a line each.
 
-    Parameters
-    ----------
-    p : mapping of event id to float
-    form : {"forecastbench", "prophet", "metaculus"}
-    organization, model : str
-        Who forecasts; ForecastBench wants both.
-    rationales : mapping of question id to str, optional
-        A model's words: in Markdown they are shown as text, without links or pictures of their own.
-    partial : bool
-        Leave out questions without a forecast instead of refusing.
-
-    Raises
-    ------
-    QuestionError
-        An unknown form, a probability out of range, a missing forecast, or a question the form has no place for.
+    Raises `QuestionError`: An unknown form, a probability out of range, a missing forecast, or a question the form has no place for.
     """
     if form not in FORMS:
         raise QuestionError(f"a submission is for {', '.join(FORMS)}, not {form!r:.40}")
@@ -452,7 +427,6 @@ def _metaculus(questions: list[Question], p: Mapping[str, float], texts: Mapping
 
 
 def _comment_words(text: str) -> str:
-    """A rationale as Markdown of a comment: its lines stay, nothing in it is a heading, a link, a picture or a rule."""
     return "\n".join(_escaped(line) if line.strip("-* ") else "" for line in text.splitlines())
 
 

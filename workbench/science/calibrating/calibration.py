@@ -84,13 +84,8 @@ class Calibration:
     def decide(self, p: ArrayLike) -> FloatArray:
         """1.0 where a calibrated probability is above the fitted threshold, else 0.0.
 
-        Raises
-        ------
-        CalibrationError
-            No threshold was fitted.
+        Raises `CalibrationError`: No threshold was fitted.
 
-        Examples
-        --------
         >>> Calibration(slope=1.0, offset=0.0, threshold=0.7).decide([0.7, 0.71]).tolist()
         [0.0, 1.0]
         """
@@ -105,8 +100,6 @@ class Calibration:
     def unseen(self, factors: Mapping[str, ArrayLike]) -> dict[str, list[str]]:
         """Groups of the forecasts that the model never saw, per factor.
 
-        Examples
-        --------
         >>> Calibration(slope=1.0, offset=0.0, deltas={"source": {"fred": 0.1}}).unseen({"source": ["fred", "x"]})
         {'source': ['x']}
         """
@@ -136,10 +129,7 @@ class Calibration:
     def from_json(cls, document: Any) -> "Calibration":
         """The model that a JSON document describes; `load_calibration` calls this after parsing the file.
 
-        Raises
-        ------
-        CalibrationError
-            Another format, a missing field, or a value that is no finite number.
+        Raises `CalibrationError`: Another format, a missing field, or a value that is no finite number.
         """
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise CalibrationError(f"not a calibration: the field 'format' must be {_FORMAT!r}")
@@ -184,7 +174,6 @@ def horizon_class(days: ArrayLike) -> list[str]:
 def _design(
     forecast: ArrayLike, factors: Mapping[str, ArrayLike] | None, penalty: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, list[tuple[str, str, int]]]:
-    """Features, their penalties and what these pull to, and (factor, group, size) of each offset."""
     p = as_probabilities(forecast)
     if penalty <= 0.0:
         raise DomainError(f"the penalty on the group offsets must be above 0, not {penalty:g}")
@@ -302,19 +291,8 @@ def fit_threshold(p: ArrayLike, outcome: ArrayLike) -> ThresholdFit:
 def save_calibration(model: Calibration, path: Path) -> None:
     """Write a model as JSON, whole or not at all.
 
-    Parameters
-    ----------
-    model : Calibration
-    path : Path
-        Its folder must exist.
+    Raises `CalibrationError`: The folder does not exist or cannot be written to.
 
-    Raises
-    ------
-    CalibrationError
-        The folder does not exist or cannot be written to.
-
-    Examples
-    --------
     >>> save_calibration(Calibration(slope=1.0, offset=0.0), Path("/no/such/folder/model.json"))
     Traceback (most recent call last):
     workbench.science.errors.CalibrationError: cannot write /no/such/folder/model.json: No such file or directory
@@ -330,13 +308,8 @@ def save_calibration(model: Calibration, path: Path) -> None:
 def load_calibration(path: Path) -> Calibration:
     """Read a model written by `save_calibration`; numbers come back exactly.
 
-    Raises
-    ------
-    CalibrationError
-        No such file, no JSON, or no calibration.
+    Raises `CalibrationError`: No such file, no JSON, or no calibration.
 
-    Examples
-    --------
     >>> import tempfile
     >>> model = Calibration(slope=1.1, offset=-0.3)
     >>> with tempfile.TemporaryDirectory() as folder:

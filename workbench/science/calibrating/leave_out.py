@@ -30,7 +30,6 @@ _CHUNK = 1 << 13
 
 
 def _derivatives(s: FloatArray) -> list[FloatArray]:
-    """Derivatives 1.._ORDER of the sigmoid, written in its value ``s``."""
     w = s * (1.0 - s)
     t = 1.0 - 2.0 * s
     return [
@@ -184,7 +183,6 @@ class _Moves:
     settled: FloatArray
 
     def near(self, reach: FloatArray) -> NDArray[np.bool_]:
-        """True where the iteration settled within the series' reach."""
         shift = np.abs(self.da)[:, None] * reach + np.abs(self.du)
         return np.asarray((shift.max(axis=1) < _FAR) & (self.settled < 1e-9), dtype=bool)
 

@@ -177,8 +177,6 @@ def stars(p: float) -> str:
 def index_means(means: FloatArray) -> FloatArray:
     """Brier Index of mean Brier scores, element by element; higher is better.
 
-    Examples
-    --------
     >>> index_means(np.array([0.25])).tolist()
     [50.0]
     """

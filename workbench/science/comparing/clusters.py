@@ -86,7 +86,6 @@ def _ordinal_day(text: str) -> int | None:
 
 
 def _blocks(windows: dict[str, list[tuple[int | None, int | None]]]) -> dict[str, int]:
-    """Number of the block of each question of one series, counted from its first day."""
     starts: dict[str, int] = {}
     longest = 1
     for question, own in windows.items():
@@ -106,8 +105,6 @@ def series_clusters(events: Events) -> StrArray:
     The series is the column ``series``, else the source with its own id (``source_question_id``), else the question; the window
     runs from the day asked on to ``resolution_date``.
 
-    Examples
-    --------
     >>> series_clusters(Events.of([1, 0, 1], question=["a", "a", "b"])).tolist()
     ['a 0', 'a 0', 'b 0']
     """
@@ -211,8 +208,6 @@ def event_clusters(events: Events) -> StrArray:
 def widest_way(clusters: ArrayLike, residuals: ArrayLike) -> tuple[int, float]:
     """The way in which a sum of residuals varies most, and by how much it varies more with all ways counted (as a factor of spread).
 
-    Notes
-    -----
     Variance is that of the sums by series, plus by days, less by both (Cameron, Gelbach and Miller 2011).
     """
     codes = ways(clusters)

@@ -106,7 +106,6 @@ def paired_comparisons(
 
 
 def _groups(values: Values, reference: str) -> list[tuple[list[str], IntArray]]:
-    """Methods that share the same events with the reference, and these events: each group shares its draws."""
     # Keyed by the bytes of the row numbers: an array cannot be a key.
     groups: dict[bytes, tuple[list[str], IntArray]] = {}
     for name in values:
@@ -172,13 +171,6 @@ def judge(
 ) -> dict[str, PairedVerdict]:
     """Verdicts over all methods compared: after Holm's correction, and only where the mixed model sees the same side.
 
-    Parameters
-    ----------
-    results, mixed : mapping
-        Of `paired_comparisons` and `mixed_comparisons`.
-
-    Examples
-    --------
     >>> test = PairedVerdict(n=6, clusters=6, estimate=1.0, low=0.5, high=1.5, p=0.03125)
     >>> unsure = IndexContrast(difference=1.0, error=1.0, low=-1.0, high=3.0)
     >>> judge({"m": {"overall": test}}, {"m": {"overall": unsure}})["m"].verdict

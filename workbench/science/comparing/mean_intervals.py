@@ -26,20 +26,13 @@ Bounds = list[float] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resampling:
-    """How the sign patterns behind an interval are drawn.
+    """How the sign patterns behind an interval are drawn."""
 
-    Parameters
-    ----------
-    resamples : int
-        0 for no intervals; with 2000 the half-width of a 95 % interval moves by about 3 % from seed to seed. All patterns are gone
-        through where there are fewer than 20 clusters.
-    seed : int
-    level : float
-        Share of cases in which the interval is to hold the true value.
-    """
-
+    #: 0 for no intervals; with 2000 the half-width of a 95 % interval moves by about 3 % from seed to seed. All patterns are gone through
+    #: where there are fewer than 20 clusters.
     resamples: int = 2000
     seed: int = 20261122
+    #: Share of cases in which the interval is to hold the true value.
     level: float = 0.95
 
     def __post_init__(self) -> None:
@@ -187,7 +180,6 @@ def share_interval(
 
 
 def _worth(clusters: ArrayLike, weights: FloatArray) -> float:
-    """As many clusters of one size as these are worth by their weights, in the way that has the fewest."""
     return min(1.0 / float((np.bincount(codes, weights=weights) ** 2).sum()) for codes in ways(clusters))
 
 
@@ -236,6 +228,5 @@ def rank_correlation_interval(
 
 
 def _standard_ranks(values: ArrayLike) -> FloatArray:
-    """Ranks of values, ties at their mean rank, with mean 0 and mean square 1."""
     ranks = pd.Series(np.asarray(values, dtype=np.float64)).rank().to_numpy()
     return np.asarray((ranks - ranks.mean()) / ranks.std(), dtype=np.float64)

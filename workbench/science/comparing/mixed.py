@@ -31,8 +31,6 @@ class MixedFit:
     def contrast(self, a: str, b: str) -> tuple[float, float]:
         """Difference of two methods' means (a minus b) and its Wald standard error.
 
-        Examples
-        --------
         >>> fit = mixed_model([1, 2, 3, 5.0], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
         >>> [round(float(v), 6) for v in fit.contrast("b", "a")]
         [1.5, 0.5]

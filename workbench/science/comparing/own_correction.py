@@ -30,31 +30,22 @@ _LEVEL = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnCorrection:
-    """What a record of resolved forecasts teaches.
+    """What a record of resolved forecasts teaches."""
 
-    Parameters
-    ----------
-    questions : int
-        How many it was learned from.
-    base_rate : float
-        Mean over questions of the share of Yes, with two pseudo-questions: the prior where a forecast has none.
-    floor, slope : float
-        Of `workbench.science.pooling.tuning.FLOOR_GRID`; 1 and 0 shrink nothing.
-    calibration_slope, calibration_offset : float
-    brier_raw, brier : float or None
-        Mean over questions of the Brier score, raw and corrected, each question left out of all that corrects it; lower is better.
-    reason : str
-        Why nothing is corrected, "" if it is.
-    """
-
+    #: How many it was learned from.
     questions: int
+    #: Mean over questions of the share of Yes, with two pseudo-questions: the prior where a forecast has none.
     base_rate: float = 0.5
+    #: floor, slope: Of `workbench.science.pooling.tuning.FLOOR_GRID`; 1 and 0 shrink nothing.
     floor: float = 1.0
     slope: float = 0.0
     calibration_slope: float = 1.0
     calibration_offset: float = 0.0
+    #: brier_raw, brier: Mean over questions of the Brier score, raw and corrected, each question left out of all that corrects it; lower
+    #: is better.
     brier_raw: float | None = None
     brier: float | None = None
+    #: Why nothing is corrected, "" if it is.
     reason: str = ""
 
 
@@ -137,7 +128,6 @@ def _filled(prior: FloatArray, base_rate: float) -> FloatArray:
 def _left_out(
     logits: TrialLogits, prior: FloatArray, outcome: FloatArray, codes: IntArray, grid: ShrinkGrid
 ) -> FloatArray:
-    """Forecasts corrected by what the other questions teach: a fold's shrinkage, and the calibration of what that gives."""
     choice, cells, _ = choose_leave_out(logits, prior, outcome, codes, grid=grid)
     corrected = np.empty(len(outcome))
     for index in np.unique(choice):

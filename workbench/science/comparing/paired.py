@@ -29,37 +29,25 @@ TOO_FEW: Verdict = "too few to tell"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedVerdict:
-    """What the paired test of one difference says.
+    """What the paired test of one difference says."""
 
-    Parameters
-    ----------
-    n, clusters : int
-        Events, and groups of them whose luck is their own.
-    estimate : float
-        Weighted mean of the differences; above 0 speaks for the method.
-    low, high : float
-        Interval of the level asked for; infinite where there are too few clusters for one.
-    p : float
-        Two-sided, never 0: at least ``2 ** (1 - clusters)``.
-    p_holm : float or None
-        After Holm's correction over the methods compared, where several are.
-    days : int or None
-        Days on which the events were asked, where known.
-    verdict : {"better", "worse", "no difference shown", "too few to tell"} or None
-        None where the days asked on are unknown or fewer than `MIN_CLUSTERS` (`on_days`).
-    reason : str
-        Why a verdict is withheld, "" otherwise.
-    """
-
+    #: n, clusters: Events, and groups of them whose luck is their own.
     n: int
     clusters: int
+    #: Weighted mean of the differences; above 0 speaks for the method.
     estimate: float
+    #: low, high: Interval of the level asked for; infinite where there are too few clusters for one.
     low: float
     high: float
+    #: Two-sided, never 0: at least ``2 ** (1 - clusters)``.
     p: float
+    #: After Holm's correction over the methods compared, where several are.
     p_holm: float | None = None
+    #: Days on which the events were asked, where known.
     days: int | None = None
+    #: None where the days asked on are unknown or fewer than `MIN_CLUSTERS` (`on_days`).
     verdict: Verdict = NOT_SHOWN
+    #: Why a verdict is withheld, "" otherwise.
     reason: str = ""
 
     @property
@@ -189,7 +177,6 @@ def paired_tests(
 
 
 def _typical_values(halves: FloatArray, sums: FloatArray, level: float) -> list[tuple[float, float, float]]:
-    """Ends of the interval and p value of each column after the first, which holds the weights."""
     # The empty subset, or a drawn one of all clusters, flips nothing: it lies about every value.
     split = (halves[:, 0] > 1e-12) & (halves[:, 0] < 1.0 - 1e-12)
     inside, outside = 1.0 / halves[split, 0], 1.0 / (1.0 - halves[split, 0])
@@ -211,7 +198,6 @@ def _typical_values(halves: FloatArray, sums: FloatArray, level: float) -> list[
 
 
 def _subset_sums(parts: FloatArray, resamples: int, seed: int) -> FloatArray:
-    """Column sums over subsets of the clusters: one of each pair of complements, or drawn ones, the empty subset first."""
     count, width = parts.shape
     sums = np.zeros((1, width))
     if count < EXACT:

@@ -127,7 +127,6 @@ def _values_by_row(events: Events, published: Forecasts) -> dict[str, FloatArray
 
 
 def _why(values: Mapping[str, FloatArray], events: Events, row: str, part: str, column: str = "all") -> str:
-    """The known reason for a difference, while the files show what it says: other data differ for reasons of their own."""
     if row == "Cassi" and part in ("market", "overall") and column in ("A", "all"):
         p = values["Cassi"]
         market = (events.kind == "market") & np.isfinite(p)
@@ -143,7 +142,6 @@ def _why(values: Mapping[str, FloatArray], events: Events, row: str, part: str, 
 def _table_1(
     events: Events, values: Mapping[str, FloatArray], *, resamples: int = 5000, seed: int = 0
 ) -> Iterator[TableCell]:
-    """Cells of Table 1: indices by tranche, then paired differences with stars."""
     tranche = events.text("tranche")
     for row, printed in TABLE_1.items():
         for column_index, column in enumerate(COLUMNS):
@@ -198,7 +196,6 @@ def _delta_cell(
 def _table_9(
     events: Events, values: Mapping[str, FloatArray], *, resamples: int = 5000, seed: int = 0
 ) -> Iterator[TableCell]:
-    """Cells of Table 9: indices with percentile intervals over resampled events."""
     for row, figures in TABLE_9.items():
         if row in values:
             rows = np.flatnonzero(np.isfinite(values[row]))

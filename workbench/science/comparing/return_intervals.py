@@ -67,7 +67,6 @@ def return_intervals(
 
 
 def _ratio_interval(gain: FloatArray, clusters: Any, resampling: Resampling) -> Bounds:
-    """Of mean over deviation, by its first-order dependence on each payoff."""
     mean, deviation = float(gain.mean()), float(gain.std(ddof=1))
     off = gain - mean
     # The mean square of `off` and not the sample variance: the corrections then sum to 0.

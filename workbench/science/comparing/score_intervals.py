@@ -75,12 +75,10 @@ def event_losses(
 
 
 def _hits(p: FloatArray, o: FloatArray) -> FloatArray:
-    """As in `accuracy`: a forecast of exactly 0.5 decides nothing and counts half."""
     return np.where(p == 0.5, 0.5, ((p > 0.5) == (o == 1.0)).astype(np.float64))
 
 
 def _printed(metric: str, roots: Bounds) -> Bounds:
-    """Interval of a metric from that of the root of its mean loss."""
     if roots is None:
         return None
     if metric in _INDICES:
@@ -196,7 +194,6 @@ def _bounds(
     clusters: StrArray,
     resampling: Resampling,
 ) -> dict[str, Bounds]:
-    """Intervals of the metrics of one part, from losses or (True) from values that are on the printed scale already."""
     bounds_by_metric: dict[str, Bounds] = {}
     alike = np.ones(int(inside.sum()))
     for pooled in (False, True):

@@ -54,22 +54,8 @@ def step_scores(
 ) -> StepScores:
     """Return the Brier score of the mean-over-trials belief after each step.
 
-    Parameters
-    ----------
-    questions : sequence of trials of beliefs
-        Per question its trials, per trial the belief after each step; None where a step stated none.
-    outcomes : sequence of float
-        1 for yes, 0 for no, per question.
-    clusters : sequence of str
-        Questions with one label are drawn together (the leaves of one run share its claim).
+    Raises `DomainError`: No question, a question without a trial, or sequences of unequal length.
 
-    Raises
-    ------
-    DomainError
-        No question, a question without a trial, or sequences of unequal length.
-
-    Examples
-    --------
     >>> step_scores([[[0.8, 0.9], [0.6]]], [1.0], ["a"]).brier
     (0.25, 0.09, 0.0625)
     """

@@ -70,21 +70,10 @@ def calibration_document(
 ) -> tuple[Calibration, Document]:
     """A calibration learned from every resolved forecast of a method, and the document that `calibrate fit` prints.
 
-    Parameters
-    ----------
-    events, forecasts : Events, Forecasts
-        Events may be unresolved; only resolved ones teach.
-    method, variant, how : str
-        Whose forecasts, and how their trials are pooled.
-    factors : sequence of str
-        Offsets along these (`Events.factor`).
-    penalty, minimum, threshold
-        As for `fit_calibration`.
+    `events`, `forecasts`: Events may be unresolved; only resolved ones teach.
 
-    Raises
-    ------
-    UsageError
-        Nothing has resolved, too little to learn from, or the calibration does not lower the Brier score of questions left out of it.
+    Raises `UsageError`: Nothing has resolved, too little to learn from, or the calibration does not lower the Brier score of questions
+    left out of it.
     """
     p = _some(method, pooled_forecasts(forecasts, method, variant=variant, how=how))
     rows = np.flatnonzero(np.isfinite(p) & np.isfinite(events.outcome))

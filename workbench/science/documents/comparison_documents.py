@@ -182,7 +182,6 @@ def compare_document(
 def _ensemble(
     events: Events, values: Mapping[str, FloatArray], recipe: Recipe
 ) -> tuple[FloatArray, Document]:
-    """Held-out forecasts of the greedy ensemble on the events that every method answered, and who was in it."""
     if recipe.calibrate != "none" or recipe.pool in SHRINKAGES:
         # The other questions' forecasts would have been fitted on the one that is left out.
         raise UsageError(
@@ -262,7 +261,6 @@ def _tested(
 def _index_card(
     events: Events, p: FloatArray, reference: FloatArray
 ) -> tuple[Mapping[str, float | None], Mapping[str, Bounds]]:
-    """Brier Index of a method on the events that the reference answered too, and its intervals: those of `score`."""
     rows = np.flatnonzero(np.isfinite(p) & np.isfinite(reference))
     scores = scorecard(p[rows], rows, events, ["brier_index"])
     card = interval_card(p[rows], rows, events, ["brier_index"], scores)

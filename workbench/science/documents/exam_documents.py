@@ -127,7 +127,6 @@ def _part_of(table: PastTable, rows: Any) -> PastTable:
 
 
 def _group_row(name: str, table: PastTable, forecaster: FloatArray) -> dict[str, Any]:
-    """Where the yardstick is beaten: scores side by side, without an interval, which a part of an exam is too small for."""
     own, base = (brier_index(p, table.outcome) for p in (table.forecast, table.rivals[BASE_RATE]))
     known = np.isfinite(forecaster)
     rival = brier_index(forecaster[known], table.outcome[known]) if known.any() else None

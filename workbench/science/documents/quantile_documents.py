@@ -22,23 +22,7 @@ def quantile_document(
 ) -> Document:
     """How forecasts of numbers by quantiles did: what ``score --quantiles`` prints.
 
-    Parameters
-    ----------
-    methods : sequence of str
-        All when empty.
-
-    Returns
-    -------
-    dict
-        By method: ``n`` numbers that came and ``missing`` of those that it gave no forecast of; ``crps`` (lower is better), their mean
-        by unit; ``crps_percent``, in percent of each number's range, null where one has none; half the width of
-        a 95 % interval over clusters; ``coverage`` of the central bands that its shares reach, ``pit`` with its histogram of ten bins
-        (even where the forecasts mean what they say); ``values``, the score of each number.
-
-    Raises
-    ------
-    TableError
-        No number has come, or the file has no such method.
+    Raises `TableError`: No number has come, or the file has no such method.
     """
     came = np.flatnonzero(np.isfinite(targets.value))
     if not len(came):

@@ -64,15 +64,6 @@ class PastTable:
 def record_document(table: PastTable) -> Document:
     """How a forecaster did at past cutoffs, against each rival on the same questions.
 
-    Returns
-    -------
-    dict
-        Brier Index (higher is better) of forecast and rivals; ``against`` has each difference in its points, above 0 where the forecast
-        was better, with a 95 % interval over clusters, null below six; so have the classes of ``reliability``; ``skill`` is the verdict
-        against the base rate, ``line`` the sentence for people.
-
-    Examples
-    --------
     >>> days = np.array([f"20{year:02}-01-01" for year in range(8)])
     >>> document = record_document(PastTable(
     ...     forecast=np.array([0.9, 0.1] * 4), outcome=np.array([1.0, 0.0] * 4), rivals={BASE_RATE: np.full(8, 0.5)},

@@ -72,13 +72,6 @@ Elicited = Literal["ensemble", "both_directions", "votes", "weighted_votes"]
 def elicit_document(answers: Mapping[str, Answers]) -> Document:
     """Probabilities from one model's answers to one question in several forms: what `elicit` prints.
 
-    Parameters
-    ----------
-    answers : mapping of str to Answers
-        As from `read_answers`.
-
-    Examples
-    --------
     >>> both = Answers(variants=[], yes=0.7, no=0.5, votes=[], confidence=[])
     >>> round(elicit_document({"e": both})["events"]["e"]["both_directions"], 6)
     0.6
@@ -347,29 +340,19 @@ def market_forecasts(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BettingRules:
-    """How forecasts are bet on.
+    """How forecasts are bet on."""
 
-    Parameters
-    ----------
-    price : str
-        Column with the price of a Yes share.
-    levels : tuple of float
-        Risk aversions; 0 goes all in, 1 bets the forecast.
-    tie : {"no", "yes", "half", "abstain"}
-        The bet at level 0 where forecast equals price.
-    costs : Costs or None
-        With costs a bet is of one side and sized after them, and what it leaves is kept; without, as paper P, the whole dollar is bet.
-    no_price : str
-        Column with the price of a No share, where that is not one minus the other: the spread.
-    belief : str
-        Column by which the edge of the results is measured, such as a later price; "" is the forecaster's own.
-    """
-
+    #: Column with the price of a Yes share.
     price: str = "crowd"
+    #: Risk aversions; 0 goes all in, 1 bets the forecast.
     levels: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    #: The bet at level 0 where forecast equals price.
     tie: str = "no"
+    #: With costs a bet is of one side and sized after them, and what it leaves is kept; without, as paper P, the whole dollar is bet.
     costs: Costs | None = None
+    #: Column with the price of a No share, where that is not one minus the other: the spread.
     no_price: str = ""
+    #: Column by which the edge of the results is measured, such as a later price; "" is the forecaster's own.
     belief: str = ""
 
     def __post_init__(self) -> None:

@@ -30,21 +30,8 @@ def skill_line(
 
     Every screen that says how far to trust forecasts prints it: the record of a claim, of a series, of a back-test and of a home.
 
-    Parameters
-    ----------
-    counted : str
-        What was compared, as "114 past dates".
-    subject, rival : str
-        Who is judged, and by what.
-    take : str
-        What to use where no skill is shown; the rival when not given.
-    gain : str
-        What the differences of the test are, above 0 where the subject was better.
-    written : callable
-        Writes such a difference with its sign.
+    `take`: What to use where no skill is shown; the rival when not given.
 
-    Examples
-    --------
     >>> from workbench.science.comparing.paired import paired_test
     >>> skill_line(paired_test([0.5, 0.4]), "2 past dates")
     '2 past dates (2 independent) cannot tell skill from luck: take the base rate (gain in Brier Index +0.5; a verdict needs 6 independent ones)'

@@ -58,8 +58,6 @@ def pool_logit_mean(trials: ArrayLike, *, eps: float = EPS) -> FloatArray:
 def pool_median(trials: ArrayLike) -> FloatArray:
     """Median of each event's trials; the mean of the middle two when their number is even.
 
-    Examples
-    --------
     >>> pool_median([[0.1, 0.2, 0.9], [0.1, 0.3, float("nan")]]).tolist()
     [0.2, 0.2]
     """

@@ -16,28 +16,18 @@ Side = Literal["yes", "no", "none"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizedBet:
-    """What to stake of a wealth of 1.
-
-    Parameters
-    ----------
-    side : {"yes", "no", "none"}
-    stake : float
-        In [0, cap].
-    price : float
-        Of one share of this side, costs included.
-    edge : float
-        Own probability of the side minus its price; not above 0 for no bet.
-    expected : float
-        Expected gain of the stake by the own belief.
-    worst : float
-        What is lost if it goes wrong, as a share of wealth: the stake.
-    """
+    """What to stake of a wealth of 1."""
 
     side: Side
+    #: In [0, cap].
     stake: float
+    #: Of one share of this side, costs included.
     price: float
+    #: Own probability of the side minus its price; not above 0 for no bet.
     edge: float
+    #: Expected gain of the stake by the own belief.
     expected: float
+    #: What is lost if it goes wrong, as a share of wealth: the stake.
     worst: float
 
 
@@ -55,26 +45,11 @@ def size_bet(
     With price q, probability p and g the risk aversion, the stake is (r - 1) / (r - 1 + 1/q), where r is
     (p (1 - q) / ((1 - p) q)) ** (1/g); at g = 0 it is all that the cap allows.
 
-    Parameters
-    ----------
-    p : float
-        Own probability of Yes, in [0, 1].
-    yes_ask, no_ask : float
-        What a share of either side costs, in (0, 1); No costs one minus Yes if not given. Their sum above 1 is the spread.
-    risk_aversion : float
-        At least 0; 1 is log utility (Kelly).
-    fee : float
-        Dollars a share on top of the ask.
-    cap : float
-        Most that may be staked, as a share of wealth.
+    `yes_ask`, `no_ask`: What a share of either side costs, in (0, 1); No costs one minus Yes if not given. Their sum above 1 is the
+    spread.
 
-    Raises
-    ------
-    DomainError
-        A value out of range.
+    Raises `DomainError`: A value out of range.
 
-    Examples
-    --------
     >>> bet = size_bet(0.7, 0.5, risk_aversion=1.0)
     >>> bet.side, round(bet.stake, 6), round(bet.expected, 6)
     ('yes', 0.4, 0.16)

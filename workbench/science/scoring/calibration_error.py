@@ -156,8 +156,6 @@ def calibrated_error(
     The dates of a question come out together: an event is Yes where its cluster's draw lies below its forecast. Each event is its own
     cluster when none are given.
 
-    Examples
-    --------
     >>> [round(value, 2) for value in calibrated_error([0.5] * 100)]
     [0.04, 0.1]
     """

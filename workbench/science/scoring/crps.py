@@ -13,7 +13,6 @@ from workbench.science.errors import DomainError
 
 
 def _draws(values: ArrayLike, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-    """Draws in ascending order, and their weights, which sum to 1."""
     x = np.asarray(values, dtype=np.float64)
     w = np.ones_like(x) if weights is None else np.asarray(weights, dtype=np.float64)
     if x.ndim != 1 or not x.size or x.shape != w.shape:
@@ -81,8 +80,6 @@ def pit_of_draws(values: ArrayLike, outcome: float, weights: ArrayLike | None = 
 
     Over many forecasts of a calibrated forecaster these are uniform (Dawid 1984): more near 0 and 1 than that are bands too narrow.
 
-    Examples
-    --------
     >>> pit_of_draws([1.0, 2.0, 3.0, 4.0], 2.5)
     0.5
     """
@@ -115,8 +112,6 @@ def pit_of_quantiles(levels: ArrayLike, quantiles: ArrayLike, outcome: float) ->
 def interval_coverage(pit: ArrayLike, share: float) -> float:
     """Share of outcomes inside the central interval that should hold ``share`` of them.
 
-    Examples
-    --------
     >>> interval_coverage([0.02, 0.3, 0.5, 0.99], 0.9)
     0.5
     """

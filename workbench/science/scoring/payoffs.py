@@ -26,22 +26,14 @@ from workbench.science.errors import DomainError, UnknownName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayoffRule:
-    """How prices and outcomes become values of one dollar.
+    """How prices and outcomes become values of one dollar."""
 
-    Parameters
-    ----------
-    discount : float
-        Per ``year_days`` days; 0 for none.
-    commission : float
-        Dollars a share, or of each dollar of an asset.
-    most : float
-        Largest gain that counts; infinite for no cap. A short position loses what a long one gains, so without a cap its value
-        may fall below 0.
-    year_days : float
-    """
-
+    #: Per ``year_days`` days; 0 for none.
     discount: float = 0.0
+    #: Dollars a share, or of each dollar of an asset.
     commission: float = 0.0
+    #: Largest gain that counts; infinite for no cap. A short position loses what a long one gains, so without a cap its value may fall
+    #: below 0.
     most: float = float("inf")
     year_days: float = 365.0
 
@@ -72,8 +64,6 @@ class PayoffRule:
     def asset(self, start: ArrayLike, end: ArrayLike, days: ArrayLike = 0.0) -> tuple[FloatArray, FloatArray]:
         """Present values of a dollar long and short of an asset, from its price when bought and at the horizon.
 
-        Examples
-        --------
         >>> long, short = RULES["plain"].asset([100.0], [110.0])
         >>> long.round(9).tolist(), short.round(9).tolist()
         ([1.1], [0.9])
@@ -102,8 +92,6 @@ RULES: Mapping[str, PayoffRule] = {
 def payoff_rule(name: str) -> PayoffRule:
     """The rule of this name, or one line listing the known ones.
 
-    Examples
-    --------
     >>> payoff_rule("plain").discount
     0.0
     """

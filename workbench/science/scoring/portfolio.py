@@ -155,8 +155,6 @@ def bucket_probabilities(above: ArrayLike) -> tuple[FloatArray, float]:
     Chances that rise with the level contradict each other; the nearest ones that do not (least squares, by pooling adjacent
     violators) take their place, and the largest change is returned beside them: 0 for a forecast that hangs together.
 
-    Examples
-    --------
     >>> bucket_probabilities([0.8, 0.3])[0].round(9).tolist()
     [0.2, 0.5, 0.3]
     >>> shares, mended = bucket_probabilities([0.3, 0.5])

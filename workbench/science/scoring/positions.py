@@ -13,17 +13,11 @@ from workbench.science.scoring.market import EdgeAndLuck, Tie, crra_allocation, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What stands between a price and a bet.
+    """What stands between a price and a bet."""
 
-    Parameters
-    ----------
-    fee : float
-        Dollars a share on top of the price.
-    cap : float
-        Most of the dollar that is staked on one market.
-    """
-
+    #: Dollars a share on top of the price.
     fee: float = 0.0
+    #: Most of the dollar that is staked on one market.
     cap: float = 1.0
 
     def __post_init__(self) -> None:

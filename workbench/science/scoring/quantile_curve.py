@@ -69,14 +69,8 @@ def chance_below(quantiles: Mapping[str, float], scale: Scale, values: ArrayLike
 
     A closed end holds all mass; beyond an open one the outermost quantiles reach half as far out as they lie from the median.
 
-    Parameters
-    ----------
-    quantiles : mapping of percent to value
-        All of `PERCENTILES`, not falling.
-    values : array_like
+    `quantiles`: All of `PERCENTILES`, not falling.
 
-    Examples
-    --------
     >>> even = {level: float(level) for level in PERCENTILES}
     >>> chance_below(even, Scale(low=0, high=100), [0, 30, 100]).round(3).tolist()
     [0.0, 0.3, 1.0]

@@ -89,8 +89,6 @@ class Difficulty:
 def check_metrics(names: Sequence[str]) -> tuple[str, ...]:
     """The metrics asked for, or one line listing the known ones.
 
-    Examples
-    --------
     >>> check_metrics(["brier"])
     ('brier',)
     """
@@ -103,8 +101,6 @@ def check_metrics(names: Sequence[str]) -> tuple[str, ...]:
 def parts_of(kind: Any) -> list[str]:
     """Question types in the order they are printed: market, dataset, then any others.
 
-    Examples
-    --------
     >>> parts_of(["dataset", "news"])
     ['market', 'dataset', 'news']
     """

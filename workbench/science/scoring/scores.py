@@ -77,8 +77,6 @@ def index_of(score: float) -> float:
 
     Adjusted scores can be below 0; they count as 0.
 
-    Examples
-    --------
     >>> index_of(0.25)
     50.0
     """
@@ -123,8 +121,6 @@ def accuracy(forecast: ArrayLike, outcome: ArrayLike, *, threshold: float = 0.5)
 
     Exactly at the threshold counts as half: such a forecast decides nothing, so always-0.5 is right half the time.
 
-    Examples
-    --------
     >>> accuracy([0.9, 0.5], [1, 0])
     0.75
     """

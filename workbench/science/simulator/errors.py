@@ -13,23 +13,15 @@ LeafNoise = Literal["normal", "uncertain", "reverse"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrounderErrors:
-    """Errors of the leaves' values, on their own scale, held inside [0, 1].
+    """Errors of the leaves' values, on their own scale, held inside [0, 1]."""
 
-    Parameters
-    ----------
-    bias : float
-        Added to every leaf.
-    sd : float
-        Standard deviation of the random error of a leaf.
-    correlation : float
-        Of the errors of any two leaves, in [0, 1]: siblings that read the same sources.
-    noise, level : str, float
-        ``normal``: N(0, level) more; ``uncertain``: 0.5 with probability level; ``reverse``: 1 - p with probability level.
-    """
-
+    #: Added to every leaf.
     bias: float = 0.0
+    #: Standard deviation of the random error of a leaf.
     sd: float = 0.0
+    #: Of the errors of any two leaves, in [0, 1]: siblings that read the same sources.
     correlation: float = 0.0
+    #: noise, level: ``normal``: N(0, level) more; ``uncertain``: 0.5 with probability level; ``reverse``: 1 - p with probability level.
     noise: LeafNoise = "normal"
     level: float = 0.0
 
@@ -57,20 +49,13 @@ class GrounderErrors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrowdErrors:
-    """A market's price of the root: the truth seen through an error in logits, and pulled to 0.5 by timid traders.
+    """A market's price of the root: the truth seen through an error in logits, and pulled to 0.5 by timid traders."""
 
-    Parameters
-    ----------
-    sd : float
-        Of the error, in logits.
-    pull : float
-        Share of the way to 0.5 that the price stays behind, in [0, 1).
-    margin : float
-        What both asks sum to above 1; a No share costs one minus the Yes price plus the margin's other half.
-    """
-
+    #: Of the error, in logits.
     sd: float = 0.5
+    #: Share of the way to 0.5 that the price stays behind, in [0, 1).
     pull: float = 0.0
+    #: What both asks sum to above 1; a No share costs one minus the Yes price plus the margin's other half.
     margin: float = 0.0
 
     def prices(self, truth: FloatArray, rng: np.random.Generator) -> FloatArray:

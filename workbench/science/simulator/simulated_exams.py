@@ -60,18 +60,7 @@ class SimulatedExam:
     def forecast(self, row: int, errors: GrounderErrors, rule: str, *, seed: int, trial: int) -> float:
         """One arm's probability of one question: flawed leaves under a rule; the same for the same seed, trial and row.
 
-        Parameters
-        ----------
-        row : int
-        errors : GrounderErrors
-        rule : {"own", "linear", "leaf"}
-            The world's own rules, their best linear reading, or no tree: the claim itself is grounded with one error.
-        seed, trial : int
-
-        Raises
-        ------
-        DomainError
-            Another rule.
+        Raises `DomainError`: Another rule.
         """
         if rule not in RULES:
             raise DomainError(f"a simulated arm's rule is one of {', '.join(RULES)}, not {rule!r}")

@@ -110,7 +110,6 @@ def claims_of(*rows: tuple[str, str, FloatArray]) -> tuple[StudyClaim, ...]:
 def _root_error(
     world: World, reading: World, errors: GrounderErrors, rng: np.random.Generator, rows: int
 ) -> float:
-    """Mean squared error of the root that a reading of the world gives with flawed leaves."""
     truths = world.draw_truths(rows, rng)
     said = errors.apply(truths, rng)
     return float(((reading.truth(said) - world.truth(truths)) ** 2).mean())

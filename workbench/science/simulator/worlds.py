@@ -22,18 +22,12 @@ WorldKind = Literal["linear", "logic", "mixed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """A tree with its true rules.
+    """A tree with its true rules."""
 
-    Parameters
-    ----------
-    kind : {"linear", "logic", "mixed"}
-        ``linear``: every inner node a weighted mean of its children; ``logic``: AND and OR in turn, AND at the root; ``mixed``:
-        linear and logic levels in turn, linear at the root.
-    tree : Tree
-        Its leaves hold 0.5; truths are given in columns.
-    """
-
+    #: ``linear``: every inner node a weighted mean of its children; ``logic``: AND and OR in turn, AND at the root; ``mixed``: linear and
+    #: logic levels in turn, linear at the root.
     kind: WorldKind
+    #: Its leaves hold 0.5; truths are given in columns.
     tree: Tree
 
     @property

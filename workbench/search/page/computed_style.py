@@ -335,7 +335,6 @@ def _degrees(token: Any) -> float:
 
 
 def _cut_away(values: Values, position: str, sizes: Sizes) -> bool:
-    """Whether clips, masks and filters leave nothing of an element."""
     for token in words(values.get("clip", ())):
         if token.type == "function" and token.lower_name == "rect" and position in ("absolute", "fixed"):
             edges = [length(word, sizes) for word in words(token.arguments) if word != ","]
@@ -401,7 +400,6 @@ _CUTS = {"hidden", "clip", "auto", "scroll"}
 def _box(
     values: Values, around: Style, changes: dict[str, Any], display: str, sizes: Sizes
 ) -> dict[str, Any]:
-    """What a box that cuts off what stands out of it leaves to see."""
     across = keyword(values.get("overflow-x", ())) in _CUTS
     down = keyword(values.get("overflow-y", ())) in _CUTS
     if not (across or down) or display in ("inline", "contents"):

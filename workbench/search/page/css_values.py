@@ -155,7 +155,6 @@ def colour(token: Any, current: Colour, depth: int = 0) -> Colour | None:
 
 
 def _mixed(token: Any, current: Colour, depth: int) -> Colour | None:
-    """The colour of ``color-mix`` (mixed as on a screen, whatever the space that it names) or the light one of ``light-dark``."""
     parts = split(token.arguments)
     light = token.lower_name == "light-dark"
     pieces: list[tuple[Colour, float | None]] = []

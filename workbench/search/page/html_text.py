@@ -51,8 +51,6 @@ class ReadableText:
 def readable(html: str) -> ReadableText:
     """Return the readable text of a page.
 
-    Examples
-    --------
     >>> readable("<title>A</title><style>.x {display: none}</style><p>Seen.<p class=x>Not seen.<!-- nor this --><img alt='nor that'>").text
     'Seen.'
     """
@@ -75,7 +73,6 @@ def plain(text: str) -> str:
 
 
 def _shown(tree: PageTree) -> Iterator[str]:
-    """The texts that are shown, in order, with a line's end before and behind every block."""
     styles = PageStyle(tree)
     # elements that are open, each with its style and what is still to be looked at in it; not by recursion, as a page nests at will
     waiting = [(tree.root, style := styles.of(tree.root, Style()), iter(_read_children(tree.root, style)))]
@@ -97,7 +94,6 @@ def _shown(tree: PageTree) -> Iterator[str]:
 
 
 def _read_children(element: Element, style: Style) -> list[Element | str]:
-    """What is read of an element: nothing of one that is hidden or says nothing of the page's matter."""
     if style.hidden or element.tag in _GONE or element.slotted is False:
         return []
     if element.attributes.get("aria-hidden", "").strip().lower() == "true":
@@ -125,7 +121,6 @@ def _own_text(element: Element) -> str:
 
 
 def _leads(tree: PageTree) -> Iterator[str]:
-    """The addresses that a page sends its reader to, or says to be its own, those for readers without scripts as well."""
     raw = []
     for element in tree.elements:
         attributes = element.attributes
@@ -154,8 +149,6 @@ _OUTSIDE = re.compile(r"\[https?://[^\s\[\]]{1,500}(?:\s+([^\[\]]{0,500}))?\]")
 def wikitext(source: str) -> str:
     """Return the prose of a revision's wikitext: without templates, tables, notes, files and comments.
 
-    Examples
-    --------
     >>> wikitext("'''Oil''' is a [[liquid|fluid]].{{cite|x}}<ref>n</ref>")
     'Oil is a fluid.'
     """

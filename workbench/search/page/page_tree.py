@@ -88,10 +88,7 @@ class PageTree:
 def page_tree(html: str) -> PageTree:
     """Return the tree of a page.
 
-    Raises
-    ------
-    PageTooLarge
-        More elements than are read, or tags nested so deep that the parser itself would take too long.
+    Raises `PageTooLarge`: More elements than are read, or tags nested so deep that the parser itself would take too long.
     """
     _check_cost(html)
     parser = LexborHTMLParser(_as_with_scripts(html))

@@ -56,14 +56,7 @@ class NoElement(NoSelector):
 
 
 class Selectors:
-    """The selectors of a page.
-
-    Parameters
-    ----------
-    tree : PageTree
-    count : callable
-        Called at each comparison of a selector with an element; raises where they are too many.
-    """
+    """The selectors of a page."""
 
     def __init__(self, tree: PageTree, count: Callable[[], None]) -> None:
         self._tree = tree
@@ -116,7 +109,6 @@ class Selectors:
         return Selector(before, (counts[0], counts[1], counts[2]), doubts[0])
 
     def _parent(self, within: list[Selector], counts: list[int]) -> Compound:
-        """What ``&`` stands for: an element that the rule around matches."""
         best = max(selector.specificity for selector in within)
         for place, count in enumerate(best):
             counts[place] += count

@@ -49,10 +49,7 @@ class StyleRule:
 class StyleSheets:
     """The rules of a page, and the animations that they name.
 
-    Raises
-    ------
-    PageTooLarge
-        More style than is read.
+    Raises `PageTooLarge`: More style than is read.
     """
 
     def __init__(self, tree: PageTree) -> None:
@@ -167,7 +164,6 @@ class StyleSheets:
             self._rules(content, within, doubtful=doubtful, layer=layer, depth=depth + 1)
 
     def _animation(self, name: str, content: list[Any]) -> None:
-        """Remember how an animation leaves what it moves."""
         for rule in tinycss2.parse_blocks_contents(content, skip_comments=True, skip_whitespace=True):
             if rule.type == "qualified-rule":
                 marks = [str(getattr(token, "lower_value", getattr(token, "value", ""))) for token in words(rule.prelude)]  # fmt: skip

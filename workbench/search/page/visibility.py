@@ -88,7 +88,6 @@ class PageStyle:
         return values, variables
 
     def _animate(self, values: Values, variables: Values) -> None:
-        """Give what an animation moves the value that it leaves it with."""
         pieces = [
             word
             for word in words(
@@ -114,7 +113,6 @@ def _parsed(css: str) -> tuple[Any, ...]:
 
 
 def _old_colour(text: str) -> tuple[Any, ...]:
-    """A colour as older HTML writes it, where the sign before its digits may be left out."""
     parsed = _parsed(text.strip())
     if len(parsed) == 1 and colour(parsed[0], BLACK) is None:
         parsed = _parsed(f"#{text.strip()}")
@@ -125,7 +123,6 @@ _NONE = _parsed("none")
 
 
 def _hints(element: Element) -> Values:
-    """What a browser's own style and the attributes of older HTML say."""
     values: Values = {}
     attributes = element.attributes
     if (
@@ -194,7 +191,6 @@ def _hides(name: str, value: tuple[Any, ...]) -> bool:
 
 
 def _longhands(name: str, value: tuple[Any, ...]) -> Values:
-    """The properties that a declaration sets, of those that are looked at."""
     pieces = words(value)
     if not pieces or (keyword(value) in ("initial", "unset", "revert", "revert-layer") and name != "all"):
         return dict.fromkeys(_SHORTHANDS.get(name, (name,)), ())

@@ -40,10 +40,7 @@ KINDS: Mapping[str, MakeArm] = {
 def make_arm(spec: ArmSpec, context: ArmContext) -> Any:
     """The arm that a study's file describes; a `TableArm` or a `RunArm`.
 
-    Raises
-    ------
-    ArmError
-        An unknown kind, or settings that the kind refuses.
+    Raises `ArmError`: An unknown kind, or settings that the kind refuses.
     """
     if spec.kind not in KINDS:
         raise ArmError(f"unknown arm {spec.kind!r:.60}: one of {', '.join(KINDS)}")

@@ -28,20 +28,12 @@ from workbench.synthesis.sensitivity.leaf_noise import Noise, require_functions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedForecasts:
-    """What a derived arm may read: the log of the study, and the forecasts of the arm that it names.
-
-    Parameters
-    ----------
-    store : Store
-    exam : StudyExam
-    state : StudyState
-    trials : mapping of arm to ndarray, shape (events, runs)
-        ``nan`` where a forecast is missing.
-    """
+    """What a derived arm may read: the log of the study, and the forecasts of the arm that it names."""
 
     store: Store
     exam: StudyExam
     state: StudyState
+    #: ``nan`` where a forecast is missing.
     trials: Mapping[str, FloatArray]
 
 

@@ -147,13 +147,11 @@ class EngineArm:
 
 
 def _column(exam: StudyExam, name: str) -> dict[str, float]:
-    """A column of probabilities by event, without the events that have none."""
     values = zip(exam.events.event_id.tolist(), exam.events.probability(name).tolist(), strict=True)
     return {event: p for event, p in values if np.isfinite(p)}
 
 
 def _event_options(exam: StudyExam, event: str, crowd: Mapping[str, float], *, paper: bool) -> dict[str, Any]:
-    """Settings of paper P's task: the outcomes that are asked together, and the market's prices where the arm shows them."""
     if event in exam.joint:
         return exam.joint[event].options(event, crowd, paper=paper)
     return {"outcomes": [YES], "prices": {YES: crowd[event]}} if paper and event in crowd else {}
@@ -166,10 +164,7 @@ def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:
     (whether the market's probability is shown), ``prior`` (the column of an empirical prior that a belief agent is shown),
     ``read_context`` (whether the study's context is), and any field of `RunSettings` or `AgentSettings`.
 
-    Raises
-    ------
-    ArmError
-        A grounder that is not installed here, an unknown letter, or settings that a run refuses.
+    Raises `ArmError`: A grounder that is not installed here, an unknown letter, or settings that a run refuses.
     """
     settings = dict(spec.settings)
     if spec.kind == "grounder":

@@ -50,41 +50,27 @@ _QUERY_TOKENS, _FILTER_TOKENS, _RANK_TOKENS = (600, 150), (4_500, 250), (9_000, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatherOptions:
-    """How contexts are gathered.
+    """How contexts are gathered."""
 
-    Parameters
-    ----------
-    model : str or None
-        Searches, filters, ranks and sums up; None: rules alone.
-    api_base : str or None
-    engines : tuple of str or None
-        None: those that work here.
-    queries : int
-        Searches of one context.
-    results : int
-        Results of one search.
-    budget_usd : float or None
-        Of this sitting.
-    prices : mapping
-        A person's own, per million tokens, by model.
-    concurrency : int
-        Contexts in work at once.
-    account : str
-        Stream that replies and data calls are kept and counted under, in place of the set's: a tournament night's, whose budget then
-        counts what earlier sittings spent, and whose live contexts go on with what was answered, however long ago that was.
-    attempt : int
-        Of the data calls under an ``account``: what sources answered to an earlier attempt, refusals too, is asked anew.
-    """
-
+    #: Searches, filters, ranks and sums up; None: rules alone.
     model: str | None = None
     api_base: str | None = None
+    #: None: those that work here.
     engines: tuple[str, ...] | None = None
+    #: Searches of one context.
     queries: int = 4
+    #: Results of one search.
     results: int = 10
+    #: Of this sitting.
     budget_usd: float | None = None
+    #: A person's own, per million tokens, by model.
     prices: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    #: Contexts in work at once.
     concurrency: int = 4
+    #: Stream that replies and data calls are kept and counted under, in place of the set's: a tournament night's, whose budget then counts
+    #: what earlier sittings spent, and whose live contexts go on with what was answered, however long ago that was.
     account: str = ""
+    #: Of the data calls under an ``account``: what sources answered to an earlier attempt, refusals too, is asked anew.
     attempt: int = 0
 
     def __post_init__(self) -> None:
@@ -142,10 +128,7 @@ async def open_gatherer(
 ) -> AsyncIterator["ContextGatherer"]:
     """Yield what gathers the contexts of a set; broker and connections are closed when the block ends.
 
-    Raises
-    ------
-    UsageError
-        No such model or engine, a budget without a known price, or the offline analyst, which reads no text.
+    Raises `UsageError`: No such model or engine, a budget without a known price, or the offline analyst, which reads no text.
     """
     from proxies.broker import open_broker
 
@@ -198,10 +181,7 @@ class ContextGatherer:
     ) -> list[Gathered]:
         """Gather every wish and put it on record as soon as it is whole; one that fails does not stop the others.
 
-        Raises
-        ------
-        BudgetStop
-            The budget is used up; what is on record stays, the same command goes on.
+        Raises `BudgetStop`: The budget is used up; what is on record stays, the same command goes on.
         """
         gate = asyncio.Semaphore(self._options.concurrency)
         stop: list[BudgetStop] = []
@@ -232,12 +212,8 @@ class ContextGatherer:
     async def gather(self, wish: Wanted) -> SharedContext:
         """Gather one context; nothing is on record before it is whole.
 
-        Raises
-        ------
-        UsageError
-            No engine could be asked at all: an empty context would stand for ever.
-        ModelError, AgentGaveUp
-            The model failed for good, or gave nothing that can be read.
+        Raises `UsageError`: No engine could be asked at all: an empty context would stand for ever. Raises `ModelError, AgentGaveUp`: The
+        model failed for good, or gave nothing that can be read.
         """
         question, cutoff = wish
         title = as_of(question.title, cutoff, kind="title")
@@ -352,7 +328,6 @@ class _ContextCalls:
 
 
 def _own_queries(question: Question, cutoff: Cutoff, options: GatherOptions) -> list[str]:
-    """Searches without a model: the title, and the title's words with what tells the options apart."""
     words = " ".join(as_of(question.title, cutoff, kind="title").text.rstrip("?").split())[:200]
     options_shown = (as_of(option, cutoff, kind="label").text for option in question.options)
     queries = [words, f"{words} forecast", *(f"{words} {option}" for option in options_shown)]

@@ -35,35 +35,23 @@ class ContextSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedContext:
-    """What is known of one question as of one time, for all arms alike.
+    """What is known of one question as of one time, for all arms alike."""
 
-    Parameters
-    ----------
-    question : str
-        Id of the question.
-    cutoff : str
-        As it was asked for: a day, an instant, or ``now``.
-    instant : str
-        The cutoff in UTC, ISO; of a live one when it was gathered.
-    sources : tuple of ContextSource
-        Best first.
-    quotes : mapping of event id to Quote
-        The market as of the cutoff; each quote says when it stood.
-    ranked_by : str
-        The model that ranked and summed up, or ``rules``.
-    queries : tuple of str
-        What was searched for.
-    failed : tuple of (engine, reason)
-        Engines that could not be asked.
-    """
-
+    #: Id of the question.
     question: str
+    #: As it was asked for: a day, an instant, or ``now``.
     cutoff: str
+    #: The cutoff in UTC, ISO; of a live one when it was gathered.
     instant: str
+    #: Best first.
     sources: tuple[ContextSource, ...] = ()
+    #: The market as of the cutoff; each quote says when it stood.
     quotes: Mapping[str, Quote] = field(default_factory=dict)
+    #: The model that ranked and summed up, or ``rules``.
     ranked_by: str = "rules"
+    #: What was searched for.
     queries: tuple[str, ...] = ()
+    #: Engines that could not be asked.
     failed: tuple[tuple[str, str], ...] = ()
 
     __pydantic_config__ = STRICT
@@ -91,8 +79,6 @@ def context_text(
     Where all of it is longer than a claim's background may be, every source gives way alike: the market is never cut off, and
     no source is lost because others are long. White space is folded, so that a source cannot write a second line.
 
-    Examples
-    --------
     >>> print(context_text([ContextSource(title="Fed minutes", published="2024-07-03", summary="No hurry.")]))
     1. Fed minutes (2024-07-03): No hurry.
     """
@@ -123,10 +109,7 @@ def _market_line(name: str, quote: Quote, instant: str) -> str:
 def read_contexts(path: Path) -> dict[str, str]:
     """Contexts of a file by question or event: texts, or sources that become texts.
 
-    Raises
-    ------
-    QuestionError
-        Another shape.
+    Raises `QuestionError`: Another shape.
     """
     document = parse_json(read_text(path), what=str(path))
     entries = document.get("contexts") if isinstance(document, dict) else None

@@ -76,12 +76,7 @@ def read_context(store: Store, row: StoredContext) -> SharedContext:
 
 
 def texts_for(store: Store, set_name: str, cutoffs: dict[str, str]) -> dict[str, str]:
-    """Text by question, each of the newest context that its cutoff allows; a question without one is left out.
-
-    Parameters
-    ----------
-    cutoffs : mapping of question id to str
-    """
+    """Text by question, each of the newest context that its cutoff allows; a question without one is left out."""
     rows = stored_contexts(store, set_name)
     if not rows:
         raise QuestionError(

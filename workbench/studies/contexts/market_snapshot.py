@@ -75,7 +75,6 @@ def _close(candle: Any) -> float | None:
 
 
 def _stated(question: Question, event: str, cutoff: Cutoff) -> Quote | None:
-    """What the question itself says of the market, if it stood by the cutoff."""
     quote = question.quotes.get(event)
     if quote is not None and (cutoff.live or _by(quote.instant, cutoff)):
         return quote

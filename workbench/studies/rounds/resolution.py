@@ -81,7 +81,6 @@ async def resolve_from_series(store: Store, name: str) -> int:
 
 
 async def _from_venues(store: Store, name: str, call: VenueCall, now: datetime, resolved: Resolved) -> int:
-    """Ask Kalshi and Polymarket about questions of theirs that should have closed."""
     count = 0
     for question in book.load_set(store, name).questions.values():
         close = closing(question)

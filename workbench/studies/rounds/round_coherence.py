@@ -23,11 +23,7 @@ from workbench.synthesis.coherence.findings import (
 def set_findings(questions: Iterable[Question], p: Mapping[str, float]) -> list[Finding]:
     """Everything that does not fit together among these forecasts.
 
-    Parameters
-    ----------
-    questions : iterable of Question
-    p : mapping of event id to float
-        Forecasts; an event without one is not looked at.
+    `p`: Forecasts; an event without one is not looked at.
     """
     entries = {question.id: question for question in questions}
     findings: list[Finding] = []
@@ -93,7 +89,6 @@ def _linked(questions: tuple[Question, ...], p: Mapping[str, float]) -> dict[str
 def _link_findings(
     question: Question, entries: Mapping[str, Question], p: Mapping[str, float]
 ) -> list[Finding]:
-    """What the links of a question ask of the two probabilities."""
     findings = []
     for link in question.links:
         for first, second in tied_events(question, link, p):

@@ -69,7 +69,6 @@ def rationales(results: RoundResults) -> dict[str, str]:
 
 
 def _quantiles(results: RoundResults) -> str:
-    """The numbers of a night as ``questions score --quantiles`` reads them."""
     rows = [
         ("final", question, level, str(value))
         for question, levels in results.quantiles.items()
@@ -138,7 +137,6 @@ def _web_address(text: str) -> str:
 
 
 def _strip(row: ForecastRow) -> Markup:
-    """Trials, tree and crowd of an event on a line from 0 to 1."""
     marks = [f'<circle cx="{4 + 112 * p:.1f}" cy="8" r="3" class="trial"/>' for p in row.trials]
     if row.crowd is not None:
         x = 4 + 112 * row.crowd

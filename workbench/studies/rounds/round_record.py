@@ -39,35 +39,25 @@ class ResolvedForecast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnRecord:
-    """What was learned from resolved forecasts.
+    """What was learned from resolved forecasts."""
 
-    Parameters
-    ----------
-    forecasts, questions : int
-        How many it was learned from.
-    until : str
-        Last day whose outcomes counted.
-    base_rate : float
-        Mean over questions of the share of Yes, with two pseudo-questions.
-    floor, slope : float
-        Of `floor_weight`; 1 and 0 shrink nothing.
-    calibration_slope, calibration_offset : float
-    brier_raw, brier : float or None
-        Mean over questions of the Brier score, raw and corrected, each question left out of what corrects it; lower is better.
-    reason : str
-        Why nothing is corrected, "" if it is.
-    """
-
+    #: forecasts, questions: How many it was learned from.
     forecasts: int
     questions: int
+    #: Last day whose outcomes counted.
     until: str
+    #: Mean over questions of the share of Yes, with two pseudo-questions.
     base_rate: float = 0.5
+    #: floor, slope: Of `floor_weight`; 1 and 0 shrink nothing.
     floor: float = 1.0
     slope: float = 0.0
     calibration_slope: float = 1.0
     calibration_offset: float = 0.0
+    #: brier_raw, brier: Mean over questions of the Brier score, raw and corrected, each question left out of what corrects it; lower is
+    #: better.
     brier_raw: float | None = None
     brier: float | None = None
+    #: Why nothing is corrected, "" if it is.
     reason: str = ""
 
     @property
@@ -169,7 +159,6 @@ def read_record(facts: Mapping[str, Any]) -> OwnRecord | None:
 
 
 def _logits(p: Sequence[float] | FloatArray, trials: Sequence[tuple[float, ...]]) -> TrialLogits:
-    """The forecasts as mean logits, each with the spread of its trials."""
     width = max(1, *(len(own) for own in trials))
     # An event that has a tree and no trial left has nothing that disagrees.
     rows = [own or (value,) for own, value in zip(trials, p, strict=True)]

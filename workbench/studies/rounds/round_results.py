@@ -33,31 +33,7 @@ _LONGEST_RATIONALE = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastRow:
-    """One event of a night.
-
-    Parameters
-    ----------
-    trials : tuple of float
-        Of the quick pass; ``spread`` is their standard deviation (None of fewer than two), ``mean``, ``median`` and
-        ``logit_mean`` are three ways of pooling them.
-    tree : float or None
-        What its tree says.
-    raw : float or None
-        The tree's if there is one, else the logit mean.
-    shrunk : float or None
-        ``raw`` pulled toward the crowd by the own record; None where the record corrects nothing.
-    p : float or None
-        The forecast: ``shrunk`` after calibration by the own record, ``raw`` where the record corrects nothing.
-    coherent : float or None
-        ``p`` made to fit the other events of its question.
-    gain : float or None
-        What a closer look may gain (`closer_look_gain`).
-    flags : tuple of str
-    runs : tuple of str
-        Of its forecasts, the tree's last.
-    missing : str
-        Why trials are missing, "" if none is.
-    """
+    """One event of a night."""
 
     event: str
     question: str
@@ -65,19 +41,29 @@ class ForecastRow:
     url: str
     crowd: float | None
     days_left: float | None
+    #: Of the quick pass; ``spread`` is their standard deviation (None of fewer than two), ``mean``, ``median`` and ``logit_mean`` are
+    #: three ways of pooling them.
     trials: tuple[float, ...]
     spread: float | None
     mean: float | None
     median: float | None
     logit_mean: float | None
+    #: What its tree says.
     tree: float | None
+    #: The tree's if there is one, else the logit mean.
     raw: float | None
+    #: ``raw`` pulled toward the crowd by the own record; None where the record corrects nothing.
     shrunk: float | None
+    #: The forecast: ``shrunk`` after calibration by the own record, ``raw`` where the record corrects nothing.
     p: float | None
+    #: ``p`` made to fit the other events of its question.
     coherent: float | None
+    #: What a closer look may gain (`closer_look_gain`).
     gain: float | None
     flags: tuple[str, ...]
+    #: Of its forecasts, the tree's last.
     runs: tuple[str, ...]
+    #: Why trials are missing, "" if none is.
     missing: str
     key_factor: str
     rationale: str

@@ -46,43 +46,28 @@ _NUMBERED = re.compile(r"(.+)\.(\d+)\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundRules:
-    """How a night is done; on record when it is opened, and not changed after.
+    """How a night is done; on record when it is opened, and not changed after."""
 
-    Parameters
-    ----------
-    quick : str
-        A name in `QUICK_PASSES`.
-    trials : int
-        Of the quick pass, each on its own.
-    promote : int
-        Events that get a tree after it, those with the most to gain.
-    tree : mapping
-        Settings of the tree's arm, such as ``grounder`` or ``depth``.
-    model : str
-    settings : mapping
-        Of both arms: ``api_base``, ``prices``, ``timeout`` and the like.
-    contexts : {"stored", "gather", "none"}
-        Whether both arms read the set's contexts, and whether those that are missing are gathered first.
-    engines : sequence of str or None
-        Search engines that contexts are gathered with; None: those that work here.
-    size : int or None
-        Most questions.
-    skill : float
-        See `workbench.studies.rounds.triage`.
-    own_record : bool
-        Whether forecasts are shrunk and calibrated by what this home's resolved ones teach (`workbench.studies.rounds.round_record`).
-    """
-
+    #: A name in `QUICK_PASSES`.
     quick: str
     model: str
+    #: Of the quick pass, each on its own.
     trials: int = 3
+    #: Events that get a tree after it, those with the most to gain.
     promote: int = 5
+    #: Settings of the tree's arm, such as ``grounder`` or ``depth``.
     tree: Mapping[str, Any] = field(default_factory=dict)
+    #: Of both arms: ``api_base``, ``prices``, ``timeout`` and the like.
     settings: Mapping[str, Any] = field(default_factory=dict)
+    #: Whether both arms read the set's contexts, and whether those that are missing are gathered first.
     contexts: str = "stored"
+    #: Search engines that contexts are gathered with; None: those that work here.
     engines: Sequence[str] | None = None
+    #: Most questions.
     size: int | None = None
+    #: See `workbench.studies.rounds.triage`.
     skill: float = 0.1
+    #: Whether forecasts are shrunk and calibrated by what this home's resolved ones teach (`workbench.studies.rounds.round_record`).
     own_record: bool = True
 
     def __post_init__(self) -> None:
@@ -278,12 +263,7 @@ def step_plan(
     store: Store, name: str, facts: Mapping[str, Any], step: str, events: Sequence[str] | None = None,
     *, budget_usd: float | None, concurrency: int,
 ) -> RoundPlan:  # fmt: skip
-    """The plan of one step: all open events of the night, or those named.
-
-    Parameters
-    ----------
-    step : {"quick", "tree"}
-    """
+    """The plan of one step: all open events of the night, or those named."""
     rules = RoundRules(**facts["rules"])
     questions = load_set(store, facts["set"])
     chosen = open_events(questions, facts["questions"])

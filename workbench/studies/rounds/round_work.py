@@ -55,27 +55,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundWork:
-    """What one sitting at a night needs of its surroundings.
+    """What one sitting at a night needs of its surroundings."""
 
-    Parameters
-    ----------
-    environ : mapping
-        Keys for models and sources.
-    isolation, workers : optional
-        As of `open_engine`.
-    say : callable
-        Called with lines of progress.
-    model : Model, optional
-        Instead of the one that the night names; for tests.
-    rebuy : bool
-        As of `Engine.work`, for runs that are in work.
-    """
-
+    #: Keys for models and sources.
     environ: Mapping[str, str]
+    #: isolation, workers: As of `open_engine`.
     isolation: str | None = None
     workers: "WorkerPlace | None" = None
+    #: Called with lines of progress.
     say: Callable[[str], None] = lambda line: None
+    #: Instead of the one that the night names; for tests.
     model: "Model | None" = None
+    #: As of `Engine.work`, for runs that are in work.
     rebuy: bool = False
 
 
@@ -83,10 +74,7 @@ class RoundWork:
 def own_set(store: Store, set_name: str) -> "Iterator[None]":
     """Hold a set's nights for the block: two nights at once would buy the same forecasts twice.
 
-    Raises
-    ------
-    RunInWork
-        Another process is at it; one line with its id and since when.
+    Raises `RunInWork`: Another process is at it; one line with its id and since when.
     """
     with own_folder(store.home / "nights" / f"{set_name}.lock", what=f"a round of set {set_name}"):
         yield
@@ -127,7 +115,6 @@ def unfinished_round(store: Store, set_name: str) -> Round | None:
 
 
 def _to_come(store: Store, night: Round) -> list[str]:
-    """Names of the steps of a night in which forecasts are missing that can still be made."""
     steps = []
     for step, events in ((QUICK, None), (TREE, list(night.promoted))):
         plan = plan_of(store, night, step, events)
@@ -162,10 +149,7 @@ async def open_round(
 ) -> Round:
     """Choose the questions and put the night on record; nobody is asked before that, so that a kill has something to go on from.
 
-    Raises
-    ------
-    UsageError
-        No question is left, or a budget in dollars without a known price.
+    Raises `UsageError`: No question is left, or a budget in dollars without a known price.
     """
     rows, left_out = plan_round(store, set_name, rules, cutoff, only=only)
     if not rows:
@@ -216,10 +200,7 @@ async def gather_contexts(store: Store, night: Round, sitting: RoundWork) -> Rou
 
     Contexts that were gathered since the night was opened stand, however long ago that was.
 
-    Raises
-    ------
-    BudgetStop, ProviderError
-        The budget is used up, or not one could be gathered; the night goes on here next time.
+    Raises `BudgetStop, ProviderError`: The budget is used up, or not one could be gathered; the night goes on here next time.
     """
     if night.gathered:
         return night
@@ -293,10 +274,7 @@ def promote(store: Store, night: Round, events: Sequence[str] = ()) -> Round:
 
     The rule decides once, when the quick pass is done; named events come on top of it.
 
-    Raises
-    ------
-    UsageError
-        No such event in the night.
+    Raises `UsageError`: No such event in the night.
     """
     rows = round_results(store, night).rows
     known = {row.event: row for row in rows}

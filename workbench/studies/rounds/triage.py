@@ -86,24 +86,9 @@ def triage(
 ) -> tuple[list[TriageRow], list[LeftOut]]:
     """The grid, the most gain for a dollar first, and what is left out of it with its reason.
 
-    Parameters
-    ----------
-    questions : mapping of id to Question
-    now : datetime
-        Aware.
-    usd_per_event : float or None
-        Price of a quick pass over one event.
-    skill : float
-        In (0, 1].
-    size : int, optional
-        Most questions.
-    only : sequence of str, optional
-        Ids; others are not looked at.
+    `only`: Ids; others are not looked at.
 
-    Raises
-    ------
-    QuestionError
-        A share out of range.
+    Raises `QuestionError`: A share out of range.
     """
     if not 0 < skill <= 1:
         raise QuestionError(f"the skill is a share above 0 and at most 1, not {skill:g}")

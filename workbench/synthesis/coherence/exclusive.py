@@ -123,7 +123,6 @@ MAX_CHAINS = 200
 
 
 def _chains(bands: Sequence[ValueRange]) -> list[list[ValueRange]]:
-    """Maximal sequences of ranges that follow one another without overlap."""
     done: list[list[ValueRange]] = []
     stack: list[list[ValueRange]] = [
         [band] for band in bands if not any(_apart(other, band) for other in bands)
@@ -141,7 +140,6 @@ def _chains(bands: Sequence[ValueRange]) -> list[list[ValueRange]]:
 
 
 def _apart(lower: ValueRange, upper: ValueRange) -> bool:
-    """Whether the first lies wholly before the second."""
     # An unknown bound (None) is read so that neighbours meet: no overlap here, no gap in _covers.
     both_hold = lower.holds_high is True and upper.holds_low is True
     return lower.high < upper.low or (lower.high == upper.low and not both_hold)

@@ -23,23 +23,15 @@ TOLERANCE = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Two or more statements or numbers that cannot hold together.
+    """Two or more statements or numbers that cannot hold together."""
 
-    Parameters
-    ----------
-    kind : str
-        ``exclusive``, ``nested``, ``frechet``, ``polarity``, ``duplicate``, ``negated``.
-    ids : tuple of str
-        Propositions or forecasts it is about.
-    message : str
-        One line.
-    gap : float or None
-        How far off, signed where that has a meaning; None where it is not a matter of degree.
-    """
-
+    #: ``exclusive``, ``nested``, ``frechet``, ``polarity``, ``duplicate``, ``negated``.
     kind: str
+    #: Propositions or forecasts it is about.
     ids: tuple[str, ...]
+    #: One line.
     message: str
+    #: How far off, signed where that has a meaning; None where it is not a matter of degree.
     gap: float | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -107,7 +99,6 @@ def check_exclusive(
 
 
 def _check_bounds(node: NodeId, rule: Rule, p: float, below: Mapping[NodeId, float]) -> list[Finding]:
-    """A held value outside what the rule allows under any dependence between the children."""
     bounds = rule.dependence_bounds(below)
     if bounds is None or bounds[0] - 1e-9 <= p <= bounds[1] + 1e-9:
         return []
@@ -255,7 +246,6 @@ def check_statements(statements: Mapping[str, str]) -> list[Finding]:
 
 
 def _words(text: str) -> tuple[list[str], bool]:
-    """The content words in order, without plural and verb endings, and whether the sentence is negated."""
     # The pattern for "n't" has the plain apostrophe. Two negations cancel.
     plain = normal_statement(text).replace("’", "'")
     negated = len(_NOT.findall(plain)) % 2 == 1
@@ -278,10 +268,7 @@ def check_forecasts(
     """Findings across forecasts: stated exclusive groups, stated and detected nested ones, repeated or contrary statements
     whose probabilities disagree.
 
-    Raises
-    ------
-    SensitivityError
-        A group names a forecast that is not there.
+    Raises `SensitivityError`: A group names a forecast that is not there.
     """
     for group in (*exclusive, *(group.ids for group in nested)):
         missing = [key for key in group if key not in p]

@@ -15,10 +15,7 @@ PAPER_THRESHOLD = 0.7  # the paper's code; its text lost the number
 def analyzed_options(options: Sequence[str], *, binary_simplification: bool = True) -> tuple[str, ...]:
     """The options that need an analysis: all, or of exactly two exclusive ones only the first.
 
-    Raises
-    ------
-    SensitivityError
-        Fewer than two options, or one that stands twice.
+    Raises `SensitivityError`: Fewer than two options, or one that stands twice.
     """
     if len(options) < 2 or len(set(options)) != len(options):
         raise SensitivityError("a question needs at least two options, each once")
@@ -30,8 +27,6 @@ def option_probabilities(options: Sequence[str], p: Mapping[str, float]) -> dict
 
     When every option was found impossible they are equal.
 
-    Examples
-    --------
     >>> option_probabilities(["up", "down"], {"up": 0.75})
     {'up': 0.75, 'down': 0.25}
     >>> option_probabilities(["a", "b", "c"], {"a": 0.5, "b": 0.25, "c": 0.25})

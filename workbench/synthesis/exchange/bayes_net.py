@@ -20,36 +20,23 @@ TABLE_PARENTS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
-    """One proposition as a binary variable of the net.
-
-    Parameters
-    ----------
-    id : str
-    name : str
-        The id as other programs take it: P1.2 becomes P1_2.
-    statement : str
-    prior : float or None
-        For a variable without parents (leaf, pinned node, node without a function).
-    rule : Rule or None
-        For the others: strict, so that it is the table's row for every assignment of 0 and 1 to the parents.
-    parents : tuple of str
-        Ids.
-    """
+    """One proposition as a binary variable of the net."""
 
     id: NodeId
+    #: The id as other programs take it: P1.2 becomes P1_2.
     name: str
     statement: str
+    #: For a variable without parents (leaf, pinned node, node without a function).
     prior: float | None
+    #: For the others: strict, so that it is the table's row for every assignment of 0 and 1 to the parents.
     rule: Rule | None
+    #: Ids.
     parents: tuple[NodeId, ...]
 
     def table(self) -> list[float]:
         """P(true) per assignment of the parents, the last parent changing fastest, false before true.
 
-        Raises
-        ------
-        NotRepresentable
-            More than 16 parents: the table would not fit.
+        Raises `NotRepresentable`: More than 16 parents: the table would not fit.
         """
         if self.rule is None:
             assert self.prior is not None
@@ -64,23 +51,15 @@ class Variable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BayesNet:
-    """The tree as a Bayes net.
+    """The tree as a Bayes net."""
 
-    Parameters
-    ----------
-    variables : tuple of Variable
-        Depth first; what lies below a pinned node is left out, it has no say.
-    gaps : mapping
-        Per projected node the greatest difference its table makes over all values of its children.
-    root_error : float or None
-        Difference between the net's root marginal and the tree's root value; None when the tree has none.
-    notes : tuple of str
-        What was changed or left out, one line each.
-    """
-
+    #: Depth first; what lies below a pinned node is left out, it has no say.
     variables: tuple[Variable, ...]
+    #: Per projected node the greatest difference its table makes over all values of its children.
     gaps: Mapping[NodeId, float]
+    #: Difference between the net's root marginal and the tree's root value; None when the tree has none.
     root_error: float | None
+    #: What was changed or left out, one line each.
     notes: tuple[str, ...]
 
     def marginals(self) -> dict[NodeId, float]:
@@ -99,20 +78,7 @@ class BayesNet:
 def bayes_net(tree: Tree, misfit: OnMisfit = "refuse", normalise: Normaliser = "scale") -> BayesNet:
     """Read a valued tree as a Bayes net.
 
-    Parameters
-    ----------
-    tree : Tree
-        Every leaf grounded.
-    misfit : {"refuse", "project"}
-        What to do with a linear rule that leaves [0, 1] for some children (it is no table), a min/max or naive logic rule
-        (it is no probability): refuse, or put the strict or exact rule in its place and say what that costs.
-    normalise : {"scale", "softmax", "min-max"}
-        How a projected linear rule is made strict.
-
-    Raises
-    ------
-    NotRepresentable
-        A value is missing, or a rule is no table and ``misfit`` is "refuse".
+    Raises `NotRepresentable`: A value is missing, or a rule is no table and ``misfit`` is "refuse".
     """
     if misfit not in get_args(OnMisfit):
         raise NotRepresentable(f"misfit is refuse or project, not {misfit!r}")

@@ -62,21 +62,7 @@ def export_tree(
 ) -> Export:
     """The tree as text of a format.
 
-    Parameters
-    ----------
-    tree : Tree
-    to : {"json", "csv", "bif", "problog"}
-        ``json`` and ``csv`` hold everything and come back by :func:`import_tree`; ``bif`` (Bayes net interchange) and
-        ``problog`` hold the propositions' joint distribution.
-    misfit, normalise
-        See :func:`workbench.synthesis.exchange.bayes_net.bayes_net`; for ``bif`` and ``problog``.
-    manifest : str, optional
-        Id of the run's manifest; every format carries it, and the imports pass it over.
-
-    Raises
-    ------
-    NotRepresentable
-        The tree is no Bayes net, or an unknown format.
+    Raises `NotRepresentable`: The tree is no Bayes net, or an unknown format.
     """
     origin = [f"manifest {manifest}"] if manifest is not None else []
     if to == "json":
@@ -98,15 +84,7 @@ def import_tree(text: str, form: str | None = None) -> Tree:
 
     JSON may be an export, or a document of ``analyze`` or ``show`` (its nodes' p are taken; reports are not in it).
 
-    Parameters
-    ----------
-    text : str
-    form : {"json", "csv"}, optional
-        Guessed from the first character unless given.
-
-    Raises
-    ------
-    TreeFormatError, TreeError, RuleError
+    Raises `TreeFormatError, TreeError, RuleError`.
     """
     # Spreadsheets put a byte order mark before the CSV they save.
     text = text.removeprefix("\ufeff")
@@ -254,10 +232,7 @@ def _unpacked(text: str, key: str, line: int) -> Any:
 def bif(net: BayesNet, origin: Iterable[str] = ()) -> str:
     """The net in the Bayesian interchange format, which pgmpy, bnlearn, GeNIe and others read.
 
-    Raises
-    ------
-    NotRepresentable
-        A variable with more than 16 parents.
+    Raises `NotRepresentable`: A variable with more than 16 parents.
     """
     names = {variable.id: variable.name for variable in net.variables}
     lines = ["network propositions {"]

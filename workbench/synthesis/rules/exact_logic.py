@@ -29,10 +29,7 @@ MAX_TOKENS = 5_000_000
 def probability(program: Program, p: Mapping[NodeId, Any]) -> Any:
     """P(formula) if the variables are independent and true with these probabilities; numbers or numpy arrays.
 
-    Raises
-    ------
-    FormulaError
-        The formula is too entangled for an exact answer.
+    Raises `FormulaError`: The formula is too entangled for an exact answer.
     """
     levels, rests = expand(program)
     return _values(levels, rests, p)[0][0]
@@ -63,9 +60,7 @@ def gradient(program: Program, p: Mapping[NodeId, float]) -> dict[NodeId, float]
 def expand(program: Program) -> tuple[list[Level], list[Rest]]:
     """The expansion over the repeated variables in order of appearance, and the rests at its end.
 
-    Raises
-    ------
-    FormulaError
+    Raises `FormulaError`.
     """
     counts = Counter(token for token in program if token not in (AND, OR, NOT))
     levels: list[Level] = []
@@ -128,7 +123,6 @@ def assign(rest: Rest, variable: NodeId, value: bool) -> Rest:
 
 
 def _values(levels: list[Level], rests: list[Rest], p: Mapping[NodeId, Any]) -> list[list[Any]]:
-    """P of every rest, level by level from the whole formula down."""
     values: list[list[Any]] = [
         [float(rest) if isinstance(rest, bool) else value_of(rest, p) for rest in rests]
     ]

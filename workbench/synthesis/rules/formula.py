@@ -61,13 +61,8 @@ class Formula:
 def parse_formula(text: str) -> Formula:
     """Parse a formula.
 
-    Raises
-    ------
-    FormulaError
-        Anything but a formula; the message points at the place.
+    Raises `FormulaError`: Anything but a formula; the message points at the place.
 
-    Examples
-    --------
     >>> parse_formula("P1 AND NOT (P10 or PA)").program
     ('P1', 'P10', 'PA', 'OR', 'NOT', 'AND')
     >>> parse_formula("not not P1").variables

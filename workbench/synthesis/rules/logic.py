@@ -120,7 +120,6 @@ class LogicRule(Rule):
         return self.exact and self.parsed.repeats
 
     def _variables(self, p: Mapping[NodeId, Any]) -> dict[NodeId, Any]:
-        """The variables' values: the children's, and the assumption's as PA."""
         values = {child: p[child] for child in self.children}
         if self.assumption is not None:
             values[ASSUMPTION] = self.assumption.probability

@@ -52,16 +52,7 @@ def check_normaliser(how: str) -> Normaliser:
 
 
 def normalised(free: Literals, how: Normaliser = "scale") -> Literals:
-    """The strict coefficients nearest in spirit.
-
-    Parameters
-    ----------
-    free : Literals
-    how : {"scale", "softmax", "min-max"}
-        ``scale``: a negative leak becomes 0, then all is divided by the total if that is above 1; zeros and ratios stay.
-        ``softmax``: shares proportional to exp(share), filling what the leak leaves. ``min-max``: the least share becomes
-        0, the greatest 1, then as ``scale``.
-    """
+    """The strict coefficients nearest in spirit."""
     check_normaliser(how)
     leak, shares = min(1.0, max(0.0, free.leak)), dict(free.shares)
     if how == "softmax":

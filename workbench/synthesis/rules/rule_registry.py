@@ -35,10 +35,7 @@ def rule_names() -> tuple[str, ...]:
 def rule_class(name: str) -> type[Rule]:
     """The class of an installed rule; an agent may ask before it builds one.
 
-    Raises
-    ------
-    UnknownRule
-        None of this name is installed, or its package does not load. The message says what there is.
+    Raises `UnknownRule`: None of this name is installed, or its package does not load. The message says what there is.
     """
     if name not in _loaded:
         _loaded[name] = _load(name)
@@ -50,24 +47,13 @@ def rule_from_json(data: Mapping[str, Any], *, missing: Literal["refuse", "keep"
 
     Only the shape is checked here; whether it fits its node is for :func:`checked_value`.
 
-    Parameters
-    ----------
-    data : mapping
-    missing : {"refuse", "keep"}
-        What to do with a rule that is not installed: refuse, or give an :class:`UninstalledRule`, with which a stored run
-        can be read and shown but not computed.
+    `missing`: What to do with a rule that is not installed: refuse, or give an :class:`UninstalledRule`, with which a stored run can be
+    read and shown but not computed.
 
-    Raises
-    ------
-    UnknownRule
-        No such rule is installed; the message names it and lists those there are.
-    RuleFormatError
-        A key missing, unknown, or of the wrong kind.
-    RuleError
-        Whatever the rule itself refuses: a weight out of its range, a formula that does not parse.
+    Raises `UnknownRule`: No such rule is installed; the message names it and lists those there are. Raises `RuleFormatError`: A key
+    missing, unknown, or of the wrong kind. Raises `RuleError`: Whatever the rule itself refuses: a weight out of its range, a formula that
+    does not parse.
 
-    Examples
-    --------
     >>> rule_from_json({"name": "linear", "intercept": 0, "weights": {"P1": 0.5}})
     LinearRule(intercept=0.0, weights={'P1': 0.5}, semantics='free')
     """
@@ -165,22 +151,7 @@ def checked_value(
 
     The synthesizers call this with what a model stated; the message of an error can go back to it as it is.
 
-    Parameters
-    ----------
-    rule : Rule
-    children, polarities
-        The node's.
-    p : mapping
-        The children's values.
-    intercept_max : float
-        For linear rules.
-    require_pa : bool
-        For logic rules; the paper's preset sets it.
-
-    Raises
-    ------
-    RuleError
-        Of the kind that fits.
+    Raises `RuleError`: Of the kind that fits.
     """
     rule.validate(children, polarities, RuleLimits(intercept_max=intercept_max, require_pa=require_pa))
     # For every rule, because the default validate() of another package's rule checks nothing.

@@ -95,11 +95,7 @@ def assumption_detail(tree: Tree, name: str) -> str:
 def assume(rule: Mapping[str, Any], node: NodeId, p: float) -> dict[str, Any]:
     """Return a rule's JSON with its assumption at another probability.
 
-    Raises
-    ------
-    RuleFormatError
-        The rule has no assumption.
-    ProbabilityOutOfRange
+    Raises `RuleFormatError`: The rule has no assumption. Raises `ProbabilityOutOfRange`.
     """
     assumption = rule.get("assumption")
     if not isinstance(assumption, Mapping):

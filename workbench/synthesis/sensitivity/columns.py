@@ -17,17 +17,7 @@ Column = NDArray[np.float64]
 def root_columns(
     tree: Tree, leaves: Mapping[NodeId, Column], rules: Mapping[NodeId, Any] | None = None
 ) -> Column:
-    """The root's value for every row.
-
-    Parameters
-    ----------
-    tree : Tree
-        A tree whose root has a value.
-    leaves : mapping
-        Per leaf that varies, its values, all of one length; the others keep theirs.
-    rules : mapping, optional
-        Per inner node a function from the children's columns to the node's, in place of its rule.
-    """
+    """The root's value for every row."""
     evaluation = evaluate(tree)
     length = len(next(iter(leaves.values()))) if leaves else 1
     columns: dict[NodeId, Column] = {}

@@ -15,35 +15,23 @@ from workbench.synthesis.whatif.evaluation import evaluate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InformationRow:
-    """What learning more about one leaf would be worth.
-
-    Parameters
-    ----------
-    id : str
-    p : float or None
-        None: not grounded yet, which comes first of all.
-    resolve : float or None
-        Expected cut in the root's Brier score from learning whether the leaf is true: p (1 - p) (root if true - root if
-        false)^2, when the tree is taken at its word.
-    reground : float or None
-        Cut in the root's error variance from ``more`` further trials of the leaf; None where nothing says how far trials lie apart.
-    trials : int
-        Trials there are.
-    trial_sd : float or None
-        Standard deviation of one trial, blended with what was assumed.
-    cost : float or None
-        Dollars of one trial; None if unknown.
-    per_dollar : float or None
-        ``reground`` per dollar; None if the cost is unknown, infinite if it is 0.
-    """
+    """What learning more about one leaf would be worth."""
 
     id: NodeId
+    #: None: not grounded yet, which comes first of all.
     p: float | None
+    #: Expected cut in the root's Brier score from learning whether the leaf is true: p (1 - p) (root if true - root if false)^2, when the
+    #: tree is taken at its word.
     resolve: float | None
+    #: Cut in the root's error variance from ``more`` further trials of the leaf; None where nothing says how far trials lie apart.
     reground: float | None
+    #: Trials there are.
     trials: int
+    #: Standard deviation of one trial, blended with what was assumed.
     trial_sd: float | None
+    #: Dollars of one trial; None if unknown.
     cost: float | None
+    #: ``reground`` per dollar; None if the cost is unknown, infinite if it is 0.
     per_dollar: float | None
 
     def to_json(self) -> dict[str, Any]:
@@ -72,22 +60,7 @@ def value_of_information(
 ) -> list[InformationRow]:
     """One row per leaf that has a say or no value yet, in tree order.
 
-    Parameters
-    ----------
-    tree : Tree
-    trials : mapping, optional
-        Per leaf the p of every trial so far.
-    costs : mapping, optional
-        Dollars per trial of a leaf.
-    more : int
-        How many further trials are weighed.
-    assumed_sd, assumed_weight : float
-        One trial's standard deviation before any was seen, and how many observed deviations it counts for: with few
-        trials their own spread says little. With None nothing is assumed, and a leaf of one trial has no ``reground``.
-
-    Raises
-    ------
-    SensitivityError, ProbabilityOutOfRange
+    Raises `SensitivityError, ProbabilityOutOfRange`.
     """
     if more < 1 or (assumed_sd or 0.0) < 0 or assumed_weight <= 0:
         raise SensitivityError(

@@ -19,19 +19,7 @@ Noise = Literal["normal", "uncertain", "reverse"]
 def noisy_values(values: Mapping[NodeId, float], kind: Noise, level: float, seed: int) -> dict[NodeId, float]:
     """Disturbed soft truth values, the same for the same seed, whatever the order of the ids.
 
-    Parameters
-    ----------
-    values : mapping
-    kind : {"normal", "uncertain", "reverse"}
-        ``normal``: p + N(0, level), held inside [0, 1]; ``uncertain``: 0.5 with probability level; ``reverse``: 1 - p with
-        probability level.
-    level : float
-        In [0, 1]; 0 changes nothing.
-    seed : int
-
-    Raises
-    ------
-    SensitivityError, ProbabilityOutOfRange
+    Raises `SensitivityError, ProbabilityOutOfRange`.
     """
     if kind not in get_args(Noise):
         raise SensitivityError(f"noise is one of {', '.join(get_args(Noise))}, not {kind!r}")
@@ -49,24 +37,16 @@ def noisy_values(values: Mapping[NodeId, float], kind: Noise, level: float, seed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseStudy:
-    """The root over many disturbed copies of one tree.
+    """The root over many disturbed copies of one tree."""
 
-    Parameters
-    ----------
-    root : float
-        Undisturbed.
-    values : tuple of float
-        Of every draw, in order.
-    mean, sd : float
-        Of the values (ddof 1).
-    quantiles : mapping
-        5, 25, 50, 75 and 95 percent points, by linear interpolation.
-    """
-
+    #: Undisturbed.
     root: float
+    #: Of every draw, in order.
     values: tuple[float, ...]
+    #: mean, sd: Of the values (ddof 1).
     mean: float
     sd: float
+    #: 5, 25, 50, 75 and 95 percent points, by linear interpolation.
     quantiles: Mapping[str, float]
 
     def to_json(self) -> dict[str, Any]:
@@ -83,10 +63,7 @@ class NoiseStudy:
 def noise_study(tree: Tree, kind: Noise, level: float, *, draws: int, seed: int) -> NoiseStudy:
     """The root under noise at the leaves, ``draws`` times; the same for the same seed, and its first draws for fewer.
 
-    Raises
-    ------
-    SensitivityError
-        Fewer than 2 draws, no root value, or a node without a function, which noise below it could not move.
+    Raises `SensitivityError`: Fewer than 2 draws, no root value, or a node without a function, which noise below it could not move.
     """
     if draws < 2:
         raise SensitivityError(f"a distribution needs at least 2 draws, not {draws}")

@@ -135,16 +135,9 @@ def _swings_in_steps(tree: Tree, evaluation: Evaluation) -> Steps[dict[NodeId, S
 def tornado(tree: Tree, ranges: Mapping[NodeId, tuple[float, float]] | None = None) -> list[TornadoRow]:
     """One row per leaf, the widest swing of the root first.
 
-    Parameters
-    ----------
-    tree : Tree
-    ranges : mapping, optional
-        Interval of a leaf's value, for instance from its trials; [0, 1] where not given.
+    `ranges`: Interval of a leaf's value, for instance from its trials; [0, 1] where not given.
 
-    Raises
-    ------
-    SensitivityError
-        A range for something that is no leaf, or an empty one.
+    Raises `SensitivityError`: A range for something that is no leaf, or an empty one.
     """
     return at_once(tornado_in_steps(tree, ranges))
 

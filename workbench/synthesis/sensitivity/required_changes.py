@@ -37,29 +37,20 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reaching:
-    """What it would take.
+    """What it would take."""
 
-    Parameters
-    ----------
-    target, root : float
-        Where the root should be, and where it is.
-    low, high : float
-        The root's reachable range: outside it nothing does.
-    alone : tuple of Way
-        Leaves of which each would do it by itself, the least change first.
-    share : float or None
-        Part of its way, in [0, 1], that every leaf has to go towards the end (0 or 1) that moves the root there; None where
-        even the ends do not do it.
-    together : tuple of Way
-        The leaves after that, the widest moved first; empty without a share.
-    """
-
+    #: target, root: Where the root should be, and where it is.
     target: float
     root: float
+    #: low, high: The root's reachable range: outside it nothing does.
     low: float
     high: float
+    #: Leaves of which each would do it by itself, the least change first.
     alone: tuple[Way, ...]
+    #: Part of its way, in [0, 1], that every leaf has to go towards the end (0 or 1) that moves the root there; None where even the ends
+    #: do not do it.
     share: float | None
+    #: The leaves after that, the widest moved first; empty without a share.
     together: tuple[Way, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -77,15 +68,8 @@ class Reaching:
 def ways_to_reach(tree: Tree, target: float) -> Reaching:
     """Return what it would take for the root of a valued tree to be at ``target``.
 
-    Raises
-    ------
-    SensitivityError
-        The root has no value.
-    ProbabilityOutOfRange
-        ``target`` is not in [0, 1].
+    Raises `SensitivityError`: The root has no value. Raises `ProbabilityOutOfRange`: ``target`` is not in [0, 1].
 
-    Examples
-    --------
     >>> from workbench.propositions import Belief, Tree
     >>> from workbench.synthesis import LinearRule, settle
     >>> tree = Tree.root_only("Rates are cut").expand("P0", {"P1": "Growth slows", "P2": "Jobs are lost"})

@@ -39,27 +39,18 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefitSpread:
-    """What K refits of one node agree on.
+    """What K refits of one node agree on."""
 
-    Parameters
-    ----------
-    count : int
-        K.
-    coefficients : mapping
-        Per child (and ``intercept``, the leak of a noisy-or) its spread: linear weights; noisy-or weights, inhibitors
-        counted negative; for logic the derivative at the children's values.
-    value : Spread
-        The node's value over the refits, at the children's values.
-    formulas : mapping
-        For logic: how often each formula came, in its plainest spelling.
-    warnings : tuple of str
-        Sign flips and other disagreement, one line each.
-    """
-
+    #: K.
     count: int
+    #: Per child (and ``intercept``, the leak of a noisy-or) its spread: linear weights; noisy-or weights, inhibitors counted negative; for
+    #: logic the derivative at the children's values.
     coefficients: Mapping[str, Spread]
+    #: The node's value over the refits, at the children's values.
     value: Spread
+    #: For logic: how often each formula came, in its plainest spelling.
     formulas: Mapping[str, int]
+    #: Sign flips and other disagreement, one line each.
     warnings: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -85,10 +76,7 @@ def spread_of(values: Sequence[float]) -> Spread:
 def refit_spread(rules: Sequence[Rule], p: Mapping[NodeId, float]) -> RefitSpread:
     """The spread of K refits of one node at its children's values.
 
-    Raises
-    ------
-    SensitivityError
-        No rule, rules of different kinds, or rules without a function.
+    Raises `SensitivityError`: No rule, rules of different kinds, or rules without a function.
     """
     kinds = {rule.name for rule in rules}
     if len(kinds) != 1 or not rules[0].numeric:
@@ -129,20 +117,9 @@ def weight_uncertainty(
     at most 1; a free one's absolute weights are independent Betas (signs and intercept stay); a noisy-or's coefficients and
     a formula's assumption are independent Betas.
 
-    Parameters
-    ----------
-    tree : Tree
-        The root must have a value.
-    size : float or mapping
-        How many observations the stated coefficients are worth, for all nodes or per node; a node not named is certain.
-    variances : mapping, optional
-        Error variance per leaf, to be uncertain of both at once.
-    samples, seed : int
+    `size`: How many observations the stated coefficients are worth, for all nodes or per node; a node not named is certain.
 
-    Raises
-    ------
-    SensitivityError
-        No root value, or a size that is not positive.
+    Raises `SensitivityError`: No root value, or a size that is not positive.
     """
     import numpy as np
 

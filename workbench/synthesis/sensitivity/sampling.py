@@ -17,10 +17,7 @@ from workbench.synthesis.sensitivity.columns import Column, root_columns
 def beta_shape(mean: float, variance: float) -> tuple[float, float]:
     """Parameters of the Beta distribution with this mean and variance.
 
-    Raises
-    ------
-    SensitivityError
-        The variance is not below mean (1 - mean), or is 0.
+    Raises `SensitivityError`: The variance is not below mean (1 - mean), or is 0.
     """
     room = mean * (1 - mean)
     if not 0 < variance < room:
@@ -42,10 +39,7 @@ def beta_columns(
     A leaf without variance is constant, one with all the variance its mean allows is 0 or 1. The copula's correlations are
     the stated ones; those of the Beta values come out slightly smaller for skewed leaves.
 
-    Raises
-    ------
-    SensitivityError
-        The correlations contradict each other.
+    Raises `SensitivityError`: The correlations contradict each other.
     """
     leaves = list(means)
     place = {leaf: index for index, leaf in enumerate(leaves)}

@@ -24,29 +24,20 @@ Pair = frozenset[NodeId]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootUncertainty:
-    """The root's distribution.
+    """The root's distribution."""
 
-    Parameters
-    ----------
-    mean : float
-        Expected root value.
-    variance, sd : float
-        Of the root value, from the leaves' errors.
-    low, high : float
-        Central 90 % interval, inside [0, 1]; by the normal approximation unless simulated.
-    method : {"exact", "first-order", "monte-carlo"}
-        What was done.
-    shares : mapping
-        Per leaf its part of the variance by path weights: squared path weight times variance, plus half of each
-        covariance it takes part in; they sum to the first-order variance.
-    """
-
+    #: Expected root value.
     mean: float
+    #: variance, sd: Of the root value, from the leaves' errors.
     variance: float
     sd: float
+    #: low, high: Central 90 % interval, inside [0, 1]; by the normal approximation unless simulated.
     low: float
     high: float
+    #: What was done.
     method: str
+    #: Per leaf its part of the variance by path weights: squared path weight times variance, plus half of each covariance it takes part
+    #: in; they sum to the first-order variance.
     shares: Mapping[NodeId, float]
 
     def to_json(self) -> dict[str, Any]:
@@ -63,16 +54,7 @@ class RootUncertainty:
 
 
 def trial_moments(trials: Mapping[NodeId, Sequence[float]], *, of_mean: bool = True) -> dict[NodeId, float]:
-    """Error variance of each leaf's value, from its independent trials.
-
-    Parameters
-    ----------
-    trials : mapping
-        Per leaf the p of each trial; a leaf with fewer than two says nothing and is left out.
-    of_mean : bool
-        The leaf's value is the trials' mean, so its variance is theirs (ddof 1) divided by their number; False gives one
-        trial's.
-    """
+    """Error variance of each leaf's value, from its independent trials."""
     variances = {}
     for leaf, values in trials.items():
         for value in values:
@@ -115,24 +97,9 @@ def root_uncertainty(
 ) -> RootUncertainty:
     """Propagate the leaves' variances to the root.
 
-    Parameters
-    ----------
-    tree : Tree
-        The root must have a value.
-    variances : mapping
-        Error variance per leaf, at most p(1 - p); a leaf not named is taken as certain.
-    correlation : mapping, optional
-        Per pair of leaves, in [-1, 1].
-    method : {"auto", "exact", "first-order", "monte-carlo"}
-        ``auto``: exact where every rule that matters is linear and cannot leave [0, 1], else Monte Carlo. ``first-order``:
-        the formula of A.1 at the current values.
-    samples, seed : int
-        For Monte Carlo: Beta marginals with the leaves' means and variances, joined by a Gaussian copula.
+    `variances`: Error variance per leaf, at most p(1 - p); a leaf not named is taken as certain.
 
-    Raises
-    ------
-    SensitivityError
-        No root value, a variance or correlation that cannot be, or "exact" asked of a tree that is not linear.
+    Raises `SensitivityError`: No root value, a variance or correlation that cannot be, or "exact" asked of a tree that is not linear.
     """
     if method not in get_args(Method):
         raise SensitivityError(f"method is one of {', '.join(get_args(Method))}, not {method!r}")

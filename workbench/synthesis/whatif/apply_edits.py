@@ -34,10 +34,7 @@ def play(tree: Tree, edits: Iterable[Edit]) -> WhatIf:
     The answer compares the last tree with the first: ``changed`` lists what was edited and what moved, ``stale`` what now
     waits for a full resynthesis.
 
-    Raises
-    ------
-    TreeError, RuleError
-        An edit does not fit the tree as it then is.
+    Raises `TreeError, RuleError`: An edit does not fit the tree as it then is.
     """
     now = tree
     touched: dict[NodeId, None] = {}
@@ -68,7 +65,6 @@ def play(tree: Tree, edits: Iterable[Edit]) -> WhatIf:
 
 
 def _step(tree: Tree, edit: Edit) -> tuple[WhatIf, list[NodeId]]:
-    """One edit with its resynthesis, and the ids it names."""
     node = edit.node
     if isinstance(edit, SetValue):
         after = tree.set_p(node, edit.p, override=edit.override)
@@ -156,16 +152,7 @@ def play_until(base: Tree, edits: Iterable[Edit], now: str | None) -> WhatIf:
 def expired(tree: Tree, now: str) -> list[NodeId]:
     """The nodes whose override has expired at ``now``.
 
-    Parameters
-    ----------
-    tree : Tree
-    now : str
-        ISO 8601 with an offset; an override expires at its instant.
-
-    Raises
-    ------
-    TreeFormatError
-        A text that is no time, or a time without an offset.
+    Raises `TreeFormatError`: A text that is no time, or a time without an offset.
     """
     instant = _moment_of_edit(now)
     return [

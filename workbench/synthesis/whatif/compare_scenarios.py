@@ -44,30 +44,20 @@ def compare(base: Tree, scenarios: Mapping[str, Tree], *, everything: bool = Fal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixture:
-    """A probability-weighted mix of scenarios.
+    """A probability-weighted mix of scenarios."""
 
-    Parameters
-    ----------
-    weights : mapping
-        Per scenario; what they leave of 1 stands under ``base``.
-    values : mapping
-        Per proposition of the base the weighted mean; None where a scenario that counts has no value.
-    root : float or None
-        The root's.
-    """
-
+    #: Per scenario; what they leave of 1 stands under ``base``.
     weights: Mapping[str, float]
+    #: Per proposition of the base the weighted mean; None where a scenario that counts has no value.
     values: Mapping[NodeId, float | None]
+    #: The root's.
     root: float | None
 
 
 def mix(base: Tree, scenarios: Mapping[str, tuple[float, Tree]]) -> Mixture:
     """The mean over scenarios, each with its probability; the base takes the rest.
 
-    Raises
-    ------
-    SensitivityError
-        A probability outside [0, 1], more than 1 together, or a scenario named base.
+    Raises `SensitivityError`: A probability outside [0, 1], more than 1 together, or a scenario named base.
     """
     weights = {name: weight for name, (weight, _) in scenarios.items()}
     total = fsum(weights.values())

@@ -10,20 +10,13 @@ from workbench.propositions import ROOT, Belief, NodeId, Proposition, Tree
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """Every proposition's value, computed afresh.
+    """Every proposition's value, computed afresh."""
 
-    Parameters
-    ----------
-    values : mapping
-        Per id the value in [0, 1]; None where a leaf is ungrounded or a node without a function is out of date.
-    raw : mapping
-        Per inner id with a function, the value before it is held at 0 or 1.
-    saturated : tuple of str
-        Ids whose raw value left [0, 1].
-    """
-
+    #: Per id the value in [0, 1]; None where a leaf is ungrounded or a node without a function is out of date.
     values: Mapping[NodeId, float | None]
+    #: Per inner id with a function, the value before it is held at 0 or 1.
     raw: Mapping[NodeId, float]
+    #: Ids whose raw value left [0, 1].
     saturated: tuple[NodeId, ...]
 
     @property
@@ -48,11 +41,7 @@ def evaluate(tree: Tree, p: Mapping[NodeId, float] | None = None) -> Evaluation:
     A leaf has its belief; a pinned node too. An inner node with a function is computed from its children and held inside
     [0, 1]. A node without one (vanilla, or not synthesized yet) keeps its belief unless that is stale.
 
-    Parameters
-    ----------
-    tree : Tree
-    p : mapping, optional
-        Values to take in place of some nodes', which are then not computed.
+    `p`: Values to take in place of some nodes', which are then not computed.
     """
     fixed = p or {}
     values: dict[NodeId, float | None] = {}

@@ -19,13 +19,7 @@ def reachable_ranges(
     ``LogicRule.reachable`` for the one exception). A pinned node, and one without a function, stay where they are; without a
     value they may be anywhere.
 
-    Parameters
-    ----------
-    tree : Tree
-    leaves : mapping, optional
-        Interval per leaf; [0, 1] where not given.
-    raw : bool
-        Give inner nodes' ranges before they are held inside [0, 1].
+    `leaves`: Interval per leaf; [0, 1] where not given.
     """
     spans: dict[NodeId, Span] = {}
     shown: dict[NodeId, Span] = {}

@@ -24,30 +24,20 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """What an edit changes; the engine, the page and the command line show it.
+    """What an edit changes; the engine, the page and the command line show it."""
 
-    Parameters
-    ----------
-    before, after : float or None
-        The root's value; ``after`` is None when a node without a function lies on the path.
-    changed : tuple of Change
-        The edited nodes and the ancestors that moved, in natural order.
-    stale : tuple of str
-        Ancestors whose value is out of date until a full resynthesis.
-    saturated : tuple of str
-        Ancestors whose raw value left [0, 1] and is held at the bound.
-    raw : mapping
-        Raw value per recomputed ancestor.
-    tree : Tree
-        The tree after the edit; the one before is untouched.
-    """
-
+    #: before, after: The root's value; ``after`` is None when a node without a function lies on the path.
     before: float | None
     after: float | None
+    #: The edited nodes and the ancestors that moved, in natural order.
     changed: tuple[Change, ...]
+    #: Ancestors whose value is out of date until a full resynthesis.
     stale: tuple[NodeId, ...]
+    #: Ancestors whose raw value left [0, 1] and is held at the bound.
     saturated: tuple[NodeId, ...]
+    #: Raw value per recomputed ancestor.
     raw: Mapping[NodeId, float]
+    #: The tree after the edit; the one before is untouched.
     tree: Tree
 
     def to_json(self) -> dict[str, Any]:
@@ -67,12 +57,8 @@ def resynthesize(tree: Tree, edits: Mapping[NodeId, float]) -> WhatIf:
 
     An edited inner node is pinned: it stops following its children, and edits below it move nothing above it.
 
-    Raises
-    ------
-    UnknownNode, ProbabilityOutOfRange
+    Raises `UnknownNode, ProbabilityOutOfRange`.
 
-    Examples
-    --------
     >>> from workbench.propositions import Belief, Tree
     >>> from workbench.synthesis import LinearRule, settle
     >>> tree = Tree.root_only("Rates are cut").expand("P0", {"P1": "Growth slows", "P2": "Jobs are lost"})
@@ -143,7 +129,6 @@ def refresh(before: Tree, after: Tree, touched: Iterable[NodeId]) -> WhatIf:
 
 
 def _upwards(tree: Tree, edited: Iterable[NodeId]) -> list[NodeId]:
-    """The edited nodes and their ancestors up to a pinned one, deepest first."""
     due: set[NodeId] = set()
     for start in edited:
         node = parent_of(start)

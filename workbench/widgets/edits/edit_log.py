@@ -29,14 +29,7 @@ _PAUSE_SECONDS = 0.4
 class Keeper:
     """Writes a session's edits to a scenario of the run, a moment after the last of them.
 
-    Parameters
-    ----------
-    session : WhatIfSession
-    scenarios : SavedScenarios
-    author : callable
-        Who edits, asked for at each record.
-    say : callable
-        Shows one line of what was kept, or why not; its second argument is True for a refusal.
+    `say`: Shows one line of what was kept, or why not; its second argument is True for a refusal.
     """
 
     def __init__(
@@ -144,12 +137,7 @@ NOBODY = "notebook"
 
 
 class SharedEdits:
-    """Session, scenario in work, tree and selection of one run, for the widgets that show them.
-
-    Parameters
-    ----------
-    run : RunView
-    """
+    """Session, scenario in work, tree and selection of one run, for the widgets that show them."""
 
     def __init__(self, run: RunView) -> None:
         self.run = run

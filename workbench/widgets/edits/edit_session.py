@@ -39,15 +39,6 @@ class WhatIfSession:
     Every answer is computed from the base with all edits at once: first those of the tree's shape and rules, in their order,
     then the values, whose order does not matter. It equals ``workbench whatif RUN`` with the same edits. Calls may come from
     several threads: in JupyterLab the first message of a widget arrives on the main thread and later ones on a subshell's.
-
-    Parameters
-    ----------
-    base : Tree
-        The tree as the run left it.
-    edits : sequence of Edit
-        Edits to begin with: those of a scenario that is opened.
-    without_data : mapping
-        Leaves that read no data, with what their values rest on instead.
     """
 
     def __init__(
@@ -124,10 +115,7 @@ class WhatIfSession:
         The number that its row shows is no edit, since nobody judged the decimals that a screen leaves out; the number of
         before the edits is a reset, where that brings it back.
 
-        Raises
-        ------
-        UsageError
-            Not a probability, or no such proposition. Nothing has changed then.
+        Raises `UsageError`: Not a probability, or no such proposition. Nothing has changed then.
         """
         with self.lock:
             shown = self.tree[node].p  # an unknown node is refused before anything is parsed
@@ -165,10 +153,7 @@ class WhatIfSession:
 
         Values set by hand are kept, but those of a removed branch, and of a proposition whose words say something else now.
 
-        Raises
-        ------
-        TreeError, RuleError
-            An edit does not fit the tree. Nothing has changed then.
+        Raises `TreeError, RuleError`: An edit does not fit the tree. Nothing has changed then.
         """
         with self.lock:
             shape, values = list(self._edits.shape), dict(self._edits.values)

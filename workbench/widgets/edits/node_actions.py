@@ -26,13 +26,7 @@ _TIMES = 5
 
 
 class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
-    """A button that says what it costs, and a second one that does it.
-
-    Parameters
-    ----------
-    refitted : callable
-        Called when the outcome is on record, on the thread that asked.
-    """
+    """A button that says what it costs, and a second one that does it."""
 
     def __init__(self, refitted: Callable[[], None]) -> None:
         self._refitted = refitted
@@ -95,15 +89,7 @@ class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
 
 
 class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
-    """A button that says what it costs, and a second one that does it, in a process of its own.
-
-    Parameters
-    ----------
-    author : callable
-        Who sits here, as typed.
-    begun : callable
-        Called when a process has taken the run up.
-    """
+    """A button that says what it costs, and a second one that does it, in a process of its own."""
 
     def __init__(self, author: Callable[[], str], begun: Callable[[], None]) -> None:
         self._author, self._begun = author, begun

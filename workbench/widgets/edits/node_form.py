@@ -21,12 +21,7 @@ from workbench.widgets.panels import is_shown, typed
 
 
 class AssumptionForm(ipywidgets.VBox):  # type: ignore[misc]
-    """What is assumed, and a field for its probability: an edit like any other, so it is undone and kept as they are.
-
-    Parameters
-    ----------
-    session : WhatIfSession
-    """
+    """What is assumed, and a field for its probability: an edit like any other, so it is undone and kept as they are."""
 
     def __init__(self, session: WhatIfSession) -> None:
         self._session = session
@@ -102,16 +97,7 @@ _OWN_CONTROL = {
 
 
 class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
-    """Changes of one proposition other than its value, each one step of undo.
-
-    Parameters
-    ----------
-    session : WhatIfSession
-    select : callable
-        Selects a proposition in the tree: the one added, or the parent of the one removed.
-    request : type, optional
-        The kinds of edit there are.
-    """
+    """Changes of one proposition other than its value, each one step of undo."""
 
     def __init__(
         self,
@@ -212,7 +198,6 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.add.disabled = not proposition.children
 
     def _weights(self) -> dict[NodeId, float]:
-        """The weights of the rule in which the proposition stands."""
         parent = self._session.tree.parent(self.node)
         rule = None if parent is None else self._session.tree[parent].rule
         return {} if rule is None else dict(rule.to_json().get("weights", {}))
@@ -234,7 +219,6 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._make(weights={self.node: weight})
 
     def _propose_rule(self) -> None:
-        """Write the chosen kind of rule for these children into the field: the one there is, or one to begin from."""
         proposition = self._session.tree[self.node]
         rule = proposition.rule
         if rule is not None and rule.name == self.rule.value:
@@ -294,7 +278,6 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
             self._session.change(request.edits(self._session.tree, self._session.override()))
 
     def _plain_row(self, each: RequestField) -> Any:
-        """A control for a kind of edit that has none of its own above: what it says, a field for its value, a button."""
         label = each.word.replace("_", " ").capitalize()
         if each.shape == "list":
             return _form_row(self._button(label, each.name, lambda: self._make(**{each.name: [self.node]})))

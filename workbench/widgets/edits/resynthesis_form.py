@@ -26,16 +26,6 @@ class ResynthesisForm(ipywidgets.VBox):  # type: ignore[misc]
 
     Nothing of the answer counts before it is kept; kept it is one step of undo. What was paid for stays in the ledger, so an
     answer that was dropped comes again without a call as long as nothing else is edited.
-
-    Parameters
-    ----------
-    session : WhatIfSession
-    run : callable
-        Returns the run as it now stands.
-    select : callable
-        Selects a proposition in the tree.
-    answered : callable
-        Called when the model was asked: the run's calls and dollars have moved.
     """
 
     def __init__(

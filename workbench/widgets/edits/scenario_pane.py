@@ -18,20 +18,7 @@ from workbench.widgets.page_terms import on_page
 
 
 class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
-    """Everything about a run's scenarios below its tree.
-
-    Parameters
-    ----------
-    session : WhatIfSession
-        The page's edits.
-    scenarios : SavedScenarios
-    keeper : Keeper
-        Writes the edits; it says which scenario they go to.
-    author : callable
-        Who does it, asked for at each record.
-    market : float or None
-        What a market or crowd said at the cutoff, in [0, 1]: a line beside the scenarios.
-    """
+    """Everything about a run's scenarios below its tree."""
 
     def __init__(
         self,
@@ -93,7 +80,6 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
         show_if(bool(self._table["scenarios"]), self.choosing)
 
     def _names(self) -> list[str]:
-        """The scenarios to choose from."""
         return [row["name"] for row in (self._table or {}).get("scenarios", [])] or [DRAFT]
 
     def ask_name(self) -> None:

@@ -78,17 +78,7 @@ def _progress_template() -> "Template":
 
 
 class CellProgress:
-    """A listener of the engine that shows where a run stands.
-
-    Parameters
-    ----------
-    display : callable
-        Renews the output, given its MIME bundle.
-    pace : callable, optional
-        Returns what past runs took that are like the one in work.
-    clock : callable
-        Seconds.
-    """
+    """A listener of the engine that shows where a run stands."""
 
     def __init__(
         self,
@@ -131,7 +121,6 @@ class CellProgress:
             self._renew(reason)
 
     def _schedule(self) -> None:
-        """Have the output renewed in a second: what came in too soon after the last renewal, and the clock."""
         if self._timer is None:
             try:
                 loop = asyncio.get_running_loop()

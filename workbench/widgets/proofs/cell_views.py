@@ -55,7 +55,6 @@ class _View(ipywidgets.VBox, Panels):  # type: ignore[misc]
         self.add_class("wb-in-cell")
 
     def static_html(self) -> str:
-        """Return what a saved notebook shows."""
         raise NotImplementedError
 
     def shown_again(self) -> None:
@@ -92,12 +91,7 @@ def one_view(kind: Callable[[RunView], _SomeView], run: RunView) -> _SomeView:
 
 
 class ScenarioView(_View):
-    """The edits of a run's tree, whose they are and why, and its scenarios: all that the page of ``workbench serve`` can do.
-
-    Parameters
-    ----------
-    run : RunView
-    """
+    """The edits of a run's tree, whose they are and why, and its scenarios: all that the page of ``workbench serve`` can do."""
 
     def __init__(self, run: RunView) -> None:
         self.shared = shared = shared_edits(run)
@@ -162,12 +156,7 @@ class ScenarioView(_View):
 
 
 class DriverView(_View):
-    """What drives the root, with the edits of the tree: the tornado, and what it would take to be elsewhere.
-
-    Parameters
-    ----------
-    run : RunView
-    """
+    """What drives the root, with the edits of the tree: the tornado, and what it would take to be elsewhere."""
 
     def __init__(self, run: RunView) -> None:
         self.shared = shared_edits(run)
@@ -194,12 +183,7 @@ class DriverView(_View):
 
 
 class ExportView(_View):
-    """The note in four forms, the package for a reviewer and the tree, each a file that the browser saves.
-
-    Parameters
-    ----------
-    run : RunView
-    """
+    """The note in four forms, the package for a reviewer and the tree, each a file that the browser saves."""
 
     def __init__(self, run: RunView) -> None:
         self.shared = shared_edits(run)
@@ -212,12 +196,7 @@ class ExportView(_View):
 
 
 class LiveView(_View):
-    """A run in work as its log grows: state, cost, the last lines, and the tree that fills; stop and resume.
-
-    Parameters
-    ----------
-    run : RunView
-    """
+    """A run in work as its log grows: state, cost, the last lines, and the tree that fills; stop and resume."""
 
     def __init__(self, run: RunView) -> None:
         self.follower = Follower(run)
@@ -277,16 +256,7 @@ class LiveView(_View):
 class EvidenceView(_View):
     """The evidence of one leaf: its report, its proof notebook, its data calls; with a choice of the other leaves.
 
-    Parameters
-    ----------
-    run : RunView
-    node : str, optional
-        The leaf to begin with; the first one that has a proof unless named.
-
-    Raises
-    ------
-    UsageError
-        No proposition of this run, or no leaf.
+    Raises `UsageError`: No proposition of this run, or no leaf.
     """
 
     dark = traitlets.Bool(False)

@@ -59,10 +59,7 @@ def proof_document(path: Path, *, trail: Trail | None = None, dark: bool = False
     Superseded cells are folded away, code is folded under its first line, images are data URLs. Scripts, widget views and
     comms are dropped and said to be.
 
-    Raises
-    ------
-    UsageError
-        The file is missing or is no notebook.
+    Raises `UsageError`: The file is missing or is no notebook.
     """
     cells = [_cell_document(cell) for cell in _cells(path) if isinstance(cell, dict)]
     return _page(cells or [_message("The notebook has no cells.")], trail=trail, dark=dark)
@@ -110,15 +107,7 @@ def frame(document: str, *, title: str, style: str = "") -> str:
 
 
 def proof_html(path: Path, *, trail: Trail | None = None, height: int = 640) -> str:
-    """Return the notebook in its closed frame, for a notebook cell or any page of HTML.
-
-    Parameters
-    ----------
-    path : Path
-        The .ipynb file.
-    height : int
-        Pixels; the frame scrolls.
-    """
+    """Return the notebook in its closed frame, for a notebook cell or any page of HTML."""
     style = f"width:100%;height:{height}px;border:1px solid #cfd7de;border-radius:4px;background:#fff"
     return frame(proof_document(path, trail=trail), title=f"proof notebook {path.stem}", style=style)
 
@@ -224,7 +213,6 @@ def _output(output: Mapping[str, Any], picture: str) -> dict[str, Any]:
 
 
 def _rich(mime: str, content: str, picture: str) -> dict[str, Any] | None:
-    """Return an image or a sanitised document for the template, or None if the sanitiser left nothing visible."""
     if mime == "text/markdown":
         return {"kind": "rich", "html": Markup(clean_markdown(content))}
     if mime == "text/html":

@@ -31,28 +31,18 @@ _LETTERS = "pqrstuvwxyzabcdefghijklmno"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventOutcomes:
-    """An event and its outcomes by their exact names.
+    """An event and its outcomes by their exact names."""
 
-    Parameters
-    ----------
-    event : str
-        The question; "" for the proposition of the leaf.
-    outcomes : tuple of str
-    leaf : str
-        The outcome that the leaf is about.
-    prices : mapping of str to float
-        A market's probability of outcomes, where the model may see it.
-    exclusive : bool
-        Whether the probabilities must come to 1.
-    number : mapping or None
-        Range, unit and level of a number or day that is asked for by percentiles (`number_scale`).
-    """
-
+    #: The question; "" for the proposition of the leaf.
     event: str = ""
     outcomes: tuple[str, ...] = (YES,)
+    #: The outcome that the leaf is about.
     leaf: str = YES
+    #: A market's probability of outcomes, where the model may see it.
     prices: Mapping[str, float] = field(default_factory=dict)
+    #: Whether the probabilities must come to 1.
     exclusive: bool = False
+    #: Range, unit and level of a number or day that is asked for by percentiles (`number_scale`).
     number: Mapping[str, Any] | None = None
 
     def listing(self) -> str:
@@ -164,10 +154,7 @@ def _day(text: str, scale: Scale) -> float:
 def read_outcomes(options: Mapping[str, Any]) -> EventOutcomes:
     """The event that the settings of a grounder name; the leaf's own proposition where they name none.
 
-    Raises
-    ------
-    BadSetting
-        Outcomes that are no list of different texts, a leaf that is none of them, or a price that is no probability.
+    Raises `BadSetting`: Outcomes that are no list of different texts, a leaf that is none of them, or a price that is no probability.
     """
     if not {"event", "outcomes", "leaf", "prices"} & set(options):
         return EventOutcomes()
@@ -201,10 +188,7 @@ def read_outcomes(options: Mapping[str, Any]) -> EventOutcomes:
 def parse_outcomes(text: str, outcomes: Sequence[str], *, exclusive: bool = False) -> OutcomeForecast:
     """Read a reply: a probability of each outcome by its name; other upper and lower case is read where it leaves no doubt.
 
-    Raises
-    ------
-    MalformedReply
-        An outcome that is missing or was not asked for, or a number that is no probability.
+    Raises `MalformedReply`: An outcome that is missing or was not asked for, or a number that is no probability.
     """
     shape, _, _ = read_form(_OutcomesShape, text)
     refuse_placeholder(shape.rationale)

@@ -189,7 +189,6 @@ class ThoughtCalls:
         return conclusion
 
     def _step(self, stage: str, title: str, text: str, *, p: float | None = None) -> None:
-        """Note a step of the trace with the address of its reply, where ``verify`` reads it again."""
         self.steps.append(TraceStep(title=title, text=text, p=p, stage=f"{stage}-{self.count}", reply=0))
 
     def combined(self, way: str) -> float:
@@ -224,7 +223,6 @@ class ThoughtCalls:
         example: str = "",
         **inputs: Any,
     ) -> T:
-        """Ask one question in a dialogue of its own: the prompt of a name, with the reply format of a name at its end."""
         self.count += 1
         task = self.task
         dialogue = Dialogue(
