@@ -300,7 +300,7 @@ async def test_a_full_what_if_weighs_again_with_the_same_notes_and_looks_nothing
 async def test_what_it_looks_up_waits_for_a_person(tmp_path: Path, approve: str, answer: str) -> None:
     store = Store(tmp_path, durable=False)
     run_id = open_run(store, approve=approve)
-    person = Person(tmp_path, lambda text: (answer, "not from here" if answer == "no" else "", None))
+    person = Person(tmp_path, lambda text: (answer, "not from here" if answer == "no" else ""))
     model = ScriptedModel(SCRIPT)
     with ExaOnLoopback() as web:
         await sitting(store, run_id, model, web, TOOLS, person)

@@ -18,18 +18,18 @@ from workbench.engine.approvals import check_answerable, undecided_steps
 from workbench.engine.new_run import change_run
 from workbench.engine.ownership import own_run
 from workbench.engine.record.fold import load_state
-from workbench.store import Store, StoredEvent
+from workbench.store import Store
 from workbench.store import events as ev
 from workbench.views.run_view import view
 
-HOSTILE = "print('a')\n\x1b]0;owned\x07\u202eprint('b')  # " + "x" * 5000
+HOSTILE = "own/a\n\x1b]0;owned\x07\u202e{}  # " + "x" * 5000
 CLAIM = ("The S&P 500 closes higher on 2018-12-31 than on 2018-06-29", "--cutoff", "2018-06-30")
 
 
-def ask(store: Store, run_id: str, text: str, node: str = "P0") -> StoredEvent:
-    event = ev.ApprovalAsked(node=node, trial=1, attempt=1, what="cell", subject=store.put_body(text))
-    seq = store.append(run_id, event)
-    return StoredEvent(seq, run_id, "2026-01-01T00:00:00Z", event)
+def ask(store: Store, run_id: str, text: str) -> None:
+    store.append(
+        run_id, ev.ApprovalAsked(node="P0", trial=1, attempt=1, what="call", subject=store.put_body(text))
+    )
 
 
 @pytest.fixture
@@ -49,22 +49,20 @@ def test_a_waiting_step_is_listed_whole_and_cannot_steer_the_terminal(run: tuple
     place, run_id = run
     done = run_cli(place, "approve", run_id)
     assert done.returncode == 0 and not set(done.stdout) & set("\x1b\x07\u202e")
-    assert "cell of P0, trial 1, attempt 1" in done.stdout and "x" * 5000 in done.stdout
+    assert "call of P0, trial 1, attempt 1" in done.stdout and "x" * 5000 in done.stdout
     document = json.loads(run_cli(place, "approve", run_id, "--json").stdout)
     assert document["waiting"][0]["text"] == HOSTILE
     with closing(Store(place / "home")) as store, own_run(store.folder(run_id)):  # as its own process does
         shown = view(store, run_id).document()
-    assert shown["state"] == "waiting" and "waiting for approval of a cell of P0" in shown["reason"]
+    assert shown["state"] == "waiting" and "waiting for approval of a call of P0" in shown["reason"]
 
 
-def test_yes_no_and_an_edit_are_put_on_record_with_their_author(run: tuple[Path, str]) -> None:
+def test_yes_and_no_are_put_on_record_with_their_author(run: tuple[Path, str]) -> None:
     place, run_id = run
-    (place / "cell.py").write_text("print('c')\n")
-    answers = [["--yes"], ["--no", "it reads too much"], ["--edit", "cell.py", "--reason", "plainer"]]
-    for number, words in enumerate(answers):
+    for number, words in enumerate([["--yes"], ["--no", "it reads too much"]]):
         with closing(Store(place / "home")) as store:
             if number:
-                ask(store, run_id, f"cell {number}")
+                ask(store, run_id, f"call {number}")
             (step,) = undecided_steps(store, load_state(store, run_id))
         done = run_cli(place, "approve", run_id, step.name, *words, "--author", "Ann")
         assert done.returncode == 0 and "by Ann, is on record" in done.stderr
@@ -72,10 +70,7 @@ def test_yes_no_and_an_edit_are_put_on_record_with_their_author(run: tuple[Path,
     assert [(each.verdict, each.reason, each.author) for each in given] == [
         ("yes", "", "Ann"),
         ("no", "it reads too much", "Ann"),
-        ("edit", "plainer", "Ann"),
     ]
-    with closing(Store(place / "home")) as store:
-        assert store.text(given[2].edited) == "print('c')\n"
     assert "no step" in run_cli(place, "approve", run_id).stderr
 
 
@@ -84,9 +79,8 @@ def test_yes_no_and_an_edit_are_put_on_record_with_their_author(run: tuple[Path,
     [
         (["--yes"], "needs the step it is for"),
         (["P0.1-00000000", "--yes"], "waits for approval; waiting: P0.1-"),
-        (["P0.1-00000000"], "one of --yes, --no REASON and --edit FILE"),
-        (["P0.1-00000000", "--yes", "--no", "x"], "one of --yes"),
-        (["P0.1-00000000", "--edit", "absent.py"], "cannot be read"),
+        (["P0.1-00000000"], "either --yes or --no REASON"),
+        (["P0.1-00000000", "--yes", "--no", "x"], "either --yes"),
     ],
 )
 def test_what_cannot_be_decided_is_one_line(run: tuple[Path, str], words: list[str], line: str) -> None:
@@ -97,10 +91,10 @@ def test_what_cannot_be_decided_is_one_line(run: tuple[Path, str], words: list[s
 
 
 def test_without_a_terminal_or_a_page_a_run_that_would_wait_is_refused(tmp_path: Path) -> None:
-    for words in (["--approve", "cells"], ["--approve", "calls", "--detach"]):
+    for words in (["--approve", "pages"], ["--approve", "calls", "--detach"]):
         done = run_cli(tmp_path, "analyze", *CLAIM, *words)
         assert done.returncode == 2 and "nobody can answer" in done.stderr
-    assert run_cli(tmp_path, "analyze", *CLAIM, "--approve", "all").returncode == 2
+    assert run_cli(tmp_path, "analyze", *CLAIM, "--approve", "cells").returncode == 2
     assert run_cli(tmp_path, "runs", "--json").stdout.strip() == "[]"
 
 
@@ -124,7 +118,6 @@ def test_a_run_that_was_opened_to_wait_can_go_on_without(
         ("yes\n", "yes", ""),
         ("y\n", "yes", ""),
         ("what?\nno\nno it reads too much\n", "no", "it reads too much"),
-        ("edit {file}\n", "edit", ""),
     ],
 )
 async def test_at_a_terminal_the_person_is_shown_the_step_and_asked_until_the_answer_is_one(
@@ -136,7 +129,6 @@ async def test_at_a_terminal_the_person_is_shown_the_step_and_asked_until_the_an
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     place, run_id = run
-    (place / "cell.py").write_text("print('c')\n")
     ours, theirs = os.openpty()
     monkeypatch.setattr(approve_command, "person", lambda: "Ann")
     with closing(Store(place / "home")) as store, os.fdopen(theirs) as terminal:
@@ -145,7 +137,7 @@ async def test_at_a_terminal_the_person_is_shown_the_step_and_asked_until_the_an
         asking = asyncio.create_task(answers.work())
         stored = store.events(run_id)[-1]
         answers.listen(load_state(store, run_id), stored)
-        os.write(ours, typed.replace("{file}", str(place / "cell.py")).encode())
+        os.write(ours, typed.encode())
         while not decisions(place / "home", run_id):
             await asyncio.sleep(0.01)
         asking.cancel()
@@ -154,7 +146,7 @@ async def test_at_a_terminal_the_person_is_shown_the_step_and_asked_until_the_an
     (given,) = decisions(place / "home", run_id)
     assert (given.verdict, given.reason, given.author) == (verdict, reason, "Ann")
     shown = capsys.readouterr().err
-    assert "print('a')" in shown and "x" * 5000 in shown and not set(shown) & set("\x1b\x07\u202e")
+    assert "own/a" in shown and "x" * 5000 in shown and not set(shown) & set("\x1b\x07\u202e")
 
 
 async def test_when_nobody_types_any_more_the_step_goes_on_waiting(

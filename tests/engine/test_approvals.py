@@ -1,4 +1,4 @@
-"""``--approve``: a step waits for a person; yes, no and an edit each do what they say, also after a kill, and stand in the proof."""
+"""``--approve``: a data call waits for a person; yes and no each do what they say, also after a kill, and stand in the proof."""
 
 import asyncio
 from contextlib import closing
@@ -6,167 +6,105 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import nbformat
 import pytest
 
 from proxies.errors import Refused
 from proxies.ledger import Address
 from sandbox import Sandbox
-from sandbox.types import SessionSpec
-from tests.fakes.approving_run import (
-    FIRST,
-    MENDED,
-    SECOND,
-    Decision,
-    Person,
-    Writer,
-    open_approving_run,
-    work,
-)
-from tests.fakes.pretend_sandbox import PretendSandbox, PretendSession
+from tests.fakes.approving_run import FIRST, SECOND, Decision, Person, Reader, open_approving_run, work
+from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.engine.approvals import ApprovedData, check_answerable, decide, undecided_steps
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
+from workbench.models.base import ModelReply, ModelRequest, Usage
 from workbench.search.engines import ENGINES
 from workbench.store import ApiLedger, Store
 from workbench.store import events as ev
 
-CALLING = "rows = CALL_API('embedded/series/observations', {'series_id': 'SP500'})\nprint(len(rows))"
-CAREFUL = "try:\n    print(CALL_API('embedded/series/list', {}))\nexcept Exception as error:\n    print(type(error).__name__, error)"
+CELLS = (
+    "rows = CALL_API('embedded/series/observations', {'series_id': 'SP500'})\nprint(len(rows))",
+    "try:\n    print(CALL_API('embedded/series/list', {}))\nexcept Exception as error:\n    print(type(error).__name__, error)",
+)
+CONCLUSION = 'It is so.\n\n```json\n{"p_true": 0.7, "key_factor": "it is"}\n```'
 
 
-class KeepingSandbox(PretendSandbox):
-    """One whose sessions are found again with their cells, as journals keep them."""
+class Writer:
+    """A model that writes two cells and concludes."""
 
-    async def open(self, spec: SessionSpec, caller: Any) -> PretendSession:
-        earlier = next((each for each in self.sessions if each.spec.name == spec.name), None)
-        session = await super().open(spec, caller)
-        if earlier is not None:
-            session.cells = list(earlier.cells)
-        return session
+    name = "openai/x"
+
+    def __init__(self) -> None:
+        self.shown = ""
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        self.shown = "\n".join(message.content for message in request.messages)
+        done = sum(message.role == "assistant" for message in request.messages)
+        text = f"<python_cell>\n{CELLS[done]}\n</python_cell>" if done < 2 else "<TERMINATE_NOTEBOOK>"
+        return ModelReply(
+            text=text if request.stage == "step" else CONCLUSION,
+            model="x",
+            usage=Usage(input_tokens=5, output_tokens=5),
+            seconds=0.1,
+        )
 
 
-def opened(home: Path, approve: str = "cells", **settings: Any) -> str:
+def opened(home: Path, approve: str = "calls") -> str:
     with closing(Store(home)) as store:
-        return open_approving_run(store, approve, **settings)
+        return open_approving_run(store, approve)
 
 
 def yes(text: str) -> Decision:
-    return "yes", "", None
+    return "yes", ""
 
 
 def no_to_second(text: str) -> Decision:
-    return ("no", "it reads what it should not", None) if text == SECOND else ("yes", "", None)
+    return ("no", "not this series") if text == SECOND else ("yes", "")
 
 
-def edit_second(text: str) -> Decision:
-    return ("edit", "plainer", "print('plain')") if text == SECOND else ("yes", "", None)
-
-
-def events(home: Path, run_id: str, *kinds: str) -> list[Any]:
+def refusals(home: Path, run_id: str) -> list[str | None]:
     with closing(Store(home)) as store:
-        return [stored.event for stored in store.events(run_id, kinds=kinds)]
+        return [row.refused for row in ApiLedger(store).rows(run_id)]
 
 
-async def test_each_cell_waits_for_a_yes_and_the_log_shows_that_it_waits(tmp_path: Path) -> None:
+async def test_each_call_waits_for_a_yes_and_the_log_shows_that_it_waits(tmp_path: Path) -> None:
     run_id, person = opened(tmp_path), Person(tmp_path, yes)
-    sandbox = PretendSandbox()
-    state = await work(tmp_path, run_id, Writer(), person)
-    assert state.finished and person.shown == [FIRST, SECOND]
+    state = await work(tmp_path, run_id, person)
+    assert state.finished and person.shown == [FIRST, SECOND] and refusals(tmp_path, run_id) == [None, None]
     assert {phase for phase, _ in person.phases} == {"waiting"}
     assert all(f"workbench approve {run_id}" in (reason or "") for _, reason in person.phases)
-    given = events(tmp_path, run_id, "approval.given")
-    assert [(each.verdict, each.author) for each in given] == [("yes", "Ann")] * 2
-    assert sandbox.sessions == []
+    with closing(Store(tmp_path)) as store:
+        given: list[Any] = [each.event for each in store.events(run_id, kinds=("approval.given",))]
+    assert [(event.verdict, event.author) for event in given] == [("yes", "Ann")] * 2
 
 
-async def test_nothing_runs_while_nobody_answers(tmp_path: Path) -> None:
-    run_id, person, sandbox = opened(tmp_path), Person(tmp_path, lambda text: None), PretendSandbox()
-    sitting = asyncio.create_task(work(tmp_path, run_id, Writer(), person, sandbox))
+async def test_nothing_is_asked_of_a_source_while_nobody_answers(tmp_path: Path) -> None:
+    run_id, person = opened(tmp_path), Person(tmp_path, lambda text: None)
+    sitting = asyncio.create_task(work(tmp_path, run_id, person))
     while not person.shown:
         await asyncio.sleep(0.01)
-    assert [session.sources for session in sandbox.sessions] == [[]]
     sitting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await sitting
-    assert [session.sources for session in sandbox.sessions] == [[]]
+    assert refusals(tmp_path, run_id) == []
     with closing(Store(tmp_path)) as store:
         state = load_state(store, run_id)
     assert (state.phase, state.undecided) == ("stopped", {})
 
 
-async def test_without_approve_nothing_is_asked(tmp_path: Path) -> None:
-    run_id, person = opened(tmp_path, "none"), Person(tmp_path, yes)
-    assert (await work(tmp_path, run_id, Writer(), person)).finished
+@pytest.mark.parametrize("approve", ["none", "pages"])
+async def test_where_no_call_needs_a_word_nothing_is_asked(tmp_path: Path, approve: str) -> None:
+    run_id, person = opened(tmp_path, approve), Person(tmp_path, yes)
+    assert (await work(tmp_path, run_id, person)).finished
     assert person.shown == []
 
 
-async def test_a_rejected_cell_ends_its_attempt_and_the_next_goes_on_from_there(tmp_path: Path) -> None:
-    run_id, person, model = opened(tmp_path), Person(tmp_path, no_to_second), Writer()
-    state = await work(tmp_path, run_id, model, person)
-    assert state.finished and state.trial("P1", 1).attempt == 2
-    # Asked once each: the first cell was let through in this trial, and the rejected one is not asked about again.
-    assert person.shown == [FIRST, SECOND, MENDED]
-    (failed,) = events(tmp_path, run_id, "leaf.failed")
-    assert failed.reason == "Ann rejected this cell before it ran: it reads what it should not"
-    # Paid for once: step, step, debug, end, conclusion.
-    assert [request.stage for request in model.requests] == ["step", "step", "debug", "step", "conclude"]
-    assert "it reads what it should not" in model.requests[2].messages[-1].content
-
-
-async def test_rejections_use_up_none_of_the_leafs_tries(tmp_path: Path) -> None:
-    refused: list[str] = []
-
-    def thrice(text: str) -> Decision:
-        if text.startswith("print('second"):
-            refused.append(text)
-            return "no", f"reason {len(refused)}", None
-        return "yes", "", None
-
-    run_id, model = opened(tmp_path, max_proof_retries=1), Writer()
-    state = await work(tmp_path, run_id, model, Person(tmp_path, thrice))
-    assert state.finished and len(refused) == 1 and state.trial("P1", 1).rejected == (1,)
-
-
-async def test_an_edited_cell_runs_as_edited_and_the_agent_is_told(tmp_path: Path) -> None:
-    run_id, model = opened(tmp_path), Writer()
-    state = await work(tmp_path, run_id, model, Person(tmp_path, edit_second))
-    assert state.finished and state.trial("P1", 1).attempt == 1
-    assert model.said(r"Ann changed this cell before it ran \(plainer\)")
-
-
-async def test_in_a_real_kernel_what_a_person_did_stands_in_a_proof_that_verifies(tmp_path: Path) -> None:
-    def judge(text: str) -> Decision:
-        if text == SECOND:
-            return "no", "say it otherwise", None
-        return ("edit", "", "one = 2\nprint('edited', one)") if text == FIRST else ("yes", "", None)
-
-    run_id = opened(tmp_path)
-    sandbox = Sandbox()
-    try:
-        state = await work(tmp_path, run_id, Writer(), Person(tmp_path, judge), sandbox)
-    finally:
-        await sandbox.aclose()
-    assert state.finished and state.trial("P1", 1).verified is True
-    book = nbformat.read(tmp_path / "runs" / run_id / "proofs" / "P1.ipynb", as_version=4)
-    sources = [cell.source for cell in book.cells]
-    assert [source.split("\n")[0] for source in sources] == [
-        "**The next cell was changed by Ann before it ran.** The agent had written:",
-        "one = 2",
-        "**Ann rejected this cell before it ran: say it otherwise**",
-        MENDED,
-    ]
-    assert book.cells[-1].outputs[0].text == "instead 2\n"
-
-
-@pytest.mark.parametrize("judge", [yes, no_to_second, edit_second])
-@pytest.mark.parametrize("cut_at", [1, 2, 3])
+@pytest.mark.parametrize("judge", [yes, no_to_second])
+@pytest.mark.parametrize("cut_at", [1, 2])
 async def test_a_run_that_is_cut_off_while_it_waits_asks_nobody_twice(
     tmp_path: Path, judge: Any, cut_at: int
 ) -> None:
-    """Neither the model for a reply that it gave, nor the person for what was decided; and it ends as it would have."""
-    run_id, model, sandbox = opened(tmp_path), Writer(), KeepingSandbox()
+    run_id, reader = opened(tmp_path), Reader()
     decided: list[str] = []
 
     def until_cut(text: str) -> Decision | None:
@@ -176,39 +114,34 @@ async def test_a_run_that_is_cut_off_while_it_waits_asks_nobody_twice(
         return judge(text)  # type: ignore[no-any-return]
 
     first = Person(tmp_path, until_cut)
-    sitting = asyncio.create_task(work(tmp_path, run_id, model, first, sandbox))
+    sitting = asyncio.create_task(work(tmp_path, run_id, first))
     while not sitting.done() and len(first.shown) < cut_at:
         await asyncio.sleep(0.01)
     sitting.cancel()
     await asyncio.gather(sitting, return_exceptions=True)
     second = Person(tmp_path, judge)
-    state = await work(tmp_path, run_id, model, second, sandbox)
+    state = await work(tmp_path, run_id, second, reader)
     assert state.finished and state.tree.root.p == 0.7
-    assert not set(decided) & set(second.shown)
-    texts = ["\n".join(m.content for m in request.messages) for request in model.requests]
-    assert len(texts) == len(set(texts)), "a request was paid for twice"
-    ran = [(session.spec.name, source) for session in sandbox.sessions for source in session.sources]
-    assert len(ran) == len(set(ran)), "a cell that was on record ran again"
+    assert [*decided, *second.shown] == [FIRST, SECOND]
+    assert len(reader.refusals) == (judge is no_to_second) == sum(map(bool, refusals(tmp_path, run_id)))
 
 
-async def test_a_rejected_data_call_is_a_refusal_on_record_and_the_proof_verifies(tmp_path: Path) -> None:
+async def test_in_a_real_kernel_a_rejected_call_is_a_refusal_on_record_and_the_proof_verifies(
+    tmp_path: Path,
+) -> None:
     def judge(text: str) -> Decision:
-        return ("no", "not this list", None) if "series/list" in text else ("yes", "", None)
+        return ("no", "not this list") if text == FIRST else ("yes", "")
 
-    run_id, model = opened(tmp_path, "calls"), Writer(CALLING, CAREFUL)
-    person = Person(tmp_path, judge)
-    sandbox = Sandbox()
+    run_id, model, person, sandbox = opened(tmp_path), Writer(), Person(tmp_path, judge), Sandbox()
     try:
-        state = await work(tmp_path, run_id, model, person, sandbox)
+        state = await work(tmp_path, run_id, person, NotebookGrounder(), model=model, sandbox=sandbox)
     finally:
         await sandbox.aclose()
     assert state.finished and state.trial("P1", 1).verified is True
     assert person.shown[0].startswith("embedded/series/observations\n{") and '"SP500"' in person.shown[0]
-    assert model.said("ApiRefused Ann refused this call: not this list")
-    with closing(Store(tmp_path)) as store:
-        rows = ApiLedger(store).rows(run_id)
-    assert [row.answer is None for row in rows] == [False, True]
-    assert "Ann refused" in (rows[1].refused or "")
+    assert "ApiRefused Ann refused this call: not this list" in model.shown
+    given, refused = refusals(tmp_path, run_id)
+    assert given is None and "Ann refused" in (refused or "")
 
 
 class _Source:
@@ -230,7 +163,7 @@ class _Asked:
 
     async def ask(self, job: Any, what: Any, text: str) -> Any:
         self.questions.append((what, text))
-        return SimpleNamespace(verdict="no", author="Ann", reason="no")
+        return SimpleNamespace(verdict="no", author="Ann", reason="no", what=what)
 
 
 @pytest.mark.parametrize(
@@ -266,18 +199,12 @@ async def test_under_pages_calls_for_texts_of_the_web_wait_and_no_others(
 # --- who is asked ------------------------------------------------------------------------------------------------
 
 
-def waiting_run(home: Path, text: str = SECOND, what: str = "cell") -> tuple[Store, str, str]:
+def waiting_run(home: Path) -> tuple[Store, str, str]:
     """A store, a run with one step that waits, and the step's name."""
     store = Store(home)
     run_id = open_approving_run(store)
-    event = ev.ApprovalAsked(
-        node="P0",
-        trial=1,
-        attempt=1,
-        what=what,  # type: ignore[arg-type]
-        subject=store.put_body(text),
-    )
-    store.append(run_id, event)
+    subject = store.put_body(SECOND)
+    store.append(run_id, ev.ApprovalAsked(node="P0", trial=1, attempt=1, what="call", subject=subject))
     (step,) = undecided_steps(store, load_state(store, run_id))
     return store, run_id, step.name
 
@@ -286,11 +213,8 @@ def waiting_run(home: Path, text: str = SECOND, what: str = "cell") -> tuple[Sto
     ("decision", "words"),
     [
         ({"verdict": "no"}, "needs a reason"),
-        ({"verdict": "maybe"}, "yes, no or edit"),
+        ({"verdict": "maybe"}, "yes or no"),
         ({"verdict": "yes", "author": " "}, "needs the name"),
-        ({"verdict": "edit"}, "an edit is a text"),
-        ({"verdict": "edit", "edited": " \n"}, "an edit is a text"),
-        ({"verdict": "yes", "edited": "x"}, "an edit is a text"),
         ({"verdict": "no", "reason": "x" * 2001}, "at most 2000"),
     ],
 )
@@ -314,22 +238,16 @@ def test_a_step_is_decided_once_and_by_its_own_name(tmp_path: Path) -> None:
             decide(store, run_id, name, "no", author="Bo", reason="too late")
 
 
-def test_a_call_cannot_be_edited(tmp_path: Path) -> None:
-    store, run_id, name = waiting_run(tmp_path, what="call")
-    with closing(store), pytest.raises(UsageError, match="cannot be edited"):
-        decide(store, run_id, name, "edit", author="Ann", edited="x")
-
-
-async def test_a_run_that_nobody_can_answer_is_refused_before_a_model_is_asked(tmp_path: Path) -> None:
-    run_id, model = opened(tmp_path), Writer()
+async def test_a_run_that_nobody_can_answer_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    run_id = opened(tmp_path)
     with pytest.raises(UsageError, match="nobody can answer"):
-        await work(tmp_path, run_id, model, None)
-    assert not model.requests
+        await work(tmp_path, run_id, None)
+    assert refusals(tmp_path, run_id) == []
     with pytest.raises(UsageError, match="--workers"):
-        check_answerable(RunSettings(approve="cells"), answered=True, workers=True)
+        check_answerable(RunSettings(approve="calls"), answered=True, workers=True)
     check_answerable(RunSettings(), answered=False, workers=True)
     with pytest.raises(UsageError, match="approve is one of"):
-        RunSettings(approve="all")  # type: ignore[arg-type]
+        RunSettings(approve="cells")  # type: ignore[arg-type]
 
 
 def test_decisions_that_came_with_a_package_count_for_nothing(tmp_path: Path) -> None:

@@ -121,9 +121,6 @@ def test_calls_of_another_trial_or_attempt_do_not_count(store: Store) -> None:
     begun = state.trials["P2", 1]
     state.trials["P2", 1] = replace(begun, concluded=2)
     assert leaves_without_data(store, state) == {"P2": TYPED}
-    # An attempt that a person ended by rejecting a cell is gone on from: what it read stands.
-    state.trials["P2", 1] = replace(begun, concluded=2, rejected=(1,))
-    assert leaves_without_data(store, state) == {}
     state.settings = replace(state.settings, trials=2)
     state.trials["P2", 1], state.trials["P2", 2] = begun, replace(begun, concluded=1)
     assert leaves_without_data(store, state) == {"P2": f"trial 2: {TYPED}"}

@@ -32,22 +32,18 @@ def leaves_without_data(store: Store, state: RunState) -> dict[NodeId, str]:
         if state.tree[leaf].belief is None:
             continue
         concluded = [
-            (number, trial)
+            (number, trial, calls.get((leaf, number, trial.concluded), []))
             for number, trial in enumerate(state.trials_of(leaf), 1)
             if trial.belief is not None
         ]
         if not concluded:
             words[leaf] = "the value was set by a person or came from a file, and nothing was read"
             continue
-        unread = [
-            (number, trial)
-            for number, trial in concluded
-            if not any(_brought_rows(calls, leaf, number, trial))
-        ]
+        unread = [row for row in concluded if not any(row[2])]
         if unread:
-            number, trial = unread[0]
-            what = _instead(state, trial, has_calls=bool(_brought_rows(calls, leaf, number, trial)))
-            some = ", ".join(str(each) for each, _ in unread)
+            _, trial, made = unread[0]
+            what = _instead(state, trial, has_calls=bool(made))
+            some = ", ".join(str(number) for number, _, _ in unread)
             words[leaf] = what if len(unread) == len(concluded) else f"trial {some}: {what}"
     return words
 
@@ -75,13 +71,6 @@ def _instead(state: RunState, trial: TrialState, *, has_calls: bool) -> str:
         beside = " beyond the background it was given" if state.settings.context.background else ""
         return f"the model's own judgement, nothing was looked up{beside}"
     return "no data call of its is on record"
-
-
-def _brought_rows(
-    calls: Mapping[tuple[NodeId, int, int], list[bool]], leaf: NodeId, number: int, trial: TrialState
-) -> list[bool]:
-    attempts = (trial.concluded, *trial.rejected)
-    return [brought for attempt in attempts for brought in calls.get((leaf, number, attempt), ())]
 
 
 def _answers(store: Store, run_id: str) -> dict[tuple[NodeId, int, int], list[bool]]:

@@ -280,12 +280,8 @@ def _objects_at_rest() -> Iterator[None]:
 
 
 def _limits_of(limits: Limits, state: RunState) -> Limits:
-    seconds = state.settings.cell_timeout
-    if state.settings.approve in (
-        "calls",
-        "pages",
-    ):  # the clock of a cell must not run out while a person reads
-        seconds = PATIENT_CELL_SECONDS
+    # The clock of a cell must not run out while a person reads.
+    seconds = PATIENT_CELL_SECONDS if state.settings.approve != "none" else state.settings.cell_timeout
     return limits if seconds is None else replace(limits, cell_seconds=seconds)
 
 

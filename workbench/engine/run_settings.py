@@ -26,7 +26,7 @@ from workbench.synthesis.coherence.option_sets import PAPER_THRESHOLD, PRODUCT_T
 
 Isolation = Literal["namespaces", "landlock", "none"]
 #: Steps that wait for a person's word: ``--approve``.
-Approve = Literal["none", "cells", "calls", "pages"]
+Approve = Literal["none", "calls", "pages"]
 ISOLATION_LEVELS: tuple[Isolation, ...] = ("namespaces", "landlock", "none")
 MAX_NUMBER = 9999  # of a trial or attempt, which stand in file names
 
@@ -302,7 +302,7 @@ class RunSettings:
         Approve,
         Setting(
             panel="Sandbox",
-            text="cells, calls (data) or pages (of the web): each waits until a person has said yes, no or an edit; none is the default.",
+            text="calls (data) or pages (of the web): each waits until a person has said yes or no; none is the default.",
             option="--approve",
             resume=True,
             in_file="no",

@@ -250,12 +250,12 @@ class NodeWaiting(EventBase):
     reason: Shown
 
 
-#: What a step does that a person may be asked about first; ``run``: the whole analysis, which another program proposed.
-ApprovalSubject = Literal["cell", "call", "page", "run"]
+#: What waits for a person; ``run``: the whole analysis, which another program proposed.
+ApprovalSubject = Literal["call", "page", "run"]
 
 
 class ApprovalAsked(EventBase):
-    """A step of a leaf waits until a person has looked at it; ``subject`` is the body with all that would be run or sent."""
+    """A step waits until a person has looked at it; ``subject`` is the body with all that would be sent."""
 
     kind: Literal["approval.asked"] = "approval.asked"
     node: str
@@ -266,7 +266,7 @@ class ApprovalAsked(EventBase):
 
 
 class ApprovalGiven(EventBase):
-    """A person's decision on a step; ``edited`` is the body of what is run instead. It holds for the subject in all attempts of the trial."""
+    """A person's decision on a step; it holds for the subject in all attempts of the trial."""
 
     kind: Literal["approval.given"] = "approval.given"
     node: str
@@ -274,9 +274,8 @@ class ApprovalGiven(EventBase):
     attempt: int = Field(ge=1)
     what: ApprovalSubject
     subject: Hash
-    verdict: Literal["yes", "no", "edit"]
+    verdict: Literal["yes", "no"]
     reason: Shown = ""
-    edited: Hash | None = None
     author: Shown
 
 

@@ -131,7 +131,6 @@ REVIEW_DUE = "review due"
 STATES = ("all states", "proposed", "planned", "running", "waiting", "stopped", "done", "failed", REVIEW_DUE)
 _APPROVALS = {
     "no approval": "none",
-    "asks before each cell": "cells",
     "asks before each data call": "calls",
     "asks before each page": "pages",
 }

@@ -4,12 +4,10 @@ import asyncio
 import getpass
 import os
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from proxies.input_files import MOST_TEXT_BYTES, InputRefused, read_text
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
 from workbench.engine.approvals import Undecided, decide, undecided_steps
 from workbench.engine.detached import ANSWERED_ELSEWHERE
@@ -19,21 +17,17 @@ from workbench.errors import UsageError
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 
-_QUESTION = "yes, no REASON, or edit FILE (the cell to run instead)?"
+_QUESTION = "yes, or no REASON?"
 
 
 @command
 def approve(
     run: Annotated[str, RUN],
     step: Annotated[str | None, typer.Argument(help="The step's name, as listed.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Let it run.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Let it go on.")] = False,
     no: Annotated[
         str | None, typer.Option(metavar="REASON", help="Reject it; the agent is told why.")
     ] = None,
-    edit: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Run the text of this file instead (- is stdin).")
-    ] = None,
-    reason: Annotated[str, typer.Option(help="Why it is edited.", hidden=True)] = "",
     author: Annotated[
         str, typer.Option(help="Who decides: a typed name; your login name without it.", hidden=True)
     ] = "",
@@ -42,34 +36,22 @@ def approve(
     """List the steps of a run that wait for approval (`analyze --approve`), each in full, or decide on one."""
     store = open_store()
     run_id = store.resolve_run(run, unfinished=True)
-    chosen = [
-        name for name, used in (("yes", yes), ("no", no is not None), ("edit", edit is not None)) if used
-    ]
     if step is None:
-        if chosen:
-            raise UsageError(
-                f"--{chosen[0]} needs the step it is for: `workbench approve {run_id}` lists them"
-            )
+        if yes or no is not None:
+            raise UsageError(f"a decision needs the step it is for: `workbench approve {run_id}` lists them")
         steps = undecided_steps(store, load_state(store, run_id))
         if as_json:
-            emit_json({"run_id": run_id, "waiting": [each.to_json() for each in steps]})
+            emit_json({"run_id": run_id, "waiting": [waiting.to_json() for waiting in steps]})
             return
-        for each in steps:
-            echo(shown(each), whole=True)
+        for waiting in steps:
+            echo(shown(waiting), whole=True)
         if not steps:
             say(f"no step of run {run_id} waits for approval")
         return
-    if len(chosen) != 1:
-        raise UsageError("a decision is one of --yes, --no REASON and --edit FILE")
-    decision = decide(
-        store,
-        run_id,
-        step,
-        chosen[0],
-        author=author or person(),
-        reason=no if no is not None else reason,
-        edited=None if edit is None else _text_of(edit),
-    )
+    if yes == (no is not None):
+        raise UsageError("a decision is either --yes or --no REASON")
+    verdict = "yes" if yes else "no"
+    decision = decide(store, run_id, step, verdict, author=author or person(), reason=no or "")
     if as_json:
         emit_json({"run_id": run_id, "step": step, "verdict": decision.verdict, "author": decision.author})
     else:
@@ -79,12 +61,12 @@ def approve(
 
 
 def shown(step: Undecided) -> str:
-    """Return a step as a person reads it before deciding, all of what would be run or sent; ``echo`` and ``say`` escape it."""
+    """Return a step as a person reads it before deciding, all of what would be sent; ``echo`` and ``say`` escape it."""
     event = step.event
     if event.what == "run":
         head = f"{step.name}  another program proposes to begin this analysis:"
-        return "\n".join([head, *(f"  | {line}" for line in step.text.split("\n"))])
-    head = f"{step.name}  {event.what} of {event.node}, trial {event.trial}, attempt {event.attempt}"
+    else:
+        head = f"{step.name}  {event.what} of {event.node}, trial {event.trial}, attempt {event.attempt}"
     return "\n".join([head, *(f"  | {line}" for line in step.text.split("\n"))])
 
 
@@ -105,13 +87,6 @@ def can_answer() -> bool:
 def at_terminal() -> bool:
     """Whether a person sits at this process: both ends of a terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _text_of(name: str) -> str:
-    try:
-        return sys.stdin.read() if name == "-" else read_text(Path(name), most=MOST_TEXT_BYTES)
-    except (UnicodeDecodeError, InputRefused) as error:
-        raise UsageError(f"{error!s:.200}") from None
 
 
 def _set(ready: asyncio.Future[None]) -> None:
@@ -145,17 +120,10 @@ class TerminalAnswers:
                 if line is None:
                     say(f"nobody types here any more: `workbench approve {run_id}` answers")
                     return
-                verdict, _, rest = line.strip().partition(" ")
+                verdict, _, reason = line.strip().partition(" ")
+                verdict = {"y": "yes", "n": "no"}.get(verdict, verdict)
                 try:
-                    decide(
-                        self._store,
-                        run_id,
-                        steps[0].name,
-                        {"y": "yes", "n": "no", "e": "edit"}.get(verdict, verdict),
-                        author=person(),
-                        reason=rest if verdict in ("n", "no") else "",
-                        edited=_text_of(rest.strip()) if verdict in ("e", "edit") else None,
-                    )
+                    decide(self._store, run_id, steps[0].name, verdict, author=person(), reason=reason)
                 except UsageError as error:
                     say(f"{error}")
                     if not undecided_steps(self._store, load_state(self._store, run_id)):

@@ -111,16 +111,14 @@ class ModelGateway:
         attempt: int,
         role: ModelRole | None = None,
         on_reply: Callable[[Address, ModelReply], None] | None = None,
-        earlier: Sequence[int] = (),
         renewed: bool = False,
     ) -> "AttemptAsker":
         """Return the asker of one dialogue's place in the run.
 
         ``role`` says whose model answers; ``on_reply`` is called with each reply that was paid for, not with recalled ones.
-        ``earlier`` are attempts that this one goes on from: the same request at the same place in them is not asked again.
         ``renewed``: a person wanted this asked anew, so what is on record here may be of another request.
         """
-        return AttemptAsker(self, run, node, trial, attempt, role, on_reply, tuple(earlier), renewed)
+        return AttemptAsker(self, run, node, trial, attempt, role, on_reply, renewed)
 
     async def ask(
         self,
@@ -129,7 +127,6 @@ class ModelGateway:
         *,
         on_reply: Callable[[Address, ModelReply], None] | None = None,
         complete: Callable[[ModelRequest], Awaitable[ModelReply]] | None = None,
-        earlier: Sequence[int] = (),
         renewed: bool = False,
     ) -> ModelReply:
         """Return the recorded reply at this address, or ask for one and record it before it is used.
@@ -144,7 +141,7 @@ class ModelGateway:
         request = with_words(request, self.context.lines(root=address.node == "P0").text)
         model_name = name_for(self.model, request)
         digest = request.canonical_hash(model_name)
-        recorded = self._recall(address, request, model_name, earlier)
+        recorded = self._recall(address, request, model_name)
         if recorded is None and not self.rebuy and not renewed and address not in self._met:
             self._keep_from_rebuying(address, request)
         self._met.add(address)
@@ -163,20 +160,16 @@ class ModelGateway:
         await asyncio.sleep(0)
         return reply
 
-    def _recall(
-        self, address: Address, request: ModelRequest, model_name: str, earlier: Sequence[int]
-    ) -> ModelReply | None:
+    def _recall(self, address: Address, request: ModelRequest, model_name: str) -> ModelReply | None:
+        if not self.ledger.holds(address):  # most places are new, and a leaf has a dozen of them
+            return None
         # The name is a part of the hash. A run that goes on with another model keeps what the first one was paid for.
         names = dict.fromkeys((model_name, *self.names))
-        places = [address, *(replace(address, attempt=attempt) for attempt in reversed(earlier))]
-        # Asked first: most places are new, and a leaf has a dozen of them.
-        held = [place for place in places if self.ledger.holds(place)]
-        for place in held:
-            for name in names:
-                recorded = self.ledger.recall(place, request.canonical_hash(name))
-                if recorded is not None:
-                    return recorded
-        return self.ledger.recall_otherwise(address, request, names) if address in held else None
+        for name in names:
+            recorded = self.ledger.recall(address, request.canonical_hash(name))
+            if recorded is not None:
+                return recorded
+        return self.ledger.recall_otherwise(address, request, names)
 
     def _keep_from_rebuying(self, address: Address, request: ModelRequest) -> None:
         # The filter of web results is exempt: it numbers what it has not judged yet, and finds its verdicts by their content.
@@ -520,7 +513,6 @@ class AttemptAsker:
     attempt: int
     role: ModelRole | None = None
     on_reply: Callable[[Address, ModelReply], None] | None = None
-    earlier: tuple[int, ...] = ()
     renewed: bool = False
 
     @property
@@ -541,6 +533,4 @@ class AttemptAsker:
         )
         # An agent may hand a request to another role (a reader, a judge); without a word it is its own.
         request = request if request.role is not None else replace(request, role=self.role)
-        return await self.gateway.ask(
-            address, request, on_reply=self.on_reply, earlier=self.earlier, renewed=self.renewed
-        )
+        return await self.gateway.ask(address, request, on_reply=self.on_reply, renewed=self.renewed)

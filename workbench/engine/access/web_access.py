@@ -15,7 +15,7 @@ from workbench.agents.evidence.look_up import LookUp
 from workbench.agents.synthesizers.synthesis_look_up import no_notebook
 from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.look_up_records import look_up_context
-from workbench.engine.approvals import Approvals
+from workbench.engine.approvals import Approvals, ApprovedData
 from workbench.engine.leaves.grounding import DataSource, NotebookDataCalls, data_session
 from workbench.engine.leaves.job import GroundJob
 from workbench.engine.leaves.leaf_notebook import KernelSlots
@@ -93,7 +93,7 @@ class NodeLookUps:
         ledger = ApiLedger(store)
         data: DataSource = data_session(self.broker, job, ledger)
         if self.approvals is not None:
-            data = self.approvals.data(job, data, ledger)
+            data = ApprovedData(data, self.approvals, job, ledger)
         task = LeafTask(
             node=job.ref,
             cutoff=job.parsed_cutoff(),

@@ -21,11 +21,11 @@ from workbench.agents.grounders.carried_leaf import CarriedGrounder
 from workbench.engine.access.budget import LeafBudgetSpent
 from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.model_gateway import ModelGateway
-from workbench.engine.approvals import Approvals, CellRejected
+from workbench.engine.approvals import Approvals, ApprovedData
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.leaves.forecast_library import forecast_library
 from workbench.engine.leaves.job import GroundJob, JobOwner, Workers
-from workbench.engine.leaves.leaf_notebook import Gate, KernelSlots, LazyNotebook, open_gate
+from workbench.engine.leaves.leaf_notebook import KernelSlots, LazyNotebook
 from workbench.engine.leaves.shared_calls import SharedCalls
 from workbench.engine.proof_check import proof_context, stored_evidence, verify_trial
 from workbench.engine.rebuy import RebuyNeeded
@@ -72,7 +72,6 @@ async def ground_job(
     slots: KernelSlots,
     folder: Path,
     on_cell: Callable[[], Awaitable[None]] | None = None,
-    gate: Gate | None = None,
     verdicts: Verdicts | None = None,
 ) -> Grounding | GroundingFailure:
     """Do a job in this process and return its outcome; its notebook is closed by then."""
@@ -86,7 +85,6 @@ async def ground_job(
             stack,
             slots,
             on_cell,
-            gate or open_gate,
         )
         return await grounder.ground(
             LeafTask(
@@ -212,13 +210,6 @@ class TrialGrounding:
                 more = sentence("its time is used up: ", Option("leaf_budget_seconds"))
                 self._wait(node, trial, attempt, more)
                 return
-            except CellRejected as rejection:
-                # No fault of the proof, so it takes none of the leaf's tries; the next attempt goes on from there.
-                self._recorder.record(
-                    ev.LeafFailed(node=node, trial=trial, attempt=attempt, reason=str(rejection), final=False)
-                )
-                attempt, last = attempt + 1, last + 1
-                continue
             except AccountRefused:
                 raise  # nobody in this run will be answered: it stops once, and the attempt stays open
             # Neither is a fault of the proof: the attempt stays open, and a resumed run asks for nothing in it again.
@@ -303,12 +294,8 @@ class TrialGrounding:
                 )
             else:
                 data: DataSource = data_session(self._broker, job, self._ledger)
-                earlier: tuple[int, ...] = ()
-                gate: Gate = open_gate
                 if self._approvals is not None:
-                    data = self._approvals.data(job, data, self._ledger)
-                    earlier = self._approvals.rejected(node, trial)
-                    gate = self._approvals.cells(job)
+                    data = ApprovedData(data, self._approvals, job, self._ledger)
                 outcome = await ground_job(
                     job,
                     grounder=self._grounder if carried is None else CarriedGrounder(carried, trial),
@@ -319,10 +306,8 @@ class TrialGrounding:
                         attempt=attempt,
                         role="grounder",
                         on_reply=self._record_step,
-                        earlier=earlier,
                     ),
                     data=data,
-                    gate=gate,
                     guide=self._guide,
                     sandbox=self._sandbox,
                     level=self._level,
@@ -335,7 +320,6 @@ class TrialGrounding:
             WorkbenchError,
             SandboxError,
             ProxyError,
-            CellRejected,
         ):  # these stop the run, or this leaf until a later sitting
             raise
         except Exception as error:

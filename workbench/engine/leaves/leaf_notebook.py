@@ -69,14 +69,6 @@ class KernelSlots:
 #: Tries at starting a leaf's kernel in one sitting.
 _STARTS = 3
 
-#: Puts a notebook behind what its cells wait for.
-Gate = Callable[[ProofSession], ProofSession]
-
-
-def open_gate(session: ProofSession) -> ProofSession:
-    """Let every cell through."""
-    return session
-
 
 class LazyNotebook:
     """``LeafTask.open_notebook``: starts the sealed session when a grounder first asks for it."""
@@ -90,10 +82,8 @@ class LazyNotebook:
         stack: AsyncExitStack,
         slots: KernelSlots,
         on_cell: Callable[[], Awaitable[None]] | None = None,
-        gate: Gate = open_gate,
     ) -> None:
         self._on_cell = on_cell
-        self._gate = gate
         self._sandbox = sandbox
         self._spec = spec
         self._level = level
@@ -114,7 +104,7 @@ class LazyNotebook:
                 # A start computes, and a resumed session runs its cells again.
                 session = await self._start(level)
                 self._stack.push_async_callback(_close_whole, session)
-                self._session = self._gate(_SlottedSession(session, self._slots, self._on_cell))
+                self._session = _SlottedSession(session, self._slots, self._on_cell)
             return self._session
 
     async def _start(self, level: str) -> Session:

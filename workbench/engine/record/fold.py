@@ -145,11 +145,6 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
             state.decided[approval_key(event)] = event
             if event.what == "run":
                 state.stopped = _after_proposal(event)
-            if (event.what, event.verdict) == ("cell", "no"):
-                trial = state.trial(event.node, event.trial)
-                state.trials[event.node, event.trial] = replace(
-                    trial, rejected=tuple(dict.fromkeys((*trial.rejected, event.attempt)))
-                )
         case ev.RunContinued():
             state.provider_waiting = None
         case ev.RunChanged():
@@ -260,9 +255,6 @@ def apply_to_leaf(store: Bodies, state: RunState, stored: StoredEvent) -> None:
                     "known_calls": event.known_calls,
                     "asked_on": event.asked_on,
                 }
-                rejected = state.trial(event.node, event.trial).rejected
-                if attempt_before not in rejected:  # it ended for another reason: the new one begins anew
-                    begun |= {"rejected": ()}
             _move(state, event, attempt=event.attempt, **begun)
         case ev.LeafGrounded():
             belief = Belief(p=event.p, key_factor=event.key_factor, report=store.text(event.report))

@@ -29,8 +29,8 @@ class TrialState:
     long its attempts were in work before ``since``, all sittings counted; ``since`` is None while none is in work. ``gave_up``
     is where the attempt's dialogue got no usable reply, one (step, retry) for each sitting that ended so; while ``goes_on``
     holds, a later sitting takes the attempt up there. ``max_steps`` is the bound on steps that the attempt began with: it
-    stands in its prompts, as do the ``known_calls`` that it was offered and the day ``asked_on`` of its first requests. ``rejected`` are the attempts just before the newest that a person ended by rejecting a cell: the newest
-    goes on from there. ``concluded`` is the attempt that ``belief`` is of, ``findings`` what is wrong with that; ``again`` says that a later one is to replace it.
+    stands in its prompts, as do the ``known_calls`` that it was offered and the day ``asked_on`` of its first requests.
+    ``concluded`` is the attempt that ``belief`` is of, ``findings`` what is wrong with that; ``again`` says that a later one is to replace it.
     """
 
     attempt: int = 0
@@ -40,7 +40,6 @@ class TrialState:
     max_steps: int | None = None
     known_calls: tuple[str, ...] = ()
     asked_on: str = ""
-    rejected: tuple[int, ...] = ()
     belief: Belief | None = None
     failure: str | None = None
     verified: bool | None = None
