@@ -8,8 +8,6 @@ import typer
 from workbench.cli.common import command, echo, emit_json
 from workbench.cli.science.science_options import AsJson, EventsFile, Seed
 from workbench.cli.table import show_table
-from workbench.errors import UsageError
-from workbench.science.comparing.clusters import MIN_CLUSTERS
 from workbench.science.documents import paper_tables_document
 from workbench.science.simulator.studies import STUDIES, run_study
 from workbench.science.tables import read_events, read_forecasts
@@ -66,30 +64,20 @@ def _table_row(cell: dict[str, Any]) -> list[str]:
 def simulate(
     study: Annotated[str, typer.Argument(help="`noise`, `leaves`, depth, crowd, or all.")] = "all",
     seed: Seed = 0,
-    batches: Annotated[
-        int,
-        typer.Option(
-            "--batches", help="Independent batches of worlds; intervals come from them.", hidden=True
-        ),
-    ] = 40,
     json: AsJson = False,
 ) -> None:
     """Run a study in worlds whose truth is known: every estimate with its interval, every claim with what came out."""
-    if batches < MIN_CLUSTERS:
-        raise UsageError(f"intervals need at least {MIN_CLUSTERS} batches, not {batches}")
-    studies = [
-        run_study(name, seed=seed, batches=batches) for name in (STUDIES if study == "all" else [study])
-    ]
+    results = [run_study(name, seed=seed) for name in (STUDIES if study == "all" else [study])]
     if json:
-        emit_json({"seed": seed, "batches": batches, "studies": [each.to_json() for each in studies]})
+        emit_json({"seed": seed, "studies": [result.to_json() for result in results]})
         return
-    for each in studies:
-        echo(f"{each.name}: {each.measure}")
+    for result in results:
+        echo(f"{result.name}: {result.measure}")
         show_table(
             ["setting", "value", "low", "high"],
             [
                 [row.setting, f"{row.value:.5f}", f"{row.low:.5f}", f"{row.high:.5f}"]
-                for row in each.estimates
+                for row in result.estimates
             ],
         )
         show_table(
@@ -104,8 +92,8 @@ def simulate(
                     f"{claim.p_holm:.4f}",
                     claim.verdict,
                 ]
-                for claim in each.claims
+                for claim in result.claims
             ],
         )
-        for line in each.summary():
+        for line in result.summary():
             echo(line)

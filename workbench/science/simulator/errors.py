@@ -47,18 +47,7 @@ class GrounderErrors:
         return np.asarray(values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrowdErrors:
-    """A market's price of the root: the truth seen through an error in logits, and pulled to 0.5 by timid traders."""
-
-    #: Of the error, in logits.
-    sd: float = 0.5
-    #: Share of the way to 0.5 that the price stays behind, in [0, 1).
-    pull: float = 0.0
-    #: What both asks sum to above 1; a No share costs one minus the Yes price plus the margin's other half.
-    margin: float = 0.0
-
-    def prices(self, truth: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Probabilities implied by the market, shape (rows,), strictly inside (0, 1)."""
-        price = sigmoid((1 - self.pull) * (logit(truth) + self.sd * rng.normal(size=truth.shape)))
-        return np.asarray(np.clip(price, 0.001, 0.999))
+def crowd_prices(truth: FloatArray, rng: np.random.Generator, *, sd: float = 0.5) -> FloatArray:
+    """A market's prices of the root, strictly inside (0, 1): the truth seen through an error of ``sd`` in logits."""
+    price = sigmoid(logit(truth) + sd * rng.normal(size=truth.shape))
+    return np.asarray(np.clip(price, 0.001, 0.999))

@@ -12,11 +12,12 @@ import numpy as np
 
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
-from workbench.science.simulator.errors import CrowdErrors, GrounderErrors
+from workbench.science.simulator.errors import GrounderErrors, crowd_prices
 from workbench.science.simulator.worlds import World, WorldKind, linear_reading, make_world
 from workbench.science.tables import Events
 
 RULES = ("own", "linear", "leaf")
+_SPREAD = 0.6  # of the leaves' truths: many lie near 0 and 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,27 +76,23 @@ def simulate_exam(
     kind: WorldKind = "linear",
     *,
     questions: int = 100,
-    branching: int = 3,
-    depth: int = 2,
-    spread: float = 0.6,
-    crowd: CrowdErrors | None = None,
     seed: int = 0,
 ) -> SimulatedExam:
-    """Draw an exam; the same for the same arguments."""
+    """Draw an exam of trees of nine leaves; the same for the same arguments."""
     if not 1 <= questions <= 100_000:
         raise DomainError(f"an exam has 1 to 100,000 questions, not {questions}")
-    world = make_world(kind, branching=branching, depth=depth, seed=seed)
+    world = make_world(kind, seed=seed)
     rng = np.random.default_rng([seed, 1])
-    leaves = world.draw_truths(questions, rng, spread=spread)
+    leaves = world.draw_truths(questions, rng, spread=_SPREAD)
     truth = world.truth(leaves).clip(0.0, 1.0)
     return SimulatedExam(
         world=world,
         reading=linear_reading(
-            world, world.draw_truths(2000, np.random.default_rng([seed, 2]), spread=spread)
+            world, world.draw_truths(2000, np.random.default_rng([seed, 2]), spread=_SPREAD)
         ),
         leaves=leaves,
         truth=truth,
-        price=(crowd or CrowdErrors()).prices(truth, rng),
+        price=crowd_prices(truth, rng),
         outcome=(rng.random(questions) < truth).astype(np.float64),
     )
 
@@ -104,14 +101,11 @@ def exam_from_settings(settings: Any) -> SimulatedExam:
     """The exam that a study file's ``simulator`` section describes; raises `DomainError` for what is none."""
     if not isinstance(settings, Mapping):
         raise DomainError(f"the simulator's settings are a mapping, not {settings!r:.40}")
-    known = {"kind", "questions", "branching", "depth", "spread", "crowd", "seed"}
+    known = {"kind", "questions", "seed"}
     unknown = sorted(set(settings) - known)
     if unknown:
         raise DomainError(f"the simulator has no setting {unknown[0]!r}: {', '.join(sorted(known))}")
-    values = dict(settings)
     try:
-        if "crowd" in values:
-            values["crowd"] = CrowdErrors(**values["crowd"])
-        return simulate_exam(**values)
+        return simulate_exam(**settings)
     except (TypeError, ValueError) as error:
         raise DomainError(f"the simulator cannot be set so: {error}") from None

@@ -14,7 +14,7 @@ import numpy as np
 from workbench.science.arrays import FloatArray, logit, sigmoid
 from workbench.science.comparing.paired import holm, paired_test
 from workbench.science.errors import UnknownName
-from workbench.science.simulator.errors import CrowdErrors, GrounderErrors, LeafNoise
+from workbench.science.simulator.errors import GrounderErrors, LeafNoise, crowd_prices
 from workbench.science.simulator.worlds import World, linear_reading, make_world
 
 Verdict = Literal["supported", "contradicted", "no difference shown", "too few to tell"]
@@ -27,6 +27,8 @@ _VERDICTS: Mapping[str, Verdict] = {
 
 _BATCHES = 40
 _ROWS = 400
+_CORRELATIONS = (0.0, 0.3)
+_DEPTHS = (1, 2, 3, 4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,10 +109,8 @@ def claims_of(*rows: tuple[str, str, FloatArray]) -> tuple[StudyClaim, ...]:
     return tuple(claims)
 
 
-def _root_error(
-    world: World, reading: World, errors: GrounderErrors, rng: np.random.Generator, rows: int
-) -> float:
-    truths = world.draw_truths(rows, rng)
+def _root_error(world: World, reading: World, errors: GrounderErrors, rng: np.random.Generator) -> float:
+    truths = world.draw_truths(_ROWS, rng)
     said = errors.apply(truths, rng)
     return float(((reading.truth(said) - world.truth(truths)) ** 2).mean())
 
@@ -123,7 +123,6 @@ def noise_study(
     *,
     levels: Sequence[float] = (0.1, 0.2, 0.3, 0.5),
     batches: int = _BATCHES,
-    rows: int = _ROWS,
     seed: int = 0,
 ) -> Study:
     """Linear against logic under noise at the leaves (paper A, section 5.3 and Fig. 5; 4.3 on sensitivities).
@@ -144,7 +143,7 @@ def noise_study(
 
             def measure(own: World, how: World, errors: GrounderErrors = errors) -> FloatArray:
                 return _batches(
-                    lambda batch: _root_error(own, how, errors, np.random.default_rng([seed, batch]), rows),
+                    lambda batch: _root_error(own, how, errors, np.random.default_rng([seed, batch])),
                     batches,
                 )
 
@@ -181,9 +180,7 @@ def leaves_study(
     *,
     counts: Sequence[int] = (4, 16, 64),
     sd: float = 0.15,
-    correlations: Sequence[float] = (0.0, 0.3),
     batches: int = _BATCHES,
-    rows: int = _ROWS,
     seed: int = 0,
 ) -> Study:
     """Variance of the root against the number of leaves, independent and correlated (paper A, sections 3 and 4.2).
@@ -192,7 +189,7 @@ def leaves_study(
     lower the second part alone.
     """
     estimates, values = [], {}
-    for correlation in correlations:
+    for correlation in _CORRELATIONS:
         for count in counts:
             depth = round(np.log(count) / np.log(4))
             world = make_world("linear", branching=4, depth=depth, seed=seed)
@@ -201,7 +198,7 @@ def leaves_study(
             def variance(batch: int, world: World = world, errors: GrounderErrors = errors) -> float:
                 rng = np.random.default_rng([seed, batch])
                 # near 0.5, so that the ends of [0, 1] cut hardly any error off
-                truths = world.draw_truths(rows, rng, spread=30.0)
+                truths = world.draw_truths(_ROWS, rng, spread=30.0)
                 return float((world.truth(errors.apply(truths, rng)) - world.truth(truths)).var(ddof=1))
 
             values[correlation, len(world.leaves)] = batch_values = _batches(variance, batches)
@@ -215,7 +212,7 @@ def leaves_study(
             "paper A, 4.2",
             values[correlation, few] - values[correlation, many],
         )
-        for correlation in correlations
+        for correlation in _CORRELATIONS
     ]
     claims += [
         (
@@ -223,7 +220,7 @@ def leaves_study(
             "paper A, 5.3 read as 1/n",
             values[correlation, few] * few / many * 1.1 - values[correlation, many],
         )
-        for correlation in correlations
+        for correlation in _CORRELATIONS
         if correlation > 0
     ]
     return Study(
@@ -235,9 +232,7 @@ def depth_study(
     *,
     bias: float = 0.1,
     shrink: float = 0.6,
-    depths: Sequence[int] = (1, 2, 3, 4),
     batches: int = _BATCHES,
-    rows: int = _ROWS,
     seed: int = 0,
 ) -> Study:
     """Bias of the root against depth (paper A, sections 3 and 4.4): it is the path-weighted bias of the leaves.
@@ -248,7 +243,7 @@ def depth_study(
     estimates: list[Estimate] = []
     constant: dict[int, FloatArray] = {}
     falling: dict[int, FloatArray] = {}
-    for depth in depths:
+    for depth in _DEPTHS:
         world = make_world("linear", branching=2, depth=depth, seed=seed)
         for table, leaf_bias, words in (
             (constant, bias, "drivers as biased at every depth"),
@@ -258,12 +253,12 @@ def depth_study(
 
             def root_bias(batch: int, world: World = world, errors: GrounderErrors = errors) -> float:
                 rng = np.random.default_rng([seed, batch])
-                truths = world.draw_truths(rows, rng, spread=60.0)
+                truths = world.draw_truths(_ROWS, rng, spread=60.0)
                 return float((world.truth(errors.apply(truths, rng)) - world.truth(truths)).mean())
 
             table[depth] = _batches(root_bias, batches)
             estimates.append(estimate_of(table[depth], f"depth {depth}: {words}"))
-    first, last = min(depths), max(depths)
+    first, last = _DEPTHS[0], _DEPTHS[-1]
     claims = claims_of(
         (
             f"depth {last} has a lower bias of the claim than depth {first}, drivers as biased",
@@ -279,21 +274,20 @@ def depth_study(
     return Study(name="depth", measure="mean error of the claim", estimates=tuple(estimates), claims=claims)
 
 
-def crowd_study(*, trials: int = 5, batches: int = _BATCHES, rows: int = _ROWS, seed: int = 0) -> Study:
+def crowd_study(*, trials: int = 5, batches: int = _BATCHES, seed: int = 0) -> Study:
     """A crowd beside K trials of an agent: Brier score of either alone and pooled (paper B, App. C.7 and D.4).
 
     The agent's trials share an error (the same sources) and have one each; the crowd's error is its own.
     """
     world = make_world("linear", branching=3, depth=2, seed=seed)
-    crowd = CrowdErrors(sd=0.6)
 
     def scores(batch: int) -> dict[str, float]:
         rng = np.random.default_rng([seed, batch])
-        truth = world.truth(world.draw_truths(rows, rng, spread=0.6))
-        outcome = (rng.random(rows) < truth).astype(float)
-        shared = 0.5 * rng.normal(size=(rows, 1))
-        logits = logit(truth)[:, None] + shared + 0.8 * rng.normal(size=(rows, trials))
-        price = crowd.prices(truth, rng)
+        truth = world.truth(world.draw_truths(_ROWS, rng, spread=0.6))
+        outcome = (rng.random(_ROWS) < truth).astype(float)
+        shared = 0.5 * rng.normal(size=(_ROWS, 1))
+        logits = logit(truth)[:, None] + shared + 0.8 * rng.normal(size=(_ROWS, trials))
+        price = crowd_prices(truth, rng, sd=0.6)
         said = {
             "one trial": sigmoid(logits[:, 0]),
             f"{trials} trials, logit mean": sigmoid(logits.mean(axis=1)),
@@ -329,8 +323,8 @@ STUDIES: Mapping[str, Callable[..., Study]] = {
 }
 
 
-def run_study(name: str, *, seed: int = 0, batches: int = _BATCHES) -> Study:
+def run_study(name: str, *, seed: int = 0) -> Study:
     """Run a study by name; raises `UnknownName` with the known ones."""
     if name not in STUDIES:
         raise UnknownName("study", name, STUDIES)
-    return STUDIES[name](seed=seed, batches=batches)
+    return STUDIES[name](seed=seed)

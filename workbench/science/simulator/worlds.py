@@ -5,7 +5,6 @@ is the same tree with flawed values, or another tree of the same shape (a linear
 the workbench's own (`workbench.synthesis`), so that nothing here is a second evaluator.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -17,15 +16,14 @@ from workbench.science.errors import DomainError
 from workbench.synthesis import LinearRule, LogicRule
 from workbench.synthesis.sensitivity.columns import root_columns
 
-WorldKind = Literal["linear", "logic", "mixed"]
+WorldKind = Literal["linear", "logic"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """A tree with its true rules."""
 
-    #: ``linear``: every inner node a weighted mean of its children; ``logic``: AND and OR in turn, AND at the root; ``mixed``: linear and
-    #: logic levels in turn, linear at the root.
+    #: ``linear``: every inner node a weighted mean of its children; ``logic``: AND and OR in turn, AND at the root.
     kind: WorldKind
     #: Its leaves hold 0.5; truths are given in columns.
     tree: Tree
@@ -78,27 +76,17 @@ def make_world(kind: WorldKind, *, branching: int = 3, depth: int = 2, seed: int
             prefix = "P" if node == "P0" else f"{node}."
             children = {f"{prefix}{number}": f"part {prefix}{number}" for number in range(1, branching + 1)}
             tree = tree.expand(node, children)
-            rule = _rule(kind, step, list(children), rng)
+            rule: LinearRule | LogicRule
+            if kind == "logic":
+                rule = LogicRule((" OR " if step % 2 else " AND ").join(children))
+            else:
+                shares = rng.dirichlet(np.full(branching, 5.0)).tolist()
+                rule = LinearRule(0.0, dict(zip(children, shares, strict=True)))
             tree = tree.with_propositions([replace(tree[node], rule=rule, belief=Belief(p=0.5))])
             below += children
         level = below
-    return World(kind=kind, tree=with_leaves(tree, dict.fromkeys(level, 0.5)))
-
-
-def _rule(
-    kind: WorldKind, step: int, children: list[NodeId], rng: np.random.Generator
-) -> LinearRule | LogicRule:
-    linear = kind == "linear" or (kind == "mixed" and step % 2 == 0)
-    if linear:
-        shares = rng.dirichlet(np.full(len(children), 5.0))
-        return LinearRule(0.0, {child: float(share) for child, share in zip(children, shares, strict=True)})
-    operator = " AND " if (step if kind == "logic" else step // 2) % 2 == 0 else " OR "
-    return LogicRule(operator.join(children))
-
-
-def with_leaves(tree: Tree, values: Mapping[NodeId, float]) -> Tree:
-    """The tree with beliefs at these leaves."""
-    return tree.with_propositions([replace(tree[leaf], belief=Belief(p=p)) for leaf, p in values.items()])
+    leaves = [replace(tree[leaf], belief=Belief(p=0.5)) for leaf in level]
+    return World(kind=kind, tree=tree.with_propositions(leaves))
 
 
 def linear_reading(world: World, truths: FloatArray) -> World:
