@@ -203,7 +203,7 @@ def test_one_error_in_the_terms_of_four_faces() -> None:
         (command("import", "a.zip", review=True), "analysis.take_review('a.zip')"),
         (command("resume", "R", yes=True), "wb.resume('R', rebuy=True)"),
         (command("keys new"), "`workbench keys new` in a shell"),
-        (Option("trust_cluster", True), "trust_cluster=True"),
+        (Option("strict", True), "strict=True"),
         (Option("rule"), "rule="),
     ],
 )

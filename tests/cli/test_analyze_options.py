@@ -39,7 +39,7 @@ def test_help_names_every_installed_agent(tmp_path: Path) -> None:
 
 
 def test_agent_settings_are_stored_with_the_run(tmp_path: Path) -> None:
-    options = ("--analyzer", "rounds", "--option", "analyzer.require_polarity=true")
+    options = ("--analyzer", "rounds", "--set", "analyzer.require_polarity=true")
     settings = planned(tmp_path, *options, "--semantics", "strict", "--normalise", "min-max")
     assert settings.analyzer == "rounds"
     assert settings.options == {
@@ -53,11 +53,11 @@ def test_agent_settings_are_stored_with_the_run(tmp_path: Path) -> None:
     ("options", "sentence"),
     [
         (("--analyzer", "nobody"), "no analyzer named 'nobody'; there are rounds"),
-        (("--option", "loose"), "write ROLE.NAME=VALUE"),
-        (("--option", "nobody.x=1"), "options belong to analyzer, grounder or synthesizer, not nobody"),
-        (("--option", "grounder.x=1"), "takes no settings of its own, not x"),
-        (("--option", "synthesizer.loud=1"), "settings are semantics, normalise, "),
-        (("--option", "synthesizer.semantics=free", "--semantics", "strict"), "is set twice: say it once"),
+        (("--set", "loose"), "write ROLE.NAME=VALUE"),
+        (("--set", "nobody.x=1"), "options belong to analyzer, grounder or synthesizer, not nobody"),
+        (("--set", "grounder.x=1"), "takes no settings of its own, not x"),
+        (("--set", "synthesizer.loud=1"), "settings are semantics, normalise, "),
+        (("--set", "synthesizer.semantics=free", "--semantics", "strict"), "is set twice: say it once"),
         (("--semantics", "loose"), "are free or strict, not 'loose'"),
         (
             ("--semantics", "strict", "--normalise", "loudly"),

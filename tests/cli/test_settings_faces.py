@@ -108,9 +108,9 @@ def test_help_and_files_name_every_setting(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", TAKERS)
 def test_commands_that_open_or_continue_runs_take_set(words: str) -> None:
     names = {name for param in command(words).params for name in param.opts}
-    assert {"--set", "--option", "--yes"} <= names
+    assert {"--set", "--yes"} <= names
     shown = {param.opts[0] for param in command(words).params if not getattr(param, "hidden", False)}
-    assert "--set" in shown and "--option" not in shown
+    assert "--set" in shown
 
 
 def test_what_a_run_that_was_begun_may_change_has_an_option_on_resume() -> None:

@@ -67,7 +67,7 @@ def uncut(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 def begun(home: Path, server: OpenAIServer, background: str) -> str:
     """A run that stopped after two of its four calls."""
-    words = ("--background", background, "--option", "grounder.elicit=ensemble", "--budget-calls", "2")
+    words = ("--background", background, "--set", "grounder.elicit=ensemble", "--budget-calls", "2")
     done = analyze(home, server, *words)
     assert done.returncode == 3 and len(server.asked) == 2, done.stderr
     return done.stderr.split()[1]

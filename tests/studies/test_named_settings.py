@@ -64,7 +64,7 @@ def test_a_claim_takes_settings_by_name(tmp_path: Path) -> None:
         "--plan-only",
     )
     done = run_cli(
-        tmp_path, *claim, "--set", "trials=2", "--set", "aggregation.pool=median", "--option", "synthesizer.semantics=strict",
+        tmp_path, *claim, "--set", "trials=2", "--set", "aggregation.pool=median", "--set", "synthesizer.semantics=strict",
         "--preset", "analytica-paper", "--set", "temperature=null",
         "--set", "max_steps=7", "--set", "horizon=within a year", "--set", "prices.openai/x=1,2", "--yes",
     )  # fmt: skip

@@ -45,7 +45,6 @@ async def analyze(
     quiet: bool = False,
     plan_only: bool = False,
     workers: str | int | None = None,
-    trust_cluster: bool = False,
     reading: int | None = None,
     **options: Any,
 ) -> Analysis:
@@ -65,8 +64,6 @@ async def analyze(
         Stop after the tree; ``resume`` collects the evidence.
     workers : str or int, optional
         Collect evidence elsewhere: ``"dask://HOST:PORT"``, or how many processes of this machine (docs/scale.md).
-    trust_cluster : bool
-        No longer needed, and ignored: nothing that a cluster sends is run in this process.
     reading : int, optional
         Which reading of an ambiguous claim is meant, from 1; ``workbench.read`` lists them.
     **options
@@ -165,7 +162,6 @@ async def resume(
     quiet: bool = False,
     workers: str | int | None = None,
     rebuy: bool = False,
-    trust_cluster: bool = False,
 ) -> Analysis:
     """Go on with a run that was stopped and return it; nothing that reached the ledger is asked again.
 
@@ -175,7 +171,7 @@ async def resume(
         An id, the beginning of one, or ``last``.
     isolation : str, optional
         ``namespaces``, ``landlock`` or ``none``; the best sealed level that works here unless given.
-    workers, trust_cluster : optional
+    workers : str or int, optional
         As for ``analyze``; the run may have begun elsewhere.
     rebuy : bool
         Whether replies on record may be bought again whose requests cannot be made any more: they held text of after the cutoff,

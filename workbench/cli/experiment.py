@@ -23,7 +23,6 @@ from workbench.cli.common import (
 )
 from workbench.cli.run.drive import may_buy_again
 from workbench.cli.run.run_options import (
-    TRUST_CLUSTER,
     WORKERS,
     YES,
     takes_settings,
@@ -61,7 +60,6 @@ def run(
         bool, typer.Option("--plan-only", help="Check the file, print the cost forecast, ask nobody.")
     ] = False,
     workers: Annotated[str | None, WORKERS] = None,
-    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     yes: Annotated[bool, YES] = False,
     as_json: Json = False,

@@ -12,7 +12,7 @@ from proxies.catalogue.schema import RESIDUALS
 from proxies.input_files import MOST_TEXT_BYTES, InputRefused, read_text
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, command_name, echo, open_store, say
 from workbench.cli.run.drive import analyze_claim
-from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, more_options, takes_settings
+from workbench.cli.run.run_options import DETACH, WORKERS, more_options, takes_settings
 from workbench.cli.settings_file import defaults, run_settings
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.named_settings import json_or_text, merged, settings_by_panel
@@ -97,7 +97,6 @@ def analyze(
         ),
     ] = None,
     workers: Annotated[str | None, WORKERS] = None,
-    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Stop after the tree, with a cost forecast.")
     ] = False,

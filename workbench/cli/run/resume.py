@@ -22,7 +22,7 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.run.drive import Ended, detach_run, drive, finish, may_buy_again
-from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, YES, takes_settings, without_level
+from workbench.cli.run.run_options import DETACH, WORKERS, YES, takes_settings, without_level
 from workbench.cli.run.terminal_progress import shown_progress
 from workbench.engine.detached import stop_run
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf, trying_line
@@ -44,7 +44,6 @@ def resume(
     settings: Mapping[str, Any],
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     workers: Annotated[str | None, WORKERS] = None,
-    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     leaves: Annotated[
         list[str] | None,
         typer.Option(

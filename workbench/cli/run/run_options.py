@@ -27,11 +27,6 @@ WORKERS = typer.Option(
     help="Collect evidence in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.",
     hidden=True,
 )
-TRUST_CLUSTER = typer.Option(
-    "--trust-cluster",
-    help="No longer needed: nothing that a cluster sends is run where your keys are.",
-    hidden=True,
-)
 
 
 SET = typer.Option(
@@ -39,8 +34,6 @@ SET = typer.Option(
     metavar="NAME=VALUE",
     help="Any setting of a run, or ROLE.NAME of one agent; `workbench help analyze` lists them.",
 )
-#: The name that `--set` had while it reached the agents' own settings alone.
-_SET_BEFORE = typer.Option("--option", metavar="NAME=VALUE", hidden=True, help="The same as --set.")
 
 
 def takes_settings(*shown: str, only_set: bool = False, new: bool = False) -> Callable[[C], C]:
@@ -64,22 +57,22 @@ def takes_settings(*shown: str, only_set: bool = False, new: bool = False) -> Ca
     ]
     by_field = {each.name: each for each in chosen}
     added = {name: _option(each, hidden=name not in shown) for name, each in by_field.items()}
-    for name, option in (("set_", SET), ("option", _SET_BEFORE)):
-        added[name] = inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[list[str] | None, option]
-        )
+    added["set_"] = inspect.Parameter(
+        "set_", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[list[str] | None, SET]
+    )
 
     def decorate(function: C) -> C:
         @wraps(function)
         def command(*values: Any, settings: Mapping[str, Any], **named: Any) -> Any:
-            pairs = [*(settings.get("set_") or ()), *(settings.get("option") or ())]
             used = {
                 name: _READERS.get(name, _as_it_is)(value)
                 for name, value in settings.items()
                 # An option that can be given several times is an empty list where it was not, a flag is False.
                 if name in by_field and value is not None and value != [] and value is not False
             }
-            return function(*values, settings=merged(used, read_settings(pairs)), **named)
+            return function(
+                *values, settings=merged(used, read_settings(settings.get("set_") or ())), **named
+            )
 
         return takes("settings", added)(command)  # type: ignore[return-value]
 
@@ -108,7 +101,7 @@ def without_level(settings: Mapping[str, Any], isolation: str | None) -> tuple[d
 
 def more_options(command: Any) -> list[str]:
     """Return the options that a command's short help leaves out, without those that stand for a setting or ask for nothing."""
-    settings = {setting_of(each).option for each in settings_by_name().values()} | {"--option", "--yes"}
+    settings = {setting_of(each).option for each in settings_by_name().values()} | {"--yes"}
     names = [param.opts[0] for param in command.params if getattr(param, "hidden", False)]
     return [name for name in names if name not in settings or name == "--isolation"]
 

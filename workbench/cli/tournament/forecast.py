@@ -23,7 +23,7 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.run.drive import may_buy_again
-from workbench.cli.run.run_options import TRUST_CLUSTER, WORKERS, YES, takes_settings, without_level
+from workbench.cli.run.run_options import WORKERS, YES, takes_settings, without_level
 from workbench.cli.tournament.quantile_forecasts import write_quantiles
 from workbench.cli.tournament.round_options import StoppedByHand, rules_with, work, work_session
 from workbench.errors import UsageError, WorkbenchError
@@ -80,7 +80,6 @@ def forecast(
         ),
     ] = False,
     workers: Annotated[str | None, WORKERS] = None,
-    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     yes: Annotated[bool, YES] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,

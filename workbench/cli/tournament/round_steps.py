@@ -9,7 +9,7 @@ import typer
 from proxies.asof.clock import Cutoff
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, echo, emit_json, open_store, say
 from workbench.cli.run.drive import may_buy_again
-from workbench.cli.run.run_options import TRUST_CLUSTER, WORKERS, YES, takes_settings, without_level
+from workbench.cli.run.run_options import WORKERS, YES, takes_settings, without_level
 from workbench.cli.table import show_table
 from workbench.cli.tournament.round_options import rules_of, work, work_session
 from workbench.errors import UsageError
@@ -99,7 +99,6 @@ def run(
         bool, typer.Option("--plan-only", help="Print the grid and the cost forecast, and ask nobody.")
     ] = False,
     workers: Annotated[str | None, WORKERS] = None,
-    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     yes: Annotated[bool, YES] = False,
     as_json: Json = False,
@@ -181,7 +180,6 @@ def promote(
         list[str], typer.Argument(metavar="EVENT...", help="Events as `tournament show` names them.")
     ],
     workers: Annotated[str | None, WORKERS] = None,
-    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     as_json: Json = False,
 ) -> None:
