@@ -32,7 +32,6 @@ HELD = {
     "A changed proof is found": "sandbox/test_verify.py::test_a_changed_notebook_is_found",
     "A line, a cell, an answer or a conclusion": "sandbox/test_verify.py::test_a_changed_journal_line_is_found sandbox/test_verify.py::test_a_changed_ledger_answer_is_found engine/test_packages.py::test_a_corpus_of_hostile_packages_changes_nothing engine/test_combined.py::test_a_number_above_the_proofs_that_was_changed_is_found_by_verify_and_audit",
     "A journal that was written anew whole": "engine/test_anchor.py::test_a_journal_written_anew_is_found_and_nothing_of_the_run_is_executed",
-    "Runs of older workbenches are said": "engine/test_anchor.py::test_a_run_of_an_older_workbench_verifies_and_is_said_to_be_not_anchored",
     "`doctor --check` hashes every row": "store/test_home_check.py::test_a_home_that_was_whole_is_checked_as_one_that_was_never_looked_at store/test_home_check.py::test_a_file_changed_with_its_size_and_times_put_back_is_found",
     "A signature says who sent a package": "engine/test_signatures.py::test_a_signed_package_names_its_signer_on_every_screen",
     "It is over the run's id": "engine/test_signatures.py::test_a_wrong_signature_is_exit_6_and_changes_nothing engine/test_signatures.py::test_a_log_that_is_changed_after_the_import_no_longer_fits_the_signature",

@@ -47,16 +47,15 @@ def test_a_journal_written_anew_is_found_and_nothing_of_the_run_is_executed(tmp_
     assert "written anew" in document["differing"][0]["what"]
     # the honest neighbour of the same run
     code, document = verified(tmp_path, "P2")
-    assert code == 0 and document["not_anchored"] == []
+    assert code == 0 and document["differing"] == []
 
 
-def test_a_run_of_an_older_workbench_verifies_and_is_said_to_be_not_anchored(tmp_path: Path) -> None:
+def test_a_journal_without_a_head_in_the_log_is_a_difference(tmp_path: Path) -> None:
     make_small_run(tmp_path / "home", anchored=False)
     code, document = verified(tmp_path, "P1")
-    assert code == 0 and document["not_anchored"] == [["P1", 1]]
-    assert "not anchored: P1:" in run_cli(tmp_path, "verify", RUN, "P1").stdout
-    written_anew(tmp_path / "home" / "runs" / RUN, "P1", "# P1", "# Another argument")
-    assert verified(tmp_path, "P1")[0] == 0  # what the anchor is for
+    assert code == 6 and document["isolation"] is None
+    assert [(row["node"], row["check"]) for row in document["differing"]] == [("P1", "chain")]
+    assert "the log does not name their last step: P1, P2" in run_cli(tmp_path, "audit", RUN).stdout
 
 
 @pytest.mark.parametrize("damage", ["gone", "broken"])

@@ -99,7 +99,7 @@ FAULTS: list[tuple[str, str, str, Callable[[RunKind], bool]]] = [
     ("proof gone", "proof notebooks", "bad", has_value),
     ("proof differs", "proofs verified", "bad", has_value),
     ("not checked", "proofs verified", "warn", has_value),
-    ("not anchored", "notebook histories", "warn", lambda kind: has_value(kind) and not kind.no_kernel),
+    ("not anchored", "notebook histories", "bad", lambda kind: has_value(kind) and not kind.no_kernel),
 ]
 NUMBERS = itertools.count()
 

@@ -136,7 +136,7 @@ def test_an_honest_package_is_taken_in_and_verified_in_sealed_kernels(place: Pat
     document = json.loads(ok(place, "verify", RUN, "--json"))
     assert document == {
         "verified": True, "proofs": 2, "cells": 4, "differing": [], "advisory": [], "unrepeatable": [], "isolation": level,
-        "not_anchored": [], "signed": None,
+        "signed": None,
         "node": "P0", "p": 0.56, "recorded_p": 0.56, "drift": 0.0, "drifting": [],
     }  # fmt: skip
     assert sandbox_words(level) in ok(place, "verify", RUN, "P2")

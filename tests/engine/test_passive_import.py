@@ -1,5 +1,7 @@
 """What a stranger's journal says about how its outputs are shown is not believed at import."""
 
+import json
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ import pytest
 
 from sandbox.record.passive import passive_outputs, passive_text
 from tests.command_line import run_cli
-from tests.fakes.hostile_packages import members_of, pack, with_journal
+from tests.fakes.hostile_packages import JOURNAL, members_of, pack, with_database, with_journal
 from tests.fakes.hostile_text import HONEST, active, corpus, hostile_outputs, links, whole
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.packages.package import PackageAltered, export_run, import_run
@@ -20,7 +22,7 @@ CANARY = "http://127.0.0.1:9"
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     home = tmp_path_factory.mktemp("honest") / "home"
-    make_small_run(home, anchored=False)
+    make_small_run(home)
     with closing(Store(home)) as store:
         return export_run(store, RUN, "zip")[0]
 
@@ -33,7 +35,15 @@ def package(honest: bytes, output: dict[str, Any], shown: dict[str, Any]) -> byt
         line["result"]["outputs"] = [output]
         line["shown"] = shown
 
-    return pack(with_journal(members_of(honest), change, notebook=True))
+    return changed(honest, change)
+
+
+def changed(honest: bytes, change: Callable[[list[dict[str, Any]]], None]) -> bytes:
+    """The package with another journal of P1, whose head the log names."""
+    members = with_journal(members_of(honest), change, notebook=True)
+    head = json.loads(members[JOURNAL].splitlines()[-1])["hash"]
+    statement = "UPDATE events SET data = json_set(data, '$.journal_head', ?) WHERE kind = 'leaf.grounded' AND node = 'P1'"
+    return pack(with_database(members, lambda db: db.execute(statement, (head,))))
 
 
 def imported(tmp_path: Path, data: bytes) -> list[str]:
@@ -77,7 +87,7 @@ def test_an_active_text_cell_is_found(tmp_path: Path, honest: bytes, text: str) 
         (line,) = [line for line in lines if line["kind"] == "markdown"]
         line["source"] = text
 
-    assert imported(tmp_path, pack(with_journal(members_of(honest), change, notebook=True))) == ["shown"]
+    assert imported(tmp_path, changed(honest, change)) == ["shown"]
 
 
 def test_what_our_own_sessions_write_of_the_whole_corpus_is_taken(tmp_path: Path, honest: bytes) -> None:
@@ -91,8 +101,7 @@ def test_what_our_own_sessions_write_of_the_whole_corpus_is_taken(tmp_path: Path
         line["source"] = "\n\n".join([*texts, HONEST])
         line["shown"] = passive_text(line["source"])
 
-    data = pack(with_journal(members_of(honest), change, notebook=True))
-    assert imported(tmp_path, data) == []
+    assert imported(tmp_path, changed(honest, change)) == []
     notebook = (tmp_path / "home" / "runs" / RUN / "proofs" / "P1.ipynb").read_text()
     assert "dataframe" in notebook and "https://example.org/source" in notebook
 
@@ -106,11 +115,6 @@ def test_anyway_keeps_it_marked(tmp_path: Path, honest: bytes) -> None:
     assert "ALTERED" in run_cli(tmp_path, "show", RUN).stdout.upper()
 
 
-def test_audit_names_the_leaves_that_are_not_anchored(tmp_path: Path) -> None:
-    make_small_run(tmp_path / "home", anchored=False)
-    said = run_cli(tmp_path, "audit", RUN).stdout
-    assert "one written anew whole would pass): P1, P2" in said
-    (tmp_path / "b").mkdir()
-    make_small_run(tmp_path / "b" / "home")
-    said = run_cli(tmp_path / "b", "audit", RUN).stdout
-    assert "not anchored" not in said and "the last step of all 2" in said
+def test_audit_says_that_the_log_names_the_last_step_of_every_journal(tmp_path: Path) -> None:
+    make_small_run(tmp_path / "home")
+    assert "the last step of all 2" in run_cli(tmp_path, "audit", RUN).stdout

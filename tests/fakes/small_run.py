@@ -43,7 +43,7 @@ def make_small_run(
     """Write the run into a data folder and return its id.
 
     ``source`` is the code of P1's cell, which is recorded to have printed ``2``; ``level`` is what the log says of the seal;
-    not ``anchored`` is a run of an older workbench, whose log has no heads of journals. ``cutoff`` is what the log says; the
+    not ``anchored``: the log has no heads of journals. ``cutoff`` is what the log says; the
     data stay those of June 2018. ``library`` is what the cells may import.
     """
     store = Store(home)

@@ -157,7 +157,7 @@ def proofs_verified(records: Records) -> list[Answer]:
 
 
 def anchored_journals(records: Records) -> list[Answer]:
-    """A warning that names the leaves whose journals the log holds no head of; nothing where no leaf has a journal."""
+    """A fault that names the leaves whose journals the log holds no head of; nothing where no leaf has a journal."""
     sessions = records.store.folder(records.state.run_id) / "sessions"
     heads = {
         (node, trial): held.journal_head
@@ -166,17 +166,10 @@ def anchored_journals(records: Records) -> list[Answer]:
     }
     loose = natural_order({node for (node, _), head in heads.items() if head is None})
     if loose:
-        return [
-            (
-                "warn",
-                f"not anchored (the log does not name their last step, so that one written anew whole would pass): {', '.join(loose)}",
-            )
-        ]
-    return (
-        [("ok", f"the log names the last step of all {len(heads)}, so that none can be rewritten unseen")]
-        if heads
-        else []
-    )
+        return [("bad", f"the log does not name their last step: {', '.join(loose)}")]
+    if not heads:
+        return []
+    return [("ok", f"the log names the last step of all {len(heads)}, so that none can be rewritten unseen")]
 
 
 def cost(records: Records) -> list[Answer]:

@@ -123,16 +123,11 @@ def _pooled_fault(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofCheck:
-    """The outcome for one proof: the leaf, its trial, and what differs.
-
-    ``anchored`` says whether the log holds its journal's head; without that, a journal that was written anew whole goes
-    unnoticed. A proof without a journal has nothing to anchor: None.
-    """
+    """The outcome for one proof: the leaf, its trial, and what differs."""
 
     node: NodeId
     trial: int
     outcome: Verification
-    anchored: bool | None = None
 
     def rows(self, differences: tuple[Difference, ...]) -> list[dict[str, Any]]:
         """Return differences as JSON rows that name the leaf."""
@@ -206,12 +201,7 @@ async def verify_run(
         of = f"{node} of run {run_id}" if node else f"run {run_id}"
         raise UsageError(f"{of} has no concluded proof to verify: drivers that have their evidence have one")
     recorded = [
-        ProofCheck(
-            node=leaf,
-            trial=trial,
-            outcome=compare_trial(store, state, leaf, trial),
-            anchored=_anchored(store, state, leaf, trial),
-        )
+        ProofCheck(node=leaf, trial=trial, outcome=compare_trial(store, state, leaf, trial))
         for leaf, trial in proofs
     ]
     signature = state.imported.signature if state.imported is not None else None
@@ -265,10 +255,8 @@ async def verify_trial(
     except (StoreCorrupt, MissingEvidence, EvidenceBroken) as error:
         return _unreadable(error)
     # whoever wrote the journal anew would choose what runs; in a thread, as a journal may be long
-    if state.trial(node, trial).journal_head is not None:
-        faults = await asyncio.to_thread(_anchor_faults, store, state, node, trial)
-        if faults:
-            return compare_trial(store, state, node, trial)
+    if await asyncio.to_thread(_anchor_faults, store, state, node, trial):
+        return compare_trial(store, state, node, trial)
 
     async def replay(proof: ProofContext, conclusion: Callable[[], str | None]) -> Verification:
         return await verify_proof(
@@ -316,23 +304,22 @@ def _outcome(result: object) -> Verification:
 
 def _anchor_faults(store: Store, state: RunState, node: NodeId, trial: int) -> tuple[Difference, ...]:
     """What is wrong with the journal by the head that the log holds; asked here, so no kind of evidence can leave it out."""
-    concluded = state.trial(node, trial)
-    if concluded.journal_head is None:
+    head = state.trial(node, trial).journal_head
+    journal = _journal(store, state, node, trial)
+    if head is None and not journal.exists():
         return ()
     try:
-        if ends_at(_journal(store, state, node, trial), concluded.journal_head):
+        if head is None:
+            fault = "the log holds no head of this journal, so it could have been written anew"
+        elif ends_at(journal, head):
             return ()
-        fault = "the journal is not the one that the log holds the head of: it was written anew"
+        else:
+            fault = "the journal is not the one that the log holds the head of: it was written anew"
     except JournalBroken as error:
         fault = str(error)
     except OSError as error:
         fault = f"the journal that the log holds the head of cannot be read ({error.strerror})"
     return (Difference(check="chain", cell=None, what=fault),)
-
-
-def _anchored(store: Store, state: RunState, node: NodeId, trial: int) -> bool | None:
-    held = state.trial(node, trial).journal_head is not None
-    return held if held or _journal(store, state, node, trial).exists() else None
 
 
 def _journal(store: Store, state: RunState, node: NodeId, trial: int) -> Path:

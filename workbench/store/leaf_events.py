@@ -59,7 +59,7 @@ class LeafStep(EventBase):
     """A leaf got a reply that it paid for; terminal and page show from it how far the leaf is.
 
     ``number`` counts the requests of the attempt from 1, ``what`` is the stage and how the reply ended if not well,
-    ``about`` the heading of what it wrote, or the tool it called; empty in logs of before.
+    ``about`` the heading of what it wrote, or the tool it called.
     """
 
     kind: Literal["leaf.step"] = "leaf.step"
@@ -89,7 +89,7 @@ class LeafGrounded(EventBase):
     """A trial of a leaf came to a conclusion; ``findings`` are what is wrong with it although the model stood by it.
 
     ``journal_head`` is the hash of the last line of its closed session's journal: a journal that was written anew, every
-    hash in it recomputed, ends otherwise. None where no session was opened, and in runs of before version 3.
+    hash in it recomputed, ends otherwise. None where no session was opened.
     """
 
     kind: Literal["leaf.grounded"] = "leaf.grounded"

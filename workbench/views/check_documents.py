@@ -159,8 +159,7 @@ async def verification(
     differ already, or no proof has a notebook.
     ``p`` is what the proofs conclude as they were checked now, by the stored rules, ``drift`` its distance to ``recorded_p``
     (both of ``node``, the claim unless a leaf was named), ``drifting`` the leaves that conclude otherwise.
-    ``not_anchored`` lists leaf and trial of proofs whose journal's head is not in the log, ``signed`` says who signed the
-    package that the run came in. ``state`` where the caller has folded the run's log, as far as it may be seen.
+    ``signed`` says who signed the package that the run came in. ``state`` where the caller has folded the run's log, as far as it may be seen.
     """
     if isolation is not None:
         check_level(isolation)
@@ -177,7 +176,6 @@ async def verification(
         "unrepeatable": [row for check in result.proofs for row in check.rows(check.outcome.unrepeatable)],
         "advisory": [row for check in result.proofs for row in check.rows(check.outcome.advisory)],
         "isolation": result.isolation,
-        "not_anchored": [[check.node, check.trial] for check in result.proofs if check.anchored is False],
         "signed": signer_json(result.signer),
         **drift(state, result.proofs, rerun=rerun),
     }

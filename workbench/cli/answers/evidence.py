@@ -20,7 +20,7 @@ from workbench.cli.common import (
 )
 from workbench.cli.table import show_table
 from workbench.engine.record.fold import load_state
-from workbench.formatting import first_named, percent, sandbox_words
+from workbench.formatting import percent, sandbox_words
 from workbench.signing_keys import signed_line
 from workbench.views import check_documents
 from workbench.views.trail import raw_answer
@@ -114,8 +114,6 @@ def verify(
             f"{word}: {report['proofs']} proofs, {report['cells']} cells, {len(report['differing'])} differences"
         )
         echo(drift_line(report))
-        if report["not_anchored"]:
-            echo(not_anchored_line(sorted({node for node, _ in report["not_anchored"]})))
         echo(signed_line(report["signed"]))
         echo(rerun_line(report["isolation"], verified=report["verified"]))
     if not report["verified"]:
@@ -134,12 +132,6 @@ def drift_line(report: Mapping[str, Any]) -> str:
         ]
         line += f" ({', '.join(rows[:6])})"
     return line.replace("drift +0 points", "no drift")
-
-
-def not_anchored_line(nodes: list[str]) -> str:
-    """Return the line that names the drivers whose journals could have been rewritten without being noticed."""
-    shown = first_named(nodes, 6)
-    return f"not anchored: {shown}: an older workbench kept no head of their journals, so one written anew whole would pass"
 
 
 def rerun_line(isolation: str | None, *, verified: bool) -> str:
