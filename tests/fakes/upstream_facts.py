@@ -4,10 +4,12 @@ This is the emulators' own account, written from how the vendors and offices pub
 policies, stamps or codecs.
 """
 
+import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -36,14 +38,25 @@ def at(day: date, clock: time, zone: Any = NY) -> datetime:
     return datetime.combine(day, clock, tzinfo=zone).astimezone(UTC)
 
 
-def day_of(name: str, clock: time = time(16), zone: Any = NY, slack: timedelta = timedelta(0)) -> Writer:
+def day_of(
+    name: str, clock: str = "16:00", zone: str = "America/New_York", slack_hours: float = 0, suffix: str = ""
+) -> Writer:
     """A fact stamped with its day, out at a time of that day."""
-    return lambda m: Fact({name: ny(m).date().isoformat()}, at(ny(m).date(), clock, zone), slack)
+    out = time.fromisoformat(clock)
+    return lambda m: Fact(
+        {name: f"{ny(m).date()}{suffix}"}, at(ny(m).date(), out, ZoneInfo(zone)), timedelta(hours=slack_hours)
+    )
 
 
-def day_only(name: str, **more: Any) -> Writer:
-    """A fact stamped with the day it came out, some time in the evening of that day."""
-    return lambda m: Fact({name: ny(m).date().isoformat(), **more}, at(ny(m).date(), time(19)), DAY)
+def day_only(name: str, ahead: str = "") -> Writer:
+    """A fact stamped with the day it came out, some time in the evening of that day; ``ahead`` names a day 20 days on."""
+
+    def write(m: datetime) -> Fact:
+        day = ny(m).date()
+        more = {ahead: (day + 20 * DAY).isoformat()} if ahead else {}
+        return Fact({**more, name: day.isoformat()}, at(day, time(19)), DAY)
+
+    return write
 
 
 def bar(minutes: int) -> Writer:
@@ -57,171 +70,104 @@ def bar(minutes: int) -> Writer:
 
 
 def event(
-    name: str, form: str = "%Y-%m-%dT%H:%M:%SZ", zone: Any = UTC, slack: timedelta = timedelta(seconds=2)
+    name: str, form: str = "%Y-%m-%dT%H:%M:%SZ", zone: str = "UTC", slack_hours: float = 2 / 3600
 ) -> Writer:
     """A fact stamped with the instant it came out."""
+    place = ZoneInfo(zone)
+    slack = timedelta(hours=slack_hours if zone == "UTC" else max(slack_hours, 1))
 
     def write(m: datetime) -> Fact:
-        local = m.astimezone(zone).replace(microsecond=0, fold=0)
-        back = local.replace(tzinfo=None).replace(tzinfo=zone).astimezone(UTC)
-        return Fact(
-            {name: local.strftime(form)}, back, max(slack, timedelta(hours=1) if zone is not UTC else slack)
-        )
+        local = m.astimezone(place).replace(microsecond=0, fold=0)
+        back = local.replace(tzinfo=None).replace(tzinfo=place).astimezone(UTC)
+        return Fact({name: local.strftime(form)}, back, slack)
 
     return write
 
 
 def filed(name: str, period: str = "date", behind: int = 40) -> Writer:
     """A report of a period that ended weeks before it was accepted."""
+    stamp = event(name, "%Y-%m-%d %H:%M:%S", "America/New_York")
 
     def write(m: datetime) -> Fact:
-        stamp = event(name, "%Y-%m-%d %H:%M:%S", NY)(m)
-        return Fact(
-            {period: (ny(m).date() - timedelta(days=behind)).isoformat(), **stamp.fields},
-            stamp.known,
-            stamp.slack,
-        )
+        fact = stamp(m)
+        return replace(fact, fields={period: (ny(m).date() - behind * DAY).isoformat(), **fact.fields})
 
     return write
 
 
-def lagging(name: str, true_days: int, believed_days: int, **more: Any) -> Writer:
+def lagging(name: str, true_days: int, believed_days: int, more: Fields | None = None) -> Writer:
     """A fact stamped with its period's end, out some days later."""
 
     def write(m: datetime) -> Fact:
-        end = ny(m).date() - timedelta(days=true_days)
-        return Fact(
-            {name: end.isoformat(), **more},
-            at(ny(m).date(), time(17)),
-            timedelta(days=believed_days - true_days + 2),
-        )
+        end = ny(m).date() - true_days * DAY
+        slack = (believed_days - true_days + 2) * DAY
+        return Fact({name: end.isoformat(), **(more or {})}, at(ny(m).date(), time(17)), slack)
 
     return write
 
 
-def epoch(name: str, slack: timedelta = timedelta(seconds=2)) -> Writer:
-    return lambda m: Fact({name: int(m.timestamp())}, m.replace(microsecond=0), slack)
+def epoch(name: str) -> Writer:
+    return lambda m: Fact({name: int(m.timestamp())}, m.replace(microsecond=0), timedelta(seconds=2))
 
 
-def insider_totals(m: datetime) -> Fact:
-    quarter = (ny(m).month - 1) // 3
-    year = ny(m).year
-    end = (
-        date(year, 10, 1) if quarter == 2 else date(year + (quarter == 3), (3 * quarter + 3) % 12 + 1, 1)
-    ) - DAY
-    return Fact({"year": year, "quarter": quarter + 1}, at(end, time(23)), timedelta(days=12))
+def session(name: str, at_open: bool = False) -> Writer:
+    """A fact stamped with the second at which its day's trading began; out then, or at the close."""
+
+    def write(m: datetime) -> Fact:
+        day = ny(m).date()
+        began = at(day, time(9, 30))
+        out = began if at_open else at(day, time(16))
+        return Fact({name: int(began.timestamp())}, out, DAY if at_open else timedelta(0))
+
+    return write
+
+
+def counted_next_day(name: str) -> Writer:
+    return lambda m: Fact({name: m.strftime("%Y%m%d00")}, at(m.date() + DAY, time(12), UTC), 2 * DAY)
+
+
+def plain() -> Writer:
+    return lambda m: Fact({}, m)
+
+
+def insider_totals() -> Writer:
+    def write(m: datetime) -> Fact:
+        quarter, year = (ny(m).month - 1) // 3, ny(m).year
+        end = date(year + (quarter == 3), (3 * quarter + 3) % 12 + 1, 1) - DAY
+        return Fact({"year": year, "quarter": quarter + 1}, at(end, time(23)), 12 * DAY)
+
+    return write
 
 
 def fiscal_year(name: str) -> Writer:
     """Known in the middle of the year after."""
-    return lambda m: Fact(
-        {name: str(ny(m).year)}, at(date(ny(m).year + 1, 4, 15), time(12)), timedelta(days=90)
-    )
+    return lambda m: Fact({name: str(ny(m).year)}, at(date(ny(m).year + 1, 4, 15), time(12)), 90 * DAY)
 
 
-def month_tally(m: datetime) -> Fact:
-    first = ny(m).date().replace(day=1)
-    return Fact({"date": first.isoformat()}, at(first + timedelta(days=27), time(20)), timedelta(days=6))
+def month_tally() -> Writer:
+    def write(m: datetime) -> Fact:
+        first = ny(m).date().replace(day=1)
+        return Fact({"date": first.isoformat()}, at(first + 27 * DAY, time(20)), 6 * DAY)
+
+    return write
 
 
-NOW_ONLY: Writer | None = None
-FMP: list[tuple[str, Writer | None]] = [
-    (r"crypto/end-of-day", day_of("date", time(23, 59, 59), UTC, timedelta(hours=10))),
-    (r"(commodity|forex)/end-of-day", day_of("date", time(17), slack=timedelta(hours=8))),
-    (r"indexes/end-of-day", day_of("date", slack=timedelta(hours=1))),
-    (r"historical-price-eod|market-cap|market-performance", day_of("date")),
-    (r"treasury-rates", day_of("date", time(18))),
-    (r"historical-chart/1min", bar(1)),
-    (r"historical-chart/5min", bar(5)),
-    (r"historical-chart/15min", bar(15)),
-    (r"historical-chart/30min", bar(30)),
-    (r"historical-chart/1hour", bar(60)),
-    (r"historical-chart/4hour", bar(240)),
-    (r"technical-indicators", lambda m: Fact({"date": f"{ny(m).date()} 00:00:00"}, at(ny(m).date(), time(16)), DAY)),
-    (r"economic-calendar", event("date", "%Y-%m-%d %H:%M:%S", UTC, timedelta(hours=6))),
-    (r"historical-employee-count", filed("acceptanceTime", "periodOfReport")),
-    (r"(income|balance-sheet|cash-flow)-statement(-ttm)?$", filed("acceptedDate")),
-    (r"governance-executive|institutional-ownership/extract$|mergers|esg-disclosures|funds/disclosure$|beneficial", filed("acceptedDate")),
-    (r"dividends/dividends", lambda m: Fact({"date": (ny(m).date() + timedelta(days=20)).isoformat(), **day_only("declarationDate")(m).fields}, at(ny(m).date(), time(19)), DAY)),
-    (r"grades/grades$|ratings-historical", day_only("date")),
-    (r"sec-filings/filings", filed("acceptedDate", "filingDate", 0)),
-    (r"senate", day_only("disclosureDate")),
-    (r"insider-trading/(latest|search)|extract-analytics/holder", day_only("filingDate")),
-    (r"earning-call-transcript", day_only("date")),
-    (r"historical-constituents", day_only("date")),
-    (r"splits/splits", day_of("date", time(9, 30), slack=DAY)),
-    (r"/news/", event("publishedDate", "%Y-%m-%d %H:%M:%S", NY)),
-    (r"cryptocurrency-list", day_only("icoDate")),
-    (r"company/profile|sec-profile|search/search-|industry-classification-search", day_only("ipoDate")),
-    (r"disclosure-holders-search", lagging("date", 60, 65)),
-    (r"etf/info", day_only("inceptionDate")),
-    (r"commitment-of-traders-analysis", lagging("date", 3, 62)),
-    (r"form-13f", lagging("date", 45, 50)),
-    (r"disclosure-dates", lagging("date", 60, 65)),
-    (r"grades-historical", month_tally),
-    (r"insider-trading/statistics", insider_totals),
-    (r"executive-compensation-benchmark", fiscal_year("year")),
-    (r"esg-ratings", fiscal_year("fiscalYear")),
-    (r".", NOW_ONLY),
-]  # fmt: skip
-OTHER: dict[str, Writer | None] = {
-    "kalshi/markets": event("open_time"),
-    "kalshi/market": event("open_time"),
-    "kalshi/events": event("open_time"),
-    "kalshi/event": event("open_time"),
-    "kalshi/candlesticks": epoch("end_period_ts"),
-    "kalshi/event-candlesticks": epoch("end_period_ts"),
-    "kalshi/batch-candlesticks": epoch("end_period_ts"),
-    "kalshi/trades": event("created_time", "%Y-%m-%dT%H:%M:%S.123456Z"),
-    "polymarket/markets": event("createdAt"),
-    "polymarket/market": event("createdAt"),
-    "polymarket/events": event("createdAt"),
-    "polymarket/event": event("createdAt"),
-    "polymarket/search": event("createdAt"),
-    "polymarket/tags": event("createdAt"),
-    "polymarket/prices-history": epoch("t"),
-    "polymarket/batch-prices-history": epoch("t"),
-    "polymarket/trades": epoch("timestamp"),
-    "wikipedia/page": event("timestamp"),
-    "wikipedia/sections": event("timestamp"),
-    "wikipedia/revisions": event("timestamp"),
-    "wikipedia/search": event("timestamp"),
-    "wikipedia/pageviews": lambda m: Fact(
-        {"timestamp": m.strftime("%Y%m%d00")}, at(m.date() + DAY, time(12), UTC), 2 * DAY
-    ),
-    "yfinance/history": lambda m: Fact(
-        {"timestamp": int(at(ny(m).date(), time(9, 30)).timestamp())}, at(ny(m).date(), time(16))
-    ),
-    "yfinance/actions": lambda m: Fact(
-        {"date": int(at(ny(m).date(), time(9, 30)).timestamp())}, at(ny(m).date(), time(9, 30)), DAY
-    ),
-    "yfinance/fundamentals": lagging("asOfDate", 35, 100, periodType="3M"),
-    "yfinance/search": epoch("firstTradeDate"),
-    "yfinance/lookup": epoch("firstTradeDate"),
-    "yfinance/upgrades-downgrades": epoch("epochGradeDate"),
-    "yfinance/earnings-dates": event("startdatetime", "%Y-%m-%dT%H:%M:%S.000Z", UTC, DAY),
-    "yfinance/news": event("pubDate"),
-    "dbnomics/release": lambda m: Fact({}, m),
-    # New York's clock with a Z behind it
-    "sec/submissions": event("acceptanceDateTime", "%Y-%m-%dT%H:%M:%S.000Z", NY),
-    "sec/company-concept": day_only("filed"),
-    "sec/company-facts": day_only("filed"),
-    "sec/search": day_only("file_date"),
-    "gdelt/documents": event("seendate", "%Y%m%dT%H%M%SZ", slack=DAY),
-    "exa/search/search": event("publishedDate", "%Y-%m-%dT%H:%M:%S.000Z"),
-    "exa/search/findsimilar": event("publishedDate", "%Y-%m-%dT%H:%M:%S.000Z"),
-    "brave/web": event("page_age", "%Y-%m-%dT%H:%M:%S", UTC, timedelta(hours=6)),
-    "brave/news": event("page_age", "%Y-%m-%dT%H:%M:%S", UTC, timedelta(hours=6)),
-    "serper/search": day_only("date"),
-    "tavily/search": event("published_date", "%a, %d %b %Y %H:%M:%S GMT"),
-    "searxng/search": event("publishedDate", "%Y-%m-%dT%H:%M:%S", UTC, timedelta(days=1, seconds=2)),
-    "wayback/captures": event("timestamp", "%Y%m%d%H%M%S"),
-    "wayback/page": event("timestamp", "%Y%m%d%H%M%S"),
-    "fred/releases/release/dates": day_only("date"),
-}
+def _writers() -> tuple[list[tuple[str, Writer]], dict[str, Writer]]:
+    kinds: list[Callable[..., Writer]] = [
+        day_of, day_only, bar, event, filed, lagging, epoch, session, counted_next_day, plain, insider_totals,
+        fiscal_year, month_tally,
+    ]  # fmt: skip
+    made = {kind.__name__: kind for kind in kinds}
+    rows = json.loads(Path(__file__).with_name("upstream").joinpath("facts.json").read_text(encoding="utf-8"))
+    patterns = [(pattern, made[kind](**more)) for pattern, kind, more in rows["fmp"]]
+    return patterns, {path: made[kind](**more) for path, (kind, more) in rows["others"].items()}
+
+
+FMP, OTHER = _writers()
 
 
 def writer_of(path: str) -> Writer | None:
+    """Return what stamps an endpoint's rows; None for one that only tells the present."""
     if path.startswith("fmp/"):
-        return next(writer for pattern, writer in FMP if re.search(pattern, path))
+        return next((writer for pattern, writer in FMP if re.search(pattern, path)), None)
     return OTHER.get(path)

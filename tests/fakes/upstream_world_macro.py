@@ -5,7 +5,7 @@ from datetime import UTC, date, time, timedelta
 
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_facts import DAY, Fact, at, day_only, ny
-from tests.fakes.upstream_tokens import Tokens
+from tests.fakes.upstream_tokens import SHAPES, Tokens
 
 FRED_KEYS = {
     "category/children": "categories", "category/related": "categories", "category/series": "seriess",
@@ -43,12 +43,7 @@ class MacroAnswers(Tokens):
         end = seen.query.get("realtime_end", "9999-12-31")
         honest = "early" if end < today.isoformat() else "late"
         name = {"tags": "name", "observations": "value", "seriess": "title"}.get(key, "name")
-        now = {
-            "last_updated": self.later(),
-            "popularity": self.later(),
-            "observation_end": self.later(),
-            "series_count": self.later(),
-        }
+        now = self.fill(SHAPES["fred/now"], {})
         rows = [{"realtime_start": end, "realtime_end": end, "created": "2001-02-27 10:18:19-06", "date": "2001-01-01", name: self.token(honest, n), **now} for n in range(2)]  # fmt: skip
         after = (today + timedelta(days=len(self.moments) % 5)).isoformat()
         rows.append(

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_facts import writer_of
-from tests.fakes.upstream_tokens import Tokens
+from tests.fakes.upstream_tokens import SHAPES, Tokens
 
 #: A candle's prices as the live tier writes them.
 PRICES = {
@@ -53,12 +53,7 @@ class MarketAnswers(Tokens):
 
     def _kalshi(self, rest: str, seen: Seen) -> Sent:
         writer = writer_of(self.path)
-        now = {
-            "status": self.later(),
-            "result": self.later(),
-            "close_time": self.later(),
-            "last_price_dollars": self.later(),
-        }
+        now = self.fill(SHAPES["kalshi/now"], {})
         assert writer is not None
         archive = rest.startswith("historical/")
         # settled markets move to the archive, and the live tier knows them no more
@@ -130,41 +125,17 @@ class MarketAnswers(Tokens):
         )
 
     def _polymarket(self, rest: str, seen: Seen) -> Sent:
-        writer = writer_of(self.path)
-        now = {
-            "outcomePrices": self.later(),
-            "closed": self.later(),
-            "volumeNum": self.later(),
-            "updatedAt": self.later(),
-            **({"closedTime": self.ended.strftime("%Y-%m-%d %H:%M:%S+00")} if self.ended else {}),
-        }
         if int(seen.query.get("offset", 0)) > 0:
             return Sent([])
-        if self.path == "polymarket/tags":
-            assert writer is not None
-            return Sent(
-                [{**row, "updatedAt": self.later()} for row in self.rows(writer, token_field="label")]
-            )
-        assert writer is not None
-        if self.path == "polymarket/trades":
-            return Sent(self.rows(writer, token_field="outcome"))
-        if self.path == "polymarket/prices-history":
-            return Sent(self._envelope({"history": self.rows(writer, token_field="p")}))
-        if self.path == "polymarket/batch-prices-history":
-            return Sent(self._envelope({"history": {"1": self.rows(writer, token_field="p"), "2": []}}))
-        rows = [
-            {**row, **now}
-            for row in self.rows(
-                writer, token_field="title" if "event" in self.path or "search" in self.path else "question"
-            )
-        ]
-        if self.path == "polymarket/events":
-            inner = [{**row, "question": row["title"]} for row in rows]
-            return Sent(
-                [*rows, {"createdAt": "2000-01-01T00:00:00Z", "title": "old", "markets": inner, **now}]
-            )
-        if self.path == "polymarket/search":
-            return Sent(self._envelope({"events": rows}))
+        ended = {"closedTime": self.ended.strftime("%Y-%m-%d %H:%M:%S+00")} if self.ended else {}
+        now = {**self.fill(SHAPES["polymarket/now"], {}), **ended}
+        sent = self.rows_shaped(now=now)
+        if self.path == "polymarket/market":
+            return Sent(sent.body[0])
         if self.path == "polymarket/event":
-            return Sent({**rows[0], "markets": [{**row, "question": row["title"]} for row in rows[:1]]})
-        return Sent(rows if self.path == "polymarket/markets" else rows[0])
+            first = sent.body[0]
+            return Sent({**first, "markets": [{**first, "question": first["title"]}]})
+        if self.path == "polymarket/events":
+            inner = [{**row, "question": row["title"]} for row in sent.body]
+            sent.body.append({"createdAt": "2000-01-01T00:00:00Z", "title": "old", "markets": inner, **now})
+        return sent

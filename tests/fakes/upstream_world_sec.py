@@ -28,21 +28,7 @@ class SecAnswers(Tokens):
                     {"cik": "1", "name": self.later(), "tickers": [self.later()], "filings": filings}
                 )
             )
-        if self.path == "sec/search":
-            hits = [
-                {
-                    "_id": f"n{n}:f.htm",
-                    "_score": n,
-                    "_source": {"adsh": f"n{n}", "display_names": [self.later()], **row},
-                }
-                for n, row in enumerate(self.rows(writer, token_field="file_description"))
-            ]
-            return Sent(self._envelope({"hits": {"total": {"value": len(hits)}, "hits": hits}}))
-        units = {"USD": self.rows(writer, token_field="accn"), self.later(): []}
-        concept = {"label": self.later(), "description": self.later(), "units": units}
-        if self.path == "sec/company-concept":
-            return Sent(self._envelope({"entityName": self.later(), **concept}))
-        return Sent(self._envelope({"entityName": self.later(), "facts": {"us-gaap": {"Assets": concept}}}))
+        return self.rows_shaped()
 
 
 def _columns(rows: list[Fields]) -> Fields:

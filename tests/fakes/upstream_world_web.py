@@ -1,73 +1,47 @@
 """What search engines, Wikipedia and the Wayback Machine answer in a world."""
 
 import contextlib
+import re
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 from tests.fakes.upstream import Seen, Sent
-from tests.fakes.upstream_facts import Fields, event, ny, writer_of
-from tests.fakes.upstream_tokens import Tokens
+from tests.fakes.upstream_facts import event, ny, writer_of
+from tests.fakes.upstream_tokens import SHAPES, Tokens
 
 
 class WebAnswers(Tokens):
     """Search results, pages, edits."""
 
-    def _exa(self, rest: str, seen: Seen) -> Sent:
-        return Sent(
-            {
-                **self._envelope({"results": self._hits("publishedDate", "text")}),
-                "autopromptString": self.later(),
-            }
-        )
-
-    def _brave(self, rest: str, seen: Seen) -> Sent:
-        hits = self._hits("page_age", "description")
-        if rest.startswith("news"):
-            return Sent(self._envelope({"results": hits}))
-        return Sent(
-            {
-                **self._envelope({"web": {"results": hits}}),
-                "infobox": self.later(),
-                "summarizer": {"key": self.later()},
-            }
-        )
-
-    def _gdelt(self, rest: str, seen: Seen) -> Sent:
-        writer = writer_of(self.path)
+    def _hits(self, rest: str, seen: Seen) -> Sent:
+        """Hits of a search engine: one for each moment, and old pages that speak of later days as past."""
+        shape, writer = SHAPES[self.path], writer_of(self.path)
         assert writer is not None
-        rows = [
-            {"title": "A page", "socialimage": self.later(), **row}
-            for row in self.rows(writer, token_field="domain")
-        ]
-        return Sent(self._envelope({"articles": rows}) if rows else {})
+        sent = self.rows_shaped()
+        ahead = ny(self.cutoff).date() + timedelta(days=1 + len(self.moments))
+        old = {**writer(self.cutoff - timedelta(days=500)).fields, "title": "Old page", shape["token"]: "u"}
+        body = sent.body.get("web", sent.body)
+        hits = body["organic" if "organic" in body else "results"]
+        for words in (ahead.isoformat(), ahead.strftime("%B %-d, %Y"), ahead.strftime("%-d %b %Y")):
+            hits.append({**old, shape["text"]: f"As of {words} it rose to {self.later()}."})
+        return sent
+
+    _exa = _brave = _tavily = _searxng = _hits
 
     def _serper(self, rest: str, seen: Seen) -> Sent:
-        hits = self._hits("date", "snippet", address="link")
+        sent = self._hits(rest, seen)
         # as Google writes days; one that counts from today is no date
-        for hit in hits:
-            if isinstance(hit["date"], str) and len(hit["date"]) == 10 and hit["date"][4] == "-":
+        for hit in sent.body["organic"]:
+            if isinstance(hit["date"], str) and re.fullmatch(r"\d{4}-\d\d-\d\d", hit["date"]):
                 with contextlib.suppress(ValueError):
                     hit["date"] = datetime.fromisoformat(hit["date"]).strftime("%b %-d, %Y")
         recent = {"title": "A page", "link": "r", "snippet": self.later(), "date": "3 days ago"}
-        answer = {"organic": [*hits, recent], "answerBox": self.later(), "knowledgeGraph": self.later()}
-        return Sent(self._envelope(answer))
+        sent.body["organic"].append(recent)
+        return sent
 
-    def _tavily(self, rest: str, seen: Seen) -> Sent:
-        return Sent(
-            {
-                **self._envelope({"results": self._hits("published_date", "content")}),
-                "answer": self.later(),
-            }
-        )
-
-    def _searxng(self, rest: str, seen: Seen) -> Sent:
-        return Sent(
-            {
-                **self._envelope({"results": self._hits("publishedDate", "content")}),
-                "suggestions": [self.later()],
-                "infoboxes": [self.later()],
-            }
-        )
+    def _gdelt(self, rest: str, seen: Seen) -> Sent:
+        sent = self.rows_shaped()
+        return sent if sent.body["articles"] else Sent({})
 
     def _wayback(self, rest: str, seen: Seen) -> Sent:
         writer = writer_of(self.path)
@@ -91,33 +65,6 @@ class WebAnswers(Tokens):
                 "x-archive-src": self.later(),
             },
         )
-
-    def _hits(self, stamp: str, text: str, address: str = "url") -> list[Fields]:
-        writer = writer_of(self.path)
-        assert writer is not None
-        hits = [
-            {
-                "title": "A page",
-                "summary": self.later(),
-                "age": self.later(),
-                "extras": {"links": [self.later()]},
-                **row,
-            }
-            for row in self.rows(writer, token_field=address)
-        ]
-        ahead = ny(self.cutoff).date() + timedelta(days=1 + len(self.moments))
-        old = writer(self.cutoff - timedelta(days=500))
-        told = [ahead.isoformat(), ahead.strftime("%B %-d, %Y"), ahead.strftime("%-d %b %Y")]
-        hits += [
-            {
-                **old.fields,
-                "title": "Old page",
-                address: "u",
-                text: f"As of {words} it rose to {self.later()}.",
-            }
-            for words in told
-        ]
-        return hits
 
     def _wikipedia(self, rest: str, seen: Seen) -> Sent:
         writer = event("timestamp")

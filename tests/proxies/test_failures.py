@@ -14,7 +14,7 @@ from proxies.broker import Broker
 from proxies.errors import ProxyError, SchemaDrift, SourceError, SourceRejected
 from proxies.ledger import Address
 from tests.fakes.upstream import Seen, Sent, Upstream
-from tests.fakes.vendors import KEY, Vendor
+from tests.fakes.vendors import KEY, VendorShape
 from tests.proxies.conftest import asker
 from tests.proxies.test_vendors import ask_of, by_source, keyed, told, world_for
 
@@ -33,10 +33,9 @@ def fmp_broker(broker_of: Callable[..., Broker], vendor: Upstream, **more: Any) 
 # -- B1: what is no answer ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cutoff", [CUTOFF, "live"])
 @pytest.mark.parametrize(
     "failure",
-    [Sent(PAGE, status, HTML) for status in (201, 301, 302, 307, 308, 400, 404, 405, 410, 418, 451)]
+    [Sent(PAGE, status, HTML) for status in (201, 302, 308, 400, 404, 410, 418)]
     + [
         Sent(PAGE, 200, HTML), Sent(b""), Sent(b" \n"), Sent(b"", 204), Sent(None), Sent("oops"), Sent({"status": "log in"}),
         Sent({}), Sent([], 404), Sent([], 410), Sent({"Error Message": "Not Found"}, 404),
@@ -44,10 +43,10 @@ def fmp_broker(broker_of: Callable[..., Broker], vendor: Upstream, **more: Any) 
     ids=lambda sent: f"{sent.status}-{str(sent.body)[:20]}",
 )  # fmt: skip
 async def test_b1_what_is_no_answer_is_a_failure_and_is_recorded_nowhere(
-    failure: Sent, cutoff: str, broker_of: Callable[..., Broker]
+    failure: Sent, broker_of: Callable[..., Broker]
 ) -> None:
     with Upstream(lambda seen: failure) as vendor:
-        ask = asker(fmp_broker(broker_of, vendor), cutoff)
+        ask = asker(fmp_broker(broker_of, vendor), CUTOFF)
         with pytest.raises(SourceError) as caught:
             await ask(SPLITS, symbol="A")
         assert "\n" not in str(caught.value) and str(caught.value).startswith("fmp ")
@@ -86,7 +85,7 @@ def _fields(address: Address) -> dict[str, Any]:
     ids=lambda sent: f"{sent.status}-{str(sent.body)[:20]}",
 )  # fmt: skip
 async def test_b1_no_source_takes_a_strangers_reply_for_its_own(
-    kind: type[Vendor], failure: Sent, broker_of: Callable[..., Broker]
+    kind: VendorShape, failure: Sent, broker_of: Callable[..., Broker]
 ) -> None:
     world = world_for(kind)
     with kind(world) as vendor:
@@ -112,11 +111,10 @@ _FORMS = {
 }
 
 
-@pytest.mark.parametrize("cutoff", [CUTOFF, "live"])
 @pytest.mark.parametrize("form", _FORMS.values(), ids=_FORMS.keys())
 @pytest.mark.parametrize("escaped", ["", "slashes", "all"])
 async def test_b2_an_echoed_key_reaches_no_cell_no_ledger_no_cache_and_no_log(
-    form: str, escaped: str, cutoff: str, tmp_path: Path, broker_of: Callable[..., Broker], caplog: pytest.LogCaptureFixture
+    form: str, escaped: str, tmp_path: Path, broker_of: Callable[..., Broker], caplog: pytest.LogCaptureFixture
 ) -> None:  # fmt: skip
     caplog.set_level(logging.DEBUG)
     body = orjson.dumps([{**SPLIT, "symbol": "NEXT"}])
@@ -129,7 +127,7 @@ async def test_b2_an_echoed_key_reaches_no_cell_no_ledger_no_cache_and_no_log(
     with Upstream(lambda seen: Sent(reply)) as vendor:
         path = tmp_path / "raw.db"
         broker = broker_of(keys={"fmp": SECRET}, upstreams={"fmp": vendor.url}, cache_path=path)
-        ask = asker(broker, cutoff)
+        ask = asker(broker, CUTOFF)
         with pytest.raises(SourceRejected, match="sent its key back") as caught:
             await ask(SPLITS, symbol="A")
         stored = []
@@ -142,7 +140,7 @@ async def test_b2_an_echoed_key_reaches_no_cell_no_ledger_no_cache_and_no_log(
 
 
 @keyed
-async def test_b2_no_source_passes_its_key_on(kind: type[Vendor], broker_of: Callable[..., Broker]) -> None:
+async def test_b2_no_source_passes_its_key_on(kind: VendorShape, broker_of: Callable[..., Broker]) -> None:
     world = world_for(kind)
     with kind(world) as vendor:
         honest = vendor.handler
@@ -239,12 +237,12 @@ async def test_b4_pages_of_undated_rows_are_a_failure_too(broker_of: Callable[..
 
 
 @pytest.mark.parametrize("cutoff", [CUTOFF, "live"])
-@pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize(
-    ("written", "read"),
+    ("written", "read", "large"),
     [
-        (b"NaN", None), (b"-Infinity", None), (b"1e999", None), (b"123456789012345678901234567890", 1.2345678901234568e29),
-        (b'"caf\xe9"', "caf\ufffd"), (b'"\\ud800"', "?"), (b"1.5", 1.5),
+        (b"NaN", None, False), (b"-Infinity", None, True), (b"1e999", None, False),
+        (b"123456789012345678901234567890", 1.2345678901234568e29, False),
+        (b'"caf\xe9"', "caf\ufffd", False), (b'"\\ud800"', "?", True), (b"1.5", 1.5, False),
     ],
     ids=str,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from proxies.broker import Broker
 from proxies.errors import ProxyError, QuotaExhausted, Refused, SourceError, SourceRejected, SourceUnavailable
 from proxies.settings import Retry
 from tests.fakes.upstream_world import World
-from tests.fakes.vendors import KEY, TELLTALE, VENDORS, Vendor
+from tests.fakes.vendors import KEY, TELLTALE, VENDORS, Vendor, VendorShape
 from tests.proxies.conftest import Asker, asker
 from tests.proxies.worlds import NOW, REST, params_of
 
@@ -20,7 +20,7 @@ by_source = pytest.mark.parametrize("kind", VENDORS, ids=lambda kind: kind.sourc
 keyed = pytest.mark.parametrize("kind", [v for v in VENDORS if v.key_in], ids=lambda kind: kind.source)
 
 
-def world_for(kind: type[Vendor]) -> World:
+def world_for(kind: VendorShape) -> World:
     cutoff = Cutoff.parse(CUTOFF).instant
     endpoint = ENDPOINTS[kind.path]
     world = World(cutoff, [cutoff - timedelta(days=1300), cutoff + timedelta(days=400)])
@@ -51,7 +51,7 @@ def ask_of(
     return asker(broker, CUTOFF)
 
 
-async def told(ask: Asker, kind: type[Vendor], world: World) -> str:
+async def told(ask: Asker, kind: VendorShape, world: World) -> str:
     return (await ask(kind.path, **params_of(ENDPOINTS[kind.path], world))).encoded().decode()
 
 
@@ -61,7 +61,7 @@ def test_there_is_a_vendor_for_every_source() -> None:
 
 @by_source
 async def test_rows_come_and_the_key_is_where_the_vendor_wants_it(
-    kind: type[Vendor], broker_of: Callable[..., Broker]
+    kind: VendorShape, broker_of: Callable[..., Broker]
 ) -> None:
     world = world_for(kind)
     with kind(world) as vendor:
@@ -76,7 +76,7 @@ async def test_rows_come_and_the_key_is_where_the_vendor_wants_it(
 
 @by_source
 async def test_a_vendor_that_asks_to_wait_is_asked_again(
-    kind: type[Vendor], broker_of: Callable[..., Broker]
+    kind: VendorShape, broker_of: Callable[..., Broker]
 ) -> None:
     world = world_for(kind)
     with kind(world) as vendor:
@@ -93,7 +93,7 @@ async def test_a_vendor_that_asks_to_wait_is_asked_again(
 
 @by_source
 async def test_a_vendor_that_never_has_time_is_named(
-    kind: type[Vendor], broker_of: Callable[..., Broker]
+    kind: VendorShape, broker_of: Callable[..., Broker]
 ) -> None:
     world = world_for(kind)
     with kind(world, calls=0) as vendor:
@@ -109,7 +109,7 @@ async def test_a_vendor_that_never_has_time_is_named(
 
 @by_source
 async def test_what_a_vendor_does_not_know_is_told_in_our_words(
-    kind: type[Vendor], broker_of: Callable[..., Broker]
+    kind: VendorShape, broker_of: Callable[..., Broker]
 ) -> None:
     world = world_for(kind)
     with kind(world) as vendor:
@@ -125,7 +125,7 @@ async def test_what_a_vendor_does_not_know_is_told_in_our_words(
 
 @keyed
 async def test_a_refused_key_names_its_variable_and_is_not_told(
-    kind: type[Vendor], broker_of: Callable[..., Broker]
+    kind: VendorShape, broker_of: Callable[..., Broker]
 ) -> None:
     world = world_for(kind)
     wrong = KEY[::-1]
@@ -137,7 +137,7 @@ async def test_a_refused_key_names_its_variable_and_is_not_told(
 
 
 @pytest.mark.parametrize("kind", [v for v in VENDORS if v.used_up], ids=lambda kind: kind.source)
-async def test_a_used_up_plan_is_told_at_once(kind: type[Vendor], broker_of: Callable[..., Broker]) -> None:
+async def test_a_used_up_plan_is_told_at_once(kind: VendorShape, broker_of: Callable[..., Broker]) -> None:
     world = world_for(kind)
     with kind(world) as vendor:
         vendor.handler = lambda seen: kind.used_up
