@@ -32,14 +32,14 @@ _LAST_WORDS = 0.05  # seconds for what a dead kernel printed to reach us
 _WATCH_GRACE = 1.0  # seconds from the interrupt to the kill where a watch says too much; memory goes fast
 _BEGINS_IN = 5.0  # seconds until a kernel says that it took up a cell
 _END_GRACE = 0.5  # seconds for a kernel whose channel ended to end by itself, so that we see how it did
-_GUARD_INTERVAL = 0.5  # seconds between two looks at the disk while no cell runs
+GUARD_INTERVAL = 0.5  # seconds between two looks at the disk while no cell runs
 _SESSION_FACTOR = 10  # a session may show and hold so many times what a cell may
 _SILENT = (
     0.05  # of the seconds of a cell: one that was stopped and took less processor time than that was waiting
 )
 _PROBE_SECONDS = 5.0  # for a kernel to print nothing; it takes a millisecond
 _LARGE = 256 << 10  # bytes of output that are written to the journal in a thread
-_RENDER_AFTER = 1.0  # seconds after a cell, so that a burst of cells is rendered once
+RENDER_AFTER = 1.0  # seconds after a cell, so that a burst of cells is rendered once
 
 #: Starts (or claims) a connected kernel for a session.
 KernelSource = Callable[[SessionSpec], Awaitable[ReadyKernel]]
@@ -455,7 +455,7 @@ class Session:
         """
         watch = self._watches[-1]
         while kernel.process.alive:
-            await asyncio.sleep(_GUARD_INTERVAL)
+            await asyncio.sleep(GUARD_INTERVAL)
             if self._busy.locked() or not await watch.exceeded():
                 continue  # a cell that runs has a watch of its own
             async with self._busy:
@@ -525,7 +525,7 @@ class Session:
 
     async def _render_later(self) -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._closing.wait(), _RENDER_AFTER)
+            await asyncio.wait_for(self._closing.wait(), RENDER_AFTER)
             return  # closing renders by itself
         try:
             await asyncio.to_thread(self._render)

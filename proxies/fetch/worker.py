@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 LARGE = 1_000_000
 # what the worker holds at once is up to ten times this, as Python values
 MOST_BYTES = 192_000_000
-_SECONDS = 120.0
+SECONDS = 120.0
 _ENVIRONMENT = frozenset(
     {"PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "SYSTEMROOT", "PYTHONPATH"}
 )
@@ -81,7 +81,7 @@ class Worker:
                     self._executor = await asyncio.to_thread(self._start)
                 future = await asyncio.to_thread(self._executor.submit, _run, function, args)
                 # a caller that is cancelled leaves the job to its end: to stop it the process would have to be killed
-                return await asyncio.wait_for(asyncio.wrap_future(future), _SECONDS)
+                return await asyncio.wait_for(asyncio.wrap_future(future), SECONDS)
             except (BrokenExecutor, TimeoutError) as error:
                 log.warning("the process that reads large answers is gone (%s)", type(error).__name__)
                 await self._end()

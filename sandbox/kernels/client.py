@@ -27,10 +27,10 @@ _OVERHEAD = (
     16 << 20
 )  # bytes on the wire of one cell beyond its output: headers, and what is cleared and replaced
 _ERROR_HEAD = 10_000  # characters of each part of an error that is shown although nothing more fits
-_LOOK = 0.25  # seconds between two looks at whether the output channel still delivers, after the reply
+LOOK = 0.25  # seconds between two looks at whether the output channel still delivers, after the reply
 # So many looks in a row without anything new, and the end of the output is not to come. Looks and not seconds: while the
 # loop itself stands still, what has come is not read, and no look happens either.
-_QUIET_LOOKS = 40
+QUIET_LOOKS = 40
 _REPLY_GRACE = 0.5  # seconds after which an interrupted kernel that is idle is not expected to reply
 # Seconds without a greeting until we subscribe once more. ipykernel 7.4 loses the greeting of a subscription that comes
 # at the very moment of an output (none lost in 200 starts); asking again is harmless.
@@ -279,9 +279,9 @@ class KernelClient:
         quiet = 0
         while not (run.idle.is_set() or run.broken.is_set()):
             pieces = self._iopub.pieces
-            await _either(run.idle, run.broken, _LOOK)
+            await _either(run.idle, run.broken, LOOK)
             quiet = quiet + 1 if pieces is not None and pieces == self._iopub.pieces else 0
-            if quiet == _QUIET_LOOKS:
+            if quiet == QUIET_LOOKS:
                 self._break("the end of what a cell showed never came")
 
     def end(self, run: CellRun, late: Callable[[int], None]) -> None:

@@ -288,12 +288,13 @@ async def fork_server(
 
     Raises `KernelStartFailed`: It did not come up; the message names the step that the system refused.
     """
-    server = await asyncio.to_thread(_get_or_start, level, packages, force_user_namespace)
+    server = await asyncio.to_thread(get_or_start, level, packages, force_user_namespace)
     await asyncio.wrap_future(server.up)
     return server
 
 
-def _get_or_start(level: str, packages: tuple[str, ...], force: bool) -> ForkServer:
+def get_or_start(level: str, packages: tuple[str, ...], force: bool) -> ForkServer:
+    """Return the process's fork server of a level, which is started where there is none."""
     # a forked child must not speak on its parent's socket
     key = (os.getpid(), level, packages, force)
     with _servers_lock:

@@ -51,14 +51,14 @@ class WarmPool:
         self._start = start
         self.size = size
         self._spec: SessionSpec | None = None
-        self._waiting: deque[ReadyKernel] = deque()
+        self.waiting: deque[ReadyKernel] = deque()
         self._refill: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._claims = 0
         self._closed = False
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self.waiting)
 
     async def claim(self, spec: SessionSpec) -> ReadyKernel:
         """A kernel for this session: one in waiting if it has the right recipe and lives, else a new one."""
@@ -69,8 +69,8 @@ class WarmPool:
         if self._loop is not loop or recipe(spec) != recipe(self._spec):
             return await self._start(spec)
         self._claims += 1
-        while self._waiting:
-            ready = self._waiting.popleft()
+        while self.waiting:
+            ready = self.waiting.popleft()
             if _is_alive(ready.kernel):
                 self.refill()
                 return ready
@@ -81,7 +81,7 @@ class WarmPool:
 
     def refill(self) -> None:
         """Bring the pool up to its size, later and beside the work."""
-        if self._closed or self.size <= len(self._waiting):
+        if self._closed or self.size <= len(self.waiting):
             return
         if self._refill is None or self._refill.done():
             self._refill = asyncio.create_task(self._fill(), name="warm-kernels")
@@ -96,8 +96,8 @@ class WarmPool:
         self._closed = True
         # a start under way is not cut short: a kernel could be forked that nobody knows
         await self.wait_filled()
-        while self._waiting:
-            await self._waiting.popleft().end()
+        while self.waiting:
+            await self.waiting.popleft().end()
 
     async def _warmed(self, spec: SessionSpec) -> ReadyKernel:
         ready = await self._start(spec)
@@ -107,7 +107,7 @@ class WarmPool:
 
     async def _fill(self) -> None:
         assert self._spec is not None
-        while not self._closed and len(self._waiting) < self.size:
+        while not self._closed and len(self.waiting) < self.size:
             claims = self._claims
             # in tenths: `close` waits for this task
             for _ in range(10):
@@ -118,7 +118,7 @@ class WarmPool:
             if self._claims != claims:
                 continue  # sessions are being opened just now; they go first
             with contextlib.suppress(SandboxError, OSError):  # the session that asks next is told why
-                self._waiting.append(await self._warmed(self._spec))
+                self.waiting.append(await self._warmed(self._spec))
                 continue
             return
 

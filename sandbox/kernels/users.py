@@ -14,8 +14,8 @@ from pathlib import Path
 from sandbox.errors import KernelStartFailed
 
 # above what systemd and user namespaces give away, below what a signed number holds
-_FIRST, _BLOCKS, _SIZE = 1_900_000_000, 3000, 65_536
-_ATTEMPTS = 64
+FIRST, BLOCKS, _SIZE = 1_900_000_000, 3000, 65_536
+ATTEMPTS = 64
 _lock = threading.Lock()
 
 
@@ -28,7 +28,7 @@ class _Block:
 
 
 #: By process: after a fork, parent and child must not go on in the same block.
-_blocks: dict[int, _Block] = {}
+blocks: dict[int, _Block] = {}
 
 
 def next_user() -> int:
@@ -37,21 +37,21 @@ def next_user() -> int:
     Raises `KernelStartFailed`: Every block that was tried is held by somebody.
     """
     with _lock:
-        block = _blocks.get(os.getpid())
+        block = blocks.get(os.getpid())
         user = next(block.ids, None) if block is not None else None
         if user is None:
-            block = _blocks[os.getpid()] = _claim()
+            block = blocks[os.getpid()] = _claim()
             user = next(block.ids)
         return user
 
 
 def _ids(number: int) -> range:
-    start = _FIRST + number * _SIZE
+    start = FIRST + number * _SIZE
     return range(start, start + _SIZE)
 
 
 def _claim() -> _Block:
-    for number in random.SystemRandom().sample(range(_BLOCKS), _ATTEMPTS):
+    for number in random.SystemRandom().sample(range(BLOCKS), ATTEMPTS):
         holder = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
             holder.bind(f"\0analyst-users-{number}")
@@ -65,7 +65,7 @@ def _claim() -> _Block:
         atexit.register(holder.close)  # else Python warns of a socket that nobody closed
         return _Block(number, holder)
     raise KernelStartFailed(
-        f"no user ids for kernels: {_ATTEMPTS} blocks between {_FIRST} and {_FIRST + _BLOCKS * _SIZE} are all in use; "
+        f"no user ids for kernels: {ATTEMPTS} blocks between {FIRST} and {FIRST + BLOCKS * _SIZE} are all in use; "
         "see whose sockets 'ss -xl' lists as @analyst-users-*"
     )
 

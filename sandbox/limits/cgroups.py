@@ -148,7 +148,7 @@ def remove_orphaned_groups(parent: Path, tree: CgroupTree) -> int:
 
 
 #: By process id, since a forked process must not use its parent's groups: the groups, or why there are none.
-_by_process: dict[int, Groups | str] = {}
+by_process: dict[int, Groups | str] = {}
 _lock = threading.Lock()
 
 
@@ -168,14 +168,14 @@ def _open_groups() -> Groups | str:
 def _groups_or_reason() -> Groups | str:
     pid = os.getpid()
     with _lock:
-        if pid not in _by_process:
-            _by_process[pid] = _open_groups()
+        if pid not in by_process:
+            by_process[pid] = _open_groups()
             atexit.register(_close, pid)
-        return _by_process[pid]
+        return by_process[pid]
 
 
 def _close(pid: int) -> None:
-    groups = _by_process.pop(pid, None)
+    groups = by_process.pop(pid, None)
     # a forked child inherits this exit handler, and must not remove its parent's groups
     if isinstance(groups, Groups) and os.getpid() == pid:
         groups.close()

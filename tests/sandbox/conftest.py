@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox import Limits, Sandbox, Session, SessionSpec
-from sandbox.kernels.forkserver import _get_or_start, close_servers
+from sandbox.kernels.forkserver import close_servers, get_or_start
 from sandbox.kernels.probe import probed
 from sandbox.limits.disk import DiskWatch
 from tests.sandbox import readable_python
@@ -45,7 +45,7 @@ def _no_server_left() -> Any:
 def _servers_of_all_levels() -> None:
     """Have the fork servers of all levels come up side by side, while the first tests wait for one of them."""
     for level in probed().available:
-        _get_or_start(level, (), False)
+        get_or_start(level, (), False)
 
 
 @pytest.fixture

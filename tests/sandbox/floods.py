@@ -33,7 +33,7 @@ def descriptor():
 fd = descriptor()
 time.sleep(0.3)
 os.set_blocking(fd, True)
-end = time.time() + 5
+end = time.time() + 2
 while time.time() < end:
     for part in ({parts}):
         m = memoryview(part)

@@ -164,7 +164,7 @@ async def test_what_a_cell_leaves_writing_is_stopped_while_no_cell_runs(
     after = await session.execute("kept + 37")
     assert (after.status, after.limit, after.text()) == ("ok", None, "42")
     await session.close()
-    monkeypatch.setattr("sandbox.session._GUARD_INTERVAL", 3600)
+    monkeypatch.setattr("sandbox.session.GUARD_INTERVAL", 3600)
     control = await open_session("P2.1.1", level="landlock", limits=_SMALL)
     await control.execute(LEFT_WRITING)
     home = control.kernel.endpoints.home

@@ -5,7 +5,6 @@ import ctypes
 import os
 import re
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -114,34 +113,6 @@ async def test_a_flood_of_output_is_cut_and_kept_up_to_a_bound(
     assert result.limit == "output_bytes" and "output cut" in result.text(10_000)
     assert session.spec.journal.stat().st_size < 2_000_000
     assert (await session.execute("6 * 7")).text() == "42"
-
-
-@pytest.mark.parametrize("level", LEVELS)
-async def test_a_cell_cannot_kill_the_manager_with_the_broker(level: str, open_session: Opener):
-    """The signals are real: unsealed the very cell reaches a process of this user; sealed it reaches nobody."""
-    got: list[int] = []
-    before = signal.signal(signal.SIGUSR1, lambda number, frame: got.append(number))
-    cell = f"""
-import os, signal
-for pid in ({os.getpid()}, -{os.getpgrp()}, {os.getppid()}):
-    try:
-        os.kill(pid, signal.SIGUSR1 if pid == {os.getpid()} else 0)
-        print('reached', pid)
-    except OSError as error:
-        print(type(error).__name__)
-"""
-    try:
-        control = subprocess.run([sys.executable, "-c", cell], capture_output=True, text=True, check=True)
-        await asyncio.sleep(0.1)
-        assert got == [signal.SIGUSR1] and f"reached {os.getpid()}" in control.stdout
-        got.clear()
-        session = await open_session(level=level)
-        result = await session.execute(cell)
-        await asyncio.sleep(0.1)
-        assert got == [] and f"reached {os.getpid()}" not in result.text(), result.text()
-        assert (await session.execute("CALL_API('still/there')['path']")).text() == "'still/there'"
-    finally:
-        signal.signal(signal.SIGUSR1, before)
 
 
 @pytest.mark.parametrize("level", LEVELS)

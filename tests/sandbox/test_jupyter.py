@@ -193,15 +193,6 @@ def test_a_kernel_started_past_the_provisioner_refuses(tmp_path: Path):
     assert done.returncode == 2 and "analyst-sandbox" in done.stderr
 
 
-def test_the_kernelspec_names_the_provisioner():
-    from sandbox.kernels.view import kernel_folder
-
-    spec = json.loads((kernel_folder() / "kernel.json").read_text())
-    assert spec["display_name"] == "Analyst"
-    assert spec["metadata"]["kernel_provisioner"]["provisioner_name"] == "analyst-sandbox"
-    assert (kernel_folder() / "logo-svg.svg").is_file()
-
-
 def test_what_runs_in_a_browser_is_filtered():
     hostile = {
         "data": {"text/html": "<b>x</b><script>alert(1)</script>", "application/javascript": "alert(1)"},

@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import os
-import random
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,86 +10,11 @@ from typing import Any
 import pytest
 
 import sandbox.session
-from sandbox import read_journal, render_notebook
-from sandbox.kernels.client import CellRun, KernelClient
-from sandbox.kernels.decode import Decoded
-from sandbox.record.cell_results import cell_result
-from sandbox.record.journal import Journal, read_lines, result_to_json
+from sandbox import read_journal
+from sandbox.record.journal import Journal, read_lines
 from sandbox.record.session_notebook import write_notebook
 from sandbox.record.verify import compare_notebook
-from sandbox.types import JournalCell
 from tests.sandbox.conftest import Opener
-
-
-class SilentChannel:
-    """A channel on which the test speaks for the kernel."""
-
-    pieces = None
-    slow = False
-
-    async def open(self) -> None:
-        return
-
-    async def receive(self, room: int) -> Any:
-        await asyncio.Event().wait()
-
-    def send(self, frames: Any) -> None:
-        return
-
-    async def close(self) -> None:
-        return
-
-
-@pytest.fixture
-def silent(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The connection of a kernel that says what a test makes it say."""
-    monkeypatch.setattr(KernelClient, "_channel", staticmethod(lambda *_: SilentChannel()))
-    return {"key": "k", "signature_scheme": "hmac-sha256"}
-
-
-def says(client: KernelClient, run: CellRun, text: str, name: str = "stdout") -> None:
-    client._on_iopub(Decoded("stream", run.request, {"name": name, "text": text}))
-
-
-def ends(client: KernelClient, run: CellRun) -> None:
-    client._on_shell(Decoded("execute_reply", run.request, {"status": "ok"}))
-    client._on_iopub(Decoded("status", run.request, {"execution_state": "idle"}))
-
-
-async def test_what_is_printed_after_the_result_was_written_is_not_in_it(
-    silent: dict[str, Any], tmp_path: Path
-) -> None:
-    """Two hundred cells, whose threads print before, while and after the line is hashed."""
-    chance = random.Random(4)
-    client = KernelClient(silent)
-    journal = Journal(tmp_path / "j.jsonl")
-    cells, late = [], 0
-    runs: list[CellRun] = []
-    for number in range(200):
-        name = f"cell-{number:03d}"
-        run = client.start("x", max_shown=10_000)
-        runs.append(run)
-        for _ in range(chance.randrange(3)):
-            says(client, chance.choice(runs), f"{number} ", chance.choice(["stdout", "stderr"]))
-        says(client, run, "last of the cell")
-        ends(client, run)
-        await client.finish(run)
-        late_before = late
-        dropped: list[int] = []
-        client.end(run, dropped.append)
-        result = cell_result(name, run, None, None, 0.1, 0, [])
-        journal.append("code", sync=False, id=name, source="x", fixes=None)
-        journal.append("result", sync=False, id=name, result=result_to_json(result))
-        cells.append(JournalCell(id=name, kind="code", source="x", result=result))
-        for _ in range(1 + chance.randrange(3)):
-            says(client, run, "noise")
-            late += 5
-        assert sum(dropped) == late - late_before
-        assert "noise" not in result.text() and result.text().endswith("last of the cell")
-    journal.close()
-    write_notebook(tmp_path / "n.ipynb", render_notebook(cells))
-    assert compare_notebook(read_journal(tmp_path / "j.jsonl"), tmp_path / "n.ipynb") == []
-    await client.close()
 
 
 async def test_threads_that_print_late_raise_no_false_alarm(open_session: Opener) -> None:
@@ -151,7 +75,7 @@ async def test_a_slow_rendering_never_ends_behind_the_last_one(
         write_notebook(path, notebook)
         written.set()
 
-    monkeypatch.setattr(sandbox.session, "_RENDER_AFTER", 0.0)
+    monkeypatch.setattr(sandbox.session, "RENDER_AFTER", 0.0)
     monkeypatch.setattr(sandbox.session, "write_notebook", slow_once)
     session = await open_session()
     await session.markdown("# Plan")

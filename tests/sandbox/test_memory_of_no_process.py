@@ -126,7 +126,7 @@ def bound(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     tree = OverVersionOne(memory, pids)
     tree.make(place)
     emulated = cgroups.Groups(Place(2, place, place), tree, try_limits)
-    monkeypatch.setitem(cgroups._by_process, os.getpid(), emulated)
+    monkeypatch.setitem(cgroups.by_process, os.getpid(), emulated)
     assert cgroups.memory_bound() == "cgroup v2"
     yield request.param
     emulated.close()

@@ -8,35 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import Limits
 from sandbox.kernels.folders import run_folder
 from tests.sandbox.conftest import LEVELS, Opener
 from workbench.signing_keys import key_path, new_key
-
-COUNTS = """
-import time
-began = time.monotonic()
-try:
-    while True: time.sleep(0.01)
-except KeyboardInterrupt:
-    print(time.monotonic() - began)
-"""
-DEAF = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(0.01)"
-
-
-async def test_a_cell_is_stopped_at_its_limit_and_not_several_times_later(open_session: Opener):
-    """Bounds of five times the limit: a busy machine is late by moments, a wrong unit by a factor of ten."""
-    session = await open_session(limits=Limits(cell_seconds=1.5))
-    result = await session.execute(COUNTS)
-    assert (result.status, result.limit) == ("timeout", "cell_seconds")
-    assert 1 <= float(result.text()) < 7.5
-
-
-async def test_a_cell_that_ignores_the_interrupt_is_killed_when_its_grace_is_over(open_session: Opener):
-    session = await open_session(limits=Limits(cell_seconds=1, grace_seconds=1))
-    result = await session.execute(DEAF)
-    assert (result.status, result.limit) == ("timeout", "cell_seconds")
-    assert 2 <= result.duration_s < 10
 
 
 @pytest.mark.parametrize("level", LEVELS)

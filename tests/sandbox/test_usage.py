@@ -1,7 +1,6 @@
 """What a session may use as a whole is not given anew with a fresh kernel, nor when a stopped run takes the session up again."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -156,12 +155,3 @@ async def test_a_usage_that_none_of_ours_wrote_breaks_the_journal(usage: object,
     journal.close()
     with pytest.raises(JournalBroken, match=r"usage|used|line"):
         await box.open(spec, _answer)
-
-
-def test_the_share_of_each_cell_stands_in_the_journal_format(tmp_path: Path):
-    assert (
-        ResourceUsage.from_json(
-            {"calls": 1, "answer_bytes": 2, "shown": 3, "cut": 4, "cpu_seconds": 0.5}
-        ).shown
-        == 3
-    )

@@ -28,10 +28,10 @@ def _taking() -> subprocess.Popen[str]:
 @pytest.fixture
 def one_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only one block is left on the machine, so that whoever comes second must notice it."""
-    monkeypatch.setattr(users, "_blocks", {})
-    monkeypatch.setattr(users, "_BLOCKS", 1)
-    monkeypatch.setattr(users, "_ATTEMPTS", 1)
-    monkeypatch.setattr(users, "_FIRST", 2_100_000_000)
+    monkeypatch.setattr(users, "blocks", {})
+    monkeypatch.setattr(users, "BLOCKS", 1)
+    monkeypatch.setattr(users, "ATTEMPTS", 1)
+    monkeypatch.setattr(users, "FIRST", 2_100_000_000)
 
 
 def test_managers_of_the_same_time_and_a_forked_one_share_no_user():
@@ -58,7 +58,7 @@ def test_a_block_that_is_held_is_not_given_twice_and_is_free_with_its_holder_gon
         with pytest.raises(KernelStartFailed, match="no user ids for kernels"):
             users.next_user()
     assert users.next_user() == 2_100_000_000
-    users._blocks[os.getpid()].holder.close()
+    users.blocks[os.getpid()].holder.close()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root changes its user")
@@ -76,4 +76,4 @@ def test_a_block_of_which_a_process_lives_is_not_given(one_block: None):
             users.next_user()
         left_over.communicate("\n")
     assert users.next_user() == 2_100_000_000
-    users._blocks[os.getpid()].holder.close()
+    users.blocks[os.getpid()].holder.close()

@@ -3,6 +3,8 @@ import base64
 import dataclasses
 import io
 import json
+import shutil
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,11 +15,12 @@ from hypothesis import strategies as st
 
 from proxies.hashing import content_hash
 from proxies.ledger import Address, Answer, LedgerRow
-from sandbox import Sandbox
+from sandbox import Sandbox, SessionSpec
 from sandbox.record.journal import Journal, read_journal, result_to_json, seal_line
 from sandbox.record.session_notebook import render_notebook, write_notebook
 from sandbox.record.verify import compare_proof, differ_by_rounding, normalise, verify_proof
 from sandbox.types import CellResult
+from tests.sandbox.conftest import DEFAULT_LEVEL
 
 
 def printed(text: str) -> CellResult:
@@ -84,9 +87,8 @@ class Recorder:
         return answer
 
 
-@pytest.fixture
-async def proof(box: Sandbox, spec_for):
-    spec, recorder = spec_for(), Recorder()
+async def _make_proof(spec: SessionSpec) -> list[LedgerRow]:
+    recorder, box = Recorder(), Sandbox()
     session = await box.open(spec, recorder)
     await session.markdown("# Proof")
     bad = await session.execute("v = CALL_API('x', {'a': 1})[0]['value']\n1 / 0")
@@ -96,7 +98,28 @@ async def proof(box: Sandbox, spec_for):
         "import random, numpy as np, uuid\nprint(random.random(), np.random.rand(), {'a', 'b', 'c'})"
     )
     await session.close()
-    return spec, recorder.rows
+    await box.aclose()
+    return recorder.rows
+
+
+@pytest.fixture(scope="module")
+def proof_made_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[LedgerRow]]:
+    folder = tmp_path_factory.mktemp("proof")
+    spec = SessionSpec(
+        name="P1.1.1", journal=folder / "j.jsonl", notebook=folder / "n.ipynb", isolation=DEFAULT_LEVEL
+    )
+    return folder, asyncio.run(_make_proof(spec))
+
+
+@pytest.fixture
+def proof(proof_made_once: tuple[Path, list[LedgerRow]], spec_for: Callable[..., SessionSpec]):
+    """A copy of the proof, to be spoilt."""
+    made, rows = proof_made_once
+    spec = spec_for()
+    for path, name in ((spec.journal, "j.jsonl"), (spec.notebook, "n.ipynb")):
+        path.parent.mkdir(parents=True)
+        shutil.copy(made / name, path)
+    return spec, rows
 
 
 async def _verify(box, proof, rows=None, **more):
@@ -109,12 +132,6 @@ async def _verify(box, proof, rows=None, **more):
 async def test_an_untouched_proof_is_verified(box, proof):
     outcome = await _verify(box, proof)
     assert outcome.differing == () and outcome.verified and outcome.cells == 5
-    journal = Journal(proof[0].journal)
-    journal.append(
-        "stamp", facts={"verified": True, "differing": []}
-    )  # as older versions put their checks there
-    journal.close()
-    assert (await _verify(box, proof)).verified
 
 
 def _edit_notebook(path: Path, edit) -> None:
@@ -295,11 +312,14 @@ async def test_the_conclusion_is_the_callers_to_check(box, proof):
     assert [d.what for d in outcome.differing] == ["p is 0.4 in the text and 0.6 in the tree"]
 
 
-_TELLS_THE_TIME = {
-    "datetime": "from datetime import datetime\nprint(datetime.now().isoformat(timespec='seconds'))",
-    "time": "import time\nprint(time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime()))",
-    "pandas": "import pandas as pd\nprint(pd.Timestamp.now().floor('s'), pd.date_range(end=pd.Timestamp.now().floor('s'), periods=2))",
-}
+_TELLS_THE_TIME = """
+from datetime import datetime
+import time
+import pandas as pd
+print(datetime.now().isoformat(timespec='seconds'))
+print(time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime()))
+print(pd.Timestamp.now().floor('s'), pd.date_range(end=pd.Timestamp.now().floor('s'), periods=2))
+"""
 
 
 async def _proof_at(box: Sandbox, spec, source: str):
@@ -312,13 +332,12 @@ async def _proof_at(box: Sandbox, spec, source: str):
     return told.text(), (spec, recorder.rows)
 
 
-@pytest.mark.parametrize("name", _TELLS_THE_TIME)
-async def test_a_cell_that_prints_the_time_is_verified_only_with_the_clock_at_the_cutoff(box, spec_for, name):
+async def test_a_cell_that_prints_the_time_is_verified_only_with_the_clock_at_the_cutoff(box, spec_for):
     cutoff = datetime(2018, 6, 30, 4, tzinfo=UTC)
     frozen = dataclasses.replace(spec_for("P1.1.1"), clock=cutoff)
-    told, proof = await _proof_at(box, frozen, _TELLS_THE_TIME[name])
-    assert "2018-06-30" in told and "04:00:0" in told
-    _, plain = await _proof_at(box, spec_for("P2.1.1"), _TELLS_THE_TIME[name])
+    told, proof = await _proof_at(box, frozen, _TELLS_THE_TIME)
+    assert told.count("2018-06-30") >= 3 and told.count("04:00:0") >= 3
+    _, plain = await _proof_at(box, spec_for("P2.1.1"), _TELLS_THE_TIME)
     await asyncio.sleep(1.1)  # so that the wall clock shows another second
     outcome = await _verify(box, proof)
     assert outcome.verified, outcome.differing
