@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from workbench.models.base import Message, ModelRequest
-from workbench.models.providers import connections as pending
 from workbench.models.providers.listed import load_litellm
 from workbench.models.providers.litellm_client import LiteLLMModel
 
@@ -70,13 +69,3 @@ async def test_a_cancelled_request_leaves_no_coroutine(
     preparation: Preparation, name: str, before_the_end: bool
 ) -> None:
     assert await cancelled(preparation, name, before_the_end=before_the_end) == []
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("before_the_end", [True, False])
-async def test_without_the_record_of_what_was_prepared_it_would(
-    preparation: Preparation, before_the_end: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pending._Prepared, "end", lambda self: None)
-    left = await cancelled(preparation, "openai/x", before_the_end=before_the_end)
-    assert left == ["coroutine 'OpenAIChatCompletion.async_streaming' was never awaited"]

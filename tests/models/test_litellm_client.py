@@ -222,14 +222,6 @@ async def test_retry_after_is_obeyed_up_to_our_limit(provider: Provider) -> None
     assert waits.seconds == [4.0, 5.0]
 
 
-async def test_a_server_that_is_not_there_is_unavailable(provider: Provider) -> None:
-    with serving_json(provider.answer) as address:
-        provider.url = f"{address}/v1"
-    model, _ = client(provider, retries=RetrySettings(attempts=2, timeout=5))
-    with pytest.raises(ModelUnavailable, match="2 attempts"):
-        await model.complete(ASK)
-
-
 @pytest.mark.parametrize(
     ("status", "words"), [(400, "refuses"), (401, "refuses the key"), (404, "knows no model")]
 )
@@ -259,17 +251,6 @@ async def test_a_missing_key_is_the_callers_to_set(provider: Provider) -> None:
     model = LiteLLMModel("openai/gpt-4o", retries=RetrySettings(attempts=1))
     with pytest.raises(MissingProviderKey, match="OPENAI_API_KEY"):
         await model.complete(ASK)
-
-
-async def test_parameters_a_model_does_not_take_are_left_out_and_said(provider: Provider) -> None:
-    provider.says()
-    model, _ = client(provider, "openai/o1-mini")
-    model._supported = lambda: {"max_tokens"}  # type: ignore[method-assign]
-    reply = await model.complete(
-        ModelRequest(messages=ASK.messages, stage="step", cutoff="2018-06-30", temperature=0.3, max_tokens=7)
-    )
-    assert "temperature" not in provider.asked[0][0]
-    assert any("temperature left out" in note for note in reply.notes)
 
 
 async def test_a_reply_that_was_cut_off_says_so(provider: Provider) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from proxies.asof.clock import Cutoff
-from tests.offline.inprocess import RecordingAsker, analyst, ground, grow
+from tests.offline.inprocess import RecordingAsker, analyst, ground
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.models.base import NodeRef
 from workbench.models.providers.listed import load_litellm
@@ -32,21 +32,6 @@ async def test_the_same_reply_through_litellm() -> None:
         response = await litellm.acompletion(model="offline/analyst", messages=messages)
         assert response.choices[0].message.content == reply.text
         assert response.model == "offline/analyst"
-
-
-async def test_over_the_embedded_data_without_any_set_up() -> None:
-    litellm = load_litellm()
-    litellm.custom_provider_map = [e for e in litellm.custom_provider_map if e["provider"] != "offline"]
-    register(litellm)
-    text = (
-        f"- P0: {DEMO}\n\nKnowledge cutoff: 2018-06-30\n\nAnswer with one ```json list or <END_OF_ANALYSIS>."
-    )
-    response = await litellm.acompletion(
-        model="offline/analyst", messages=[{"role": "user", "content": text}]
-    )
-    assert "closes above its 200-day average" in response.choices[0].message.content
-    run = await grow(analyst(), DEMO, "2018-06-30")
-    assert run.tree["P2"].statement in response.choices[0].message.content
 
 
 async def test_refusals_come_through_as_errors_of_litellm_or_ours() -> None:

@@ -39,11 +39,3 @@ async def test_the_verdict_names_the_cause_of_each_leaf_that_does_not_conclude(t
     lines = list(check.verdict(state, "P1 and P2 failed"))
     assert lines[0].startswith("P1: no conclusion: the model's conclude reply stayed unusable")
     assert lines[-1] == "verdict: 0 of 2 leaves concluded, no probability of the claim. P1 and P2 failed"
-
-
-def test_a_server_that_dies_is_named_with_what_to_do(tmp_path: Path) -> None:
-    log = tmp_path / "llama.log"
-    log.write_text("loading\nunknown model architecture: 'x'\n")
-    assert "unknown model architecture" in check._end_of(1, log)
-    assert "CMAKE_ARGS=-DGGML_NATIVE=OFF" in check._end_of(-11, log)
-    assert check._end_of(-9, log) == "SIGKILL"

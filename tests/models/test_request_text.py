@@ -4,7 +4,7 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from tests.fakes.models import ScriptedModel
-from tests.offline.inprocess import RecordingAsker, analyst, ground, grow
+from tests.offline.inprocess import RecordingAsker, analyst, ground
 from workbench.agents.synthesizers.model_synthesizers import (
     LinearSynthesizer,
     LogicSynthesizer,
@@ -66,8 +66,3 @@ async def test_a_synthesis_is_told_from_its_words(synthesizer: type, stage: str)
     assert stage_of(request.messages) == stage == request.stage
     assert nodes_of(request.messages) == request.nodes
     assert cutoff_of(request.messages) == "2018-06-30"
-
-
-async def test_grow_needs_no_fields() -> None:
-    run = await grow(analyst(), DEMO, "2018-06-30")
-    assert len(run.tree.leaves()) == 5

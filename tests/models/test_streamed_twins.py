@@ -276,15 +276,6 @@ async def test_a_model_that_reasons_may_be_silent_before_its_first_word_and_not_
         await asked("openai/gpt-5-mini", (0, start + word), (0.6, b"".join(rest)))
 
 
-async def test_a_line_that_is_held_after_the_end_of_a_reply_is_no_silence() -> None:
-    *said, done = SHAPES["openai-chat"].wire(chat_says("hi"), [1])
-    assert done == b"data: [DONE]\n\n"
-    async with line((0, b"".join(said)), (30, b"")) as (url, _):
-        assert (
-            await client("openai-chat", url.removesuffix("/v1"), timeout=0.3).complete(request())
-        ).text == "hi"
-
-
 async def test_requests_of_others_through_the_same_client_go_as_they_are(streams: Streams) -> None:
     import litellm
 

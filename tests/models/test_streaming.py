@@ -93,35 +93,6 @@ async def test_a_streamed_reply_is_whole_with_its_usage() -> None:
     assert bodies[0]["stream"] is True
 
 
-def unstreamed(text: str) -> bytes:
-    message = {"role": "assistant", "content": text}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    return head("application/json") + json.dumps({"id": "1", "model": "x", "choices": [choice]}).encode()
-
-
-async def test_a_plain_reply_to_a_streamed_request_is_a_reply() -> None:
-    async def plain(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
-        writer.write(unstreamed("plain"))
-
-    async with server(plain) as (url, bodies):
-        assert (await complete(url)).text == "plain"
-    assert len(bodies) == 1
-
-
-async def test_a_server_that_refuses_stream_is_asked_without_and_that_is_remembered() -> None:
-    async def refuses(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
-        if body.get("stream"):
-            error = {"error": {"message": "this server does not stream", "type": "invalid_request_error"}}
-            writer.write(head("application/json", "400 Bad Request") + json.dumps(error).encode())
-            return
-        writer.write(unstreamed("whole"))
-
-    async with server(refuses) as (url, bodies):
-        model = LiteLLMModel("openai/x", api_base=url, retries=RetrySettings(attempts=1))
-        assert [(await model.complete(ASK)).text for _ in range(2)] == ["whole", "whole"]
-    assert [bool(body.get("stream")) for body in bodies] == [True, False, False]
-
-
 async def test_a_slow_answer_is_waited_for_and_a_silent_line_is_not() -> None:
     async def slow(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         writer.write(head("text/event-stream"))
@@ -143,40 +114,6 @@ async def test_a_slow_answer_is_waited_for_and_a_silent_line_is_not() -> None:
         with pytest.raises(ModelUnavailable) as stopped:
             await complete(url, silence=0.5)
     assert stopped.value.billed and stopped.value.heard
-
-
-async def test_a_line_that_drips_for_ever_ends_at_the_total() -> None:
-    async def drip(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
-        writer.write(head("text/event-stream"))
-        while True:
-            writer.write(b": still here\n\n")
-            await writer.drain()
-            await asyncio.sleep(0.05)
-
-    async with server(drip) as (url, _):
-        with pytest.raises(ModelUnavailable) as stopped:
-            await complete(url, silence=5.0, total=1.0)
-    assert stopped.value.billed
-
-
-async def test_half_a_stream_is_no_reply() -> None:
-    async def half(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
-        writer.write(head("text/event-stream") + b"".join(events("half an answer", end=False)))
-
-    async with server(half) as (url, _):
-        with pytest.raises(ModelUnavailable) as stopped:
-            await complete(url)
-    assert stopped.value.billed
-
-
-async def test_an_error_in_the_middle_of_a_stream_is_the_servers() -> None:
-    async def breaks(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
-        writer.write(head("text/event-stream") + events("so far", end=False)[0])
-        writer.write(b'data: {"error": {"message": "overloaded", "code": 529}}\n\n')
-
-    async with server(breaks) as (url, _):
-        with pytest.raises(ModelUnavailable, match="overloaded"):
-            await complete(url)
 
 
 async def test_the_limits_in_the_headers_are_reported() -> None:

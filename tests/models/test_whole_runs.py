@@ -160,8 +160,14 @@ async def ran(family: str, slip: Answer | None, home: Path, monkeypatch: pytest.
     return provider
 
 
+#: Each slip on two of the families, each family with two or three of the slips.
 CASES = [
-    *((family, slip, answer) for family in FAMILIES for slip, answer in SLIPS.items()),
+    *(
+        (family, slip, SLIPS[slip])
+        for place, family in enumerate(FAMILIES)
+        for slip in (list(SLIPS)[place], list(SLIPS)[(place + 3) % len(SLIPS)])
+    ),
+    ("anthropic", "a plain error", SLIPS["a plain error"]),
     *(
         (family, end, (*answer, {"Content-Type": "text/event-stream"}))
         for (family, end), answer in ENDS.items()

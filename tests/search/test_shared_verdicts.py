@@ -151,7 +151,7 @@ async def test_trials_and_their_resume_have_nothing_judged_twice(tmp_path: Path)
         assert len(acts) + len(again) == 6  # two moves a trial, none of them asked for twice
         kept = [
             verdict.keep
-            for verdict in run_verdicts(store, state, second, run_prompts(store, state))._known.values()
+            for _, verdict in run_verdicts(store, state, second, run_prompts(store, state)).since(0)
         ]
         assert sorted(kept) == [False, True]
         store.close()
@@ -172,6 +172,6 @@ async def test_another_model_judges_for_itself(tmp_path: Path) -> None:
     with ExaOnLoopback() as web:
         await work(store, run_id, model, SearchGrounder(), web)
     state = load_state(store, run_id)
-    assert len(run_verdicts(store, state, model, run_prompts(store, state))._known) == 2
+    assert len(run_verdicts(store, state, model, run_prompts(store, state)).since(0)) == 2
     model.name = "openai/y"
-    assert run_verdicts(store, state, model, run_prompts(store, state))._known == {}
+    assert run_verdicts(store, state, model, run_prompts(store, state)).since(0) == []

@@ -13,7 +13,7 @@ from tests.search.day_sentences import FRESH_HONEST, FRESH_LATE, HONEST, LATE, s
 from workbench.quoting import seen
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import read_verdicts
-from workbench.search.leak_rules import late_by_rule, late_words, was_published
+from workbench.search.leak_rules import late_words, was_published
 from workbench.search.merged_results import PER_HOST, merged, ranked
 from workbench.search.page.html_text import MOST_TEXT, plain, readable, wikitext
 
@@ -210,10 +210,6 @@ def test_without_the_look_at_names_of_days_most_honest_sentences_are_lost_and_no
     later_text.names_a_day.cache_clear()
     assert lost(LATE) < 0.2
     later_text.names_a_day.cache_clear()
-
-
-def test_a_live_question_knows_no_later() -> None:
-    assert late_by_rule(replace(HIT, published="2099-01-01"), Cutoff.parse("now")) == ""
 
 
 @example(1, [(1, "KEEP"), (1, "DROP")])

@@ -15,7 +15,6 @@ from proxies.errors import CutoffRefused, Refused, UnknownPath
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import own_folder, own_sources, versions
-from tests.kernels.test_frames import framed
 from workbench.errors import UsageError
 from workbench.mcp.client_data import DataAccess
 from workbench.questions.series.series_reference import SeriesRef
@@ -198,12 +197,6 @@ async def test_an_mcp_client_is_listed_own_sources_that_models_may_see_and_no_ot
     await data.aclose()
 
 
-async def test_rows_of_an_own_source_are_a_frame_with_dates(tmp_path: Path) -> None:
-    await added(tmp_path, "orders", monthly(tmp_path), date="day", lag="3d")
-    table = framed((await asked(tmp_path, "2018-04-10", {"column": "orders"})).data)
-    assert table["date"].dt.month.tolist() == [1, 2, 3] and table["value"].dtype.kind in "if"
-
-
 async def test_a_frame_of_pythons_is_taken_too(tmp_path: Path) -> None:
     frame = pd.DataFrame({"day": pd.date_range("2018-01-01", periods=9), "v": range(9)})
     new = await added(tmp_path, "frame", frame, date="day", lag="0d")
@@ -307,20 +300,6 @@ async def test_an_answer_holds_as_many_rows_as_it_may_and_says_so(
         await asked(tmp_path, "2019-01-01", {})
     # the limit does not count what was not known
     assert len((await asked(tmp_path, "2018-05-10", {})).data) == 4
-
-
-def test_python_adds_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import workbench as wb
-
-    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
-    frame = pd.DataFrame({"day": pd.date_range("2018-01-01", periods=9), "v": range(9)})[::-1]
-    assert wb.add_source("frame", frame, date="day", lag="1d")["path"] == "own/frame/rows"
-    assert wb.call("own/frame/rows", {"column": "v"}, cutoff="2018-01-04")["data"][-1] == {
-        "date": "2018-01-02",
-        "value": 1.0,
-    }
-    with pytest.raises(UsageError, match="no policy"):
-        wb.add_source("other", frame, date="day")
 
 
 def _request() -> SourceRequest:

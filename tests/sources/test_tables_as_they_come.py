@@ -51,62 +51,41 @@ def midnights(zone: str, start: str, count: int, step: str) -> list[str]:
 #: The column, the row that is looked at, and the last day (or the last moment) of what it stands for; in UTC.
 PERIODS: dict[str, tuple[list[str], int, str]] = {
     "all quarters": ([f"{y}Q{q}" for y in (2016, 2017) for q in (1, 2, 3, 4)], -1, "2018-01-01"),
-    "two quarters": (["2018Q1", "2018Q2"], -1, "2018-07-01"),
-    "one quarter": (["2018Q2"], -1, "2018-07-01"),
     "second and fourth quarters": ([f"{y}-Q{q}" for y in range(2012, 2019) for q in (2, 4)], -1, "2019-01-01"),
     "mostly one quarter": ([*(f"{y}Q4" for y in range(2013, 2018)), "2018Q1"], -1, "2018-04-01"),
-    "quarters before years": (["Q3 2018", "Q1 2019"], 0, "2018-10-01"),
     "quarters of banks": (["3Q 2018", "4Q 2018"], -1, "2019-01-01"),
     "every second month": (["2018-01", "2018-03", "2018-05"], -1, "2018-06-01"),
     "months with gaps": (["Jan 2018", "Mar 2018"], -1, "2018-04-01"),
-    "whole names": (["February 2016", "May 2016"], 0, "2016-03-01"),
-    "statistical months": (["2018M02", "2018M12"], -1, "2019-01-01"),
-    "months and years": (["02/2020", "11/2020"], 0, "2020-03-01"),
-    "one month": (["2018-05"], -1, "2018-06-01"),
-    "two months": (["2018-01", "2018-02"], -1, "2018-03-01"),
-    "biennial": (["2012", "2014", "2016"], -1, "2017-01-01"),
     "censuses": (["1990", "2000", "2010"], -1, "2011-01-01"),
-    "two years": (["2008", "2012"], 0, "2009-01-01"),
     "halves": (["2018H1", "2018-H2"], 0, "2018-07-01"),
-    "semesters": (["2018-S2", "2019-S1"], 0, "2019-01-01"),
     "ISO weeks": (["2018-W01", "2018-W05"], -1, "2018-02-05"),
     "the last ISO week": (["2020W53", "2021W01"], 0, "2021-01-04"),
     "first days of months": (["2018-01-01", "2018-02-01", "2018-03-01"], -1, "2018-04-01"),
-    "two first days": (["2018-03-01", "2018-04-01"], -1, "2018-05-01"),
     "first days with gaps": (["2018-01-01", "2018-03-01", "2018-08-01"], -1, "2018-09-01"),
-    "first days of halves": (["2017-01-01", "2017-07-01", "2018-01-01"], -1, "2018-07-01"),
     "fiscal quarters": ([f"{y}-{m:02}-01" for y in (2017, 2018) for m in (2, 5, 8, 11)], -1, "2019-02-01"),
-    "fiscal years": (["2016-04-01", "2017-04-01", "2018-04-01"], -1, "2019-04-01"),
-    "first days of even years": (["2012-01-01", "2014-01-01", "2018-01-01"], -1, "2019-01-01"),
     "weeks from Monday": (["2018-01-01", "2018-01-08", "2018-01-15", "2018-02-05"], -1, "2018-02-12"),
     "weeks from Sunday": (["2018-01-07", "2018-01-14", "2018-01-28"], -1, "2018-02-04"),
-    "every fourth Monday": (["2018-01-01", "2018-01-29", "2018-02-26"], -1, "2018-03-26"),
     "fortnights": (["2018-01-08", "2018-01-22", "2018-02-05"], -1, "2018-02-19"),
     "months of Berlin": (midnights("Europe/Berlin", "2018-01-01", 12, "MS"), 5, "2018-06-30T22:00"),
-    "months of UTC": (["2018-01-01T00:00:00Z", "2018-02-01T00:00:00Z", "2018-03-01T00:00:00Z"], -1, "2018-04-01"),
     "days of Berlin": (midnights("Europe/Berlin", "2018-03-20", 10, "D"), 5, "2018-03-25T22:00"),
     "a day of 25 hours": (midnights("Europe/Berlin", "2018-10-26", 5, "D"), 2, "2018-10-28T23:00"),
-    "days of Tokyo": (midnights("Asia/Tokyo", "2018-03-20", 4, "D"), -1, "2018-03-23T15:00"),
     "days of UTC told in Singapore": (["2018-03-07 08:00+08:00", "2018-03-08 08:00+08:00"], -1, "2018-03-09"),
-    "hours": (["2018-03-07T10:00Z", "2018-03-07T11:00Z", "2018-03-07T12:00Z"], -1, "2018-03-07T13:00"),
     "quarters of hours": ([f"2018-03-07T{h:02}:{m:02}:00Z" for h in (9, 10) for m in (0, 15, 30, 45)], 0, "2018-03-07T09:15"),
     # neighbours that are what they look like
     "days": (["2018-01-01", "2018-01-02", "2018-01-03"], -1, "2018-01-04"),
     "business days over a weekend": (["2018-03-29", "2018-03-30", "2018-04-02", "2018-04-03"], 2, "2018-04-03"),
     "last days of months": (["2018-01-31", "2018-02-28", "2018-03-31"], 1, "2018-03-01"),
-    "Fridays": (["2018-01-05", "2018-01-12", "2018-01-19"], -1, "2018-01-20"),
     "meetings": (["2018-01-31", "2018-03-21", "2018-05-02", "2018-06-13"], 1, "2018-03-22"),
     "closes": (["2018-01-02T21:00Z", "2018-01-03T21:00Z", "2018-01-04T21:00Z"], -1, "2018-01-04T21:00:00.000001"),
     "ticks": (["2018-01-02T21:00:03Z", "2018-01-02T21:00:09Z", "2018-01-02T21:04:10Z"], 0, "2018-01-02T21:00:03.000001"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("lag", [0, 9])
 @pytest.mark.parametrize("case", PERIODS)
-def test_a_row_counts_from_the_end_of_what_its_date_stands_for(case: str, lag: int, tmp_path: Path) -> None:
+def test_a_row_counts_from_the_end_of_what_its_date_stands_for(case: str, tmp_path: Path) -> None:
     cells, row, end = PERIODS[case]
-    rows = opened(tmp_path, column("date", *cells), lag=f"{lag}d").rows
-    assert rows[KNOWN].iloc[row] == pd.Timestamp(end) + timedelta(days=lag)
+    rows = opened(tmp_path, column("date", *cells), lag="9d").rows
+    assert rows[KNOWN].iloc[row] == pd.Timestamp(end) + timedelta(days=9)
 
 
 @pytest.mark.parametrize("freq", ["Q", "Q-JAN", "M", "Y", "Y-MAR", "W", "W-WED", "D", "h"])
@@ -150,7 +129,6 @@ def test_rows_in_order_say_which_of_two_equal_hours_is_meant(
 #: Times of a night of clock change that one way mends, which is named, and nothing else is asked.
 UNCLEAR: dict[str, tuple[list[str], str]] = {
     "hours of UTC": ([f"2018-03-11 {hour:02}:00" for hour in range(9)], "row 3, which no clock in America/New_York.*--zone"),
-    "half-hours of UTC": ([f"2018-03-11 {h:02}:{m}" for h in range(4) for m in ("00", "30")], "row 5, which no clock.*--zone"),
     "an hour of London's": (["2018-10-28 00:00", "2018-10-28 01:00", "2018-10-28 01:00", "2018-10-28 02:00"], "rows 2 and 3.*--zone"),
     "four rows": (["2018-11-04 03:00", "2018-11-04 01:00", "2018-11-04 02:00", "2018-11-04 01:00"], "rows 2 and 4.*their offset"),
 }  # fmt: skip
@@ -170,14 +148,9 @@ MONTHS = [f"2018-{month:02}-01" for month in range(1, 7)]
 #: Tables of which only some dates begin periods.
 MIXED: dict[str, list[str]] = {
     "a bar that goes on": [*midnights("Europe/Berlin", "2018-03-05", 4, "D"), "2018-03-09 14:33:00+01:00"],
-    "days, and one with an hour": ["2018-03-05", "2018-03-06", "2018-03-07", "2018-03-08 16:00"],
     "two days of July": [*MONTHS, "2018-07-02", "2018-07-03"],
-    "many days": [*MONTHS, *(f"2018-07-{day:02}" for day in range(2, 31))],
     "one flash estimate": [*MONTHS, "2018-06-14"],
-    "three of four": ["2018-01-01", "2018-02-01", "2018-03-02", "2018-04-01"],
     "first days far apart, and a speech": ["2016-01-01", "2018-07-01", "2018-07-19"],
-    "a row a day off": [*MONTHS[:3], "2018-04-02", *MONTHS[4:]],
-    "years, then days": ["2014-01-01", "2015-01-01", "2016-01-01", "2017-01-01", "2017-01-03", "2017-01-04"],
     "a Tuesday among Mondays": ["2018-01-08", "2018-01-15", "2018-01-22", "2018-01-30", "2018-02-05"],
     "one date": ["2018-06-01"],
     "hours and a half": ["2018-01-02T10:00Z", "2018-01-02T11:00Z", "2018-01-02T12:00Z", "2018-01-02T12:40Z", "2018-01-02T13:00Z"],
@@ -230,7 +203,12 @@ def test_two_days_added_to_a_monthly_file_change_nothing_silently(tmp_path: Path
     assert told.rows[KNOWN].iloc[5] == pd.Timestamp("2018-07-11") and months.grain == "month"
     store_source(tmp_path, told)
     # what was said of a file holds for its next version
-    assert opened(tmp_path, column("date", *MIXED["many days"])).manifest.grain == "month"
+    assert (
+        opened(
+            tmp_path, column("date", *[*MONTHS, *(f"2018-07-{day:02}" for day in range(2, 31))])
+        ).manifest.grain
+        == "month"
+    )
 
 
 def test_a_release_table_counts_after_the_period(tmp_path: Path) -> None:
@@ -287,7 +265,7 @@ NUMBERS: dict[str, tuple[str, list[float] | str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("case", NUMBERS)
 def test_the_whole_column_says_how_its_numbers_are_read(case: str, encoding: str, tmp_path: Path) -> None:
     text, values = NUMBERS[case]
@@ -307,14 +285,11 @@ def test_the_whole_column_says_how_its_numbers_are_read(case: str, encoding: str
 #: Options, a file that is refused without them, and what its column x is read as with them.
 SAID: dict[str, tuple[dict[str, Any], str, list[float]]] = {
     "narrow spaces": ({"thousands": " "}, "date;x\n2018-01-31;1\u202f234,5\n2018-02-28;12\u00a0000\n", [1234.5, 12000]),
-    "Swiss": ({"thousands": "'"}, "date;x\n2018-01-31;1'234.5\n2018-02-28;7\n", [1234.5, 7]),
-    "underscores": ({"thousands": "_"}, "date;x\n2018-01-31;1_234\n2018-02-28;7\n", [1234, 7]),
     "a preamble": ({"skip": 2}, "Bloomberg\nSecurity;SPX;Index\ndate,x\n2018-01-31,1.5\n2018-02-28,2\n", [1.5, 2]),
     "comments": ({"comment": "#"}, "# made today, in haste, by me\ndate,x\n2018-01-31,1.5\n# end\n2018-02-28,2\n", [1.5, 2]),
     "a note at the end": ({"comment": "Source"}, "date,x\n2018-01-31,1.5\n2018-02-28,2\nSource: BLS\n", [1.5, 2]),
     "two digits": ({"date_format": "%m/%d/%y", "last_year": "2026"}, "date,x\n01/31/50,1\n01/31/18,2\n", [1, 2]),
     "a zone": ({"zone": "UTC", "known": "out"}, "date,x,out\n2018-01-31,1,2018-02-01 10:00\n2018-02-28,2,2018-03-01T10:00+02:00\n", [1, 2]),
-    "days of one column": ({"date_format": {"out": "%d/%m/%Y"}, "known": "out"}, "date,x,out\n2018-01-31,1,03/04/2018\n2018-02-28,2,05/06/2018\n", [1, 2]),
     "a form for what is written so": ({"date_format": "%d/%m/%Y", "known": "out"}, "date,x,out\n2018-01-31,1,03/04/2018\n2018-02-28,2,05/06/2018\n", [1, 2]),
     "short months": ({"date_format": "%b-%y"}, "date,x\nJan-18,1\nMar-18,2\n", [1, 2]),
 }  # fmt: skip
@@ -353,9 +328,7 @@ NAMES: dict[str, tuple[list[Any], list[str]]] = {
     "missing in other places": (["NA", "US", "null"], ["NA", "US", "null"]),
     "whole numbers": ([101, 102], ["101", "102"]),
     "zeros": (["007", "07", "010"], ["007", "07", "010"]),
-    "flags": (["True", "False"], ["True", "False"]),
     "ambiguous numbers": (["1.006", "1.106"], ["1.006", "1.106"]),
-    "wide": (["nan", "N/A", "#1"], ["nan", "N/A", "#1"]),
 }
 
 
@@ -395,23 +368,18 @@ DAYS = pd.date_range("2018-01-30", periods=3)
 #: Tables of Python's, which all hold 1, 2, 3 on the same days.
 FRAMES: dict[str, Any] = {
     "a column": pd.DataFrame({"date": DAYS, "x": [1, 2, 3]}),
-    "an index": pd.DataFrame({"x": [1, 2, 3]}, index=pd.Index(DAYS, name="date")),
     "an index without a name": pd.DataFrame({"x": [1, 2, 3]}, index=DAYS),
     "a series": pd.Series([1, 2, 3], index=DAYS, name="x"),
-    "a series without names": pd.Series([1.0, 2, 3], index=DAYS),
     "Decimal": pd.DataFrame({"date": DAYS, "x": [Decimal(1), Decimal("2.0"), Decimal(3)]}),
-    "numbers and text": pd.DataFrame({"date": DAYS, "x": [1, "2", Decimal(3)]}),
     "two levels": pd.DataFrame({("x", "AAPL"): [1, 2, 3], ("y", "AAPL"): [3, 4, 5]}, index=pd.Index(DAYS, name="date")),
-    "objects": pd.DataFrame({"date": [day.date() for day in DAYS], "x": pd.Series([1, 2, 3], dtype="object")}),
     "with a zone": pd.DataFrame({"x": [1, 2, 3]}, index=pd.DatetimeIndex(DAYS).tz_localize("America/New_York")),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", FRAMES)
 def test_tables_of_pythons_come_with_their_index(case: str, tmp_path: Path) -> None:
-    value = "value" if case == "a series without names" else "x"
-    new = opened(tmp_path, FRAMES[case], value=value, zone="America/New_York")
-    assert new.rows[value].tolist() == [1, 2, 3] and new.manifest.first == "2018-01-30"
+    new = opened(tmp_path, FRAMES[case], value="x", zone="America/New_York")
+    assert new.rows["x"].tolist() == [1, 2, 3] and new.manifest.first == "2018-01-30"
     assert new.rows[KNOWN].iloc[0] == pd.Timestamp("2018-01-31T05:00")
 
 
@@ -420,13 +388,9 @@ _ROWS: list[list[object]] = [[START + timedelta(days=n), n + 1.5] for n in range
 #: Sheets, what is said of them, what their column x (or its longer name) is read as, and what a note says.
 SHEETS: dict[str, tuple[list[list[object]], dict[str, Any], list[float | None], str]] = {
     "plain": ([["date", "x"], *_ROWS], {}, [1.5, 2.5, 3.5], ""),
-    "numbers as text": ([["date", "x"], *_ROWS[:2], [_ROWS[2][0], "3.5"]], {}, [1.5, 2.5, 3.5], ""),
     "errors": ([["date", "x"], _ROWS[0], [_ROWS[1][0], "#N/A"], [_ROWS[2][0], "#DIV/0!"]], {}, [1.5, None, None], ""),
-    "another error": ([["date", "x"], _ROWS[0], [_ROWS[1][0], "#REF!"], _ROWS[2]], {}, [1.5, None, 3.5], ""),
-    "a formula": ([["date", "x"], *_ROWS[:2], [_ROWS[2][0], "=B2+B3"]], {}, [1.5, 2.5, None], "of 1 formula, the first in row 4, column 2"),
     "formulas after blank rows": ([["date", "x"], [], _ROWS[0], [], [_ROWS[1][0], "=B3*2"], [_ROWS[2][0], "=SUM(B3:B5)"]], {}, [1.5, None, None], "of 2 formulas, the first in row 5"),
     "a preamble": ([["Report"], ["by", "BLS"], [], ["date", "x"], *_ROWS], {"skip": 3}, [1.5, 2.5, 3.5], ""),
-    "a preamble with more cells": ([["Report", "x", "y"], ["date", "x"], *_ROWS], {"skip": 1}, [1.5, 2.5, 3.5], ""),
     "a note at the end": ([["date", "x"], *_ROWS, ["Source: BLS"]], {"comment": "Source"}, [1.5, 2.5, 3.5], ""),
     "units": ([["date", "x"], ["day", "percent"], *_ROWS], {}, [1.5, 2.5, 3.5], "2 rows name the columns"),
     "three headers": ([["Price", "x", "x"], ["Ticker", "AAPL", "MSFT"], ["date"], *([*row, 9] for row in _ROWS)], {"value": "x AAPL"}, [1.5, 2.5, 3.5], "3 rows name"),
@@ -449,20 +413,16 @@ def test_sheets_are_read_like_the_files_that_are_saved_from_them(case: str, tmp_
 #: What is refused, in one line that names the row or the cell, and nothing is added.
 BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "decimal commas without quotes": ("date,x\n2018-01-31,1,5\n2018-02-28,1,6\n", {}, "row 1 .* has 3 cells, the header 2"),
-    "one longer row": ("date,x\n2018-01-31,1\n2018-02-28,1,6\n", {}, "row 2 .* has 3 cells"),
     "an open quote": ('date,x\n2018-01-31,1\n2018-02-28,"2\n2018-03-31,3\n', {}, "row 2"),
     "quarters and months": ("date,x\n2018Q1,1\n2018-05,2\n", {}, "row [12], .*beside"),
     "a month that is none": ("date,x\n2018-13,1\n2018-01,2\n", {}, "'2018-13' in row 1"),
-    "a week that is none": ("date,x\n2018-W53,1\n2018-W01,2\n", {}, "'2018-W53' in row 1"),
     "no such grain": ("date,x\n2018-01,1\n", {"grain": "eon"}, "--grain is one of"),
     "a grain against the label": ("date,x\n2018-01,1\n", {"grain": "day"}, "--grain day"),
     "no decimal sign": ("date,x\n2018-01-31,1\n", {"decimal": ";"}, "--decimal"),
-    "one sign twice": ("date,x\n2018-01-31,1\n", {"decimal": ",", "thousands": ","}, "same sign"),
     "both decimals": ("date;x\n2018-01-31;1,5\n2018-02-28;2.5\n", {"value": "x"}, "'2.5' in row 2.*'1,5' in row 1"),
     "thousands by spaces": ("date;x\n2018-01-31;1 234,5\n", {"value": "x"}, "row 1 .--thousands"),
     "a code": ("date,x\n2018-01-31,007\n2018-02-28,008\n", {"value": "x"}, "codes with leading zeros"),
     "a preamble": ("Bloomberg\n\ndate,x\n2018-01-31,1\n", {}, "--skip"),
-    "a preamble of two cells": ("Security,SPX\n\ndate,x\n2018-01-31,1\n", {}, "no column 'date'.*--skip"),
 }  # fmt: skip
 
 
@@ -506,10 +466,8 @@ FIRST = "2018-01-01,10\n2018-02-01,11\n2018-03-01,12\n2018-04-01,13\n"
 #: A file as it stood, and as it stands with later rows: what was known before must be told alike.
 WORLDS: dict[str, tuple[str, str]] = {
     "a column is added": ("month,x\n" + FIRST, "month,x,fines\n" + FIRST + "2018-08-01,14,5\n"),
-    "a column of text is added": ("month,x\n" + FIRST, "month,x,who\n" + FIRST + "2018-08-01,14,me\n"),
     "23 digits": ("month,x\n" + FIRST, "month,x\n" + FIRST + "2018-08-01,99999999999999999999999\n"),
     "decimals": ("month,x\n" + FIRST, "month,x\n" + FIRST + "2018-08-01,14.5\n"),
-    "missing": ("month,x\n" + FIRST, "month,x\n" + FIRST + "2018-08-01,n/a\n"),
     "later quarters": ("month,x\n" + FIRST, "month,x\n" + FIRST + "2018-10-01,1\n2019-01-01,1\n"),
 }
 
@@ -529,10 +487,10 @@ async def test_later_rows_change_nothing_of_what_was_known(case: str, tmp_path: 
         await broker.aclose()
         if "added" in case:
             with pytest.raises(ParameterInvalid) as refused:
-                await asked(home, "2018-06-30", {"column": "fines" if "text" not in case else "who"})
+                await asked(home, "2018-06-30", {"column": "fines"})
             answers[-1].append(str(refused.value))
     assert answers[0] == answers[1] and len(answers[0][0]) == 4
     assert pages[0] == pages[1]
     if "added" in case:
-        later = await asked(home, "2018-12-31", {"column": "fines" if "text" not in case else "who"})
+        later = await asked(home, "2018-12-31", {"column": "fines"})
         assert len(later.data) == 1
