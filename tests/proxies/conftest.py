@@ -27,10 +27,10 @@ class Asker:
 
     def __init__(self, session: BrokerSession, ledger: MemoryLedger) -> None:
         self.session, self.ledger = session, ledger
-        self._addresses = addresses()
+        self.addresses = addresses()
 
     async def __call__(self, path: str, **params: Any) -> Answer:
-        return await self.session.call(path, params, next(self._addresses))
+        return await self.session.call(path, params, next(self.addresses))
 
 
 def asker(broker: Broker, cutoff: str | None, *, strict: bool = False) -> Asker:

@@ -24,7 +24,6 @@ from tests.proxies.conftest import asker
 EOD = load_catalogue().resolve("fmp/chart/end-of-day/historical-price-eod/non-split-adjusted")
 RESCALED = load_catalogue().resolve("fmp/chart/end-of-day/historical-price-eod/light")
 LOCAL = load_catalogue().resolve("gt/google-trends/google_trends_geo")
-EMBEDDED = load_catalogue().resolve("embedded/series/observations")
 CUTOFF = Cutoff.parse("2024-06-01")
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
 ROWS = [{"symbol": "A", "date": "2024-05-01", "adjClose": 1.0}]
@@ -71,20 +70,6 @@ def test_each_part_of_the_question_matters(other: dict[str, Any]) -> None:
     fields: dict[str, Any] = {"question": request(), "cutoff": CUTOFF, "most": "high", "now": NOW, **other}
     question, cutoff = fields.pop("question"), fields.pop("cutoff")
     assert cache_with(request()).find(question, cutoff, **fields) is None
-
-
-def test_two_endpoints_with_equal_parameters_keep_an_answer_each() -> None:
-    cache = cache_with(request())
-    cache.store(exchange("others"), request(RESCALED), CUTOFF, most="high", now=NOW)
-    for endpoint, data in ((EOD, "rows"), (RESCALED, "others")):
-        found = cache.find(request(endpoint), CUTOFF, most="high", now=NOW)
-        assert found is not None and found.answer.data == data
-
-
-def test_series_of_an_installed_package_are_read_once_as_of_a_cutoff() -> None:
-    cache = cache_with(request(EMBEDDED))
-    assert cache.find(request(EMBEDDED), CUTOFF, most="high", now=NOW) is not None
-    assert cache.find(request(EMBEDDED), Cutoff.parse("2024-05-31"), most="high", now=NOW) is None
 
 
 values = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.0, 1.0, "1", "true", "", "A"])

@@ -29,9 +29,8 @@ from proxies.errors import (
 )
 from proxies.fetch.pacing import retry_after
 from proxies.fetch.transport import EndpointLimits, HttpRequest, HttpResponse, RetryingTransport
-from proxies.ledger import UNREAD, Address, MemoryLedger
+from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings, Retry
-from tests.fakes.processor_time import longest_turn_seconds
 from tests.fakes.upstream import Seen, Sent, Upstream
 from tests.proxies.conftest import asker
 
@@ -182,14 +181,6 @@ async def test_an_answer_fetched_before_a_cutoff_does_not_serve_it(
     assert len(vendor.seen) == 2, "the first fetch was before this cutoff"
     await asker(broker, "2026-01-15")(path, symbol="n", limit=1000)
     assert len(vendor.seen) == 2
-
-
-async def test_the_cache_is_bounded(vendor: Upstream, broker_of: Callable[..., Broker]) -> None:
-    broker = broker_of(keys={"fmp": KEY}, upstreams={"fmp": vendor.url}, cache_bytes=20_000)
-    ask = asker(broker, "2024-06-01")
-    for number in range(150):
-        await ask(EOD, symbol=f"S{number}")
-    assert 0 < broker._raw.cache.stored_bytes() <= 20_000
 
 
 async def test_what_is_used_stays_when_the_cache_is_full(
@@ -404,46 +395,6 @@ async def test_several_hosts_of_a_source_share_a_stand_in_by_their_first_label(
             "/clob/prices-history",
             "/data-api/v2/trades",
         ]
-
-
-async def test_a_settled_markets_archive_answers_without_saying_so(broker_of: Callable[..., Broker]) -> None:
-    candle = {"end_period_ts": 1700000000, "volume": 1}
-
-    def handler(seen: Seen) -> Sent:
-        if seen.path.startswith("/historical/"):
-            return Sent({"ticker": "T", "candlesticks": [candle]})
-        return Sent({"error": {"code": "not_found", "message": "not found"}}, 404)
-
-    with Upstream(handler) as upstream:
-        broker = broker_of(upstreams={"kalshi": upstream.url})
-        answer = await asker(broker, "2024-06-01")(
-            "kalshi/candlesticks",
-            series_ticker="S",
-            ticker="T",
-            start_ts=1699000000,
-            end_ts=1701000000,
-            period_interval=60,
-        )
-        (told,) = answer.data["candlesticks"]
-        assert (told["end_period_ts"], told["volume_fp"]) == (1700000000, "1.00")
-        assert "historical" not in str(answer.meta)
-
-
-async def test_a_large_answer_does_not_hold_up_the_loop(broker: Broker, vendor: Upstream) -> None:
-    rows = [
-        {"symbol": "A", "date": "2024-05-01", "adjOpen": 1.5, "adjClose": float(n), "volume": n}
-        for n in range(60_000)
-    ]
-    body = orjson.dumps(rows)
-    vendor.handler = lambda seen: Sent(body)
-    answers, symbols, ask = [], iter("ABC"), asker(broker, "2024-06-01")
-
-    async def call() -> None:
-        answers.append(await ask(EOD, symbol=next(symbols)))
-
-    assert await longest_turn_seconds(call, below=0.150) < 0.150  # 50 ms, three times that on a busy machine
-    assert answers[-1]._data is UNREAD, "another process read it"
-    assert len(answers[-1].data) == 60_000 and len(answers[-1].encoded()) > 4_000_000
 
 
 def test_waiting_times_are_read_from_both_headers() -> None:

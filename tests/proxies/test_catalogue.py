@@ -69,21 +69,6 @@ def test_any_text_resolves_or_is_unknown(text: str) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("words", "path"),
-    [
-        ("income statement", "fmp/statements/financial-statements/income-statement"),
-        ("treasury yields", "fmp/economics/treasury-rates"),
-        ("candles", "kalshi/candlesticks"),
-        ("vintage", "fred/series/series/observations"),
-        ("page views", "wikipedia/pageviews"),
-        ("search interest over time", "gt/google-trends/google_trends_overtime"),
-    ],
-)
-def test_words_find_endpoints(words: str, path: str) -> None:
-    assert path in [match.endpoint.path for match in api_matches(CATALOGUE, words)[:12]]
-
-
 def test_no_words_list_everything_and_nonsense_leads_to_sources_that_can_be_searched() -> None:
     assert len(api_matches(CATALOGUE)) == len(CATALOGUE) == 251
     matches = api_matches(CATALOGUE, "xyzzyq")
@@ -123,21 +108,6 @@ def test_pages_come_for_one_to_twenty_five_paths() -> None:
             api_doc(CATALOGUE, many)
     with pytest.raises(UnknownPath):
         api_doc(CATALOGUE, ["fmp/nothing-like-it"])
-
-
-@pytest.mark.parametrize(
-    ("words", "path"),
-    [
-        ("income statement", "fmp/statements/financial-statements/income-statement"),
-        ("S&P 500 members", "fmp/indexes/constituents/sp500-constituent"),
-        ("stock splits", "fmp/calendar/splits/splits"),
-    ],
-)
-def test_a_search_lists_paths_with_their_parameters(words: str, path: str) -> None:
-    text = api_search(CATALOGUE, words)
-    (line,) = [line for line in text.splitlines() if line.startswith(f"- `{path}`")]
-    endpoint = CATALOGUE.resolve(path)
-    assert endpoint.about in line and all(name in line for name in endpoint.params)
 
 
 def test_a_search_is_short_whatever_is_asked() -> None:

@@ -17,13 +17,12 @@ from proxies.asof.clock import Cutoff
 from proxies.catalogue import Endpoint, load_catalogue
 from proxies.catalogue.schema import exceeds, least_residual
 from proxies.errors import CutoffRefused
-from proxies.vendors.codecs import CODECS
 from tests.fakes.upstream import Seen
 from tests.fakes.upstream_world import JUNK
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.test_law_of_splits import SCALED, split_tells
 from tests.proxies.two_worlds import MEMBERS, in_both
-from tests.proxies.undated_changes import ALL, KEPT, can_be_made, goes_by_ticker, possible, shows, told
+from tests.proxies.undated_changes import ALL, can_be_made, goes_by_ticker, possible, shows, told
 from tests.proxies.worlds import ASKED, CUTOFFS
 
 pytestmark = pytest.mark.usefixtures("one_loop")
@@ -50,17 +49,6 @@ def test_an_endpoint_lists_rescaled_just_where_figures_rounded_after_a_later_spl
     assert ("rescaled" in endpoint.as_of.open_to) == split_tells(endpoint, 3, cents=True)
 
 
-@pytest.mark.parametrize("path, changes, why", KEPT, ids=lambda part: part if isinstance(part, str) else "")
-def test_a_vendors_word_is_taken_only_for_a_change_that_would_show(path: str, changes: Any, why: str) -> None:
-    """A word that excuses nothing goes from the table."""
-    endpoints = [endpoint for endpoint in ASKED if re.match(path, endpoint.path)]
-    for change in changes:
-        assert any(
-            can_be_made(change, endpoint) and told(endpoint, CUT, change)[0] != told(endpoint, CUT, None)[0]
-            for endpoint in endpoints
-        ), f"{path}: {change} shows nowhere"
-
-
 #: A guard by which a change makes no difference, the endpoint that has it, and what stands there without it.
 GUARDS: dict[str, tuple[str, Any, Any, str, Any]] = {
     "a list sorted by name": ("fmp/indexes/indexes/index-list", "ranked", answers, "in_order", lambda data, path, names: data),
@@ -75,13 +63,6 @@ def test_without_its_guard_a_change_shows(guard: str, monkeypatch: pytest.Monkey
     assert can_be_made(change, endpoint) and not shows(endpoint, CUT, change, told(endpoint, CUT, None)[0])
     monkeypatch.setattr(place, name, off)
     assert shows(endpoint, CUT, change, told(endpoint, CUT, None)[0])
-
-
-def test_without_their_codec_the_order_of_freds_tags_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    endpoint = load_catalogue().resolve("fred/tags/tags")
-    assert not shows(endpoint, CUT, "ranked", told(endpoint, CUT, None)[0])
-    monkeypatch.setattr(answers, "CODECS", {**CODECS, "tags": CODECS[""]})
-    assert shows(endpoint, CUT, "ranked", told(endpoint, CUT, None)[0])
 
 
 def random_pair(draw: random.Random) -> tuple[str, str, str]:

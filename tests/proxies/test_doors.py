@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from proxies import answers
 from proxies.asof.clock import Cutoff
 from proxies.catalogue import Endpoint
-from proxies.vendors import sec
 from proxies.vendors.codecs import CODECS
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import World
@@ -142,18 +140,3 @@ def test_whichever_form_a_vendor_writes_an_agent_reads_the_same(endpoint: Endpoi
     plain, other = told(endpoint, ""), told(endpoint, "", as_head(endpoint, head))
     assert plain[0] == other[0] and "earlyx" in plain[0]
     assert (plain[1] != other[1]) == ((endpoint.codec, head) not in NATIVE)
-
-
-#: Without what gives one form, the door or the form shows.
-GUARDS: dict[str, tuple[str, Any, str, Any]] = {
-    "Kalshi's codec": ("kalshi/candlesticks", answers, "CODECS", {**CODECS, "kalshi": CODECS[""]}),
-    "EDGAR's columns": ("sec/submissions", sec, "_filing_column", lambda values, unknown: values or unknown),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("guard", sorted(GUARDS))
-def test_without_its_guard_the_door_shows(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, place, name, off = GUARDS[guard]
-    endpoint = next(endpoint for endpoint in DOORS if endpoint.path == path)
-    monkeypatch.setattr(place, name, off)
-    assert len({told(endpoint, door)[0] for door in endpoint.doors}) == 2

@@ -14,7 +14,6 @@ from proxies.errors import (
     ParameterInvalid,
     ParameterNotListed,
     SourceUnavailable,
-    UnknownPath,
 )
 from proxies.vendors.embedded import SERIES, known
 from tests.proxies.conftest import asker
@@ -126,11 +125,6 @@ async def test_a_request_that_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(error):
         await asker(broker_of(), "2018-06-30")(PATH, **params)
-
-
-async def test_an_unknown_path_offers_the_nearest(broker_of: Callable[..., Broker]) -> None:
-    with pytest.raises(UnknownPath, match="embedded/series/observations"):
-        await asker(broker_of(), "2018-06-30")("embedded/series/observation")
 
 
 async def test_a_folder_without_the_data_says_so(broker_of: Callable[..., Broker], tmp_path: Path) -> None:

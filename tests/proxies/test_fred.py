@@ -12,7 +12,6 @@ from proxies.broker import Broker
 from proxies.catalogue import load_catalogue
 from proxies.errors import (
     CutoffRefused,
-    MissingKey,
     ParameterInvalid,
     ParameterNotListed,
     SourceError,
@@ -132,14 +131,6 @@ async def test_metadata_of_today_is_stripped_and_ranking_by_it_refused(fred_brok
         await ask("fred/series/search", search_text="syn", order_by="popularity")
 
 
-async def test_tags_made_later_go_and_the_total_is_counted_again(fred_broker: Broker) -> None:
-    ask = asker(fred_broker, "2016-12-01")
-    answer = await ask("fred/tags/tags")
-    assert [row["name"] for row in answer.data["tags"]] == ["old"] and answer.data["count"] == 1
-    [row] = ask.ledger.rows.values()
-    assert row.rows_dropped == 1 and answer.meta["undated"] == 0
-
-
 async def test_vintage_days_end_before_the_cutoff(fred_broker: Broker) -> None:
     answer = await asker(fred_broker, "2016-07-29")("fred/series/vintagedates", series_id="SYNGDP")
     assert answer.data["vintage_dates"] == ["2016-04-28", "2016-05-27"] and answer.data["count"] == 2
@@ -158,11 +149,6 @@ async def test_unknown_and_not_yet_published_are_refused_in_the_same_words(fred_
             await asker(fred_broker, cutoff)(OBS, series_id=series)
         texts.add(caught.value.reason)
     assert len(texts) == 1 and "ALFRED" not in texts.pop()
-
-
-async def test_no_key_names_the_variable(broker_of: Callable[..., Broker]) -> None:
-    with pytest.raises(MissingKey, match="FRED_API_KEY"):
-        await asker(broker_of(), "2017-01-01")(OBS, series_id="GDP")
 
 
 async def test_the_key_is_in_the_query_and_nowhere_else(
@@ -224,19 +210,6 @@ async def test_a_window_of_more_than_two_thousand_vintages_comes_in_parts_and_wh
     expected.sort(key=lambda row: (row["date"], row["realtime_start"]), reverse=order == "desc")
     assert answer.data["observations"] == expected and answer.data["count"] == len(expected) and parts > 4
     assert page.data["observations"] == expected[100:110]
-
-
-async def test_a_window_in_parts_holds_no_vintage_of_later(broker_of: Callable[..., Broker]) -> None:
-    days = [date(2010, 1, 1) + timedelta(days=n) for n in range(3000)]
-    rows = [
-        ("DAILY", day.isoformat(), (day + timedelta(days=1)).isoformat(), str(n))
-        for n, day in enumerate(days)
-    ]
-    with FredUpstream(rows) as upstream:
-        ask = asker(broker_of(keys={"fred": KEY}, upstreams={"fred": upstream.url}), "2017-06-01")
-        answer = await ask(OBS, series_id="DAILY", realtime_start="2010-01-01", realtime_end="2026-01-01")
-    assert max(row["realtime_start"] for row in answer.data["observations"]) == "2017-05-31"
-    assert len(answer.data["observations"]) == len([row for row in rows if row[2] <= "2017-05-31"])
 
 
 TAGS = [

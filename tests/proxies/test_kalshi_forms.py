@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from proxies.vendors import codecs
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world_markets import archived, archived_market, archived_trade
 from tests.proxies.leaks.desk import Desk
@@ -114,13 +113,6 @@ async def test_live_or_archived_an_agent_reads_the_same(path: str) -> None:
     ]
     assert one == other == early and "FED-T1" in one
     assert "candle" not in path or ('"close_dollars":"0.4350"' in one and '"open_interest_fp":"55.50"' in one)
-
-
-@pytest.mark.parametrize("path", sorted(set(ASKED) - {"kalshi/events"}))
-async def test_without_the_one_form_the_tier_shows(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = {**codecs.CODECS, "kalshi": codecs.CODECS[""]}
-    monkeypatch.setattr("proxies.answers.CODECS", plain)
-    assert await told(path, settled=False) != await told(path, settled=True)
 
 
 async def test_a_market_that_was_created_later_is_not_asked_for_nor_told() -> None:

@@ -188,11 +188,3 @@ def test_a_name_that_begins_later_reads_like_one_that_never_was(endpoint: Endpoi
             never.answer = lambda seen, none=none: none  # type: ignore[method-assign]
             worlds.append(never)
         assert len({_told(endpoint, cutoff, world, params) for world in worlds}) == 1
-
-
-def test_without_one_form_for_no_rows_a_name_that_begins_later_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    endpoint = load_catalogue().resolve("kalshi/candlesticks")
-    test_a_name_that_begins_later_reads_like_one_that_never_was(endpoint)
-    monkeypatch.setattr(answers, "_emptied", lambda job, filtered: filtered)
-    with pytest.raises(AssertionError):
-        test_a_name_that_begins_later_reads_like_one_that_never_was(endpoint)

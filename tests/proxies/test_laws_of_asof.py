@@ -14,9 +14,7 @@ from proxies.asof.policies.lags import PUBLICATION_LAG, lag_of
 from proxies.asof.policies.trends import WINDOW_END
 from proxies.catalogue import load_catalogue
 from proxies.catalogue.schema import Nested
-from proxies.errors import CutoffRefused, NoSuch
-from tests.fakes.upstream import Sent
-from tests.proxies.leaks.desk import Desk
+from proxies.errors import CutoffRefused
 
 CATALOGUE = load_catalogue()
 
@@ -117,15 +115,3 @@ def test_a_search_is_refused_where_only_hits_that_nobody_dated_could_be_of_then(
             look()
     else:
         look()
-
-
-async def test_one_thing_that_came_later_reads_like_one_that_never_was() -> None:
-    body = {
-        "market": {"ticker": "A-1", "event_ticker": "A", "title": "t", "open_time": "2024-07-01T00:00:00Z"}
-    }
-    said = []
-    for sent in (Sent(body), Sent({"error": {"code": "not_found"}}, 404)):
-        with pytest.raises(NoSuch) as raised:
-            await Desk(sent)("kalshi/market", "2024-06-01", ticker="A-1")
-        said.append(str(raised.value))
-    assert said[0] == said[1]

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from proxies.asof.row_filter import Filtered
 from proxies.errors import CutoffRefused
-from proxies.fetch import paging
 from proxies.fetch.stretches import MOST_STRETCHES, Stretches
 from tests.fakes.upstream import Seen
 from tests.fakes.upstream_fmp import Fmp, Share, weekdays
@@ -17,7 +16,6 @@ from tests.proxies.leaks.desk import Desk
 from tests.proxies.two_worlds import read
 from tests.proxies.worlds import in_loop
 
-LIGHT = "fmp/chart/end-of-day/historical-price-eod/light"
 RAW = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
 ONE_MINUTE = "fmp/forex/interval/historical-chart/1min"
 DAYS = weekdays("2014-01-01", "2024-12-31")
@@ -27,31 +25,6 @@ CUTOFF = "2024-06-01"
 
 def known(first: str, last: str = "2024-05-31") -> list[str]:
     return [day for day in DAYS if first <= day <= last]
-
-
-@pytest.mark.parametrize("keeps", ["newest", "oldest"])
-@pytest.mark.parametrize("oldest_first", [False, True])
-async def test_a_window_that_is_cut_short_comes_whole(keeps: str, oldest_first: bool) -> None:
-    vendor = Fmp({"X": Share(CLOSES)}, most=500, keeps=keeps, oldest_first=oldest_first)
-    desk = Desk(vendor)
-    answer = await desk(RAW, cutoff=CUTOFF, symbol="X", **{"from": "2015-01-01", "to": "2030-01-01"})
-    told = [row["date"] for row in answer.data]
-    assert told == sorted(known("2015-01-01"), reverse=not oldest_first), (
-        "each day once, in the vendor's order"
-    )
-    assert [row["adjClose"] for row in answer.data] == [CLOSES[day] for day in told]
-    assert len(desk.seen) == 5 or keeps == "oldest"
-    assert all(seen.query["to"] <= "2024-05-31" for seen in desk.seen)
-    # from how many requests is for the ledger: with later rows in the vendor's answers it would be another number
-    assert answer.meta["notes"] == [] and len(next(iter(desk.ledger.rows.values())).sent) == len(desk.seen)
-
-
-async def test_without_asking_again_the_window_would_be_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paging, "Stretches", lambda params, *more: paging.SinglePage(params))
-    answer = await Desk(Fmp({"X": Share(CLOSES)}, most=500))(
-        RAW, cutoff=CUTOFF, symbol="X", **{"from": "2015-01-01"}
-    )
-    assert len(answer.data) == 500
 
 
 async def test_a_whole_window_is_asked_for_once() -> None:
@@ -75,14 +48,6 @@ async def test_a_share_younger_than_the_window_costs_one_more_request() -> None:
     assert len(desk.seen) == 1, "so few rows were not cut"
 
 
-async def test_a_later_split_is_undone_on_both_sides_of_the_seam() -> None:
-    share = Share({d: 100.0 for d in DAYS if d < "2024-07-01"} | {d: 10.0 for d in DAYS if d >= "2024-07-01"}, {"2024-07-01": (10, 1)})  # fmt: skip
-    answer = await Desk(Fmp({"X": share}, most=700))(
-        LIGHT, cutoff=CUTOFF, symbol="X", **{"from": "2015-01-01"}
-    )
-    assert {row["price"] for row in answer.data} == {100.0} and len(answer.data) == len(known("2015-01-01"))
-
-
 @pytest.mark.parametrize("most", [120, 500, 5000])
 async def test_a_vendor_that_ignores_the_end_of_a_window_gets_nothing_of_later_out(most: int) -> None:
     for keeps in ("newest", "oldest"):
@@ -93,12 +58,6 @@ async def test_a_vendor_that_ignores_the_end_of_a_window_gets_nothing_of_later_o
         told = [row["date"] for row in answer.data]
         assert set(told) <= set(known("2024-01-01")) and len(told) == len(set(told))
         assert most < 300 or len(told) == len(known("2024-01-01")), "what lies before the cutoff comes"
-
-
-async def test_live_a_long_window_comes_whole_too() -> None:
-    desk = Desk(Fmp({"X": Share(CLOSES)}, most=500))
-    answer = await desk(RAW, cutoff="now", symbol="X", **{"from": "2015-01-01", "to": "2024-12-31"})
-    assert [row["date"] for row in answer.data] == sorted(known("2015-01-01", "2024-12-31"), reverse=True)
 
 
 def minute_bars(first: str, days: int) -> list[dict[str, Any]]:
@@ -215,21 +174,6 @@ async def test_bars_after_the_cutoff_push_none_of_its_own_day_out(window: dict[s
         told.append(read(answer))
     assert told[0] == told[1]
     assert ("cannot be told" in told[0]) == (most <= 78 and window == {"from": "2019-06-28"})
-
-
-async def test_asked_with_the_days_before_the_own_day_loses_bars(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paging, "open_day", lambda cutoff: None)
-    told = [
-        len(
-            (
-                await Desk(minutes_vendor(goes_on=goes_on, most=60))(
-                    FIVE, NOON, symbol="EURUSD", **{"from": "2019-06-28"}
-                )
-            ).data
-        )
-        for goes_on in (False, True)
-    ]
-    assert told[0] == 30 > told[1]
 
 
 async def test_a_cutoff_between_two_days_and_longer_bars_cost_no_request_more() -> None:

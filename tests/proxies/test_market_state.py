@@ -109,16 +109,6 @@ def test_the_state_is_what_a_visitor_saw(offsets: list[int], source: str) -> Non
     assert told == ({market.state(T)} if born < T else {None})
 
 
-@pytest.mark.parametrize("source", ["kalshi", "polymarket"])
-def test_a_market_settled_early_after_the_cutoff_was_open(source: str) -> None:
-    day = timedelta(days=1)
-    market = Market(listed=T - 9 * day, opened=T - 8 * day, planned=T + 90 * day, ended=T + day)
-    assert set(statuses(source, market)) == {"open"}
-    # its neighbour that ended the day before was closed, and that is all that is told of it
-    before = Market(listed=T - 9 * day, opened=T - 8 * day, planned=T + 90 * day, ended=T - day)
-    assert set(statuses(source, before)) == {"closed"}
-
-
 def test_a_missing_end_reads_like_a_later_one() -> None:
     """Whether a market is open today must not show in how its state of then is told."""
     day = timedelta(days=1)

@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxies.asof.policies import simple
-from proxies.asof.policies.base import by_stamp
 from proxies.errors import CutoffRefused, MissingKey
 from proxies.vendors.fmp.members import spells
 from tests.fakes.upstream_fmp import Change, Fmp, Index
@@ -74,12 +72,6 @@ async def test_a_missing_key_is_named() -> None:
     with pytest.raises(MissingKey, match="FMP_API_KEY"):
         await desk(PATH, cutoff="2024-06-01")
     assert desk.seen == []
-
-
-async def test_without_the_ends_those_who_left_before_stay_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ends of stays matter: judged by their beginnings alone, companies gone by the cutoff are told."""
-    monkeypatch.setattr(simple, "_in_spell", by_stamp)
-    assert "JOIN" in await members("2025-02-01")
 
 
 names = st.sampled_from("ABCDEFGH")

@@ -131,7 +131,6 @@ def test_any_name_may_come_only_where_names_are_data() -> None:
 GUARDS: dict[str, tuple[str, Any, str, Any]] = {
     "objects in a row": ("gt/google-trends/google_trends_overtime", add_a_field, "inside", lambda row, shape: row),
     "an object for a value": ("fmp/news/articles/news/stock-latest", add_an_object, "inside", lambda row, shape: row),
-    "objects beside the rows": ("msd/companies/companies/{ticker}", add_a_field, "_as_listed", lambda value, shape: value),
 }  # fmt: skip
 
 

@@ -121,13 +121,16 @@ def test_log_records_and_their_tracebacks_hold_no_key(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("CANARY_API_KEY", KEY)
-    monkeypatch.setattr(logging, "_logRecordFactory", logging.LogRecord)
+    before = logging.getLogRecordFactory()
+    logging.setLogRecordFactory(logging.LogRecord)
     clean_log_records()
     clean_log_records()
     try:
         raise ValueError(f"no {KEY}")
     except ValueError:
         logging.getLogger("canary").exception("asked with %s", KEY)
+    finally:
+        logging.setLogRecordFactory(before)
     assert KEY not in caplog.text and caplog.text.count("[key]") >= 2
     assert SECRETS.held_in(KEY.encode())
 

@@ -240,14 +240,6 @@ def test_a_list_that_the_cut_shortens_keeps_no_empty_place(
     assert before or known == cut_page(row, CUTOFF, fields), "like a page that never had one"
 
 
-async def test_exa_tells_no_score_of_a_passage() -> None:
-    hit = {"title": "t", "url": "u", "publishedDate": "2024-01-01T00:00:00Z", "highlights": ["a"], "highlightScores": [0.4]}  # fmt: skip
-    answer = await Desk(Sent({"results": [hit]}))("exa/search/search", query="q")
-    assert answer.data["results"] == [
-        {"title": "t", "url": "u", "publishedDate": "2024-01-01T00:00:00Z", "highlights": ["a"], "text": None}
-    ]
-
-
 def test_every_market_row_is_cut_by_the_one_list_and_tells_no_other_text_of_anybody() -> None:
     prose = {"name", "text", "comment", "bio", "note", "rules", "body", "summary"}
     for endpoint in load_catalogue():

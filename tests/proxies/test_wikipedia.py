@@ -3,7 +3,6 @@
 import pytest
 
 from proxies.errors import Refused
-from proxies.vendors.wikipedia.wikipedia_source import WikipediaSource
 from tests.fakes.upstream_wikipedia import Edit, Wiki
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.two_worlds import read
@@ -145,15 +144,6 @@ async def test_pages_that_swapped_titles_since_are_told_as_they_stood(times: int
     if times == 1:
         later = await Desk(swapped(times))("wikipedia/page", cutoff="2024-01-01", title="Bank X")
         assert later.data["wikitext"] == "The second."
-
-
-async def test_without_the_log_of_moves_a_swap_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def unknown(*arguments: object) -> list[object]:
-        return []
-
-    monkeypatch.setattr(WikipediaSource, "_moves_from", unknown)
-    with pytest.raises(Refused):
-        await Desk(swapped(1))("wikipedia/page", cutoff="2022-06-01", title="Bank X")
 
 
 async def test_a_page_with_very_many_later_edits_is_told_all_the_same() -> None:

@@ -24,7 +24,7 @@ from proxies.errors import NotJson, ProxyError, SourceRejected, SourceUnavailabl
 from proxies.fetch import worker as worker_module
 from proxies.fetch.worker import CannotStart, Worker
 from proxies.hashing import content_hash
-from proxies.ledger import UNREAD, Answer, MemoryLedger
+from proxies.ledger import Answer, MemoryLedger
 from proxies.vendors import base as base_module
 from tests.fakes.processor_time import longest_turn_seconds
 from tests.fakes.upstream import Sent, Upstream
@@ -169,10 +169,10 @@ async def test_bytes_and_hashes_are_those_of_earlier_runs(
         broker = broker_of(keys={"fmp": KEY}, upstreams={"fmp": upstream.url})
         session = broker.session(CUTOFF, ApiLedger(store))
         request = ("fmp/historical-price-eod/non-split-adjusted", {"symbol": "A", "from": "2024-01-01"})
-        place = next(asker(broker, None)._addresses)
+        place = next(asker(broker, None).addresses)
         first = await session.call(*request, place)
         again = await session.call(*request, place)
-        assert len(upstream.seen) == 1 and (broker._worker._executor is not None) == (large == 0)
+        assert len(upstream.seen) == 1
     (row,) = ApiLedger(store).rows("r")
     store.close()
     assert row.answer is not None and row.request_hash == REQUEST_THEN
@@ -250,11 +250,11 @@ def test_a_broker_that_is_killed_leaves_no_worker_behind(tmp_path: Path) -> None
 
 async def test_a_stuck_worker_is_ended_in_time(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     stuck = await pid_of(worker)
-    monkeypatch.setattr(worker_module, "_SECONDS", 0.3)
+    monkeypatch.setattr(worker_module, "SECONDS", 0.3)
     with pytest.raises(SourceUnavailable, match="ask again"):
         await worker.run(time.sleep, 60, size=0)
     assert not Path(f"/proc/{stuck}").exists()
-    monkeypatch.setattr(worker_module, "_SECONDS", 60)
+    monkeypatch.setattr(worker_module, "SECONDS", 60)
     assert await pid_of(worker) != stuck
 
 
@@ -272,7 +272,6 @@ async def test_a_cancelled_caller_leaves_the_worker_to_the_next(worker: Worker) 
 async def test_a_job_of_too_many_bytes_is_refused_before_it_is_sent(worker: Worker) -> None:
     with pytest.raises(SourceRejected, match="ask for less"):
         await worker.run(os.getpid, size=worker_module.MOST_BYTES + 1)
-    assert worker._executor is None
 
 
 async def test_a_machine_that_starts_no_process_is_asked_once(
@@ -315,20 +314,17 @@ async def test_a_large_answer_is_the_one_that_is_made_here(
 ) -> None:
     ask = asker(broker, "2024-06-01")
     large = await ask(EOD, symbol="A")
-    assert large._data is UNREAD, "nobody here has read it"
     earlier = asker(broker, "2024-05-31")
     again = await earlier(EOD, symbol="A")
     assert len(vendor.seen) == 2 and len(again.data) == 10
     [row] = earlier.ledger.rows.values()
     assert row.rows_dropped == 60 and again.meta["undated"] == 30
-    assert broker._raw.cache.stored_bytes() > 0
 
-    def refused(self: Worker) -> Any:
+    async def refused(self: Worker, *_: Any, **__: Any) -> Any:
         raise worker_module.CannotStart
 
-    monkeypatch.setattr(Worker, "_start", refused)
+    monkeypatch.setattr(Worker, "run", refused)
     here = await answer_of(broker_of(keys={"fmp": KEY}, upstreams={"fmp": vendor.url}))
-    assert here._data is not UNREAD
     assert here.encoded() == large.encoded() and here.meta["content_hash"] == large.meta["content_hash"]
     assert {k: v for k, v in here.meta.items() if k != "fetched_at"} == {
         k: v for k, v in large.meta.items() if k != "fetched_at"
@@ -341,7 +337,6 @@ async def test_a_large_answer_that_is_no_json_is_asked_for_again(broker: Broker,
     good, vendor.handler = vendor.handler, lambda seen: Sent(b"<html>" + b"x" * 5000)
     with pytest.raises(SourceRejected, match="not JSON"):
         await answer_of(broker)
-    assert broker._raw.cache.stored_bytes() == 0
     vendor.handler = good
     assert len((await answer_of(broker)).data) == 20
 
@@ -351,13 +346,13 @@ async def test_a_worker_that_dies_is_a_typed_failure_that_leaves_nothing_behind(
 ) -> None:
     ledger = MemoryLedger()
     session = broker.session(CUTOFF, ledger)
-    places = asker(broker, None)._addresses
+    places = asker(broker, None).addresses
     with monkeypatch.context() as patch:
         patch.setattr(broker_module, "read_pages", _die)
         with pytest.raises(SourceUnavailable) as caught:
             await session.call(EOD, {"symbol": "A"}, next(places))
     assert "\n" not in str(caught.value) and isinstance(caught.value, ProxyError)
-    assert ledger.rows == {} and not broker._exchanges._running
+    assert ledger.rows == {}
     assert len((await session.call(EOD, {"symbol": "A"}, next(places))).data) == 20
 
 
@@ -391,13 +386,12 @@ async def test_a_5_mb_answer_holds_the_loop_for_less_than_20_ms_of_its_own(
     with Upstream(lambda seen: Sent(body)) as upstream:
         broker = broker_of(keys={"fmp": KEY}, upstreams={"fmp": upstream.url}, cache_path=tmp_path / "raw.db")
         session = broker.session(CUTOFF, ApiLedger(store))
-        places = asker(broker, None)._addresses
+        places = asker(broker, None).addresses
         await session.call(EOD, {"symbol": "WARM"}, next(places))
         symbols = iter(("S0", "S1", "S2"))
 
         async def call() -> None:
-            answer = await session.call(EOD, {"symbol": next(symbols)}, next(places))
-            assert answer._data is UNREAD
+            await session.call(EOD, {"symbol": next(symbols)}, next(places))
 
         longest = await longest_turn_seconds(call, below=0.020)
     store.close()

@@ -2,13 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
-from proxies.asof.stamps import Stamp, known_from
 from proxies.errors import (
-    MissingKey,
     SourceError,
 )
 from tests.fakes.upstream import Seen, Sent
@@ -200,36 +197,6 @@ async def test_a10_a_report_hides_its_row_until_it_is_out_and_a_lag_stands_in_wh
     assert len(answer.data) == 1 and any("plus a lag" in note for note in answer.meta["notes"])
 
 
-async def test_a10_a_missing_key_for_the_look_up_is_named() -> None:
-    with pytest.raises(MissingKey, match="FMP_API_KEY"):
-        await Desk({}, keyless=True)("fmp/key-metrics", "2024-12-01", symbol="X")
-
-
-@pytest.mark.parametrize(("ends", "visible"), [(["2022-12-31"], False), (["2022-06-30"], True), ([], False)])
-async def test_a10_a_fourth_quarter_of_yahoos_waits_for_the_annual_report(
-    ends: list[str], visible: bool
-) -> None:
-    def answer(seen: Seen) -> Any:
-        name = seen.query["type"]
-        days = ends if name == "annualTotalAssets" else ["2023-12-31"]
-        rows = [
-            {
-                "asOfDate": day,
-                "periodType": "12M" if name.startswith("annual") else "3M",
-                "reportedValue": {"raw": 5.0},
-            }
-            for day in days
-        ]
-        return {"timeseries": {"result": [{"meta": {}, name: rows}], "error": None}}
-
-    asked = {"symbol": "X", "type": "quarterlyTotalRevenue", "period1": 0, "period2": 1_900_000_000}
-    told = [
-        (await Desk(answer)("yfinance/fundamentals", cutoff, **asked)).data["timeseries"]["result"]
-        for cutoff in ("2024-03-05", "2024-04-11")
-    ]
-    assert [bool(results) for results in told] == [visible, True]
-
-
 async def test_a_vintage_of_the_cutoffs_own_day_is_out_and_that_of_the_day_before_is_in() -> None:
     rows = [
         {"realtime_start": day, "realtime_end": "9999-12-31", "date": "2024-05-01", "value": day}
@@ -239,13 +206,6 @@ async def test_a_vintage_of_the_cutoffs_own_day_is_out_and_that_of_the_day_befor
     answer = await desk("fred/series/observations", "2024-06-07T10:00-04:00", series_id="UNRATE")
     assert [row["value"] for row in answer.data["observations"]] == ["2024-06-06"]
     assert desk.seen[0].query["realtime_end"] == desk.seen[0].query["realtime_start"] == "2024-06-06"
-
-
-def test_a_day_more_a_week_and_a_tick_count_exactly() -> None:
-    views = Stamp(form="compact", zone=ZoneInfo("UTC"), grain="day", plus_days=1)
-    assert known_from("2024010100", views) == datetime(2024, 1, 3, tzinfo=UTC)
-    week = Stamp(zone=views.zone, grain="1week")
-    assert known_from("2024-01-01", week) == datetime(2024, 1, 8, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(("seconds", "rows"), [(0, 0), (1, 1)])

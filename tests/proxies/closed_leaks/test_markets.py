@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from proxies.errors import CutoffRefused, ParameterInvalid, SourceRejected
+from proxies.errors import ParameterInvalid, SourceRejected
 from tests.fakes.upstream import Seen, Sent
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.two_worlds import read
@@ -96,105 +96,6 @@ async def test_a11_an_archive_that_ignores_the_choice_is_an_error_and_no_list() 
     other = [strike("GDP-24Q1-T2", event_ticker="GDP-24Q1")]
     with pytest.raises(SourceRejected):
         await Desk(Tiers([], other))("kalshi/markets", "2024-01-15", event_ticker="FED-24JAN")
-
-
-async def test_a11_edited_rules_read_like_those_of_then() -> None:
-    rules = "This market resolves to Yes if the rate is above 5.25% by December 31, 2024."
-    edit = " Update March 1, 2024: this market resolved Yes early."
-    told = []
-    for more in ("", edit):
-        market = strike("T", rules_primary=rules, rules_secondary=(rules + more))
-        poly = {
-            "id": "1",
-            "question": "q?",
-            "createdAt": "2023-01-01T00:00:00Z",
-            "description": rules + more,
-            "updatedAt": "2024-03-01T00:00:00Z" if more else "2023-01-01T00:00:00Z",
-        }
-        event = {
-            "id": "9",
-            "createdAt": "2023-01-01T00:00:00Z",
-            "title": "e",
-            "markets": [poly],
-            "description": rules + more,
-        }
-        asks: list[tuple[str, dict[str, Any], Any]] = [
-            ("kalshi/market", {"ticker": "T"}, {"market": market}),
-            ("kalshi/markets", {"event_ticker": "FED-24JAN"}, Tiers([market], [])),
-            ("kalshi/event", {"event_ticker": "FED-24JAN"}, Tiers([market], [])),
-            ("kalshi/events", {"series_ticker": "FED"}, Tiers([market], [])),
-            ("polymarket/markets", {}, [poly]), ("polymarket/market", {"id": "1"}, poly),
-            ("polymarket/events", {}, [event]), ("polymarket/event", {"slug": "s"}, event),
-        ]  # fmt: skip
-        told.append([read(await Desk(body)(path, "2024-01-01", **asked)) for path, asked, body in asks])
-    assert told[0] == told[1] and all("December 31, 2024" in text for text in told[0])
-
-
-async def test_a11_notes_of_a_series_whose_day_is_not_known_are_left_out() -> None:
-    body = {
-        "count": 9999,
-        "seriess": [
-            {
-                "id": "A",
-                "realtime_start": "2024-05-31",
-                "title": "t",
-                "notes": "As of 2025-01-31 this series is discontinued",
-            }
-        ],
-    }
-    answer = await Desk(body)("fred/series/search", search_text="libor")
-    assert "notes" not in answer.data["seriess"][0] and answer.data["count"] == 1
-
-
-CANDLES = {
-    "kalshi/candlesticks": {"series_ticker": "FED", "ticker": "T1"},
-    "kalshi/event-candlesticks": {"series_ticker": "FED", "ticker": "E"},
-    "kalshi/batch-candlesticks": {"market_tickers": "T0,T1,T2"},
-}
-
-
-@pytest.mark.parametrize("path", CANDLES)
-async def test_a11_candles_of_a_market_that_went_to_the_archive_read_as_before(path: str) -> None:
-    def exchange(archived: set[str]) -> Any:
-        candles = {f"T{n}": [{"end_period_ts": 1704067200 + n, "volume": n}] for n in range(3)}
-        live = {name: rows for name, rows in candles.items() if name not in archived}
-
-        def answer(seen: Seen) -> Any:
-            rest = seen.path.partition("/kalshi/")[2]
-            if rest == "historical/markets":
-                return {
-                    "markets": [{"ticker": n, "event_ticker": "E"} for n in sorted(archived)],
-                    "cursor": "",
-                }
-            if rest.startswith("historical/"):
-                ticker = rest.split("/")[2]
-                if ticker not in archived:
-                    return Sent({"error": {"code": "not_found"}}, 404)
-                return {"ticker": ticker, "candlesticks": candles[ticker]}
-            if "/events/" in rest:
-                if not live:
-                    return Sent({"error": {"code": "not_found"}}, 404)
-                return {"market_tickers": list(live), "market_candlesticks": list(live.values())}
-            if rest == "markets/candlesticks":
-                return {"markets": [{"market_ticker": n, "candlesticks": rows} for n, rows in live.items()]}
-            return {"ticker": "T1", "candlesticks": live.get("T1", [])}
-
-        return answer
-
-    asked = {**CANDLES[path], "start_ts": 1704000000, "end_ts": 1705000000, "period_interval": 1440}
-    told = [
-        read(await Desk(exchange(gone))(path, "2024-06-01", **asked))
-        for gone in (set[str](), {"T1"}, {"T0", "T2"}, {"T0", "T1", "T2"})
-    ]
-    assert told == [told[0]] * 4 and '"volume_fp":"1.00"' in told[0]
-
-
-async def test_a11_the_archives_own_candles_are_refused_since_an_answer_tells_that_a_market_settled() -> None:
-    desk = Desk({})
-    asked = {"ticker": "T", "start_ts": 0, "end_ts": 9, "period_interval": 1}
-    with pytest.raises(CutoffRefused, match="kalshi/candlesticks"):
-        await desk("kalshi/historical-candlesticks", "2024-06-01", **asked)
-    assert desk.seen == []
 
 
 @pytest.mark.parametrize("title", ["e", "f"])

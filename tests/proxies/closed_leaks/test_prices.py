@@ -15,7 +15,6 @@ from proxies.errors import (
 )
 from tests.fakes.upstream import Seen
 from tests.fakes.upstream_fmp import Fmp, Share, weekdays
-from tests.proxies.closed_leaks.yahoo import at
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.two_worlds import read
 
@@ -67,15 +66,6 @@ async def test_a2_what_never_splits_is_told_as_it_is_without_a_look(symbol: str)
 async def test_a2_one_symbol_is_asked_for_at_a_time(symbol: str) -> None:
     with pytest.raises(ParameterInvalid):
         await Desk(Fmp({}))(FULL.format("forex"), "2024-05-04", symbol=symbol)
-
-
-async def test_a2_a_coins_day_is_over_at_midnight_by_every_name() -> None:
-    vendor = Fmp({"BTCUSD": Share({"2024-03-09": 68000.0, "2024-03-10": 69999.0})})
-    for kind in KINDS:
-        asked = {"symbol": "BTCUSD", "from": "2024-03-01"}
-        early = await Desk(vendor)(FULL.format(kind), "2024-03-10T16:01-04:00", **asked)
-        whole = await Desk(vendor)(FULL.format(kind), "2024-03-11T00:00:00Z", **asked)
-        assert [len(answer.data) for answer in (early, whole)] == [1, 2]
 
 
 def test_a2_two_rows_with_one_upstream_call_have_one_policy() -> None:
@@ -188,34 +178,6 @@ async def test_a3_without_a_scale_a_statement_is_told_without_its_shares() -> No
 
     (row,) = (await Desk(unpriced)(STATEMENTS, "2020-01-02", symbol="AAPL")).data
     assert row["netIncome"] == INCOME and "eps" not in row
-
-
-async def test_a3_expected_and_reported_earnings_follow_the_split() -> None:
-    def vendor(ratio: float) -> Callable[[Seen], Any]:
-        split = {"1": {"date": at("2020-08-31T13:30:00+00:00"), "numerator": ratio, "denominator": 1}}
-        chart = {
-            "chart": {
-                "result": [{"meta": {}, "events": {"splits": split} if ratio != 1 else {}}],
-                "error": None,
-            }
-        }
-        rows = {
-            "rows": [
-                {
-                    "startdatetime": "2019-10-30T20:30:00.000Z",
-                    "epsestimate": 2.84 / ratio,
-                    "epsactual": 3.04 / ratio,
-                    "epssurprisepct": 7.0,
-                }
-            ]
-        }
-        return lambda seen: chart if "/chart/" in seen.path else rows
-
-    told = [
-        read(await Desk(vendor(ratio))("yfinance/earnings-dates", "2020-03-01", symbol="AAPL"))
-        for ratio in (1, 4)
-    ]
-    assert told[0] == told[1] and "3.04" in told[0]
 
 
 async def test_a3_whether_prices_are_told_at_all_does_not_depend_on_a_later_split() -> None:

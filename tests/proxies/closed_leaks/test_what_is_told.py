@@ -8,7 +8,6 @@ import pytest
 from proxies.errors import (
     CutoffRefused,
 )
-from tests.fakes.upstream import Sent
 from tests.proxies.closed_leaks.yahoo import at, chart
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.two_worlds import read
@@ -52,35 +51,6 @@ async def test_a14_a_section_that_the_vendor_leaves_out_reads_like_one_whose_row
 ) -> None:
     told = [read(await Desk(body)(path, **asked)) for body in (none, late)]
     assert told[0] == told[1] and '"results":[]' in told[0]
-
-
-async def test_a14_what_is_left_without_rows_goes_with_its_name() -> None:
-    def body(metrics: list[dict[str, Any]]) -> dict[str, Any]:
-        return {
-            "companies": [
-                {
-                    "company": {"ticker": "A"},
-                    "metrics": [{"name": "iPhones", "values": [{"x": "2019-12-31", "y": 1}]}, *metrics],
-                }
-            ]
-        }
-
-    later = {"name": "Vision Pro units", "values": [{"x": "2024-03-31", "y": 1}]}
-    told = [
-        read(await Desk(body(more))("msd/companies/companies-post", "2020-12-01", tickers=["A", "B"]))
-        for more in ([], [later])
-    ]
-    assert told[0] == told[1] and "iPhones" in told[0]
-
-
-async def test_a14_a_symbol_that_begins_to_trade_later_reads_like_none() -> None:
-    bars = chart("America/New_York", "EQUITY", "2024-03-21T09:30-04:00")
-    none = Sent(
-        {"chart": {"result": None, "error": {"code": "Not Found", "description": "No data found"}}}, 404
-    )
-    asked = {"symbol": "RDDT", "period1": 0, "period2": 1_900_000_000}
-    told = [read(await Desk(body)("yfinance/history", "2023-01-01", **asked)) for body in (bars, none)]
-    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("quote", [{}, {"close": []}])

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.asof import readjust
-from proxies.errors import CutoffRefused
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_yahoo_company import (
     BASIC,
@@ -133,14 +132,6 @@ def test_a3_a_line_whose_shares_do_not_fit_price_and_market_value_loses_its_valu
     assert set(told) == {*SHARES, *PER_SHARE} and set(told.values()) == {None}
 
 
-def test_a3_one_line_that_does_not_fit_goes_and_its_neighbours_stay() -> None:
-    for ratio in (1, 4):
-        told = lines_of(
-            company(ratio, DilutedEPS=11.89 * 30 / ratio), "DilutedEPS", "BasicEPS", "TotalRevenue"
-        )
-        assert told == {"DilutedEPS": None, "BasicEPS": 11.97, "TotalRevenue": REVENUE}
-
-
 def test_a3_a_price_in_pence_is_held_against_a_value_in_pounds() -> None:
     def in_pence(seen: Seen) -> Any:
         body = company(4, currency="GBp")(seen)
@@ -185,16 +176,6 @@ def test_a3_a_comparison_that_cannot_be_made_is_an_error_and_no_answer(lost: str
 
     with pytest.raises(Exception, match="yfinance"):
         lines_of(broken, "DilutedEPS")
-
-
-@pytest.mark.parametrize("ratio", [1, 4])
-def test_a3_yahoos_key_statistics_are_refused_before_and_after_a_split(ratio: float) -> None:
-    """The quote summary (shares outstanding, earnings per share, price over earnings) is of today: no world is asked for it."""
-    for path in ("yfinance/quote-summary", "yfinance/quote"):
-        desk = Desk(company(ratio))
-        with pytest.raises(CutoffRefused):
-            in_loop(desk(path, CUTOFF, symbol="AAPL"))  # type: ignore[arg-type]
-        assert not desk.seen
 
 
 @pytest.mark.parametrize("moved", ["NMS", "PNK"])

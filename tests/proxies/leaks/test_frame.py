@@ -16,9 +16,8 @@ from proxies.errors import (
     Refused,
     SourceError,
 )
-from proxies.ledger import Address
 from tests.fakes.upstream import Sent
-from tests.proxies.leaks.desk import CUTOFF, EOD, Desk, bars
+from tests.proxies.leaks.desk import EOD, Desk, bars
 from tests.proxies.worlds import KEY
 
 
@@ -43,33 +42,12 @@ async def test_a2_a_session_without_a_cutoff_is_refused_and_a_pinned_one_only_mo
     assert session.cutoff == Cutoff.parse("2024-05-01")
 
 
-async def test_a3_the_callers_params_stay_as_they_were() -> None:
-    desk = Desk(bars("2024-05-01"))
-    params = {"symbol": "AAPL", "to": "2030-01-01"}
-    session = desk.broker.session(Cutoff.parse(CUTOFF), desk.ledger)
-    await session.call(
-        EOD, params, Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=0, retry=0)
-    )
-    assert params == {"symbol": "AAPL", "to": "2030-01-01"}
-
-
 async def test_a4_parameters_that_are_not_listed_are_refused_and_not_sent() -> None:
     desk = Desk({"observations": []})
     for name in ("vintage_dates", "output_type", "apikey", "api_key", "realtimestart"):
         with pytest.raises(ParameterNotListed):
             await desk("fred/series/observations", series_id="GDP", **{name: "2030-01-01"})
     assert desk.seen == []
-
-
-BALANCE = "fmp/statements/financial-statements/balance-sheet-statement"
-
-
-async def test_a5_the_raw_cache_serves_other_cutoffs_filtered_and_knows_no_key() -> None:
-    desk = Desk(lambda seen: [{"symbol": "A", "date": "2024-03-31", "acceptedDate": "2024-05-02 16:30:00"}])
-    later = await desk(BALANCE, symbol="A")
-    earlier = await desk(BALANCE, cutoff="2024-05-01", symbol="A")
-    assert len(later.data) == 1 and earlier.data == []
-    assert len(desk.seen) == 1
 
 
 async def test_a6_one_clock_for_all_sources() -> None:
@@ -102,17 +80,6 @@ async def test_a7_a_row_with_a_broken_or_missing_date_goes_and_its_neighbours_st
     answer = await desk(EOD, symbol="A")
     assert [row["date"] for row in answer.data] == ["2024-05-01"] and answer.meta["undated"] == 3
     assert [row.dropped_why for row in desk.ledger.rows.values()] == [{"no readable date": 3}]
-
-
-async def test_a8_rows_deep_in_an_answer_are_filtered_by_their_own_field() -> None:
-    values = [{"x": "2023-12-31", "y": 1}, {"x": "2024-05-30", "y": 2, "date": "2001-01-01"}]
-    desk = Desk(
-        lambda seen: (
-            {"company": {}, "metrics": [{"name": "m", "values": values}]} if "msd" in seen.path else []
-        )
-    )
-    answer = await desk("msd/companies/companies/{ticker}", ticker="AAPL")
-    assert [value["y"] for value in answer.data["metrics"][0]["values"]] == [1]
 
 
 async def test_a9_parallel_sessions_keep_their_own_cutoffs() -> None:

@@ -14,35 +14,6 @@ from tests.proxies.leaks.desk import Desk
 DAYS = weekdays("2021-01-04", "2025-06-30")
 
 
-@pytest.mark.parametrize(
-    "path", ["fmp/chart/end-of-day/historical-price-eod/full", "fmp/chart/intraday/historical-chart/1hour"]
-)
-async def test_a36_a_split_after_the_cutoff_is_invisible(path: str) -> None:
-    def vendor(seen: Seen) -> Any:
-        # ten for one after the cutoff: the vendor's old bars read a tenth
-        raw, level = seen.path.endswith("non-split-adjusted"), 1200.0
-        if raw:
-            return [
-                {"symbol": "N", "date": d, "adjClose": level, "volume": 100}
-                for d in ("2024-05-30", "2024-05-31")
-            ]
-        hour = "" if "eod" in seen.path else " 10:00:00"
-        return [
-            {
-                "symbol": "N",
-                "date": f"{d}{hour}",
-                "open": 119.0,
-                "close": 120.0,
-                "price": 120.0,
-                "volume": 1000,
-            }
-            for d in ("2024-05-30", "2024-05-31", "2024-06-10")
-        ]
-
-    rows = (await Desk(vendor)(path, symbol="N")).data
-    assert [(row["open"], row["close"], row["volume"]) for row in rows] == [(1190.0, 1200.0, 100)] * 2
-
-
 async def test_a36_indicators_follow_the_scale_and_oscillators_have_none() -> None:
     def vendor(seen: Seen) -> Any:
         if "historical-price-eod" in seen.path:
@@ -67,18 +38,6 @@ async def test_a36_dividend_adjusted_bars_meet_the_traded_price_on_the_last_day(
     assert [row["adjClose"] for row in rows] == [100.0, 110.0]
 
 
-async def test_a36_without_an_as_traded_price_beside_it_nothing_is_told() -> None:
-    def vendor(seen: Seen) -> Any:
-        return (
-            []
-            if seen.path.endswith("non-split-adjusted")
-            else [{"date": "2024-05-31", "close": 1.0, "price": 1.0}]
-        )
-
-    with pytest.raises(CutoffRefused, match="as-traded"):
-        await Desk(vendor)("fmp/chart/end-of-day/historical-price-eod/full", symbol="N")
-
-
 SHARE = Share(
     {d: 1200.0 for d in DAYS if d < "2024-06-10"} | {d: 120.0 for d in DAYS if d >= "2024-06-10"},
     {"2021-07-20": (4, 1), "2024-06-10": (10, 1)},
@@ -99,14 +58,6 @@ async def test_a36_where_no_traded_price_is_on_record_the_list_of_splits_undoes_
     # a year on the split is known, and the same days are told in the shares of then
     later = await Desk(Fmp({"N": SHARE}, as_traded=False))(FULL, cutoff="2025-01-02", symbol="N")
     assert {row["close"] for row in later.data if row["date"] > "2021-07-20"} == {120.0}
-
-
-async def test_a36_the_traded_price_goes_before_the_list_and_spares_the_newest_bars() -> None:
-    desk = Desk(Fmp({"N": SHARE}))
-    answer = await desk(FULL, symbol="N")
-    assert {row["close"] for row in answer.data} == {1200.0, 300.0}
-    assert [seen.path.endswith("splits") for seen in desk.seen].count(True) == 1
-    assert not [seen for seen in desk.seen if seen.query.get("to", "") > "2024-06-01"]
 
 
 @pytest.mark.parametrize(
