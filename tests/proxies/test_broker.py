@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -181,6 +182,18 @@ async def test_an_answer_fetched_before_a_cutoff_does_not_serve_it(
     assert len(vendor.seen) == 2, "the first fetch was before this cutoff"
     await asker(broker, "2026-01-15")(path, symbol="n", limit=1000)
     assert len(vendor.seen) == 2
+
+
+async def test_the_cache_is_bounded(
+    vendor: Upstream, broker_of: Callable[..., Broker], tmp_path: Path
+) -> None:
+    made: dict[str, Any] = {"keys": {"fmp": KEY}, "upstreams": {"fmp": vendor.url}}
+    ask = asker(broker_of(**made, cache_path=tmp_path / "raw.db", cache_bytes=20_000), "2024-06-01")
+    for number in range(150):
+        await ask(EOD, symbol=f"S{number}")
+    with sqlite3.connect(tmp_path / "raw.db") as db:
+        [(stored,)] = db.execute("SELECT sum(length(body)) FROM raw").fetchall()
+    assert 0 < stored <= 20_000
 
 
 async def test_what_is_used_stays_when_the_cache_is_full(

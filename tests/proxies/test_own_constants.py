@@ -56,7 +56,7 @@ def test_an_example_that_tells_of_a_later_level_of_interest_rates_is_the_paramet
     assert api_doc(CATALOGUE, paths) == late
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(day=st.dates(date(1950, 1, 1), date(2026, 1, 1)))
 @example(day=date(2016, 1, 4))
 def test_nothing_of_the_catalogue_tells_an_agent_of_later_than_its_cutoff(day: date) -> None:

@@ -37,7 +37,7 @@ TRANSPORTS = {
 }
 both = pytest.mark.parametrize("make", TRANSPORTS.values(), ids=TRANSPORTS.keys())
 ROWS = orjson.dumps([{"symbol": "A", "date": "2020-01-02"}])
-SPACES = 300_000_000
+SPACES = 60_000_000
 
 
 def request_to(url: str) -> HttpRequest:

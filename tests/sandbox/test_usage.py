@@ -111,13 +111,13 @@ async def test_output_is_that_of_the_whole_session(box: Sandbox, spec_for):
 
 
 async def test_processor_time_is_that_of_the_whole_session(box: Sandbox, spec_for):
-    spec = spec_for(limits=Limits(cpu_seconds=6))
+    spec = spec_for(limits=Limits(cpu_seconds=3))
     session = await box.open(spec, _answer)
     busy = "import time\nend = time.process_time() + {seconds}\nwhile time.process_time() < end: pass\n"
-    assert (await session.execute(busy.format(seconds=3.2) + END)).status == "died"
+    assert (await session.execute(busy.format(seconds=1.6) + END)).status == "died"
     # the control: what is left is enough for this, and it would be for the next too if the time were the kernel's
     assert (await session.execute("kept = 5")).status == "ok"
-    result = await session.execute(busy.format(seconds=4))
+    result = await session.execute(busy.format(seconds=2))
     assert result.status == "died", result.text()
     assert (await session.execute("kept")).text() == "5"
 
