@@ -151,10 +151,12 @@ async def test_a_fault_that_quotes_the_request_is_no_refusal_to_stream(streams: 
     assert asks_to_stream(*streams.bodies[-1]) and "stream_options" in streams.bodies[-1][1]
 
 
+#: A family for each wire.
+WIRES = ("anthropic", "gemini", "openai-responses", "mistral", "ollama")
 SILENT = Said("a reply of some length, of which the end never comes")
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", WIRES)
 async def test_silence_in_the_middle_is_transient_and_billed_once(name: str) -> None:
     shape = SHAPES[name]
     first, second, *_ = shape.wire(shape.whole(SILENT), [4])
@@ -170,7 +172,7 @@ async def test_silence_in_the_middle_is_transient_and_billed_once(name: str) -> 
     assert stopped.value.billed and stopped.value.heard and len(bodies) == 1
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", WIRES)
 async def test_a_reply_that_breaks_off_is_transient_and_not_asked_again_behind_our_back(name: str) -> None:
     shape = SHAPES[name]
     pieces = shape.wire(shape.whole(SILENT), [4])
@@ -185,7 +187,7 @@ async def test_a_reply_that_breaks_off_is_transient_and_not_asked_again_behind_o
 
 
 @pytest.mark.parametrize("kind", ["stream", "plain"])
-@pytest.mark.parametrize("name", ["anthropic", "gemini", "openai-responses", "mistral", "ollama"])
+@pytest.mark.parametrize("name", WIRES)
 async def test_a_drip_of_bytes_ends_at_the_total(name: str, kind: str) -> None:
     shape = SHAPES[name]
 

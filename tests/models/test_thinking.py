@@ -11,7 +11,6 @@ from tests.fakes.loopback import serving_json
 from tests.fakes.provider_shapes import KEY, TOOL, anthropic
 from tests.fakes.streamed_shapes import SHAPES, pieces
 from workbench.models.base import Message, ModelReply, ModelRequest, reply_from_json, reply_to_json
-from workbench.models.errors import ModelRefused
 from workbench.models.model_options import THINKING, RetrySettings
 from workbench.models.providers.abilities import Abilities
 from workbench.models.providers.litellm_client import LiteLLMModel
@@ -192,14 +191,6 @@ async def test_a_refusal_about_the_order_of_thoughts_is_asked_without_once_and_t
     assert (await model.complete(ask())).text == "again"
     assert ["thinking" in body for body in wire.bodies] == [True, True, False, True]
     assert model.abilities.refused == set()
-
-
-async def test_a_refusal_about_order_that_stays_ends(wire: Wire) -> None:
-    error = {"type": "error", "error": {"type": "invalid_request_error", "message": ORDER}}
-    wire.answers = [(400, error, {})] * 2
-    with pytest.raises(ModelRefused, match="Expected"):
-        await claude(wire).complete(ask())
-    assert len(wire.bodies) == 2
 
 
 def test_a_model_that_does_not_think_is_still_learned() -> None:

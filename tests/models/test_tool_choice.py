@@ -9,12 +9,11 @@ import pytest
 
 from tests.fakes.loopback import serving_json
 from tests.fakes.provider_shapes import FAMILIES, KEY, TOOL, chat, request
-from workbench.models.base import Message, ModelReply, ModelRequest, ReplySchema, ToolSpec
+from workbench.models.base import Message, ModelReply, ModelRequest, ToolSpec
 from workbench.models.errors import ModelRefused
 from workbench.models.model_options import RetrySettings
 from workbench.models.providers.abilities import NAMED, NONE, REQUIRED, Abilities
 from workbench.models.providers.litellm_client import LiteLLMModel
-from workbench.models.providers.litellm_messages import wire_schema
 
 SUBMIT = ToolSpec(name="submit", description="d", parameters={"type": "object", "properties": {}})
 BY_NAME = {"type": "function", "function": {"name": "submit"}}
@@ -187,11 +186,3 @@ async def test_what_is_sent_is_a_copy_that_a_provider_may_be_written_anew_for() 
     before = asked_for.canonical_hash("gemini/x")
     await Provider("gemini").ask(asked_for)
     assert asked_for.canonical_hash("gemini/x") == before
-
-
-def test_a_schema_is_sent_as_a_copy_too() -> None:
-    schema = ReplySchema(
-        name="s", schema={"type": "object", "properties": {"p": {"type": "number"}}}, note=""
-    )
-    wire_schema(schema)["json_schema"]["schema"]["properties"].clear()
-    assert schema.schema["properties"]

@@ -215,11 +215,6 @@ def test_what_is_named_instead_exists_and_what_exists_is_not_called_missing() ->
         assert path not in CATALOGUE and advice(path)
 
 
-def test_a_path_that_is_like_none_gets_no_neighbours() -> None:
-    with pytest.raises(UnknownPath, match="the sources are"):
-        CATALOGUE.resolve("zzzz/qqqq")
-
-
 def test_a_refused_macro_series_names_the_series_to_ask_for() -> None:
     endpoint = CATALOGUE.resolve("fmp/economics/economic-indicators")
     named = endpoint.as_of.instead_names

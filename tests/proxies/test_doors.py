@@ -4,7 +4,6 @@ Doors are those that the catalogue's rows declare, forms those whose heads the c
 """
 
 import copy
-import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -60,28 +59,6 @@ def test_whichever_door_holds_the_rows_an_agent_reads_the_same(endpoint: Endpoin
     texts, raw = [text for text, _ in read.values()], [sent for _, sent in read.values()]
     assert texts == [texts[0]] * len(texts) and "earlyx" in texts[0]
     assert all(one != raw[0] for one in raw[1:]), "the doors differ in what the vendor sends"
-
-
-#: Paths beside an endpoint's own that send rows in every world, and so are no doors: what they are for.
-BESIDE = {
-    r"fmp/indexes/constituents/": "the record of changes, of which every answer is made",
-    r"(yfinance|fmp)/.*(search|lookup)": "the first day of each hit",
-    r"fmp/statements/": "prices and market values by which rows are told as restated",
-    r"wikipedia/": "revisions, by one address for all",
-    r"wayback/page": "the copy itself, by its time",
-}
-
-
-@pytest.mark.parametrize("endpoint", ASKED, ids=lambda e: e.path)
-def test_an_address_that_sends_rows_is_the_endpoints_own_or_a_declared_door(endpoint: Endpoint) -> None:
-    own = re.sub(r"\\{[^}]*\\}", "[^/]+", re.escape(endpoint.url.strip("/"))) + "$"
-    other = {
-        path
-        for door in endpoint.doors or ("",)
-        for path, body in told(endpoint, door)[1]
-        if "earlyx" in str(body) and not re.search(own, path)
-    }
-    assert not other or endpoint.doors or any(re.match(pattern, endpoint.path) for pattern in BESIDE), other
 
 
 def result(body: Any, *names: str) -> Any:

@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from proxies import answers
 from proxies.asof.clock import Cutoff
 from proxies.catalogue import Endpoint, load_catalogue
-from proxies.fetch import paging
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import SINGLE, World
 from tests.proxies.worlds import NOW, REST, close_loop, in_loop, params_of, tell
@@ -192,15 +190,6 @@ def test_what_is_refused_says_why_and_what_to_ask_for_instead() -> None:
 @pytest.mark.long
 def test_the_page_prints_the_table() -> None:
     assert printed(whole_page(DOCS)) == table(), "write it anew: python -m tests.proxies.test_over_refusal"
-
-
-@pytest.mark.parametrize(
-    "path", ["fmp/statements/ratios/ratios", "fmp/insider-trades/search/insider-trading/search"]
-)
-def test_without_reading_back_an_endpoint_would_be_empty(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers.paging, "pager", lambda request, cutoff, plan: paging.SinglePage(plan.params))
-    kinds = [verdict.__wrapped__(path, text).kind for text in CUTOFFS.values()]
-    assert kinds[-1] == "empty" and kinds[0] == "answered"
 
 
 if __name__ == "__main__":

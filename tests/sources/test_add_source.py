@@ -197,13 +197,6 @@ async def test_an_mcp_client_is_listed_own_sources_that_models_may_see_and_no_ot
     await data.aclose()
 
 
-async def test_a_frame_of_pythons_is_taken_too(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"day": pd.date_range("2018-01-01", periods=9), "v": range(9)})
-    new = await added(tmp_path, "frame", frame, date="day", lag="0d")
-    assert new.manifest.frequency == "daily" and new.manifest.value == "v"
-    assert (await asked(tmp_path, "2018-01-05", {}, name="frame")).data[-1] == {"date": "2018-01-04", "v": 3}
-
-
 async def test_the_preview_says_what_three_cutoffs_see(tmp_path: Path) -> None:
     new = await open_source(tmp_path, "orders", monthly(tmp_path), {"date": "day", "lag": "3d"}, environ={})
     preview = new.preview(datetime(2023, 5, 10, tzinfo=UTC))

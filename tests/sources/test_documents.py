@@ -78,7 +78,7 @@ def excel(*row: object) -> bytes:
 
 
 def bomb() -> bytes:
-    """A Word file whose document unpacks to 4 GB."""
+    """A Word file whose document unpacks to 2 GB."""
     out = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(word("x"))) as honest,
@@ -88,7 +88,7 @@ def bomb() -> bytes:
             if name != "word/document.xml":
                 file.writestr(name, honest.read(name))
         with file.open("word/document.xml", "w", force_zip64=True) as part:
-            for _ in range(256):
+            for _ in range(128):
                 part.write(b" " * (16 << 20))
     return out.getvalue()
 

@@ -128,12 +128,12 @@ def hold(seed: int, folder: Path) -> None:
     assert bool(leaks) == (plant not in ("", "out")), (plant, leaks, text[:300])
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_some_files_by_chance(seed: int, tmp_path: Path) -> None:
     hold(seed, tmp_path)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(200))
-def test_two_hundred_files_by_chance(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", range(4, 50))
+def test_more_files_by_chance(seed: int, tmp_path: Path) -> None:
     hold(seed, tmp_path)

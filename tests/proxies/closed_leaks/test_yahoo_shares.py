@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxies.asof import readjust
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_yahoo_company import (
     BASIC,
@@ -107,17 +106,6 @@ def test_a3_yahoos_lines_are_those_that_were_filed(restates: bool) -> None:
     assert told["PreferredSharesNumber"] == 7
 
 
-def test_a3_without_the_comparison_a_line_that_was_not_restated_tells_the_split(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def trusting(lookups: Any, factor: float) -> Callable[[Any], Any]:
-        return lambda row: {**row, "reportedValue": {"raw": row["reportedValue"]["raw"] / factor}}
-
-    monkeypatch.setattr(readjust, "line_scaler", trusting)
-    told = lines_of(company(4, restates=False), "OrdinarySharesNumber")
-    assert told == {"OrdinarySharesNumber": OUTSTANDING / 4}
-
-
 @pytest.mark.parametrize("ratio", [1, 4])
 @pytest.mark.parametrize(
     "odd",
@@ -159,13 +147,6 @@ def test_a3_a_loss_and_no_earnings_follow_their_shares() -> None:
         }
         told = lines_of(company(ratio, **lines), "DilutedEPS", "BasicEPS")
         assert told == {"DilutedEPS": -11.89, "BasicEPS": 0.0}
-
-
-def test_a3_lines_of_money_are_told_without_a_look_at_shares() -> None:
-    desk = Desk(company(4))
-    asked = {"symbol": "AAPL", "type": "annualTotalRevenue", "period1": 1546300800, "period2": 1609459200}
-    in_loop(desk("yfinance/fundamentals", CUTOFF, **asked))  # type: ignore[arg-type]
-    assert not [seen for seen in desk.seen if "/chart/" in seen.path]
 
 
 @pytest.mark.parametrize("lost", ["/chart/", "timeseries"])
