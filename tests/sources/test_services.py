@@ -408,7 +408,7 @@ async def test_rows_that_are_called_static_are_caught_with_their_line(tmp_path: 
         ("DESK_LOGIN", "ANTHROPIC_API_KEY", "desk.yaml line 6: ANTHROPIC_API_KEY is the key of a provider of models"),
         ("DESK_LOGIN", "FRED_API_KEY", "FRED_API_KEY is the key of fred"),
         ("place: basic", "place: oauth2", "desk.yaml line 6: oauth2 and the path"),
-        ("source: desk", "source: own", "desk.yaml: the source is named 'own', not 'desk'"),
+        ("source: desk", "source: own", "desk.yaml: there is a source named 'own'"),
         *((HOST, wrong, "is no https://HOST or http://HOST") for wrong in NO_SERVICES),
         ("path: desk/prices", "path: desk/../fred/prices", "desk.yaml line 8: write path and call without"),
         ("example: X", "example: X, chars: '(a+)+b'", "chars of symbol is a row of characters and classes"),
