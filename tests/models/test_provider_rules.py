@@ -1,12 +1,11 @@
 """The rules that scripted models are held to, and what of them our requests would break without care."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.fakes.provider_rules import ImpossibleScript, body_of, fault, finish_reason, possible, strictly
+from tests.fakes.provider_rules import body_of, fault, strictly
 from tests.fakes.provider_shapes import SCHEMA, TOOL, TURNS, request
 from workbench.agents.replies import reply_schemas
 from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec
@@ -19,83 +18,12 @@ BODY: dict[str, Any] = {"model": "x", **body_of(request())}
 SUBMIT = wire_tool(ToolSpec(name="submit", description="d", parameters={"type": "object", "properties": {}}))
 NAMED = {"type": "function", "function": {"name": "submit"}}
 FORMAT = {"response_format": wire_schema(SCHEMA)}
-USER = {"role": "user", "content": "go"}
-
-
-def call(name: str = "submit", arguments: str = "{}") -> dict[str, Any]:
-    function = {"name": name, "arguments": arguments}
-    return {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"id": "c", "type": "function", "function": function}],
-    }
-
-
-def changed(place: int, **more: Any) -> dict[str, Any]:
-    messages = [dict(message) for message in BODY["messages"]]
-    messages[place] |= more
-    return {"messages": messages}
 
 
 def test_what_our_requests_are_made_of_is_taken() -> None:
     assert fault(BODY) is None
     assert fault({**BODY, "tool_choice": "none", **FORMAT, "temperature": 0, "max_tokens": 9}) is None
     assert fault({**BODY, "tools": [SUBMIT], "tool_choice": NAMED}) is None
-
-
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        ({"messages": []}, "empty array"),
-        ({"tools": None, "tool_choice": "none"}, "must define tools"),
-        ({"messages": [USER], "tools": None, "tool_choice": "none"}, "only allowed when 'tools'"),
-        ({"messages": [USER], "tools": []}, "empty array"),
-        ({"tool_choice": NAMED}, "is not one of"),
-        ({"tool_choice": "submit"}, "Invalid value: 'submit'"),
-        ({"tools": [SUBMIT, SUBMIT]}, "unique"),
-        ({"tools": [{"type": "function", "function": {**SUBMIT["function"], "name": "web search"}}]}, "does not match"),
-        ({"tools": [{"type": "function", "function": {**SUBMIT["function"], "parameters": {}}}]}, "type 'object'"),
-        (changed(3, tool_call_id="other"), "must be a response to a preceding message"),
-        ({"messages": BODY["messages"][:3]}, "did not have response messages"),
-        ({"messages": [*BODY["messages"][:3], USER]}, "did not have response messages"),
-        ({"messages": [*BODY["messages"], USER]}, "must alternate"),
-        ({"messages": [USER, {"role": "system", "content": "s"}]}, "at the beginning"),
-        ({"messages": [USER, {"role": "assistant", "content": "so"}]}, "Expected last role"),
-        ({"messages": [{"role": "user", "content": " "}]}, "non-empty content"),
-        ({"temperature": 3}, "temperature"),
-        ({"max_tokens": 0}, "max_tokens"),
-        ({"model": "openai/gpt-5", "max_tokens": 9}, "not supported with this model"),
-        ({"favourite": 1}, "Unrecognized request argument"),
-        ({"response_format": {"type": "json_schema", "json_schema": {"name": "c", "strict": True, "schema": {"type": "object", "properties": {}}}}}, "additionalProperties"),
-    ],
-)  # fmt: skip
-def test_what_a_provider_refuses_is_refused(more: dict[str, Any], words: str) -> None:
-    body = {key: value for key, value in {**BODY, **more}.items() if value is not None}
-    assert words in (fault(body) or "it was taken")
-
-
-def test_a_model_answers_as_it_is_held_to() -> None:
-    both = {**BODY, "tools": [*BODY["tools"], SUBMIT]}
-    assert possible(both, call("look_up")) == call("look_up")
-    prose = possible({**both, "tool_choice": "none"}, call())
-    assert "tool_calls" not in prose and "{" not in prose["content"], "prose, not a call in other clothes"
-    assert possible({**both, "tool_choice": NAMED}, call(arguments='{"a": 1')) == call(arguments='{"a": 1')
-    for wanted in (call("look_up"), {"role": "assistant", "content": "I think so."}):
-        (forced,) = possible({**both, "tool_choice": NAMED}, wanted)["tool_calls"]
-        assert forced["function"] == {"name": "submit", "arguments": "{}"}
-    assert finish_reason({**both, "tool_choice": NAMED}, call()) == "stop"
-    assert finish_reason(both, call()) == "tool_calls"
-
-
-def test_under_a_strict_schema_nothing_broken_can_be_written() -> None:
-    body = {**BODY, **FORMAT}
-    fenced = {"role": "assistant", "content": 'So.\n```json\n{"p_true": 0.6}\n```'}
-    assert json.loads(possible(body, fenced)["content"]) == {"p_true": 0.6}
-    with pytest.raises(ImpossibleScript):
-        possible(body, {"role": "assistant", "content": '{"p_true": "high"}'})
-    strict = {"type": "function", "function": {**SUBMIT["function"], "strict": True}}
-    with pytest.raises(ImpossibleScript):
-        possible({**BODY, "tools": [strict]}, call(arguments="{"))
 
 
 @pytest.mark.parametrize(

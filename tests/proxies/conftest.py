@@ -14,7 +14,6 @@ from tests.fakes.upstream_fred import KEY, FredUpstream
 from tests.proxies.worlds import close_loop
 
 FAST = Retry(tries=3, base=0.01, cap=0.2)
-Ask = Callable[..., Any]
 
 
 def addresses() -> Iterator[Address]:

@@ -49,12 +49,6 @@ def test_later_rows_crowd_none_out_of_a_list(endpoint: Endpoint) -> None:
     assert one == other and "earlyx" in one
 
 
-def test_asked_page_by_page_most_lists_would_be_crowded_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers.paging, "pager", lambda request, cutoff, plan: paging.SinglePage(plan.params))
-    crowded = [e for e in LISTS if in_small_pages(e, ends=True) != in_small_pages(e, ends=False)]
-    assert len(crowded) > len(LISTS) / 2
-
-
 async def told(vendor: Any, path: str, cutoff: str, **params: Any) -> str:
     desk = Desk(vendor)
     try:

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxies.asof import readjust
 from proxies.errors import NoSuch
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.worlds import in_loop
@@ -119,12 +117,3 @@ def test_a_missing_end_reads_like_a_later_one() -> None:
             assert set(statuses("polymarket", market, closedTime=end)) == {word}
         for closed in (True, False):
             assert set(statuses("polymarket", market, closedTime=None, closed=closed)) == {word}
-
-
-def test_with_the_state_told_by_todays_record_the_outcome_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The guard has teeth: without it the end of trading after the cutoff gets out."""
-    day = timedelta(days=1)
-    market = Market(listed=T - 9 * day, opened=T - 8 * day, planned=T + 90 * day, ended=T + day)
-    monkeypatch.setattr(readjust, "market_at", lambda state, cutoff: lambda row: row)
-    with pytest.raises((AssertionError, KeyError)):
-        statuses("kalshi", market)

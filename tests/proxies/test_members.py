@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxies.errors import CutoffRefused, MissingKey
+from proxies.errors import CutoffRefused
 from proxies.vendors.fmp.members import spells
 from tests.fakes.upstream_fmp import Change, Fmp, Index
 from tests.proxies.leaks.desk import Desk
@@ -65,13 +65,6 @@ async def test_before_the_record_begins_it_is_refused() -> None:
 async def test_live_it_is_the_list_of_today() -> None:
     answer = await Desk(Fmp(index=INDEX))(PATH, cutoff="now")
     assert {row["symbol"] for row in answer.data} == INDEX.on("9999-12-31")
-
-
-async def test_a_missing_key_is_named() -> None:
-    desk = Desk(Fmp(index=INDEX), keyless=True)
-    with pytest.raises(MissingKey, match="FMP_API_KEY"):
-        await desk(PATH, cutoff="2024-06-01")
-    assert desk.seen == []
 
 
 names = st.sampled_from("ABCDEFGH")

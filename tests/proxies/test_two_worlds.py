@@ -5,49 +5,14 @@ The law is stronger than hunting planted tokens: counts, notes, totals and error
 """
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from proxies.asof.clock import Cutoff
-from proxies.catalogue import Endpoint
 from tests.fakes.upstream import Seen
-from tests.fakes.upstream_facts import writer_of
 from tests.fakes.upstream_fmp import Change, Fmp, Index
-from tests.fakes.upstream_world import World
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.two_worlds import MEMBERS, read
-from tests.proxies.worlds import CUTOFFS, in_loop, params_of, tell
-
-pytestmark = pytest.mark.usefixtures("one_loop")
-ALL = (*CUTOFFS[:3], CUTOFFS[4])
-DAY = 1440
-EARLY = [-1300 * DAY, -700 * DAY, -300 * DAY, -3 * DAY]
-LATER = [2, 40 * DAY + 7, 90 * DAY, 400 * DAY, 800 * DAY]
-JUNK = ["", None, "n/a"]
-
-
-def in_both(endpoint: Endpoint, cutoff_text: str) -> tuple[str, str]:
-    """What is read in a world that ends at the cutoff, and in one that goes on."""
-    cutoff = Cutoff.parse(cutoff_text)
-    common = [cutoff.instant + timedelta(minutes=m) for m in EARLY]
-    writer = writer_of(endpoint.path)
-    coming = [cutoff.instant + timedelta(minutes=m) for m in LATER]
-    coming = [m for m in coming if writer is None or writer(m).known > cutoff.instant]
-    requests = [params_of(endpoint, World(cutoff.instant, common, JUNK))]
-    if endpoint.as_of.policy == "request_point":
-        assert endpoint.as_of.window is not None
-        requests.append({**requests[0], endpoint.as_of.window.at: coming[-1].date().isoformat()})
-    answers: list[str] = []
-    for later in ([], coming):
-        for params in requests:
-            world = World(cutoff.instant, [*common, *later], JUNK)
-            # what a vendor says of today is another word in each world
-            world.late |= {f"of today {n}" for n in range(len(later))}
-            answers.append(read(in_loop(tell(endpoint, cutoff, world, params))))
-    half = len(requests)
-    return "\n".join(answers[:half]), "\n".join(answers[half:])
 
 
 async def _asked(handler: Any, path: str, cutoff: str, **params: Any) -> str:
@@ -85,7 +50,7 @@ async def test_a_member_that_comes_back_without_a_record_of_it_changes_no_byte()
     assert told[0] == told[1] and '"undated":0' in told[1]
 
 
-@pytest.mark.parametrize("late", [0, 30, 140, 2600, 26_000])
+@pytest.mark.parametrize("late", [30, 2600])
 async def test_pages_full_of_later_rows_change_no_byte(late: int) -> None:
     """Undated rows count only before the last row that is handed out: where pages end follows from late rows."""
     rows: list[Any] = [{"symbol": "X", "title": f"n{n}", "publishedDate": "2025-01-01 10:00:00"} for n in range(late)]  # fmt: skip
@@ -112,7 +77,7 @@ async def test_pages_full_of_later_rows_change_no_byte(late: int) -> None:
     assert dropped == late if late <= 250 else 250 <= dropped < late
 
 
-@pytest.mark.parametrize("late", [0, 3, 35, 2600])
+@pytest.mark.parametrize("late", [0, 35])
 async def test_a_size_that_grows_past_later_rows_changes_no_byte(late: int) -> None:
     stamped = [f"2025-01-{1 + n % 28:02}" for n in range(late)] + [
         day

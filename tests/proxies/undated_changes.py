@@ -158,10 +158,6 @@ def can_be_made(change: Undated, endpoint: Endpoint) -> bool:
     }[change]
 
 
-#: A change of a raw answer, in place; False where the answer has nothing that it could change.
-Alter = Callable[[Endpoint, Any], bool]
-
-
 def _restate(endpoint: Endpoint, body: Any) -> None:
     texts = [name for name in texts_of(endpoint) if name.rpartition(".")[2] not in ("url", "title")]
     field = value_field(endpoint)

@@ -51,21 +51,6 @@ while said.count(b' ') < 4 and select.select([reader], [], [], 5)[0]:
 time.sleep(0.7)
 print('reached', said.decode())
 """
-FORKS = """
-import os, signal
-children = []
-try:
-    while len(children) < 50:
-        pid = os.fork()
-        if pid == 0:
-            signal.pause()
-        children.append(pid)
-finally:
-    for pid in children:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-    print('reached', len(children))
-"""
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import nbformat
 import orjson
@@ -363,14 +362,6 @@ async def test_a_cell_ends_when_all_that_stands_before_its_end_is_read(backlog: 
             run = await run_behind(kernel, backlog)
             result = cell_result("cell-001", run, None, None, 1.0, 0, [])
             assert result.status == "ok" and result.text().startswith("42"), result.text()
-
-
-@pytest.mark.usefixtures("_patient_for_a_second")
-async def test_an_end_that_did_not_wait_for_the_backlog_would_be_seen(tmp_path: Path):
-    async with FakeKernel(tmp_path) as kernel:
-        with mock.patch.object(Channel, "pieces", 0):
-            run = await run_behind(kernel, BACKLOGS["empty messages"])
-    assert run.broken.is_set() and cell_result("cell-001", run, None, None, 1.0, 0, []).status == "died"
 
 
 @pytest.mark.usefixtures("_patient_for_a_second")

@@ -41,17 +41,6 @@ def test_a_request_under_way_does_not_keep_the_process_alive() -> None:
     assert (done.returncode, done.stderr) == (3, b"")
 
 
-@pytest.mark.soak
-def test_without_it_the_process_stays() -> None:
-    """The reason for the module: when this fails, JupyterLab can be started as it is."""
-    with pytest.raises(subprocess.TimeoutExpired):
-        subprocess.run(
-            [sys.executable, "-c", f"{SERVER}asyncio.set_event_loop(asyncio.new_event_loop()); serve()"],
-            timeout=10,
-            capture_output=True,
-        )
-
-
 class Connected(Exception):
     """Raised where the stock connection would begin to talk to a kernel."""
 

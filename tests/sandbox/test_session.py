@@ -216,13 +216,6 @@ async def test_output_beyond_the_limit_is_cut_with_a_note(open_session: Opener):
     assert len(result.outputs[0]["text"]) == 1000
 
 
-async def test_calls_beyond_the_limit_are_refused(open_session: Opener):
-    session = await open_session(limits=Limits(api_calls=3))
-    result = await session.execute("for i in range(5): CALL_API('x')")
-    assert result.error.ename == "ApiRefused" and "3 data calls are used up" in result.error.evalue
-    assert (result.api_calls, result.limit) == (3, "api_calls")
-
-
 async def test_a_session_is_taken_up_where_its_journal_ended(box: Sandbox, spec_for):
     spec = spec_for()
     asked = []
