@@ -20,15 +20,15 @@ from tests.fakes.zips import Part, build, packed, streamed
 from workbench.packages.archive import read_content, read_members, unpack
 from workbench.store import PackageRefused
 
-DATABASE, REPORT = b"run.db", b"report.html"
+DATABASE, SECOND = b"run.db", b"run/proofs/P2.ipynb"
 PARTS = (
     Part(DATABASE, bytes(range(256)) * 2),
-    Part(REPORT, b"<p>the note</p>", method=0),
+    Part(SECOND, b"{}", method=0),
     Part(b"run/manifest.json", b"{}"),
     Part(b"run/proofs/P1.ipynb", b"PK\3\4 is no header in here", method=0),
     Part(b"run/tree.json", b"{}" * 40),
 )
-EVIL = Part(REPORT, b"<h1>p = 99 %</h1><script>alert(1)</script>")
+EVIL = Part(SECOND, b"<h1>p = 99 %</h1><script>alert(1)</script>")
 ALONE = build([EVIL]).partition(b"PK\1\2")[0]
 HONEST = build(PARTS)
 
@@ -55,9 +55,9 @@ _FLUSHED = zlib.compressobj(9, zlib.DEFLATED, -15)
 _OPEN = _FLUSHED.compress(PARTS[0].data) + _FLUSHED.flush(zlib.Z_SYNC_FLUSH)
 
 HOSTILE: dict[str, bytes] = {
-    "a second report between members": build(changed(1, before=ALONE)),
-    "a second report before the directory": build(PARTS, before_directory=ALONE),
-    "a second report behind the directory": build(PARTS, before_end=ALONE),
+    "a second notebook between members": build(changed(1, before=ALONE)),
+    "a second notebook before the directory": build(PARTS, before_directory=ALONE),
+    "a second notebook behind the directory": build(PARTS, before_end=ALONE),
     "a byte between members": build(changed(3, before=b"\0")),
     "a byte before all": b"\0" + HONEST,
     "a byte before all that the directory knows": build(changed(0, before=b"\0")),
@@ -76,10 +76,10 @@ HOSTILE: dict[str, bytes] = {
     "a name cut at a zero": build(changed(2, both={"name": b"run/tree.json\0.exe"})),
     "a name twice": build([*PARTS, EVIL]),
     "a name twice at one place": build([*PARTS, replace(EVIL, central={"at": 0})]),
-    "a name that differs by case": build([*PARTS, replace(EVIL, name=b"Report.html")]),
+    "a name that differs by case": build([*PARTS, replace(EVIL, name=b"run/proofs/p2.ipynb")]),
     "a name with a backslash": build([*PARTS, replace(EVIL, name=b"run\\tree.json")]),
     "a name beside the run": build([*PARTS, replace(EVIL, name=b"../evil.html")]),
-    "a name in another script": build([*PARTS, replace(EVIL.both(flags=0x800), name="rep\u043ert.html".encode())]),
+    "a name in another script": build([*PARTS, replace(EVIL.both(flags=0x800), name="run/pr\u043eofs/P2.ipynb".encode())]),
     "members that share their bytes": build(changed(2, central={"at": 0})),
     "sizes that differ": build(changed(0, local={"size": 100})),
     "packed sizes that differ": build(changed(4, local={"packed": 1})),
@@ -97,7 +97,7 @@ HOSTILE: dict[str, bytes] = {
     "a version of zip64": build(changed(4, both={"version": 45})),
     "packed by bzip2": build(changed(4, both={"method": 12})),
     "packed by deflate64": build(changed(4, both={"method": 9})),
-    "a report behind the end of a stream": build(changed(4, tail=ALONE)),
+    "a notebook behind the end of a stream": build(changed(4, tail=ALONE)),
     "a byte behind the end of a stream": build(changed(4, tail=b"\0")),
     "a stream that is cut": build(changed(1, data=packed(PARTS[0])[:-9], both={"method": 8, "size": 512, "crc": zlib.crc32(PARTS[0].data)})),
     "what is no stream": build(changed(1, both={"method": 8})),
@@ -224,7 +224,7 @@ def test_whatever_bytes_are_changed_a_taken_archive_reads_alike_everywhere(
 
 _COMMON: dict[str, tuple[object, ...]] = {
     "version": (10, 20, 45, 63), "flags": (1, 2, 8, 0x800), "method": (0, 8, 12), "time": (0, 1), "day": (0, 34), "crc": (0, 7),
-    "packed": (0, 2, 15), "size": (0, 2, 15), "name": (b"run/tree.json", b"report.html", b"x"), "extra": (b"\0\0\0\0", field_of(b"x")),
+    "packed": (0, 2, 15), "size": (0, 2, 15), "name": (b"run/tree.json", SECOND, b"x"), "extra": (b"\0\0\0\0", field_of(b"x")),
 }  # fmt: skip
 _CENTRAL: dict[str, tuple[object, ...]] = {
     "system": (0, 1, 7, 19), "external": (0, 0o100644 << 16, 0o040755 << 16, 0x10), "internal": (0, 1), "comment": (b"", HONEST[-22:]),

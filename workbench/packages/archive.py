@@ -170,8 +170,6 @@ MAX_RATIO = 400
 SMALL_MEMBER = 8_000_000
 
 DATABASE = "run.db"
-#: A note as HTML, in packages of November 2026; it counts for their signatures and for nothing else.
-REPORT = "report.html"
 SIGNATURE = "signature.json"
 _LARGEST_SIGNATURE = 4096
 _NODE = r"P(?:0|[1-9][0-9]{0,5}(?:\.[1-9][0-9]{0,5}){0,40})"
@@ -186,7 +184,7 @@ _FILES = re.compile(
 )
 _FOLDERS = ("run/", "run/proofs/", "run/sessions/")
 #: Each but the database is read whole, and a value in memory takes several times its text.
-_LARGEST = {"json": 50_000_000, "html": 500_000_000, "ipynb": 200_000_000, "jsonl": 500_000_000}
+_LARGEST = {"json": 50_000_000, "ipynb": 200_000_000, "jsonl": 500_000_000}
 
 
 def is_member(name: str) -> bool:
@@ -197,7 +195,7 @@ def is_member(name: str) -> bool:
 def unpack(path: Path, into: Path, run_folder: str) -> tuple[dict[str, str], bytes | None]:
     """Unpack a package: its database to ``into/run.db``, its files below ``into/run_folder``.
 
-    A report of an older package is left out: it is HTML of a stranger's. Returned are the hashes of all members as they were
+    Returned are the hashes of all members as they were
     read, for the signature, and the member with the signature, which has no hash of its own.
 
     Raises `PackageRefused`: The archive is broken, or a member is not one of ours.
@@ -214,9 +212,8 @@ def unpack(path: Path, into: Path, run_folder: str) -> tuple[dict[str, str], byt
             name = member.name
             if name == SIGNATURE:
                 signature = b"".join(read_content(file, member))
-            elif name == REPORT or name in _FOLDERS:
-                digest = _digest(file, member)
-                hashes |= {name: digest} if name == REPORT else {}
+            elif name in _FOLDERS:
+                _digest(file, member)
             elif name == DATABASE:
                 hashes[name] = _extract(file, member, into / DATABASE)
             else:
@@ -231,7 +228,7 @@ def _check_members(members: list[Member]) -> None:
         if name in seen:
             raise PackageRefused(f"the package holds {member.shown} twice")
         seen.add(name)
-        if name not in (DATABASE, REPORT, SIGNATURE, *_FOLDERS) and not (
+        if name not in (DATABASE, SIGNATURE, *_FOLDERS) and not (
             name.startswith("run/") and is_member(name.removeprefix("run/"))
         ):
             raise PackageRefused(

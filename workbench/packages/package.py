@@ -31,7 +31,7 @@ from workbench.engine.record.state import IMPORTED_TREE, RunState
 from workbench.engine.run_settings import with_preset
 from workbench.errors import Command, Option, UsageError, WorkbenchError, command
 from workbench.formatting import percent
-from workbench.packages.archive import DATABASE, MAX_BYTES, REPORT, SIGNATURE, is_member, unpack
+from workbench.packages.archive import DATABASE, MAX_BYTES, SIGNATURE, is_member, unpack
 from workbench.packages.intake import IntakeFault, copy_run, examine
 from workbench.packages.signature import read_signature, sign_package
 from workbench.propositions import Tree
@@ -63,10 +63,6 @@ _SUFFIXES = {"htm": "html", "markdown": "md", "pl": "problog"}
 _TEXT_FORMATS = tuple(form for form in FORMATS if form not in ("pdf", "docx", "zip"))
 NOTE_FORMATS = ("html", "pdf", "docx", "md")
 _TEMPORARY = ".import-"
-_REPORT_LEFT_OUT = (
-    f"the {REPORT} in the package is neither kept nor shown, for anything may stand in it: the note is written anew from"
-    " the log"
-)
 
 
 class PackageAltered(WorkbenchError):
@@ -213,19 +209,17 @@ def import_run(
     *,
     cutoff: str | None = None,
     anyway: bool = False,
-    tell: Callable[[str], None] | None = None,
 ) -> str:
     """Take in a package or a tree and return the id of the run it became.
 
     A ``.zip`` brings the whole run back under its own id (see `import_package`). JSON and CSV bring a tree with its values;
-    it becomes a new run whose model is ``import``. Either is marked as imported. ``tell`` gets a line per thing of a package
-    that is left out.
+    it becomes a new run whose model is ``import``. Either is marked as imported.
 
     Raises `UsageError`: The file is missing, is no package and no tree, or the run is here already.
     """
     _check_file(path)
     if zipfile.is_zipfile(path):
-        return import_package(store, path, anyway=anyway, tell=tell)
+        return import_package(store, path, anyway=anyway)
     try:
         # Bytes, not text mode: that would turn every line end into \n, also those inside a report.
         # utf-8-sig drops the byte order mark with which spreadsheets begin a CSV file.
@@ -359,9 +353,7 @@ def _zip(store: Store, state: RunState, key: "Ed25519PrivateKey | None") -> byte
     return memory.getvalue()
 
 
-def import_package(
-    store: Store, path: Path, *, anyway: bool = False, tell: Callable[[str], None] | None = None
-) -> str:
+def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
     """Take in a package and return the id of the run it brought; the run is marked as imported.
 
     The package is unpacked into a folder of the home that is no run's, checked whole there by a store of its own, and moved
@@ -409,8 +401,6 @@ def import_package(
         else:
             audit_checks(own, state)
         _move_in(own, store, run_id)
-        if tell is not None and package.left_out is not None:
-            tell(package.left_out)
     return run_id
 
 
@@ -440,17 +430,13 @@ def open_package(path: Path) -> Iterator["ExaminedPackage"]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExaminedPackage:
-    """A package in a store of its own, read and checked; ``signature`` is one that fits, ``digest`` the hash of the file.
-
-    ``left_out`` says what of it counts for nothing but the signature, if anything.
-    """
+    """A package in a store of its own, read and checked; ``signature`` is one that fits, ``digest`` the hash of the file."""
 
     store: Store
     state: RunState
     findings: list[IntakeFault]
     signature: ev.PackageSignature | None
     digest: str
-    left_out: str | None
 
 
 @contextmanager
@@ -494,7 +480,6 @@ def examined_package(
                 findings=findings,
                 signature=signature,
                 digest=digest,
-                left_out=_REPORT_LEFT_OUT if REPORT in hashes else None,
             )
         finally:
             own.close()

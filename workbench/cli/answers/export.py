@@ -215,7 +215,7 @@ def import_file(
         if review:
             _take_review(store, path, as_json=as_json)
             return
-        run_id = import_run(store, path, cutoff=cutoff, anyway=anyway, tell=say)
+        run_id = import_run(store, path, cutoff=cutoff, anyway=anyway)
     run = view(store, run_id)
     if as_json:
         emit_json(run.document())

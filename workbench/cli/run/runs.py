@@ -73,8 +73,6 @@ def show(
     from workbench.packages.package import open_package
 
     with differences_listed(as_json=as_json), open_package(Path(run)) as package:
-        if package.left_out is not None:
-            say(package.left_out)
         _show(package.store, package.state, run, whole, open_note, as_json)
 
 
