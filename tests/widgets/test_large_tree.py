@@ -240,11 +240,10 @@ def test_the_score_of_the_run_does_not_stand_beside_a_hypothetical_number(home: 
 @pytest.mark.parametrize(
     "paths, shown",
     [
-        ("0.96", "57% of past windows, from today's state 96.0%"),
         ("96%", "57% of past windows, from today's state 96%"),
         (
-            "0.58",
-            "It came true in 57% of past windows (8 separate); the paths from today's state lie above that, at 0.58.",
+            "58%",
+            "It came true in 57% of past windows (8 separate); the paths from today's state lie above that, at 58%.",
         ),
     ],
 )

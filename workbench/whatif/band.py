@@ -44,7 +44,7 @@ class PastWindows:
     #: models, weights: What each model of the leaf's p says, and its weight; empty in records that have no weights.
     models: tuple[float, ...] = ()
     weights: tuple[float, ...] = ()
-    #: Standard deviation of p about the true chance, as its forecaster gave it; None in records of before it did.
+    #: Standard deviation of p about the true chance, as its forecaster gave it; None for a share of past windows.
     error: float | None = None
 
     @property

@@ -169,9 +169,9 @@ class Rows(Mapping[NodeId, Row]):
         ]
 
 
-#: The key factor of a driver that rests on past windows, as the key-free analyst writes it; runs of before have the second as a share.
+#: The key factor of a driver that rests on past windows, as the key-free analyst writes it.
 _PAST_AND_PATHS = re.compile(
-    r"It came true in ([\d.]+)% of past windows \(\d+ separate\); the paths from today's state lie \w+ that, at (?:([\d.]+)%|([01]\.\d+))\."
+    r"It came true in ([\d.]+)% of past windows \(\d+ separate\); the paths from today's state lie \w+ that, at ([\d.]+)%\."
 )
 #: Points.
 _FAR_APART = 10.0
@@ -188,10 +188,9 @@ def _both_shares(key_factor: str) -> str:
     shares = _PAST_AND_PATHS.fullmatch(key_factor)
     if shares is None:
         return key_factor
-    paths = f"{shares[2]}%" if shares[3] is None else percent(float(shares[3]))
-    if abs(float(shares[1]) - float(paths[:-1])) <= _FAR_APART:
+    if abs(float(shares[1]) - float(shares[2])) <= _FAR_APART:
         return key_factor
-    return f"{shares[1]}% of past windows, from today's state {paths}"
+    return f"{shares[1]}% of past windows, from today's state {shares[2]}%"
 
 
 def _side(tree: Tree, node: NodeId) -> Polarity | None:

@@ -134,7 +134,7 @@ class Accounting:
     def lines(self, p: float) -> str:
         """The accounting as Markdown; "" if nothing was said.
 
-        Bounds that contradict p come last: earlier versions left them out, and their reports are compared by how they begin.
+        Bounds that contradict p come last.
 
         >>> print(Accounting(base_rate=0.6, n=40, low=0.4, high=0.7).lines(0.55))
         **In numbers.** Base rate 0.6 of 40 cases; p 0.55, between 0.4 and 0.7.

@@ -173,11 +173,9 @@ def load_round(store: Store, name: str) -> Round:
         rules=RoundRules(**facts["rules"]),
         questions=tuple(facts["questions"]),
         left_out=tuple((entry, reason) for entry, reason in facts["left_out"]),
-        crowd=facts.get("crowd", {}),
+        crowd=facts["crowd"],
         contexts=facts["contexts"],
-        gathered=facts.get(
-            "gathered", True
-        ),  # nights of before November 2026 gathered first and were opened then
+        gathered=facts["gathered"],
         contexts_usd=_contexts_usd(store, f"{SORT}:{name}"),
         budget_usd=study.study.get("budget_usd"),
         concurrency=study.study.get("concurrency", 4),
