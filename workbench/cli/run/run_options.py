@@ -28,7 +28,6 @@ WORKERS = typer.Option(
     hidden=True,
 )
 
-
 SET = typer.Option(
     "--set",
     metavar="NAME=VALUE",
@@ -65,14 +64,12 @@ def takes_settings(*shown: str, only_set: bool = False, new: bool = False) -> Ca
         @wraps(function)
         def command(*values: Any, settings: Mapping[str, Any], **named: Any) -> Any:
             used = {
-                name: _READERS.get(name, _as_it_is)(value)
+                name: _READERS[name](value) if name in _READERS else value
                 for name, value in settings.items()
                 # An option that can be given several times is an empty list where it was not, a flag is False.
                 if name in by_field and value is not None and value != [] and value is not False
             }
-            return function(
-                *values, settings=merged(used, read_settings(settings.get("set_") or ())), **named
-            )
+            return function(*values, settings=merged(used, read_settings(settings["set_"] or ())), **named)
 
         return takes("settings", added)(command)  # type: ignore[return-value]
 
@@ -83,10 +80,6 @@ def _option(each: RequestField, *, hidden: bool) -> inspect.Parameter:
     # A value by name (a model for a role, the price of a model) is typed as pairs, which are texts.
     kind = str if each.shape != "value" or each.bare not in (int, float) else each.bare
     return option_for(each, setting_of(each).option, kind=kind, hidden=hidden)
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
 
 
 def without_level(settings: Mapping[str, Any], isolation: str | None) -> tuple[dict[str, Any], str | None]:

@@ -10,7 +10,6 @@ from workbench.cli.science.science_options import (
     EventsFile,
     ExamName,
     ForecastsFile,
-    Home,
     Methods,
     Pool,
     Seed,
@@ -64,7 +63,6 @@ def compare(
     ] = 20_000,
     seed: Seed = 20261121,
     exam: ExamName = None,
-    home: Home = None,
     json: AsJson = False,
 ) -> None:
     """Compare methods with a reference on the events both answered.
@@ -73,7 +71,7 @@ def compare(
     of whole clusters: events of one series in one stretch of time, and events asked on one day, share their luck. A verdict wants a p
     value of at most 0.05 after Holm's correction for all methods compared, a mixed model that agrees, 6 clusters and 6 days asked on.
     """
-    table, probabilities, chosen = load(events, forecasts, exam=exam, home=home)
+    table, probabilities, chosen = load(events, forecasts, exam=exam)
     document = compare_document(
         table,
         probabilities,

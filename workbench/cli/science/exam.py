@@ -7,7 +7,7 @@ import typer
 
 from proxies.atomic import private_folder
 from workbench.cli.common import command, emit_json, say
-from workbench.cli.science.science_options import AsJson, EventsFile, Home, exams_folder, listed, write_whole
+from workbench.cli.science.science_options import AsJson, EventsFile, exams_folder, listed, write_whole
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.questions.sets.exams import Exam, ExamRules, build_exam, exams_document, saved_exams
@@ -51,7 +51,6 @@ def build(
     margin_days: Annotated[
         int, typer.Option("--margin-days", help="Days after the cutoff left out too.", hidden=True)
     ] = 0,
-    home: Home = None,
     json: AsJson = False,
 ) -> None:
     """Choose questions by dates, source, strata and seed, leaving out what a model may know by heart."""
@@ -77,7 +76,7 @@ def build(
         margin_days=margin_days,
     )
     exam = build_exam(read_events(events, unresolved=True), rules)
-    folder = exams_folder(home)
+    folder = exams_folder()
     try:
         private_folder(folder)
     except OSError as error:
@@ -97,9 +96,9 @@ def _exam_row(exam: Exam) -> list[object]:
 
 @exams.command("list")
 @command
-def list_exams(home: Home = None, json: AsJson = False) -> None:
+def list_exams(json: AsJson = False) -> None:
     """Exams that were built, in the order of their names."""
-    saved, broken = saved_exams(exams_folder(home))
+    saved, broken = saved_exams(exams_folder())
     for file, problem in broken.items():
         say(f"{file}: {problem}")
     if json:

@@ -11,7 +11,6 @@ from workbench.cli.science.science_options import (
     EventsFile,
     ExamName,
     ForecastsFile,
-    Home,
     Methods,
     Pool,
     Resamples,
@@ -87,7 +86,6 @@ def returns(
     resamples: Resamples = 2000,
     seed: Seed = 20261122,
     exam: ExamName = None,
-    home: Home = None,
     json: AsJson = False,
 ) -> None:
     """Average return (1 breaks even) and Sharpe ratio of a dollar on every market event, and what of it was edge and luck.
@@ -98,7 +96,7 @@ def returns(
     bets fixed and outcomes at the prices' odds, of ratios over clusters.
     """
     levels = numbers(risk_aversion, option="--risk-aversion")
-    table, probabilities, chosen = load(events, forecasts, exam=exam, home=home)
+    table, probabilities, chosen = load(events, forecasts, exam=exam)
     values = market_forecasts(
         probabilities, methods=listed(method), variant=variant, how=pool, baselines=listed(baseline)
     )

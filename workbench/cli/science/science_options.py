@@ -92,9 +92,6 @@ ExamName = Annotated[
     str | None,
     typer.Option("--exam", help="Only the events of this exam (`exam build` makes one).", hidden=True),
 ]
-Home = Annotated[
-    Path | None, typer.Option("--home", help="Data folder; WORKBENCH_HOME when not given.", hidden=True)
-]
 
 
 def listed(text: str) -> list[str]:
@@ -210,14 +207,12 @@ def print_quantile_scores(document: Mapping[str, Any], *, as_json: bool) -> None
             say(f"{name} has no forecast of {entry['missing']} of {document['numbers']} numbers")
 
 
-def exams_folder(home: Path | None) -> Path:
+def exams_folder() -> Path:
     """Where `exam build` puts its files and ``--exam`` looks for them."""
-    return (home or home_from(os.environ)) / "exams"
+    return home_from(os.environ) / "exams"
 
 
-def load(
-    events: Path, forecasts: Path, *, exam: str | None = None, home: Path | None = None
-) -> tuple[Events, Forecasts, Exam | None]:
+def load(events: Path, forecasts: Path, *, exam: str | None = None) -> tuple[Events, Forecasts, Exam | None]:
     """Both files, checked against each other and cut down to the events of an exam if one is named.
 
     Forecasts are checked against the whole file of events first: an exam chooses among good rows, it does not hide bad
@@ -227,7 +222,7 @@ def load(
         table = read_events(events)
         return table, read_forecasts(forecasts, table), None
 
-    chosen = find_exam(exams_folder(home), exam)
+    chosen = find_exam(exams_folder(), exam)
     # With an exam only the chosen events are scored, so the others may still be unresolved.
     table = read_events(events, unresolved=True)
     rows = chosen.rows(table)

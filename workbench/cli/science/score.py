@@ -16,7 +16,6 @@ from workbench.cli.science.science_options import (
     EventsFile,
     ExamName,
     ForecastsFile,
-    Home,
     Methods,
     QuantilesFile,
     Resamples,
@@ -144,7 +143,6 @@ def score(
     resamples: Resamples = 2000,
     seed: Seed = 20261122,
     exam: ExamName = None,
-    home: Home = None,
     json: AsJson = False,
 ) -> None:
     """Score forecasts by question type and overall.
@@ -177,9 +175,9 @@ def score(
     if steps and not own:
         raise UsageError("--steps goes with --own: files of forecasts hold no steps")
     if own:
-        if events or forecasts or exam or method or baseline or subsets or home:
+        if events or forecasts or exam or method or baseline or subsets:
             raise UsageError(
-                "--own scores the runs of this home: no --events, --forecasts, --exam, --home, --method, --baseline or --subsets"
+                "--own scores the runs of this home: no --events, --forecasts, --exam, --method, --baseline or --subsets"
             )
         if steps:
             _score_steps(resampling, as_json=json)
@@ -192,7 +190,7 @@ def score(
         raise UsageError("--history and --out go with --own")
     if events is None or forecasts is None:
         raise UsageError("score wants --events FILE and --forecasts FILE, or --own for the runs of this home")
-    table, probabilities, chosen = load(events, forecasts, exam=exam, home=home)
+    table, probabilities, chosen = load(events, forecasts, exam=exam)
     document = score_document(
         table,
         probabilities,
