@@ -69,7 +69,6 @@ def exam_study(
     api_base: str | None = None,
     prices: Mapping[str, Sequence[float]] | None = None,
     budget_usd: float | None = None,
-    concurrency: int = 4,
 ) -> StudySpec:
     """Return the study that examines a model on a set of drawn questions; the same model and set give the same study, which goes on.
 
@@ -87,7 +86,7 @@ def exam_study(
             "cutoffs": "per-question",
             "reference": BASE_RATE,
             "budget_usd": budget_usd,
-            "concurrency": concurrency,
+            "concurrency": 4,
             "arms": [
                 *({"arm": "column", "name": name, "column": column} for name, column in columns),
                 arm,

@@ -37,7 +37,6 @@ from workbench.synthesis.rules.normalise import Literals
 from workbench.synthesis.whatif.ranges import reachable_ranges
 from workbench.templates import brief, html_environment
 from workbench.views.fan_chart import fan_key, fan_svg, fan_words
-from workbench.views.question_documents import exam_lines
 from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
 from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
@@ -444,11 +443,6 @@ def model_calls(document: Mapping[str, Any]) -> str:
         calls=[(call_heading(call), call_parts(call)) for call in document["calls"]],
         lost=[unanswered_line(row) for row in document["unanswered"]],
     )
-
-
-def exam_panel(document: Mapping[str, Any]) -> str:
-    """Return a model's exam (``workbench models exam``) as HTML: its sentence and its numbers."""
-    return rendered("model_exam", sentence=document["sentence"], lines=exam_lines(document))
 
 
 def earlier(rows: Sequence["EarlierGrounding"]) -> str:

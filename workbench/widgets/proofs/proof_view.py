@@ -106,9 +106,9 @@ def frame(document: str, *, title: str, style: str = "") -> str:
     return _environment().get_template("frame.html.j2").render(document=document, title=title, style=style)
 
 
-def proof_html(path: Path, *, trail: Trail | None = None, height: int = 640) -> str:
-    """Return the notebook in its closed frame, for a notebook cell or any page of HTML."""
-    style = f"width:100%;height:{height}px;border:1px solid #cfd7de;border-radius:4px;background:#fff"
+def proof_html(path: Path, *, trail: Trail | None = None) -> str:
+    """Return the notebook in its closed frame, which scrolls, for a notebook cell or any page of HTML."""
+    style = "width:100%;height:640px;border:1px solid #cfd7de;border-radius:4px;background:#fff"
     return frame(proof_document(path, trail=trail), title=f"proof notebook {path.stem}", style=style)
 
 
