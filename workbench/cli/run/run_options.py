@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from workbench.cli.common import unlisted
 from workbench.cli.request_options import option_for
 from workbench.engine.named_settings import merged, read_settings, setting_of, settings_by_name
 from workbench.engine.run_settings import check_level
@@ -15,19 +16,26 @@ from workbench.requests import RequestField, takes
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-DETACH = typer.Option(
-    "--detach", help="Work in a process of its own: print the run id and return; see watch and stop."
-)
-YES = typer.Option(
-    "--yes",
-    help="Do not ask before buying replies again whose requests cannot be made any more (docs/leaks.md).",
-)
-WORKERS = typer.Option(
-    metavar="N|dask://HOST:PORT",
-    help="Collect evidence in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.",
-    hidden=True,
-)
-
+Detach = Annotated[
+    bool,
+    typer.Option(
+        "--detach", help="Work in a process of its own: print the run id and return; see watch and stop."
+    ),
+]
+Yes = Annotated[
+    bool,
+    typer.Option(
+        "--yes",
+        help="Do not ask before buying replies again whose requests cannot be made any more (docs/leaks.md).",
+    ),
+]
+Workers = Annotated[
+    str | None,
+    unlisted(
+        metavar="N|dask://HOST:PORT",
+        help="Collect evidence in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.",
+    ),
+]
 SET = typer.Option(
     "--set",
     metavar="NAME=VALUE",

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import echo, emit_json, say
+from workbench.cli.common import echo, emit_json, say, unlisted
 from workbench.cli.table import show_table
 from workbench.environment import home_from
 from workbench.errors import UsageError
@@ -78,19 +78,17 @@ QuantilesFile = Annotated[
     ),
 ]
 Methods = Annotated[str, typer.Option("--method", help="Methods, by comma; all when not given.")]
-Variant = Annotated[
-    str, typer.Option("--variant", help="Which published forecast of a file that has several.", hidden=True)
-]
-Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.", hidden=True)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.", hidden=True)]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of the resampling.", hidden=True)]
+Variant = Annotated[str, unlisted("--variant", help="Which published forecast of a file that has several.")]
+Pool = Annotated[str, unlisted("--pool", help="How trials are pooled.")]
+AsJson = Annotated[bool, unlisted("--json", help="Print one JSON document.")]
+Seed = Annotated[int, unlisted("--seed", help="Seed of the resampling.")]
 Resamples = Annotated[
     int,
-    typer.Option("--resamples", min=0, help="Resamples behind each 95 % interval; 0 for none.", hidden=True),
+    unlisted("--resamples", min=0, help="Resamples behind each 95 % interval; 0 for none."),
 ]
 ExamName = Annotated[
     str | None,
-    typer.Option("--exam", help="Only the events of this exam (`exam build` makes one).", hidden=True),
+    unlisted("--exam", help="Only the events of this exam (`exam build` makes one)."),
 ]
 
 
