@@ -20,7 +20,6 @@ from workbench.views.run_view import RunView
 from workbench.widgets import panels
 from workbench.widgets.fields import action, box, choice, field, html, look, offer, plain_widget, tried
 from workbench.widgets.html_panel import Panel
-from workbench.widgets.page_terms import on_page
 
 
 class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
@@ -68,7 +67,7 @@ class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
                 )
         # An exception in a widget's callback is seen by nobody.
         except WorkbenchError as error:
-            self.line.value = panels.refusal(on_page(error))
+            self.line.value = panels.refusal(error)
             return
         self.line.value = self.text.value = self.tags.value = ""
         self._noted()
@@ -217,7 +216,7 @@ class DownloadForm(ipywidgets.HBox):  # type: ignore[misc]
                     one_page="one page" in str(self.form.value),
                 )
         except WorkbenchError as error:
-            self.said.value = panels.refusal(on_page(error))
+            self.said.value = panels.refusal(error)
             return
         name = f"{self._run_id}.{suffix}"
         self.said.offer(name, media, data)

@@ -13,7 +13,6 @@ from workbench.store import Store
 from workbench.terminal import printable
 from workbench.widgets import panels
 from workbench.widgets.fields import action, box, choice, field, html, look, offer, show_if
-from workbench.widgets.page_terms import on_page
 
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 #: What a step is called in the sentence above its text.
@@ -103,7 +102,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
         except WorkbenchError as error:
             self._decided()
             if name in self._steps:  # else somebody was first, and the line above says who
-                self.line.value = panels.refusal(on_page(error))
+                self.line.value = panels.refusal(error)
         self._show_or_hide()
 
 

@@ -301,7 +301,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                     self.record.value = rendered("track_record", record=record_card(runs))
                     self._show()
         except WorkbenchError as error:
-            self.table.value = panels.refusal(on_page(error))
+            self.table.value = panels.refusal(error)
         return True
 
     def _show(self) -> None:
@@ -352,7 +352,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         try:
             self.sources.value = own_sources_html(own_sources(self._home, self._environ))
         except (WorkbenchError, ProxyError) as error:
-            self.sources.value = panels.refusal(on_page(error))
+            self.sources.value = panels.refusal(error)
 
     def _read_question_sets(self, _name: str) -> None:
         try:
@@ -360,7 +360,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                 names = [each["set"] for each in sets_document(store)["sets"]]
                 sets = [set_document(store, name) for name in names]
         except WorkbenchError as error:
-            self.question_sets.value = panels.refusal(on_page(error))
+            self.question_sets.value = panels.refusal(error)
         else:
             self.question_sets.value = rendered("question_sets", sets=sets)
 

@@ -40,7 +40,7 @@ from workbench.views.fan_chart import fan_key, fan_svg, fan_words
 from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
 from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
-from workbench.widgets.page_terms import line_on_page
+from workbench.widgets.page_terms import line_on_page, on_page
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -512,9 +512,9 @@ def synthesis_text(proposition: Proposition) -> str:
     return "\n\n".join(parts)
 
 
-def refusal(line: str) -> str:
-    """Return one line that says why something was not done."""
-    return rendered("notice", line=line, refused=True)
+def refusal(why: str | Exception) -> str:
+    """Return one line that says why something was not done; an error's in the terms of the page."""
+    return rendered("notice", line=why if isinstance(why, str) else on_page(why), refused=True)
 
 
 def note(line: str) -> str:

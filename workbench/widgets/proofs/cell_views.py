@@ -28,7 +28,6 @@ from workbench.widgets.edits.scenario_pane import ScenarioPane
 from workbench.widgets.fields import action, box, choice, html, look, page_base, pane, show_if, tried
 from workbench.widgets.html_panel import Panel, in_place
 from workbench.widgets.live_run import Follower, Poller
-from workbench.widgets.page_terms import on_page
 from workbench.widgets.proofs import proof_view as proof
 from workbench.widgets.tree_widget import TreeWidget
 
@@ -221,7 +220,7 @@ class LiveView(_View):
         try:
             changed = self.follower.look()
         except WorkbenchError as error:
-            self.line.value = panels.refusal(on_page(error))
+            self.line.value = panels.refusal(error)
             return True
         if changed:
             self._show()

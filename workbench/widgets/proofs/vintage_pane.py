@@ -15,7 +15,6 @@ from workbench.views.trail import revised_series
 from workbench.widgets import panels
 from workbench.widgets.fields import box, choice, offer, show_if
 from workbench.widgets.html_panel import Panel
-from workbench.widgets.page_terms import on_page
 
 #: Periods in the table, the newest first.
 MOST_SHOWN = 60
@@ -45,7 +44,7 @@ class VintagePane(ipywidgets.VBox):  # type: ignore[misc]
                 self._series = revised_series(store, run.state, node)
         except WorkbenchError as error:  # a damaged database: the page shows the rest
             self._series = {}
-            self.table.value = panels.refusal(on_page(error))
+            self.table.value = panels.refusal(error)
             return
         show_if(bool(self._series), self._choices)
         _offer_first(self.series, list(self._series))
