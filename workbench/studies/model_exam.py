@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -53,12 +53,7 @@ class MemoryProbe:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values; ``share`` is null where nothing was answered."""
-        return {
-            "n": self.n,
-            "remembered": self.remembered,
-            "right": self.right,
-            "share": self.remembered / self.n if self.n else None,
-        }
+        return {**asdict(self), "share": self.remembered / self.n if self.n else None}
 
 
 def exam_study(

@@ -339,8 +339,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
     def _retry(self, run_id: str) -> None:
         with closing(Store(self._home)) as store:
             process = resume_detached(store, run_id)
-        if process.exit_code:
-            raise UsageError(process.line.removeprefix("workbench: ") or "the run ended at once")
+        process.require_running()
         self.look()
 
     def _show_compared(self, run_ids: list[str]) -> None:

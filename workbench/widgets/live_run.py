@@ -14,7 +14,6 @@ from workbench.engine.record.fold import apply
 from workbench.engine.record.progress import progress_line
 from workbench.engine.record.stages import Stages, pace_of, replay
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
 from workbench.propositions import NodeId
 from workbench.store import Store
 from workbench.store import events as ev
@@ -183,8 +182,7 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
             if self._follower.phase == "planned":
                 self._begin(store)
             process = resume_detached(store, run.run_id)
-        if process.exit_code:
-            raise UsageError(process.line.removeprefix("workbench: ") or "the run ended at once")
+        process.require_running()
         self._follow()
 
     def _end(self) -> None:

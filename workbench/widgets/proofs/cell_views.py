@@ -237,8 +237,7 @@ class LiveView(_View):
     def _resume(self) -> None:
         with closing(Store(self.run.home)) as store:
             process = resume_detached(store, self.run.run_id)
-        if process.exit_code:
-            raise UsageError(process.line.removeprefix("workbench: ") or "the run ended at once")
+        process.require_running()
         self.look()
         self.poller.start()
 
