@@ -4,7 +4,6 @@ import gc
 import os
 import shlex
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -289,7 +288,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
     def look(self) -> bool:
         """Read the list anew if the log has grown; always True, so that it is looked at again."""
         try:
-            with closing(Store(self._home)) as store:
+            with Store(self._home) as store:
                 seen = (store.last_seq(), len(store.run_ids()))
                 if seen != self._seen:
                     self._rows, self._seen = list_runs(self._home), seen
@@ -328,7 +327,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             (each["runs"] for each in claims_of(self._rows, datetime.now(UTC)) if run_id in each["runs"]), []
         )
         tagged = [row["run_id"] for row in self._rows if WATCH in row["tags"] and row["run_id"] in runs]
-        with closing(Store(self._home)) as store:
+        with Store(self._home) as store:
             if on:
                 add_note(store, run_id, tags=[WATCH])
             else:
@@ -337,7 +336,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.look()
 
     def _retry(self, run_id: str) -> None:
-        with closing(Store(self._home)) as store:
+        with Store(self._home) as store:
             process = resume_detached(store, run_id)
         process.require_running()
         self.look()
@@ -355,7 +354,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
 
     def _read_question_sets(self, _name: str) -> None:
         try:
-            with closing(Store(self._home)) as store:
+            with Store(self._home) as store:
                 names = [each["set"] for each in sets_document(store)["sets"]]
                 sets = [set_document(store, name) for name in names]
         except WorkbenchError as error:
@@ -510,7 +509,7 @@ def list_runs(home: Path) -> list[dict[str, Any]]:
 
     A run that cannot be read has the reason in place of its statement.
     """
-    with closing(Store(home)) as store:
+    with Store(home) as store:
         rows = listed_runs(store, datetime.now(UTC), texts=True)
     return [
         {**row, "statement": row["unreadable"], "cutoff": NO_VALUE} if "unreadable" in row else row

@@ -4,7 +4,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import closing
 
 import ipywidgets
 
@@ -54,7 +53,7 @@ class Follower:
             return self._look()
 
     def _look(self) -> bool:
-        with closing(Store(self._home)) as store:
+        with Store(self._home) as store:
             if not self._stages_read:
                 self._stages_read = True
                 if not self.state.finished:
@@ -178,7 +177,7 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
 
     def _ground(self) -> None:
         run = self._follower.view
-        with closing(Store(run.home)) as store:
+        with Store(run.home) as store:
             if self._follower.phase == "planned":
                 self._begin(store)
             process = resume_detached(store, run.run_id)
@@ -187,7 +186,7 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
 
     def _end(self) -> None:
         run = self._follower.view
-        with closing(Store(run.home)) as store:
+        with Store(run.home) as store:
             stop_run(store, run.run_id)
         self._follow()
 

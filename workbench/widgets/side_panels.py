@@ -4,7 +4,6 @@ None of it is needed for the first screen, so a page makes it once that stands: 
 """
 
 from collections.abc import Callable
-from contextlib import closing
 
 import ipywidgets
 
@@ -196,7 +195,7 @@ class SurroundingPanes:
         if node not in run.tree:
             return panels.note(f"{node} is yours: no model was asked.")
         try:
-            with closing(Store(run.home)) as store:
+            with Store(run.home) as store:
                 return panels.model_calls(transcript(store, run.state, node))
         except WorkbenchError as error:  # a damaged database: the page shows the rest
             return panels.refusal(error)

@@ -1,7 +1,6 @@
 """Below a proposition: ground a leaf again, try a failed one once more, ask the synthesizer again, each at its price."""
 
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import ipywidgets
@@ -151,13 +150,13 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._show_only(self.try_now, self.cancel)
 
     def _reopen(self) -> None:
-        with closing(Store(self._home())) as store:
+        with Store(self._home()) as store:
             reopen_leaf(store, self._id(), self.node, author=self._author(), reason=self.why.value.strip())
         self.why.value = ""
         self._resume()
 
     def _resume(self) -> None:
-        with closing(Store(self._home())) as store:
+        with Store(self._home()) as store:
             process = resume_detached(store, self._id(), leaves=[self.node])
         process.require_running()
         self._show_only(None)

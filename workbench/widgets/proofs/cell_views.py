@@ -4,7 +4,6 @@ Each shows itself as plain HTML, which the live widget replaces (``in_place``): 
 """
 
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any, TypeVar
 
 import ipywidgets
@@ -235,14 +234,14 @@ class LiveView(_View):
         show_if(phase in ("running", "waiting"), self.end)
 
     def _resume(self) -> None:
-        with closing(Store(self.run.home)) as store:
+        with Store(self.run.home) as store:
             process = resume_detached(store, self.run.run_id)
         process.require_running()
         self.look()
         self.poller.start()
 
     def _stop(self) -> None:
-        with closing(Store(self.run.home)) as store:
+        with Store(self.run.home) as store:
             stop_run(store, self.run.run_id)
         self.look()
 

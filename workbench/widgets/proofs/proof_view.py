@@ -10,7 +10,6 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
-from contextlib import closing
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -85,7 +84,7 @@ def _cells(path: Path) -> list[Any]:
 def trail_of(run: "RunView", node: NodeId) -> Trail | None:
     """Return what a leaf rests on, read from its run's ledger; None where it has no conclusion, or the ledger is damaged."""
     try:
-        with closing(Store(run.home)) as store:
+        with Store(run.home) as store:
             return evidence_trail(store, run.state, node)
     except (UsageError, StoreCorrupt):  # the proof is shown without it, and the audit names the damage
         return None

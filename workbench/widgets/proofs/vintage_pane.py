@@ -1,6 +1,5 @@
 """The vintage picker of the Evidence tab: the values of a series that a proof read, as they were known on a day of one's choice."""
 
-from contextlib import closing
 from datetime import date
 from typing import Any
 
@@ -40,7 +39,7 @@ class VintagePane(ipywidgets.VBox):  # type: ignore[misc]
     def show(self, run: RunView, node: NodeId) -> None:
         """Show the series of a proposition; one whose series came in one vintage each says so."""
         try:
-            with closing(Store(run.home)) as store:
+            with Store(run.home) as store:
                 self._series = revised_series(store, run.state, node)
         except WorkbenchError as error:  # a damaged database: the page shows the rest
             self._series = {}
