@@ -116,12 +116,12 @@ def parse_toml(text: str, what: str) -> dict[str, Any]:
     return value
 
 
-def parse_csv(text: str, what: str, sign: str = ",") -> list[list[str]]:
+def parse_csv(text: str, what: str) -> list[list[str]]:
     """Rows of a CSV text as lists of cells, the header among them; quoted as spreadsheets do it. Raises `InputRefused`."""
-    _check_count(text, what, f"{sign}\n\r")
+    _check_count(text, what, ",\n\r")
     # for the whole process, and the module's own limit would refuse a long report; the text is bounded already
     csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True, delimiter=sign)
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     try:
         return list(reader)
     except csv.Error as error:

@@ -28,9 +28,7 @@ def brief(text: str, longest: int = LONGEST) -> str:
     )
 
 
-def html_environment(
-    package: str, folder: str = "templates", **filters: Callable[..., object]
-) -> "Environment":
+def html_environment(package: str, **filters: Callable[..., object]) -> "Environment":
     """Return the environment of a package's HTML templates; every value is escaped unless it is ``Markup``.
 
     The panels, the proof pages and ``report.html`` render through it; each caller keeps its own for the process.
@@ -38,7 +36,7 @@ def html_environment(
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader(package, folder),
+        loader=PackageLoader(package, "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -67,11 +67,6 @@ class AsOfText:
         """The first so many characters."""
         return AsOfText(self.text[:length], self.cutoff, self.cut, _MADE_HERE)
 
-    def without_lines(self, beginning: str) -> AsOfText:
-        """The text without the lines that begin so."""
-        lines = [line for line in self.text.splitlines() if not line.startswith(beginning)]
-        return AsOfText("\n".join(lines), self.cutoff, self.cut, _MADE_HERE)
-
 
 def emptied_line(what: str, cutoff: Cutoff) -> str:
     """The sentence for a text of which nothing may be shown."""

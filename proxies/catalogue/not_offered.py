@@ -4,62 +4,59 @@
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
-_LIGHT = "fmp/chart/end-of-day/historical-price-eod/light"
-_INCOME = "fmp/statements/financial-statements/income-statement"
-_GRADES = "yfinance/upgrades-downgrades"
-_DIVIDENDS = "fmp/calendar/dividends/dividends"
-_SPLITS = "fmp/calendar/splits/splits"
-_FUND = "fmp/etf-&-mutual-funds/fund-disclosures/funds/disclosure"
-_CALLS = "fmp/earnings-transcripts/earning-call-transcript-dates"
-_PRESENT = "only tells the present"
-_NOT_YET = "is not offered yet"
-
-#: By the vendor's own path: why it is not here, and the path to ask for, or "".
-NOT_OFFERED: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            (
-                "fmp/quote", "fmp/quote-short", "fmp/batch-quote", "fmp/batch-quote-short", "fmp/aftermarket-quote", "fmp/aftermarket-trade",
-                "fmp/stock-price-change", "fmp/biggest-gainers", "fmp/biggest-losers", "fmp/most-actives", "fmp/batch-index-quotes",
-                "fmp/batch-crypto-quotes", "fmp/batch-forex-quotes", "fmp/batch-commodity-quotes", "fmp/batch-etf-quotes",
-            ),
-            (_PRESENT, _LIGHT),
+#: Why paths are not here, the path to ask for instead, or "", and the vendors' own paths.
+_ADVICE = {
+    "only tells the present": {
+        "fmp/chart/end-of-day/historical-price-eod/light": (
+            "fmp/quote fmp/quote-short fmp/batch-quote fmp/batch-quote-short fmp/aftermarket-quote "
+            "fmp/aftermarket-trade fmp/stock-price-change fmp/biggest-gainers fmp/biggest-losers fmp/most-actives "
+            "fmp/batch-index-quotes fmp/batch-crypto-quotes fmp/batch-forex-quotes fmp/batch-commodity-quotes "
+            "fmp/batch-etf-quotes "
         ),
-        **dict.fromkeys(
-            ("fmp/analyst-estimates", "fmp/price-target-summary", "fmp/price-target-consensus", "fmp/price-target-news", "fmp/grades-consensus", "fmp/grades-news",
-             "fmp/ratings-snapshot"),
-            (_PRESENT, _GRADES),
+        "yfinance/upgrades-downgrades": (
+            "fmp/analyst-estimates fmp/price-target-summary fmp/price-target-consensus fmp/price-target-news "
+            "fmp/grades-consensus fmp/grades-news fmp/ratings-snapshot "
         ),
-        **dict.fromkeys(("fmp/earnings", "fmp/earnings-calendar", "fmp/earnings-surprises"), (_NOT_YET, "yfinance/earnings-dates")),
-        "fmp/dividends-calendar": (_NOT_YET, _DIVIDENDS),
-        "fmp/splits-calendar": (_NOT_YET, _SPLITS),
-        **dict.fromkeys(
-            ("fmp/discounted-cash-flow", "fmp/levered-discounted-cash-flow", "fmp/custom-discounted-cash-flow", "fmp/financial-scores", "fmp/key-metrics-ttm", "fmp/ratios-ttm"),
-            (_PRESENT, "fmp/statements/ratios/key-metrics"),
+        "fmp/statements/ratios/key-metrics": (
+            "fmp/discounted-cash-flow fmp/levered-discounted-cash-flow fmp/custom-discounted-cash-flow "
+            "fmp/financial-scores fmp/key-metrics-ttm fmp/ratios-ttm "
         ),
-        **dict.fromkeys(("fmp/delisted-companies", "fmp/symbol-change", "fmp/stock-peers", "fmp/company-screener", "fmp/shares-float"), (_PRESENT, "")),
-        **dict.fromkeys(("fmp/etf/holdings", "fmp/etf-holder-bulk", "fmp/funds/holdings"), (_PRESENT, _FUND)),
-        **dict.fromkeys(("fmp/market-capitalization", "fmp/market-capitalization-batch"), (_PRESENT, "fmp/company/market-cap/historical-market-capitalization")),
-        "fmp/employee-count": (_PRESENT, "fmp/company/employee-count/historical-employee-count"),
-        "fmp/earning-call-transcript-latest": (_NOT_YET, _CALLS),
-        **dict.fromkeys(
-            ("fmp/sec-filings-search", "fmp/sec-filings-financials", "sec/filings", "edgar/filings", "edgar/submissions"),
-            ("is another name", "sec/submissions"),
+        "": (
+            "fmp/delisted-companies fmp/symbol-change fmp/stock-peers fmp/company-screener fmp/shares-float "
+            "yfinance/option-chain yfinance/option_chain "
         ),
-        **dict.fromkeys(("sec/companyfacts", "edgar/companyfacts"), ("is another name", "sec/company-facts")),
-        **dict.fromkeys(("fmp/financial-statement-full-as-reported", "fmp/latest-financial-statements"), (_NOT_YET, _INCOME)),
-        **dict.fromkeys(("edgar/search", "sec/full-text-search"),
-            ("is another name", "sec/search"),
+        "fmp/etf-&-mutual-funds/fund-disclosures/funds/disclosure": "fmp/etf/holdings fmp/etf-holder-bulk fmp/funds/holdings",
+        "fmp/company/market-cap/historical-market-capitalization": "fmp/market-capitalization fmp/market-capitalization-batch",
+        "fmp/company/employee-count/historical-employee-count": "fmp/employee-count",
+        "yfinance/fundamentals": "yfinance/info yfinance/fast_info yfinance/fast-info",
+    },
+    "is not offered yet": {
+        "yfinance/earnings-dates": "fmp/earnings fmp/earnings-calendar fmp/earnings-surprises",
+        "fmp/calendar/dividends/dividends": "fmp/dividends-calendar",
+        "fmp/calendar/splits/splits": "fmp/splits-calendar",
+        "fmp/earnings-transcripts/earning-call-transcript-dates": "fmp/earning-call-transcript-latest",
+        "fmp/statements/financial-statements/income-statement": (
+            "fmp/financial-statement-full-as-reported fmp/latest-financial-statements "
         ),
-        **dict.fromkeys(("newsapi/everything", "google/search", "bing/search"), (_NOT_YET, "exa/search/search")),
-        **dict.fromkeys(("gdelt/doc", "gdelt/search"), ("is another name", "gdelt/documents")),
-        **dict.fromkeys(("yfinance/info", "yfinance/fast_info", "yfinance/fast-info"), (_PRESENT, "yfinance/fundamentals")),
-        "yfinance/prices": ("is another name", "yfinance/history"),
-        **dict.fromkeys(("yfinance/option-chain", "yfinance/option_chain"), (_PRESENT, "")),
-    }
-)  # fmt: skip
+        "exa/search/search": "newsapi/everything google/search bing/search",
+    },
+    "is another name": {
+        "sec/submissions": (
+            "fmp/sec-filings-search fmp/sec-filings-financials sec/filings edgar/filings edgar/submissions "
+        ),
+        "sec/company-facts": "sec/companyfacts edgar/companyfacts",
+        "sec/search": "edgar/search sec/full-text-search",
+        "gdelt/documents": "gdelt/doc gdelt/search",
+        "yfinance/history": "yfinance/prices",
+    },
+}
+NOT_OFFERED: Mapping[str, tuple[str, str]] = {
+    path: (why, instead)
+    for why, advised in _ADVICE.items()
+    for instead, paths in advised.items()
+    for path in paths.split()
+}
 
 
 def advice(path: str) -> str:

@@ -47,7 +47,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 
 
-def reset_seconds(text: str, *, now: datetime | None = None) -> float | None:
+def reset_seconds(text: str) -> float | None:
     """Return the seconds until a limit is reset, from `1m30s`, `120ms`, `7` or an instant; None for anything else."""
     text = text.strip()
     if re.fullmatch(r"\d{1,6}(\.\d+)?", text):
@@ -56,7 +56,7 @@ def reset_seconds(text: str, *, now: datetime | None = None) -> float | None:
         hours, minutes, seconds, thousandths = (float(part or 0) for part in match.groups())
         return hours * 3600 + minutes * 60 + seconds + thousandths / 1000
     try:
-        return max(0.0, (datetime.fromisoformat(text) - (now or datetime.now(UTC))).total_seconds())
+        return max(0.0, (datetime.fromisoformat(text) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return None
 

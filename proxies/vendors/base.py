@@ -92,7 +92,7 @@ class HttpSource:
         cursor: Any = None
         for _ in range(_MOST_PAGES):
             sent = {**plain, page.size: size} | ({page.param: cursor} if cursor else {})
-            payload, _body = await self.exchange(endpoint, self.http_request(endpoint, sent))
+            payload = await self.payload(endpoint, sent)
             part = payload.get(head.names[0]) if isinstance(payload, dict) else None
             rows += part if isinstance(part, list) else []
             cursor = get(payload, page.cursor) if isinstance(payload, dict) else None
@@ -101,6 +101,14 @@ class HttpSource:
         raise ParameterInvalid(
             f"{endpoint.path} has more than {_MOST_PAGES} pages there: ask for a shorter window"
         )
+
+    async def payload(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
+        """Return the parsed answer to a request, for a source that makes its own of it."""
+        return (await self.exchange(endpoint, self.http_request(endpoint, params)))[0]
+
+    def answer(self, payload: Any) -> RawAnswer:
+        """Return what a source made of its answers, as of now."""
+        return RawAnswer(body=orjson.dumps(payload), fetched_at=self._settings.now())
 
     def require_key(self) -> None:
         """Raise MissingKey if the source needs a key and none is set."""

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
-import orjson
-
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import CutoffRefused, NoSuch, ProxyError, SourceRejected, no_answer
 from proxies.fetch.cache import RawAnswer
@@ -33,7 +31,7 @@ class FredSource(HttpSource):
         """The raw answer; of a list of tags all its pages under a cutoff, since later tags stand among the earlier ones."""
         if params.get(WHOLE):
             payload = await self._whole(endpoint, params)
-            return RawAnswer(body=orjson.dumps(payload), fetched_at=self._settings.now())
+            return self.answer(payload)
         try:
             return await super().fetch(endpoint, params)
         except CutoffRefused:
@@ -43,7 +41,7 @@ class FredSource(HttpSource):
             raise no_answer(self.name, endpoint.path) from None
         except TooManyVintages:
             payload = await self._in_parts(endpoint, params)
-        return RawAnswer(body=orjson.dumps(payload), fetched_at=self._settings.now())
+        return self.answer(payload)
 
     async def _whole(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
         page = endpoint.page
@@ -51,7 +49,7 @@ class FredSource(HttpSource):
         tags: list[Any] = []
         for number in range(_MOST_PARTS):
             part = {page.size: page.most, page.param: number * page.most} if page.param else {}
-            answer, _ = await self.exchange(endpoint, self.http_request(endpoint, {**plain, **part}))
+            answer = await self.payload(endpoint, {**plain, **part})
             rows = answer["tags"]
             tags += rows
             if not page.param or len(rows) < page.most:
@@ -77,7 +75,7 @@ class FredSource(HttpSource):
                 "limit": _MOST_ROWS,
             }
             try:
-                answer, _ = await self.exchange(endpoint, self.http_request(endpoint, {**plain, **part}))
+                answer = await self.payload(endpoint, {**plain, **part})
                 full = answer.get("count", 0) > _MOST_ROWS
             except TooManyVintages:
                 full = True

@@ -5,8 +5,6 @@ from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-import orjson
-
 from proxies.asof.clock import parse_instant
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import NoSuch, ParameterInvalid, SourceRejected, no_answer
@@ -53,7 +51,7 @@ class KalshiSource(HttpSource):
         return await self._single(endpoint, plain)
 
     def _raw(self, payload: Any) -> RawAnswer:
-        return RawAnswer(body=orjson.dumps(payload), fetched_at=self._settings.now())
+        return self.answer(payload)
 
     def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
         """As for every source; markets of the archive and their candles come in the archive's own forms."""
@@ -123,7 +121,7 @@ class KalshiSource(HttpSource):
         ticker = str(params["event_ticker"])
         event: dict[str, Any] = {}
         try:
-            payload, _ = await self.exchange(endpoint, self.http_request(endpoint, params))
+            payload = await self.payload(endpoint, params)
             inner = payload.get("event") if isinstance(payload, dict) else None
             event = dict(inner) if isinstance(inner, dict) else {}
             event.setdefault("markets", payload.get("markets") or [] if isinstance(payload, dict) else [])
@@ -137,7 +135,7 @@ class KalshiSource(HttpSource):
     async def _candles(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
         of_event = endpoint.path == "kalshi/event-candlesticks"
         try:
-            payload, _ = await self.exchange(endpoint, self.http_request(endpoint, params))
+            payload = await self.payload(endpoint, params)
             candles = _by_market(payload)
         except NoSuch:
             candles = {}

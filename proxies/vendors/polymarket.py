@@ -33,7 +33,7 @@ class PolymarketSource(HttpSource):
         """The raw answer: a part of a list, by rows, or a price path."""
         if endpoint.path in _LISTS:
             rows = await self._list(endpoint, params)
-            return RawAnswer(body=orjson.dumps(rows), fetched_at=self._settings.now())
+            return self.answer(rows)
         start, end = params.get("startTs"), params.get("endTs")
         if (
             endpoint.path != "polymarket/prices-history"
@@ -47,7 +47,7 @@ class PolymarketSource(HttpSource):
         step = max(_CHUNK, -(-(end - start) // _MOST_CHUNKS))
         for first in range(start, end, step):
             part = {**params, "startTs": first, "endTs": min(first + step, end)}
-            payload, _ = await self.exchange(endpoint, self.http_request(endpoint, part))
+            payload = await self.payload(endpoint, part)
             for point in (payload.get("history") if isinstance(payload, dict) else None) or []:
                 # the point at the edge of two chunks comes with both
                 points[orjson.dumps(point)] = point

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
-import orjson
-
 from proxies.asof.clock import parse_day
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import ParameterInvalid, ProxyError, SourceRejected, no_answer
@@ -35,11 +33,11 @@ class SecSource(HttpSource):
         if endpoint.path == FILINGS:
             rows = await self._filings(endpoint, params)
         elif endpoint.path == SEARCH:
-            payload, _ = await self.exchange(endpoint, self.http_request(endpoint, params))
+            payload = await self.payload(endpoint, params)
             rows = [_hit(item) for item in payload["hits"]["hits"]]
         else:
             return await super().fetch(endpoint, params)
-        return RawAnswer(body=orjson.dumps(rows), fetched_at=self._settings.now())
+        return self.answer(rows)
 
     def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
         """The request, with company numbers in EDGAR's ten digits."""

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-import orjson
-
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import SourceRejected
 from proxies.fetch.cache import RawAnswer
@@ -48,7 +46,7 @@ class WaybackSource(HttpSource):
         else:
             payload, _ = await self.exchange(endpoint, request)
             rows = _captures(payload)
-        return RawAnswer(body=orjson.dumps(rows), fetched_at=self._settings.now())
+        return self.answer(rows)
 
     def archived(self, response: HttpResponse) -> bool:
         """Whether the archive says of what time its answer is a copy."""

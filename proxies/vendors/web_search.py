@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import orjson
-
 from proxies.catalogue.loader import Endpoint
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpRequest, HttpResponse
@@ -33,7 +31,7 @@ class SerperSource(HttpSource):
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The raw answer as rows with ``url`` and an ISO ``published``."""
         self.require_key()
-        payload, _ = await self.exchange(endpoint, self.http_request(endpoint, params))
+        payload = await self.payload(endpoint, params)
         today = self._settings.now().date().isoformat()
         rows = [
             {
@@ -45,7 +43,7 @@ class SerperSource(HttpSource):
             for hit in payload["organic"]
             if isinstance(hit, dict)
         ]
-        return RawAnswer(body=orjson.dumps(rows), fetched_at=self._settings.now())
+        return self.answer(rows)
 
     def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
         """Whether a reply is one of Serper's, which hold their results under ``organic``."""
@@ -58,7 +56,7 @@ class TavilySource(HttpSource):
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The raw answer as rows with an ISO ``published``."""
         self.require_key()
-        payload, _ = await self.exchange(endpoint, self.http_request(endpoint, params))
+        payload = await self.payload(endpoint, params)
         rows = [
             {
                 "title": hit.get("title"),
@@ -69,7 +67,7 @@ class TavilySource(HttpSource):
             for hit in payload["results"]
             if isinstance(hit, dict)
         ]
-        return RawAnswer(body=orjson.dumps(rows), fetched_at=self._settings.now())
+        return self.answer(rows)
 
     def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
         """Whether a reply is one of Tavily's, which hold their results under ``results``."""

@@ -65,7 +65,7 @@ def test_a_run_of_depth_two_grounds_the_leaves_of_every_analysis_in_one_tree(
 
 def test_leaf_target_expands_the_shallowest_leaves_until_it_is_reached(tmp_path: Path) -> None:
     with OpenAIServer(Splitting()) as server:
-        done = run_cli(tmp_path, *RUN, "--api-base", server.url, "--leaf-target", "20", "--plan-only")
+        done = run_cli(tmp_path, *RUN, "--api-base", server.url, "--set", "leaf_target=20", "--plan-only")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["n_leaves"] == 22  # 8, then 7 more for each of two expanded leaves

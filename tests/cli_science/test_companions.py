@@ -32,6 +32,12 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     )
 
 
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    return tmp_path
+
+
 def words(files: tuple[Path, Path]) -> tuple[object, ...]:
     return ("--events", files[0], "--forecasts", files[1])
 
@@ -119,8 +125,7 @@ def test_calibration_refusals(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert "nothing to learn from" in refused("calibrate", "fit", *words(files), "-o", model)
 
 
-def test_an_exam_is_built_listed_and_rebuilt(files: tuple[Path, Path], tmp_path: Path) -> None:
-    home = tmp_path / "home"
+def test_an_exam_is_built_listed_and_rebuilt(files: tuple[Path, Path], home: Path) -> None:
     build = (
         "exam",
         "build",
@@ -134,22 +139,22 @@ def test_an_exam_is_built_listed_and_rebuilt(files: tuple[Path, Path], tmp_path:
         "--seed",
         3,
     )
-    first = run_json(*build, "--home", home)
+    first = run_json(*build)
     assert first["strata"] == {"acled": 7, "fred": 7} and first["questions"] == 14
-    assert run_json(*build, "--home", home) == first
-    second = run_json(*build[:2], "second", *build[3:], "--offset", 7, "--home", home)
+    assert run_json(*build) == first
+    second = run_json(*build[:2], "second", *build[3:], "--offset", 7)
     assert not set(first["event_ids"]) & set(second["event_ids"])
-    shown = run_json("exam", "list", "--home", home)
+    shown = run_json("exam", "list")
     assert [exam["name"] for exam in shown["exams"]] == ["first", "second"]
-    assert run("exam", "list", "--home", home).stdout.count("sha256:") == 2
+    assert run("exam", "list").stdout.count("sha256:") == 2
     path = home / "exams" / "first.json"
     path.write_text(path.read_text().replace(first["event_ids"][0], "e999"))
-    assert "does not fit its digest" in run_json("exam", "list", "--home", home)["broken"][0]["problem"]
+    assert "does not fit its digest" in run_json("exam", "list")["broken"][0]["problem"]
 
 
 def test_exam_refusals(files: tuple[Path, Path], tmp_path: Path) -> None:
-    build = ("exam", "build", "x", "--events", files[0], "--home", tmp_path)
-    assert "is no name" in refused("exam", "build", "../x", "--events", files[0], "--home", tmp_path)
+    build = ("exam", "build", "x", "--events", files[0])
+    assert "is no name" in refused("exam", "build", "../x", "--events", files[0])
     assert "no training cutoff is known" in refused(*build, "--model", "mystery-9")
     assert "would be empty" in refused(*build, "--due-from", "2030-01")
     assert "were asked for" in refused(*build, "--size", 1000)
@@ -160,7 +165,7 @@ def test_exam_refusals(files: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 def test_the_safety_filter(files: tuple[Path, Path], tmp_path: Path) -> None:
-    build = ("exam", "build", "x", "--events", files[0], "--home", tmp_path)
+    build = ("exam", "build", "x", "--events", files[0])
     everything = run_json(*build)
     safe = run_json(*build, "--model", "anthropic/claude-sonnet-4-6")
     assert safe["questions"] + safe["unsafe"] == everything["questions"]

@@ -1,12 +1,17 @@
 """`score`, `compare` and `returns` on the events of an exam: the same as on files cut by hand."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.cli_science.runner import refused, run_json, write
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+
 
 HEADER = "event_id,question_key,source,question_type,outcome,crowd\n"
 
@@ -32,7 +37,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.fixture
 def exam(files: tuple[Path, Path], tmp_path: Path) -> dict[str, object]:
     built: dict[str, object] = run_json(
-        "exam", "build", "small", "--events", files[0], "--source", "fred", "--size", 10, "--home", tmp_path
+        "exam", "build", "small", "--events", files[0], "--source", "fred", "--size", 10
     )
     return built
 
@@ -62,9 +67,7 @@ def test_an_exam_scores_as_the_files_cut_by_hand(
     events = cut(files[0], tmp_path / "cut_events.csv", chosen)
     forecasts = cut(files[1], tmp_path / "cut_forecasts.csv", chosen)
     by_hand = run_json(*command, "--events", events, "--forecasts", forecasts)
-    document = run_json(
-        *command, "--events", files[0], "--forecasts", files[1], "--exam", "small", "--home", tmp_path
-    )
+    document = run_json(*command, "--events", files[0], "--forecasts", files[1], "--exam", "small")
     assert document.pop("exam") == {
         "name": "small",
         "events": len(chosen),
@@ -80,7 +83,7 @@ def test_a_log_of_an_exam_holds_its_events_only(
     files: tuple[Path, Path], exam: dict[str, list[str]], tmp_path: Path
 ) -> None:
     log = tmp_path / "log.csv"
-    words = ("returns", "--events", files[0], "--forecasts", files[1], "--exam", "small", "--home", tmp_path)
+    words = ("returns", "--events", files[0], "--forecasts", files[1], "--exam", "small")
     run_json(*words, "--log", log)
     logged = {line.split(",")[2] for line in log.read_text().splitlines()[1:]}
     assert logged and logged < set(exam["event_ids"])
@@ -90,7 +93,7 @@ def test_a_log_of_an_exam_holds_its_events_only(
 def test_an_exam_that_is_not_there_or_was_changed_is_refused(
     files: tuple[Path, Path], exam: dict[str, list[str]], tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    words = (*command, "--events", files[0], "--forecasts", files[1], "--home", tmp_path, "--exam")
+    words = (*command, "--events", files[0], "--forecasts", files[1], "--exam")
     assert "there is no exam 'smal'" in (line := refused(*words, "smal")) and "there is: small" in line
     assert "there is no exam '../exams/small'" in refused(*words, "../exams/small")
     path = tmp_path / "exams" / "small.json"
@@ -107,7 +110,7 @@ def test_an_exam_of_other_or_open_events_is_refused(
     files: tuple[Path, Path], exam: dict[str, list[str]], tmp_path: Path
 ) -> None:
     first = exam["event_ids"][0]
-    words = ("--exam", "small", "--home", tmp_path, "--forecasts")
+    words = ("--exam", "small", "--forecasts")
     others = write(
         tmp_path / "others.csv",
         "".join(
@@ -145,17 +148,6 @@ def test_a_bad_cell_is_named_by_its_row_in_the_whole_file(
     lines[row] = lines[row].rsplit(",", 1)[0] + ",often"
     events = write(tmp_path / "bad.csv", "\n".join(lines) + "\n")
     line = refused(
-        *("score", "--baseline", "crowd", "--events", events, "--forecasts", files[1]),
-        *("--exam", "small", "--home", tmp_path),
+        *("score", "--baseline", "crowd", "--events", events, "--forecasts", files[1], "--exam", "small")
     )
     assert f"row {row}, column 'crowd'" in line
-
-
-def test_exams_live_in_the_data_folder_of_the_environment(
-    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
-    run_json("exam", "build", "small", "--events", files[0], "--size", 3)
-    assert json.loads((tmp_path / "home" / "exams" / "small.json").read_text())["questions"] == 3
-    document = run_json("score", "--events", files[0], "--forecasts", files[1], "--exam", "small")
-    assert document["exam"]["questions"] == 3

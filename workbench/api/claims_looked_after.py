@@ -1,7 +1,6 @@
 """Looking after watched claims from Python, as ``workbench review`` does."""
 
 import os
-from contextlib import closing
 from typing import Any
 
 from workbench.api.current_home import open_home
@@ -53,7 +52,7 @@ async def review(
     request = ReviewRequest(
         run=run, only_due=due, only_look=changed, budget_usd=budget_usd, alert=alert, cutoff=cutoff
     )
-    with closing(open_home()) as store:
+    with open_home() as store:
         document = await review_claims(store, request, Doors(environ=os.environ, note=write_report))
         mark_told(store, document)
         return document

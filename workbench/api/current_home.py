@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from contextlib import closing
 
 from workbench.engine.assembly import open_engine
 from workbench.engine.detached import record_beside
@@ -43,7 +42,7 @@ async def resumed(
 
     if isolation is not None:
         check_level(isolation)
-    with closing(open_home()) as store, progress_listener(store, quiet=quiet) as listener:
+    with open_home() as store, progress_listener(store, quiet=quiet) as listener:
         run_id = store.resolve_run(run_id)
         # Before the state is read: after --plan-only a person may have edited tree.json, and that tree is then the run's.
         adopt_tree_file(store, run_id)

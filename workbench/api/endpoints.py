@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,7 +66,7 @@ def call(
     """
 
     async def work() -> dict[str, Any]:
-        with closing(open_home()) as store:
+        with open_home() as store:
             return await data_documents.call(
                 store,
                 path,
@@ -210,7 +209,7 @@ def search_web(words: str, *, cutoff: str, k: int = 10, audit: bool = False, **w
     """
 
     async def work() -> dict[str, Any]:
-        with closing(open_home()) as store:
+        with open_home() as store:
             return await data_documents.search(
                 store, words, cutoff, k=k, audit=audit, environ=os.environ, **web
             )
@@ -229,7 +228,7 @@ def open_page(url: str, *, cutoff: str, audit: bool = False, **web: Any) -> dict
     """
 
     async def work() -> dict[str, Any]:
-        with closing(open_home()) as store:
+        with open_home() as store:
             return await data_documents.page(store, url, cutoff, audit=audit, environ=os.environ, **web)
 
     return run_blocking(work())

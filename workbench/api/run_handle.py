@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +131,7 @@ class Analysis:
         if not request.full and request.scenario is None:
             edits, _ = edits_on(self._run.state, request, None, override)
             return WhatIfView(what_if(self._run.state, edits, now=now))
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             # Read anew, not from the view: the scenario may have been saved to since this analysis was opened.
             state = load_state(store, self.run_id)
             edits, fresh = edits_on(state, request, request.scenario, override)
@@ -166,7 +165,7 @@ class Analysis:
         ``root`` of each is in [0, 1] or None; ``mix`` weighs them by how likely each is held, the rest going to the base.
         """
         changes: list[tuple[Action, str | None]] = [("undo", undo), ("redo", redo), ("close", close)]
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             # One transaction: if the second change is refused, the first is not kept either.
             with store.transaction():
                 for action, name in changes:
@@ -192,7 +191,7 @@ class Analysis:
         # the forecaster's numerics load for whoever asks for a split
         from workbench.views.input_split import RunSplits
 
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             return run_changes(self._run, later._run, RunSplits(store, self._run.state, later._run.state))
 
     def ways_to_reach(self, p: float) -> dict[str, Any]:
@@ -204,7 +203,7 @@ class Analysis:
 
         The same ``seed`` gives the same draws of the band.
         """
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             return tree_questions.sensitivity_report(store, self._run.state, seed=seed)
 
     def noise(
@@ -232,7 +231,7 @@ class Analysis:
         """
 
         async def work() -> dict[str, Any]:
-            with closing(self._home_store()) as store:
+            with self._home_store() as store:
                 state = load_state(store, self.run_id)
                 chosen = refit_nodes(state, nodes)
                 return await tree_questions.refits(store, state, chosen, k, open_gateway(store, state))
@@ -241,12 +240,12 @@ class Analysis:
 
     def audit(self) -> dict[str, Any]:
         """Return the checks of the run against its own records; ``passed`` is True if all hold."""
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             return check_documents.audit(store, self.run_id)
 
     def transcript(self, node: str | None = None, *, search: str = "") -> dict[str, Any]:
         """Return every model call of the run, or of one node, as sent and answered; with ``search`` those that hold all its words."""
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             return transcript(store, load_state(store, self.run_id), node, search=search)
 
     def verify(self, node: str | None = None, *, isolation: str | None = None) -> dict[str, Any]:
@@ -257,7 +256,7 @@ class Analysis:
         """
 
         async def work() -> dict[str, Any]:
-            with closing(self._home_store()) as store:
+            with self._home_store() as store:
                 return await check_documents.verification(store, self.run_id, node, isolation=isolation)
 
         return run_blocking(work())
@@ -270,7 +269,7 @@ class Analysis:
         ``outcome`` is ``yes``, ``no`` or a share in [0, 1]; without it the claim's own series is asked. ``on`` is an ISO date,
         today unless named. Raises ``UsageError`` for a run without a probability, or where the data cannot tell.
         """
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             if outcome is not None:
                 record_outcome(store, self.run_id, str(outcome), on=on, author=author)
             elif not run_blocking(resolve_from_series(store, self.run_id)):
@@ -279,13 +278,13 @@ class Analysis:
 
     def comment(self, node: str, text: str, *, author: str = "") -> "Analysis":
         """Pin a comment to a proposition and return the run with it; raises ``UsageError`` for an empty one."""
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             add_comment(store, self.run_id, node, text, author=author)
             return Analysis(view(store, self.run_id))
 
     def estimate(self, node: str, p: float | None, *, author: str, why: str = "") -> "Analysis":
         """Keep what somebody holds a proposition to be beside the model's answer, or with None take it back, and return the run with it."""
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             give_estimate(
                 store, self.run_id, node, None if p is None else f"{p:.12g}", author=author, why=why
             )
@@ -301,7 +300,7 @@ class Analysis:
         author: str = "",
     ) -> "Analysis":
         """Keep a note on the run or on one proposition, set tags or take them off, and return the run with it."""
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             add_note(
                 store,
                 self.run_id,
@@ -320,7 +319,7 @@ class Analysis:
 
         ``done`` holds points of ``workbench.annotations.entries.CHECKLIST``, or ``all``; to accept, every point is done.
         """
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             annotating.sign_off(store, self.run_id, author=author, verdict=verdict, done=names_of(done))
             return annotating.sign_off_rows(store, load_state(store, self.run_id))
 
@@ -331,7 +330,7 @@ class Analysis:
         """
         from workbench.packages.returned_review import take_review
 
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             take_review(store, Path(package), run_id=self.run_id)
             return Analysis(view(store, self.run_id))
 
@@ -350,7 +349,7 @@ class Analysis:
         The nodes above follow by their stored rules, or with ``full`` by asking the synthesizer again. Its price is said on
         stderr first. Raises what ``resume`` raises, and ``UsageError`` for what is no leaf with a value.
         """
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             line = regrounding_line(load_state(store, self.run_id), node, full=full)
             if not quiet:
                 sys.stderr.write(line + "\n")
@@ -377,7 +376,7 @@ class Analysis:
 
         file = Path(path)
         to = format_of(file, to)
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             data, notes = export_run(
                 store,
                 self.run_id,
@@ -441,7 +440,7 @@ class Analysis:
 
     def evidence(self, node: str, *, trial: int = 1) -> dict[str, Any]:
         """Return which cell printed each number of a leaf's report, and what each cell asked of the broker and got."""
-        with closing(self._home_store()) as store:
+        with self._home_store() as store:
             return check_documents.evidence(store, self.run_id, node, trial)
 
     def evidence_view(self, node: str | None = None) -> Any:

@@ -4,7 +4,6 @@ import inspect
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -84,7 +83,7 @@ async def analyze(
     settings = with_preset(preset, **options)
     place = worker_place(workers)
     instant = Cutoff.parse(cutoff)
-    with closing(open_home()) as store, progress_listener(store, quiet=quiet) as listener:
+    with open_home() as store, progress_listener(store, quiet=quiet) as listener:
         async with open_engine(
             store,
             settings,
@@ -196,7 +195,7 @@ def open_run(run_id: str = "last") -> Analysis:
 
     Raises ``UnknownRun``, or ``StoreCorrupt`` for a run whose records cannot be read.
     """
-    with closing(open_home()) as store:
+    with open_home() as store:
         return Analysis(view(store, store.resolve_run(run_id)))
 
 
@@ -212,7 +211,7 @@ def import_run(path: str | Path, *, cutoff: str | None = None, anyway: bool = Fa
     def tell(line: str) -> None:
         sys.stderr.write(line + "\n")
 
-    with closing(open_home()) as store:
+    with open_home() as store:
         return Analysis(view(store, take_in(store, Path(path), cutoff=cutoff, anyway=anyway, tell=tell)))
 
 
@@ -222,7 +221,7 @@ def runs(*, tags: Sequence[str] = (), search: str = "", limit: int | None = None
 
     Of those with all ``tags`` and every word of ``search``, the newest ``limit``.
     """
-    with closing(open_home()) as store:
+    with open_home() as store:
         return ShownRows(run_documents.runs(store, tags=names_of(tags), search=search, limit=limit))
 
 
@@ -233,7 +232,7 @@ def coherence(*runs: str, exclusive: Sequence[Sequence[str]] = ()) -> dict[str, 
     ``exclusive`` holds groups of runs of which exactly one comes true. ``findings`` have a ``gap``: by how much the
     probabilities, in [0, 1], are apart from what logic asks. Only runs of one cutoff are compared.
     """
-    with closing(open_home()) as store:
+    with open_home() as store:
         return tree_questions.coherence(store, runs, exclusive)
 
 
@@ -248,6 +247,6 @@ def decide(*runs: str, threshold: float | None = None) -> dict[str, Any]:
         raise UsageError(
             "nothing to decide between: name a run per option, or one that stands against its negation"
         )
-    with closing(open_home()) as store:
+    with open_home() as store:
         states = [load_state(store, store.resolve_run(run)) for run in runs]
         return tree_questions.decision(states, threshold)

@@ -5,7 +5,6 @@ Screens take such a record as it stands, so one that was damaged or written by h
 """
 
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,6 @@ def measured_record(
     cutoff: str,
     *,
     processes: int = 1,
-    progress: Callable[[int, int], None] = lambda done, count: None,
 ) -> dict[str, Any]:
     """Return the record of a claim at a cutoff, measured and kept where it was not yet.
 
@@ -59,7 +57,7 @@ def measured_record(
         # `show` and the pages read records without loading what measures them
         from workbench.backtests.claim_record import claim_record
 
-        document = claim_record(statement, Cutoff.parse(cutoff), processes=processes, progress=progress)
+        document = claim_record(statement, Cutoff.parse(cutoff), processes=processes)
         keep_record(home, statement, cutoff, document)
     return document
 

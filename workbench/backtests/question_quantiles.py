@@ -1,6 +1,6 @@
 """Numeric questions of a set as forecasts of their series: quantiles by the key-free forecaster, and the numbers that came."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -57,18 +57,16 @@ async def target_forecasts(
     forecaster: SeriesForecaster,
     *,
     cutoff: Cutoff | None = None,
-    progress: Callable[[int, int], None] = lambda done, count: None,
 ) -> tuple[list[TargetForecast], list[tuple[str, str]]]:
     """Return a forecast of every number that reads as a quantity of a series, and of the others why not."""
     pairs = [(question, target) for question in questions for target in targets_of(question)]
     forecasts: list[TargetForecast] = []
     left_out: list[tuple[str, str]] = []
-    for place, (question, target) in enumerate(pairs, 1):
+    for question, target in pairs:
         try:
             forecasts.append(await _target_forecast(question, target, reader, forecaster, cutoff))
         except (ClaimRefused, UsageError, ScienceError, ProxyError) as problem:
             left_out.append((target.id, " ".join(str(problem).split())))
-        progress(place, len(pairs))
     return forecasts, left_out
 
 

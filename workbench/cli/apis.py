@@ -8,7 +8,17 @@ import typer
 
 from proxies.catalogue import api_doc as documentation
 from proxies.errors import ProxyError, Refused
-from workbench.cli.common import JSON_OPTION, command, echo, emit_json, exit_code, one_line, open_store, say
+from workbench.cli.common import (
+    AsJson,
+    command,
+    echo,
+    emit_json,
+    exit_code,
+    one_line,
+    open_store,
+    say,
+    unlisted,
+)
 from workbench.environment import catalogue_of, home_from
 from workbench.views import data_documents
 
@@ -23,12 +33,11 @@ def call(
     ] = False,
     max_residual: Annotated[
         str | None,
-        typer.Option(
+        unlisted(
             help="Refuse data with more residual risk of later knowledge than none, low, medium or high; --strict is medium.",
-            hidden=True,
         ),
     ] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make one call through the broker and print its data and what was done to keep the cutoff."""
     try:
@@ -65,7 +74,7 @@ def _params(pairs: list[str]) -> dict[str, Any]:
 @command
 def apis(
     words: Annotated[list[str] | None, typer.Argument(help="Words to look for.")] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first."""
     pattern = " ".join(words) if words else None

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from pathlib import Path
-from typing import Any, NoReturn, ParamSpec
+from typing import Annotated, Any, NoReturn, ParamSpec
 
 import orjson
 import typer
@@ -35,22 +35,32 @@ EXPECTED = (WorkbenchError, ProxyError, SandboxError, InputRefused)
 #: Exit codes of the whole command line (README).
 DONE, BUG, USAGE, STOPPED, PROVIDER, ISOLATION, WANTING = 0, 1, 2, 3, 4, 5, 6
 
+
 # Arguments and options that many commands have, spelt once.
-RUN = typer.Argument(
-    help="Run id, the beginning of one, or last.", autocompletion=lambda incomplete: run_names(incomplete)
-)
-JSON_OPTION = typer.Option(
-    "--json", help="Print one JSON document on stdout and nothing else there.", hidden=True
-)
+def unlisted(*names: str, **how: Any) -> Any:
+    """Return an option that the short help of a command leaves out; `workbench help COMMAND` says what it is."""
+    return typer.Option(*names, hidden=True, **how)
+
+
+RunId = Annotated[
+    str,
+    typer.Argument(
+        help="Run id, the beginning of one, or last.",
+        autocompletion=lambda incomplete: run_names(incomplete),
+    ),
+]
+AsJson = Annotated[bool, unlisted("--json", help="Print one JSON document on stdout and nothing else there.")]
 #: For commands that ask a model outside any run; those that work on runs have theirs in `run_options`.
-API_BASE_OPTION = typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.", hidden=True)
-PRICE_OPTION = typer.Option(
-    "--price", metavar="MODEL=IN,OUT", help="US dollars per million tokens.", hidden=True
-)
-ISOLATION_OPTION = typer.Option(
-    help="Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.",
-    hidden=True,
-)
+ApiBase = Annotated[str | None, unlisted("--api-base", help="Base URL of an OpenAI-compatible server.")]
+Prices = Annotated[
+    list[str] | None, unlisted("--price", metavar="MODEL=IN,OUT", help="US dollars per million tokens.")
+]
+IsolationLevel = Annotated[
+    str | None,
+    unlisted(
+        help="Sandbox level: namespaces, landlock, none; without it the best sealed level that works here."
+    ),
+]
 
 
 def run_names(incomplete: str) -> list[str]:

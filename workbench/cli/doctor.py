@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from workbench.audit.home_check import home_document
-from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store
+from workbench.cli.common import WANTING, AsJson, command, echo, emit_json, open_store, unlisted
 from workbench.cli.table import show_fields
 from workbench.views import data_documents
 
@@ -16,10 +16,9 @@ from workbench.views import data_documents
 def doctor(
     live: Annotated[
         bool,
-        typer.Option(
+        unlisted(
             "--live",
             help="Also ask every source for one example, with your keys: one call of each plan.",
-            hidden=True,
         ),
     ] = False,
     check: Annotated[
@@ -29,7 +28,7 @@ def doctor(
             help="Look instead whether the data folder is whole: database, hashes, logs, folders, proofs. Exit 6 if not.",
         ),
     ] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say which isolation level works and what refuses a better one, which keys are set, versions and files."""
     if check:

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import (
-    ISOLATION_OPTION,
-    JSON_OPTION,
     STOPPED,
     USAGE,
+    AsJson,
+    IsolationLevel,
     command,
     echo,
     emit_json,
@@ -23,8 +23,8 @@ from workbench.cli.common import (
 )
 from workbench.cli.run.drive import may_buy_again
 from workbench.cli.run.run_options import (
-    WORKERS,
-    YES,
+    Workers,
+    Yes,
     takes_settings,
     without_level,
 )
@@ -47,7 +47,7 @@ experiment = typer.Typer(help="Studies: arms x exam x trials x seeds.", no_args_
 StudyFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="The study: a YAML file (docs/experiments.md).")
 ]
-Json = Annotated[bool, JSON_OPTION]
+Json = AsJson
 
 
 @experiment.command("run")
@@ -59,9 +59,9 @@ def run(
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Check the file, print the cost forecast, ask nobody.")
     ] = False,
-    workers: Annotated[str | None, WORKERS] = None,
-    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
-    yes: Annotated[bool, YES] = False,
+    workers: Workers = None,
+    isolation: IsolationLevel = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Run a study, or go on with it: nothing that was made is made again. Ends with the leak audit and the report."""

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from workbench.cli.common import unlisted
+
 #: Name of a command -> where it is (``module:name`` of a function or a ``typer.Typer``) and the line that lists it.
 Table = Mapping[str, tuple[str, str]]
 #: Panels of the help, each with its commands; those under an empty name work and are not listed.
@@ -128,9 +130,7 @@ def _assent() -> Any:
 
     @app.command()
     def sample(
-        yes: Annotated[
-            bool, typer.Option("--yes", hidden=True, expose_value=False, help="Nothing is asked.")
-        ] = False,
+        yes: Annotated[bool, unlisted("--yes", expose_value=False, help="Nothing is asked.")] = False,
     ) -> None: ...
 
     return typer.main.get_command(app).params[0]

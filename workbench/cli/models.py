@@ -8,17 +8,18 @@ import typer
 
 from workbench.agents.model_trial import try_model, verdict
 from workbench.cli.common import (
-    API_BASE_OPTION,
-    ISOLATION_OPTION,
-    JSON_OPTION,
-    PRICE_OPTION,
     WANTING,
+    ApiBase,
+    AsJson,
+    IsolationLevel,
+    Prices,
     command,
     echo,
     emit_json,
     say,
+    unlisted,
 )
-from workbench.cli.run.run_options import YES, read_prices
+from workbench.cli.run.run_options import Yes, read_prices
 from workbench.engine.hindsight import training_end
 from workbench.engine.run_settings import RunSettings
 from workbench.models.model_list import KEYS, reachable
@@ -37,7 +38,7 @@ models = typer.Typer(
 def list_models(
     ctx: typer.Context,
     pattern: Annotated[str | None, typer.Option("--match", help="Only names that hold this text.")] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List models with context, vision, tools, JSON schema, price per million tokens, and the end of their training."""
     if ctx.invoked_subcommand is not None:
@@ -72,10 +73,10 @@ def list_models(
 @command
 def try_one(
     model: Annotated[str, typer.Argument(help="Provider/model as LiteLLM spells it.")],
-    api_base: Annotated[str | None, API_BASE_OPTION] = None,
+    api_base: ApiBase = None,
     reply_form: Annotated[str, typer.Option(help="auto, text or schema, as for analyze.")] = "auto",
-    timeout: Annotated[float, typer.Option(help="Seconds for one reply.", hidden=True)] = 120.0,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    timeout: Annotated[float, unlisted(help="Seconds for one reply.")] = 120.0,
+    as_json: AsJson = False,
 ) -> None:
     """Ask a model for every reply form once, on one small driver, and say whether it is fit; exit 6 if it is not.
 
@@ -117,26 +118,23 @@ def exam(
     questions: Annotated[int, typer.Option(min=1, help="How many are drawn.")] = 80,
     recent: Annotated[
         bool,
-        typer.Option(
+        unlisted(
             "--recent",
             help="On series of today, at cutoffs of the last year; needs the network.",
-            hidden=True,
         ),
     ] = False,
     sets: Annotated[
         list[str] | None,
-        typer.Option(
+        unlisted(
             "--from",
             metavar="SET",
             help="Half of them resolved events of this set of yours; may be given again.",
-            hidden=True,
         ),
     ] = None,
     grounder: Annotated[
         str,
-        typer.Option(
+        unlisted(
             help="How the model answers: notebook (with data), zero-shot (one call), or another grounder.",
-            hidden=True,
         ),
     ] = "notebook",
     budget_usd: Annotated[
@@ -144,13 +142,13 @@ def exam(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Of the draw; without it this home's, drawn at random.", hidden=True),
+        unlisted(min=0, help="Of the draw; without it this home's, drawn at random."),
     ] = None,
-    api_base: Annotated[str | None, API_BASE_OPTION] = None,
-    price: Annotated[list[str] | None, PRICE_OPTION] = None,
-    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
-    yes: Annotated[bool, YES] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    api_base: ApiBase = None,
+    price: Prices = None,
+    isolation: IsolationLevel = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
 ) -> None:
     """Examine a model on dated questions whose outcomes are known, beside the base rate and the key-free forecaster.
 

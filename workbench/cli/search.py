@@ -9,9 +9,9 @@ import typer
 
 from proxies.errors import ProxyError, Refused
 from workbench.cli.common import (
-    API_BASE_OPTION,
-    JSON_OPTION,
     PROVIDER,
+    ApiBase,
+    AsJson,
     command,
     echo,
     emit_json,
@@ -19,14 +19,14 @@ from workbench.cli.common import (
     one_line,
     open_store,
     say,
+    unlisted,
 )
 from workbench.search.web_options import WebOptions
 from workbench.views import data_documents
 
 _CUTOFF = typer.Option(help="Cutoff: a date, an instant with its zone, or now.")
-_QUESTION = typer.Option(
+_QUESTION = unlisted(
     help="The claim behind the search: the model judges with it, and addresses in it are blocked.",
-    hidden=True,
 )
 _SOURCE = typer.Option(
     help="Where the question comes from (polymarket, fred, ...): its sites are blocked. Repeatable."
@@ -34,10 +34,9 @@ _SOURCE = typer.Option(
 _MODEL = typer.Option(
     help="Model that reads results and pages for later knowledge; without one rules alone do (docs/leaks.md has what either misses and loses)."
 )
-_AUDIT = typer.Option(
+_AUDIT = unlisted(
     "--audit",
     help="Also what was removed, with verdict and reason. May tell what came after the cutoff.",
-    hidden=True,
 )
 
 
@@ -48,14 +47,14 @@ def search(
     k: Annotated[int, typer.Option("-k", "--k", help="Most results, 25 at most.")] = 10,
     engines: Annotated[
         str | None,
-        typer.Option(help="Engines by name, with commas; without it all that work here.", hidden=True),
+        unlisted(help="Engines by name, with commas; without it all that work here."),
     ] = None,
     question: Annotated[str | None, _QUESTION] = None,
     source: Annotated[list[str] | None, _SOURCE] = None,
     model: Annotated[str | None, _MODEL] = None,
-    api_base: Annotated[str | None, API_BASE_OPTION] = None,
+    api_base: ApiBase = None,
     audit: Annotated[bool, _AUDIT] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Search the web as of a cutoff."""
     chosen = tuple(name.strip() for name in engines.split(",") if name.strip()) if engines else None
@@ -87,9 +86,9 @@ def page(
     question: Annotated[str | None, _QUESTION] = None,
     source: Annotated[list[str] | None, _SOURCE] = None,
     model: Annotated[str | None, _MODEL] = None,
-    api_base: Annotated[str | None, API_BASE_OPTION] = None,
+    api_base: ApiBase = None,
     audit: Annotated[bool, _AUDIT] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Read a page as it stood before a cutoff: a revision, or the archive's copy; with a model a long one is summed up."""
     options = WebOptions(sources=tuple(source or ()), resolution_text=question or "")

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import (
-    JSON_OPTION,
     WANTING,
+    AsJson,
     choose,
     command,
     confirm,
@@ -18,6 +18,7 @@ from workbench.cli.common import (
     emit_json,
     open_store,
     say,
+    unlisted,
 )
 from workbench.errors import TwoReadings
 from workbench.sources.document_files import open_documents
@@ -54,54 +55,37 @@ def add(
     where: Annotated[
         str, typer.Argument(metavar="FILE|DSN", help="CSV, Parquet, Excel, Feather; a database; a YAML.")
     ],
-    date: Annotated[str, typer.Option(help="Column that says what a row is about.", hidden=True)] = "",
-    value: Annotated[str, typer.Option(help="Column that claims mean.", hidden=True)] = "",
-    known: Annotated[str, typer.Option(help="Column of when a row became known.", hidden=True)] = "",
-    vintage: Annotated[
-        str, typer.Option(help="As --known, where a date has several rows.", hidden=True)
-    ] = "",
-    lag: Annotated[
-        str, typer.Option(help="How long after its date a row was known: 3d, 12h.", hidden=True)
-    ] = "",
-    releases: Annotated[
-        Path | None, typer.Option(help="File of dates and their releases.", hidden=True)
-    ] = None,
-    static: Annotated[bool, typer.Option("--static", help="Every row at every cutoff.", hidden=True)] = False,
-    unit: Annotated[str, typer.Option(help="Unit of the values.", hidden=True)] = "",
-    share: Annotated[str, typer.Option(help="Who may see it: none, models, packages.", hidden=True)] = "",
-    by: Annotated[str, typer.Option(help="Column that tells rows of one date apart.", hidden=True)] = "",
-    query: Annotated[str, typer.Option(help="One SELECT, for a database.", hidden=True)] = "",
-    sheet: Annotated[
-        str, typer.Option(help="Sheet of an Excel file; the first by itself.", hidden=True)
-    ] = "",
-    residual: Annotated[
-        str, typer.Option(help="Risk of later knowledge: none, low, medium, high.", hidden=True)
-    ] = "",
-    zone: Annotated[
-        str, typer.Option(help="Zone of times without one; New York by itself.", hidden=True)
-    ] = "",
+    date: Annotated[str, unlisted(help="Column that says what a row is about.")] = "",
+    value: Annotated[str, unlisted(help="Column that claims mean.")] = "",
+    known: Annotated[str, unlisted(help="Column of when a row became known.")] = "",
+    vintage: Annotated[str, unlisted(help="As --known, where a date has several rows.")] = "",
+    lag: Annotated[str, unlisted(help="How long after its date a row was known: 3d, 12h.")] = "",
+    releases: Annotated[Path | None, unlisted(help="File of dates and their releases.")] = None,
+    static: Annotated[bool, unlisted("--static", help="Every row at every cutoff.")] = False,
+    unit: Annotated[str, unlisted(help="Unit of the values.")] = "",
+    share: Annotated[str, unlisted(help="Who may see it: none, models, packages.")] = "",
+    by: Annotated[str, unlisted(help="Column that tells rows of one date apart.")] = "",
+    query: Annotated[str, unlisted(help="One SELECT, for a database.")] = "",
+    sheet: Annotated[str, unlisted(help="Sheet of an Excel file; the first by itself.")] = "",
+    residual: Annotated[str, unlisted(help="Risk of later knowledge: none, low, medium, high.")] = "",
+    zone: Annotated[str, unlisted(help="Zone of times without one; New York by itself.")] = "",
     date_format: Annotated[
         list[str] | None,
-        typer.Option(
-            help="How dates are written, such as %d/%m/%Y; COLUMN=%d/%m/%Y for one column.", hidden=True
-        ),
+        unlisted(help="How dates are written, such as %d/%m/%Y; COLUMN=%d/%m/%Y for one column."),
     ] = None,
     grain: Annotated[
         str,
-        typer.Option(
+        unlisted(
             help="What a date stands for: year, half-year, quarter, month, week, day, instant, 1h.",
-            hidden=True,
         ),
     ] = "",
-    last_year: Annotated[
-        str, typer.Option(help="The last year that two digits may mean, such as 2026.", hidden=True)
-    ] = "",
-    decimal: Annotated[str, typer.Option(help="The sign before decimals, . or ,.", hidden=True)] = "",
-    thousands: Annotated[str, typer.Option(help="The sign between thousands.", hidden=True)] = "",
-    skip: Annotated[int, typer.Option(help="Lines before the header.", hidden=True)] = 0,
-    comment: Annotated[str, typer.Option(help="How lines begin that are no rows.", hidden=True)] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.", hidden=True)] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    last_year: Annotated[str, unlisted(help="The last year that two digits may mean, such as 2026.")] = "",
+    decimal: Annotated[str, unlisted(help="The sign before decimals, . or ,.")] = "",
+    thousands: Annotated[str, unlisted(help="The sign between thousands.")] = "",
+    skip: Annotated[int, unlisted(help="Lines before the header.")] = 0,
+    comment: Annotated[str, unlisted(help="How lines begin that are no rows.")] = "",
+    yes: Annotated[bool, unlisted("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Copy a file, the rows of a query or a service's YAML into the data folder, and show first what cutoffs would see of it."""
     store = open_store()
@@ -169,10 +153,10 @@ def add_documents(
     dated: Annotated[
         str, typer.Option(help="Where their days stand: filename, metadata, or a CSV file of names and days.")
     ],
-    share: Annotated[str, typer.Option(help="Who may see them: none, models, packages.", hidden=True)] = "",
-    zone: Annotated[str, typer.Option(help="Zone of the days; New York by itself.", hidden=True)] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.", hidden=True)] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    share: Annotated[str, unlisted(help="Who may see them: none, models, packages.")] = "",
+    zone: Annotated[str, unlisted(help="Zone of the days; New York by itself.")] = "",
+    yes: Annotated[bool, unlisted("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Copy the text of a folder's documents into the data folder; a search sees those that were known at the cutoff."""
     store = open_store()
@@ -239,7 +223,7 @@ def show(name: Annotated[str, NAME_ARGUMENT]) -> None:
 @command
 def remove(
     name: Annotated[str, NAME_ARGUMENT],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.", hidden=True)] = False,
+    yes: Annotated[bool, unlisted("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Remove a source from new runs; versions that stored runs read stay until those are removed."""
     store = open_store()
@@ -259,7 +243,7 @@ def _stays(users: list[str]) -> str:
 
 @source.command("check")
 @command
-def check(name: Annotated[str, NAME_OR_FILE], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+def check(name: Annotated[str, NAME_OR_FILE], as_json: AsJson = False) -> None:
     """Hold a source to its policy: dates, releases, totals that count the future. Exit 6 if something is wrong."""
     home = open_store().home
     service = service_named(home, name)
@@ -269,7 +253,7 @@ def check(name: Annotated[str, NAME_OR_FILE], as_json: Annotated[bool, JSON_OPTI
 
 @source.command("attack")
 @command
-def attack(name: Annotated[str, NAME_OR_FILE], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+def attack(name: Annotated[str, NAME_OR_FILE], as_json: AsJson = False) -> None:
     """Ask a copy with later rows, revisions and new names as of past cutoffs, and say what shows. Exit 6 if something leaks."""
     home = open_store().home
     service = service_named(home, name)

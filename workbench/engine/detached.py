@@ -57,6 +57,11 @@ class Detached:
     line: str = ""
     in_time: bool = True
 
+    def require_running(self) -> None:
+        """Raise ``UsageError`` with the line of a process that ended at once."""
+        if self.exit_code:
+            raise UsageError(self.line.removeprefix("workbench: ") or "the run ended at once")
+
 
 def resume_detached(
     store: Store,

@@ -108,7 +108,6 @@ class RunSettings:
         Setting(
             panel="Tree",
             text="Expand drivers one after another up to this many (paper A, section 5.3).",
-            option="--leaf-target",
             in_file="any",
         ),
     ] = None

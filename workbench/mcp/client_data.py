@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +52,7 @@ class DataAccess:
 
     async def call(self, path: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return data and meta of one call; raises ``ProxyError``."""
-        with closing(Store(self._home)) as store:
+        with Store(self._home) as store:
             return await data_documents.call_through(self._open(), store, path, params, self._cutoff)
 
     def documentation(self, paths: list[str], words: str) -> str:
@@ -114,7 +113,7 @@ class DataAccess:
         return self._web
 
     async def _from_web(self, path: str, params: Mapping[str, Any], *, step: int, retry: int = 0) -> Answer:
-        with closing(Store(self._home)) as store:
+        with Store(self._home) as store:
             ledger = ApiLedger(store)
             address = Address(
                 run="call",

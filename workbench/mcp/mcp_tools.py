@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -301,7 +300,7 @@ class Tools:
 
     def list_runs(self, search: str = "", limit: int = 50) -> list[dict[str, Any]]:
         """Return the rows of ``list_runs``; the resources are made of them too."""
-        with closing(Store(self._home)) as store:
+        with Store(self._home) as store:
             return self._runs.rows(store, search, limit)
 
     async def _read_tree(self, arguments: RunArguments) -> Any:
@@ -309,7 +308,7 @@ class Tools:
 
     def read_tree(self, run: str) -> dict[str, Any]:
         """Return a run with its nodes and the scenarios that the client may see; raises ``NoSuchRun``."""
-        with closing(Store(self._home)) as store:
+        with Store(self._home) as store:
             state = self._runs.state(store, run)
             proposed = [
                 {"name": name, "edits": len(edits), "root": play(state.tree, edits).tree.root.p}
@@ -324,25 +323,25 @@ class Tools:
 
     def read_proof(self, run: str, node: str, trial: int = 1) -> dict[str, Any]:
         """Return a leaf's proof; raises ``NoSuchRun``, or ``UsageError`` if there is no such proof."""
-        with closing(Store(self._home)) as store:
+        with Store(self._home) as store:
             return proof_document(store, self._runs.state(store, run), node, trial)
 
     async def _what_if(self, arguments: _PlayedOnScenario) -> Any:
         return await asyncio.to_thread(self._what_if_document, arguments)
 
     def _what_if_document(self, arguments: _PlayedOnScenario) -> Any:
-        with closing(Store(self._home)) as store:
+        with Store(self._home) as store:
             return self._played(self._runs.state(store, arguments.run), arguments)[0]
 
     async def _sensitivity(self, arguments: RunArguments) -> Any:
         return await asyncio.to_thread(self._sensitivity_document, arguments)
 
     def _sensitivity_document(self, arguments: RunArguments) -> Any:
-        with closing(Store(self._home)) as store:
+        with Store(self._home) as store:
             return {"leaves": tree_questions.sensitivity(self._runs.state(store, arguments.run))}
 
     async def _verify(self, arguments: VerifyArguments) -> Any:
-        with closing(Store(self._home)) as store:
+        with Store(self._home) as store:
             state = self._runs.state(store, arguments.run)
             # One at a time: each starts kernels. No level is named, so the best sealed one is taken and never `none`.
             async with self._verifying:
@@ -357,7 +356,7 @@ class Tools:
     def _proposed_run(self, arguments: ClaimArguments) -> dict[str, str]:
         if self._runs.only is not None:
             raise UsageError("this server shows one run: others are proposed to a server of all runs")
-        with self._proposing, closing(Store(self._home)) as store:
+        with self._proposing, Store(self._home) as store:
             # Of this server's own, so that what people decide meanwhile changes no answer.
             if self._proposed >= MOST_PROPOSED:
                 raise UsageError(f"{MOST_PROPOSED} claims were proposed: a person looks at those first")
@@ -367,7 +366,7 @@ class Tools:
 
     def _proposal_document(self, arguments: _Proposed) -> Any:
         # one at a time: each adds to what those before it proposed
-        with self._proposing, closing(Store(self._home)) as store:
+        with self._proposing, Store(self._home) as store:
             state = self._runs.state(store, arguments.run)
             document, fresh = self._played(state, arguments)
             self._proposals.keep(store, state, arguments.scenario, fresh, rationale=arguments.rationale)

@@ -49,7 +49,7 @@ def visible_runs(home: Path, cutoff: str | None, run: str | None) -> VisibleRuns
     pinned = None if cutoff is None else Cutoff.parse(cutoff)
     if run is None:
         return VisibleRuns(cutoff=pinned or Cutoff.parse("now"))
-    with closing(Store(home)) as store:
+    with Store(home) as store:
         run_id = store.resolve_run(run)
         runs = VisibleRuns(cutoff=pinned or load_state(store, run_id).parsed_cutoff(), only=run_id)
         if not runs.rows(store):
@@ -66,7 +66,7 @@ async def opened(home: Path, runs: VisibleRuns) -> Any:
 
     statement = ""
     if runs.only is not None:
-        with closing(Store(home)) as store:
+        with Store(home) as store:
             statement = runs.state(store, runs.only).statement
     data = DataAccess(home, runs.cutoff, statement=statement)
     try:

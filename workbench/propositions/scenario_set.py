@@ -7,7 +7,7 @@ The store carries the records as events and gives their sequence numbers; time c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, Literal, get_args
 
 from workbench.propositions.edits import Edit, edit_from_json, edit_to_json
@@ -59,16 +59,7 @@ class ScenarioRecord:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object."""
-        return {
-            "action": self.action,
-            "scenario": self.scenario,
-            "author": self.author,
-            "at": self.at,
-            "base_seq": self.base_seq,
-            "edit": None if self.edit is None else edit_to_json(self.edit),
-            "rationale": self.rationale,
-            "probability": self.probability,
-        }
+        return {**asdict(self), "edit": None if self.edit is None else edit_to_json(self.edit)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ScenarioRecord:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _Call = tuple[str, dict[str, Any]]
 
 
-async def attack_source(home: Path, name: str, rows: int = 5_000) -> dict[str, Any]:
+async def attack_source(home: Path, name: str) -> dict[str, Any]:
     """Return what a source tells of the time after past cutoffs: ``workbench source attack``.
 
     Beside `row_findings`, copies of its newest rows are asked as of three cutoffs: with the later rows cut off, with other later
@@ -42,7 +42,7 @@ async def attack_source(home: Path, name: str, rows: int = 5_000) -> dict[str, A
     manifest = source_named(home, name)
     if not is_intact(home, manifest):
         raise UsageError(f"{name} has no {manifest.counted} that can be asked: add it again")
-    frame = stored_rows(home, manifest, rows)
+    frame = stored_rows(home, manifest, most=5_000)
     static = manifest.policy.kind == "static"
     moments = frame[DATE if static else KNOWN].astype("datetime64[us]").drop_duplicates().sort_values()
     if len(moments) < 4:

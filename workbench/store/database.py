@@ -236,6 +236,12 @@ class Store:
             if self._copy is not None:
                 self._copy.cleanup()
 
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Run the block in one write transaction: committed at its end, rolled back if it raises.

@@ -5,6 +5,7 @@ only when the request there hashes the same, so trials stay independent and a re
 request that changed (another prompt version, an edited tree) is simply asked: its new answer is filed beside the old.
 """
 
+import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -67,6 +68,12 @@ class ModelLedger:
     def __init__(self, store: Store) -> None:
         self._store = store
 
+    def _json(self, digest: str) -> Any:
+        return orjson.loads(self._store.body(digest))
+
+    def _reply(self, row: sqlite3.Row) -> ModelReply:
+        return reply_from_json(self._json(row["reply"]))
+
     def holds(self, address: Address) -> bool:
         """Whether any reply is recorded at this address, to whatever request."""
         query = f"SELECT 1 FROM model_calls WHERE {_SAME_ADDRESS} LIMIT 1"
@@ -78,7 +85,7 @@ class ModelLedger:
             f"SELECT reply FROM model_calls WHERE {_SAME_ADDRESS} AND request_hash = ? ORDER BY id DESC LIMIT 1",
             (*_address_key(address), request_hash),
         )
-        return reply_from_json(orjson.loads(self._store.body(rows[0]["reply"]))) if rows else None
+        return self._reply(rows[0]) if rows else None
 
     def recall_otherwise(
         self, address: Address, request: ModelRequest, names: Iterable[str]
@@ -93,7 +100,7 @@ class ModelLedger:
             _address_key(address),
         )
         for row in rows:
-            asked_with = orjson.loads(self._store.body(row["request"]))
+            asked_with = self._json(row["request"])
             same = replace(
                 request,
                 temperature=asked_with["temperature"],
@@ -101,7 +108,7 @@ class ModelLedger:
                 effort=asked_with.get("effort"),
             )
             if row["request_hash"] in {same.canonical_hash(name) for name in names}:
-                return reply_from_json(orjson.loads(self._store.body(row["reply"])))
+                return self._reply(row)
         return None
 
     def record(self, address: Address, request: ModelRequest, request_hash: str, reply: ModelReply) -> None:
@@ -165,7 +172,7 @@ class ModelLedger:
             " ORDER BY id DESC LIMIT 1",
             _address_key(place)[:5],
         )
-        return reply_from_json(orjson.loads(self._store.body(rows[0]["reply"]))) if rows else None
+        return self._reply(rows[0]) if rows else None
 
     def attempts(self, run_id: str) -> list[Address]:
         """Return where the attempts at leaves of a run stand, in the order they began; stage and step are empty."""
@@ -206,14 +213,14 @@ class ModelLedger:
 
         def message(body: str) -> dict[str, Any]:
             if body not in messages:
-                messages[body] = orjson.loads(self._store.body(body))
+                messages[body] = self._json(body)
             return messages[body]
 
         return [
             (
                 replace(place, stage=row["stage"], step=row["step"], retry=row["retry"]),
-                [message(body) for body in orjson.loads(self._store.body(row["request"]))["messages"]],
-                reply_from_json(orjson.loads(self._store.body(row["reply"]))),
+                [message(body) for body in self._json(row["request"])["messages"]],
+                self._reply(row),
             )
             for row in rows
         ]
@@ -227,7 +234,7 @@ class ModelLedger:
             ("run_id = ?", (run_id,)) if node is None else ("run_id = ? AND node = ?", (run_id, node))
         )
         for row in self._store.query(f"SELECT * FROM model_calls WHERE {where} ORDER BY id", values):
-            request = orjson.loads(self._store.body(row["request"]))
+            request = self._json(row["request"])
             yield LedgerCall(
                 address=_address_of(row),
                 at_utc=row["at_utc"],
@@ -236,7 +243,7 @@ class ModelLedger:
                 request=request,
                 # What is counted, by the table's own types: a stranger's body may say anything.
                 reply=replace(
-                    reply_from_json(orjson.loads(self._store.body(row["reply"]))),
+                    self._reply(row),
                     model=row["model"],
                     usage=Usage(
                         input_tokens=row["input_tokens"],
@@ -250,7 +257,7 @@ class ModelLedger:
 
     def message(self, digest: str) -> dict[str, Any]:
         """Return one message of a request by its hash; raises ``StoreCorrupt`` for an altered body."""
-        message: dict[str, Any] = orjson.loads(self._store.body(digest))
+        message: dict[str, Any] = self._json(digest)
         return message
 
     def following(self, address: Address) -> list[ModelReply]:
@@ -263,7 +270,7 @@ class ModelLedger:
             f" AND id >= (SELECT min(id) FROM model_calls WHERE {_SAME_ADDRESS}) ORDER BY id",
             (*_address_key(address)[:4], *_address_key(address)),
         )
-        return [reply_from_json(orjson.loads(self._store.body(row["reply"]))) for row in rows]
+        return [self._reply(row) for row in rows]
 
     def prompts(self, run_id: str) -> Iterator[tuple[str, str, str, str]]:
         """Yield node, stage, hash and content of every message that a run's models were sent, but for their own; each once a place.
@@ -275,12 +282,12 @@ class ModelLedger:
         )
         seen: set[tuple[str, str, str]] = set()
         for row in rows:
-            for digest in orjson.loads(self._store.body(row["request"]))["messages"]:
+            for digest in self._json(row["request"])["messages"]:
                 place = (str(row["node"]), str(row["stage"]), str(digest))
                 if place in seen:
                     continue
                 seen.add(place)
-                message = orjson.loads(self._store.body(digest))
+                message = self._json(digest)
                 if message["role"] != "assistant":
                     yield *place, str(message["content"])
 
@@ -292,9 +299,9 @@ class ModelLedger:
         )
         out = []
         for row in rows:
-            digest = orjson.loads(self._store.body(row["request"]))["messages"][-1]
-            message = orjson.loads(self._store.body(digest))
-            reply = reply_from_json(orjson.loads(self._store.body(row["reply"])))
+            digest = self._json(row["request"])["messages"][-1]
+            message = self._json(digest)
+            reply = self._reply(row)
             out.append((str(row["node"]), int(row["trial"]), str(message["content"]), reply))
         return out
 
@@ -305,12 +312,12 @@ class ModelLedger:
             (run_id, stage),
         )
         for row in rows:
-            request = orjson.loads(self._store.body(row["request"]))
-            request["messages"] = [orjson.loads(self._store.body(digest)) for digest in request["messages"]]
+            request = self._json(row["request"])
+            request["messages"] = [self._json(digest) for digest in request["messages"]]
             yield (
                 str(row["request_hash"]),
                 request,
-                reply_from_json(orjson.loads(self._store.body(row["reply"]))),
+                self._reply(row),
             )
 
     def count(self, run_id: str) -> int:

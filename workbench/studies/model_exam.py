@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -53,12 +53,7 @@ class MemoryProbe:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values; ``share`` is null where nothing was answered."""
-        return {
-            "n": self.n,
-            "remembered": self.remembered,
-            "right": self.right,
-            "share": self.remembered / self.n if self.n else None,
-        }
+        return {**asdict(self), "share": self.remembered / self.n if self.n else None}
 
 
 def exam_study(
@@ -69,7 +64,6 @@ def exam_study(
     api_base: str | None = None,
     prices: Mapping[str, Sequence[float]] | None = None,
     budget_usd: float | None = None,
-    concurrency: int = 4,
 ) -> StudySpec:
     """Return the study that examines a model on a set of drawn questions; the same model and set give the same study, which goes on.
 
@@ -87,7 +81,7 @@ def exam_study(
             "cutoffs": "per-question",
             "reference": BASE_RATE,
             "budget_usd": budget_usd,
-            "concurrency": concurrency,
+            "concurrency": 4,
             "arms": [
                 *({"arm": "column", "name": name, "column": column} for name, column in columns),
                 arm,

@@ -175,16 +175,14 @@ def _unreadable_row(run_id: str, error: WorkbenchError) -> dict[str, Any]:
     return {"run_id": run_id, **facts, "status": "unreadable", "unreadable": reason}
 
 
-def with_course(
-    rows: Sequence[Mapping[str, Any]], now: datetime, schedule: HalvingSchedule | None = None
-) -> list[dict[str, Any]]:
+def with_course(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str, Any]]:
     """Return rows of runs, oldest first, each with its course over time.
 
     ``before`` is the run before of the same claim that has a probability (``run_id`` and ``p``), None for the first;
     ``change`` the p of this run less that one's; ``age`` the time since it was begun, in words; ``next_review`` the instant at which a finished run's claim is to be judged again, halfway between its last run and its
     day (paper P, section 2), None where the claim is decided, over, has no day, or a later run took its place.
     """
-    halving = schedule or HalvingSchedule()
+    halving = HalvingSchedule()
     last: dict[str, dict[str, Any]] = {}
     times: dict[str, int] = {}
     listed: list[dict[str, Any]] = []

@@ -1,7 +1,6 @@
 """A run as people and programs look at it: read-only, and always what the log says."""
 
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,7 +114,7 @@ class RunView:
         """Return where its time and money went, as ``audit --json`` has it; reads every journal, so asked for by name."""
         from workbench.audit.cost_breakdown import time_and_money
 
-        with closing(Store(self.home)) as store:
+        with Store(self.home) as store:
             return time_and_money(store, self.state)
 
     @property
@@ -160,7 +159,7 @@ class RunView:
         # most who look at a run draw no fan
         from workbench.backtests.claim_fan import fan_outcome
 
-        with closing(Store(self.home)) as store:
+        with Store(self.home) as store:
             began = began_at(store, self.run_id)
         return {**fan, "outcome": fan_outcome(self.statement, began)}
 
@@ -169,7 +168,7 @@ class RunView:
         # most who look at a run do without its band
         from workbench.whatif.band import run_band
 
-        with closing(Store(self.home)) as store:
+        with Store(self.home) as store:
             return run_band(store, self.state)
 
     def no_band(self) -> str:
@@ -187,7 +186,7 @@ class RunView:
         """Make what `badges` returns, in steps where there has to be an audit."""
         from workbench.audit.badges import run_badges
 
-        with closing(Store(self.home)) as store:
+        with Store(self.home) as store:
             return (yield from run_badges(store, self.state))
 
     def document(self, *, nodes: bool = True, findings: bool = True) -> dict[str, Any]:

@@ -201,12 +201,12 @@ def raw_answer(store: Store, state: RunState, node: NodeId, number: int, trial: 
     return answer.encoded()
 
 
-def revised_series(store: Store, state: RunState, node: NodeId, trial: int = 1) -> dict[str, list[Any]]:
-    """Return the rows of each data call of a leaf's trial that holds a period in several vintages, by what was asked."""
-    concluded = state.trial(node, trial).concluded
+def revised_series(store: Store, state: RunState, node: NodeId) -> dict[str, list[Any]]:
+    """Return the rows of each data call of a leaf's first trial that holds a period in several vintages, by what was asked."""
+    concluded = state.trial(node, 1).concluded
     series: dict[str, list[Any]] = {}
     for number, row in enumerate(ApiLedger(store).rows(state.run_id, node), 1):
-        if (row.address.trial, row.address.attempt) == (trial, concluded) and row.answer is not None:
+        if (row.address.trial, row.address.attempt) == (1, concluded) and row.answer is not None:
             rows = _listed(row.answer.data)
             if rows and vintages_of(rows):
                 series[_call_of_row(number, row, ()).question] = rows

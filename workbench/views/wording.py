@@ -79,7 +79,6 @@ def rule_remarks(rule: Rule | None, span: Span) -> list[str]:
 def tree_lines(
     tree: Tree,
     *,
-    equations: bool = True,
     most: int | None = MOST_LINES,
     marks: Mapping[NodeId, str] | None = None,
 ) -> list[str]:
@@ -108,7 +107,7 @@ def tree_lines(
             count = len(tree.below(node))
             lines.append(f"{below}└─ … {count} more below {node}")
             continue
-        rule = equation_with_values(tree, node) if equations else None
+        rule = equation_with_values(tree, node)
         if rule:
             lines.append(f"{below}│    = {rule}")
             lines.extend(f"{below}│      {remark}" for remark in rule_remarks(proposition.rule, spans[node]))

@@ -252,16 +252,16 @@ def trials_band(
     )
 
 
-def windows_band(tree: Tree, windows: Mapping[NodeId, PastWindows] | None = None) -> Band | None:
+def windows_band(tree: Tree) -> Band | None:
     """Return the band of leaves that rest on past windows; None where none does, one rests on too few, or the root has no value.
 
     Each leaf's p counts as a share of its separate windows, with a binomial's variance, to which the disagreement of its models is
     added, and errors go together as the past outcomes did. Carried up by path weights; what all models have wrong is not in it.
     A root that is a forecast of its own paths has the band of that forecast, whatever its drivers explain.
     """
-    if windows is None and (own := _own_forecast(tree)) is not None:
+    if (own := _own_forecast(tree)) is not None:
         return None if own.too_few else _forecast_band(own, tree.root.p or 0.0)
-    known = past_windows(tree) if windows is None else windows
+    known = past_windows(tree)
     if not known or len(known) > MOST_LEAVES or tree.root.p is None:
         return None
     if any(each.too_few for each in known.values()):

@@ -4,7 +4,7 @@ A person looks at it before the new rules are kept; terminal, page and JSON show
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from workbench.propositions import NodeId, Proposition, Tree, natural_order
@@ -24,12 +24,7 @@ class WeightChange:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object."""
-        return {
-            "name": self.name,
-            "statement": self.statement,
-            "before": self.before,
-            "after": self.after,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

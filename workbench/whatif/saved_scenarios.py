@@ -4,7 +4,6 @@ What one call brings is one transaction.
 """
 
 from collections.abc import Sequence
-from contextlib import closing
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -216,7 +215,7 @@ class SavedScenarios:
 
         ``tree`` is the run's, where the caller has just read it: then only the scenarios' own records are read.
         """
-        with closing(Store(self.home)) as store:
+        with Store(self.home) as store:
             if tree is not None:
                 return scenario_table(tree, scenario_set(store, self.run_id), now=utc_now())
             state = load_state(store, self.run_id)
@@ -224,7 +223,7 @@ class SavedScenarios:
 
     def scenario(self, name: str) -> Scenario | None:
         """Return the open scenario of a name as it now stands, or None."""
-        with closing(Store(self.home)) as store:
+        with Store(self.home) as store:
             return scenario_set(store, self.run_id).scenarios.get(name)
 
     def hold(self, name: str, edits: Sequence[Edit], *, author: str, base_seq: int | None) -> int | None:
@@ -235,7 +234,7 @@ class SavedScenarios:
 
         Raises `EditConflict`: Somebody else changed the scenario after ``base_seq`` (None: it did not exist).
         """
-        with closing(Store(self.home)) as store, store.transaction():
+        with Store(self.home) as store, store.transaction():
             book = scenario_set(store, self.run_id)
             known = book.scenarios.get(name)
             if (None if known is None else known.seq) != base_seq:
@@ -258,31 +257,31 @@ class SavedScenarios:
 
     def change(self, action: Action, name: str, *, author: str = "") -> dict[str, Any]:
         """Close a scenario, or take back or put back its last edit, and return the table as it is then."""
-        with closing(Store(self.home)) as store:
+        with Store(self.home) as store:
             change_scenario(store, self.run_id, action, name, author=author)
         return self.table()
 
     def rename(self, name: str, new: str, *, author: str = "") -> dict[str, Any]:
         """Give a scenario another name and return the table."""
-        with closing(Store(self.home)) as store:
+        with Store(self.home) as store:
             rename_scenario(store, self.run_id, name, new, author=author)
         return self.table()
 
     def duplicate(self, name: str, copy: str, *, author: str = "") -> dict[str, Any]:
         """Open a copy of a scenario and return the table."""
-        with closing(Store(self.home)) as store:
+        with Store(self.home) as store:
             duplicate_scenario(store, self.run_id, name, copy, author=author)
         return self.table()
 
     def annotate(self, name: str, rationale: str, *, author: str = "") -> dict[str, Any]:
         """Say what a scenario supposes, and return the table."""
-        with closing(Store(self.home)) as store:
+        with Store(self.home) as store:
             annotate_scenario(store, self.run_id, name, rationale, author=author)
         return self.table()
 
     def weigh(self, name: str, probability: float, *, author: str = "") -> dict[str, Any]:
         """Say how likely a scenario is held, in [0, 1], and return the table with the mix."""
-        with closing(Store(self.home)) as store:
+        with Store(self.home) as store:
             save_scenario(store, self.run_id, name, (), author=author, probability=probability)
         return self.table()
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import ipywidgets
@@ -20,7 +19,6 @@ from workbench.views.run_view import RunView
 from workbench.widgets import panels
 from workbench.widgets.fields import action, box, choice, field, html, look, offer, plain_widget, tried
 from workbench.widgets.html_panel import Panel
-from workbench.widgets.page_terms import on_page
 
 
 class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
@@ -54,7 +52,7 @@ class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
         words = [word.strip() for word in self.tags.value.split(",") if word.strip()]
         node = None if self.about.value == "the run" else str(self.about.value)
         try:
-            with closing(Store(run.home)) as store:
+            with Store(run.home) as store:
                 if not (self.text.value.strip() or words):
                     raise UsageError("nothing to note: write a text or a tag")
                 add_note(
@@ -68,7 +66,7 @@ class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
                 )
         # An exception in a widget's callback is seen by nobody.
         except WorkbenchError as error:
-            self.line.value = panels.refusal(on_page(error))
+            self.line.value = panels.refusal(error)
             return
         self.line.value = self.text.value = self.tags.value = ""
         self._noted()
@@ -141,7 +139,7 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
         self.line.value = ""
         run = self._run
         assert run is not None
-        with closing(Store(run.home)) as store:
+        with Store(run.home) as store:
             add_comment(
                 store,
                 run.run_id,
@@ -163,7 +161,7 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
         left = [CHECKLIST[key] for key in CHECKLIST if key not in done]
         if verdict == "accept" and left:
             raise UsageError(f"to accept, every point is ticked; open: {'; '.join(left)}. Or return it")
-        with closing(Store(run.home)) as store:
+        with Store(run.home) as store:
             attested = sign_off(store, run.run_id, author=self.name.value, verdict=verdict, done=done)
         self.line.value = panels.note(f"Signed. What is attested has the hash {attested}.")
         # The next to sign ticks for themselves.
@@ -208,7 +206,7 @@ class DownloadForm(ipywidgets.HBox):  # type: ignore[misc]
         suffix, media = _FORMS[str(self.form.value)]
         try:
             self._before()
-            with closing(Store(self._home)) as store:
+            with Store(self._home) as store:
                 data, notes = export_run(
                     store,
                     self._run_id,
@@ -217,7 +215,7 @@ class DownloadForm(ipywidgets.HBox):  # type: ignore[misc]
                     one_page="one page" in str(self.form.value),
                 )
         except WorkbenchError as error:
-            self.said.value = panels.refusal(on_page(error))
+            self.said.value = panels.refusal(error)
             return
         name = f"{self._run_id}.{suffix}"
         self.said.offer(name, media, data)

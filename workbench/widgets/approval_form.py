@@ -1,7 +1,6 @@
 """Steps of a run that wait for a person (``--approve``), answered on its page: all of what would be sent, yes or no."""
 
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import ipywidgets
@@ -13,7 +12,6 @@ from workbench.store import Store
 from workbench.terminal import printable
 from workbench.widgets import panels
 from workbench.widgets.fields import action, box, choice, field, html, look, offer, show_if
-from workbench.widgets.page_terms import on_page
 
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 #: What a step is called in the sentence above its text.
@@ -59,7 +57,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
         if gone:
             self.elsewhere.value = panels.note(" ".join(_what_became(state, step) for step in gone))
         if waiting != self._steps.keys():
-            with closing(Store(self._home)) as store:
+            with Store(self._home) as store:
                 self._steps = {step.name: step for step in undecided_steps(store, state)}
             oldest = next(iter(self._steps), None)
             offer(self.which, list(self._steps), self._shown if self._shown in self._steps else oldest)
@@ -95,7 +93,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
             author = self.name.value.strip() or self._author()
             if not author:
                 raise UsageError("type your name first: an answer stands in the log and in the proof")
-            with closing(Store(self._home)) as store:
+            with Store(self._home) as store:
                 decide(store, self._run_id, name, verdict, author=author, reason=self.reason.value)
             self._mine.add(name)
             self._decided()
@@ -103,7 +101,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
         except WorkbenchError as error:
             self._decided()
             if name in self._steps:  # else somebody was first, and the line above says who
-                self.line.value = panels.refusal(on_page(error))
+                self.line.value = panels.refusal(error)
         self._show_or_hide()
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import closing
 
 import ipywidgets
 
@@ -62,7 +61,7 @@ class AskingPane(ipywidgets.VBox):  # type: ignore[misc]
         self._clear()
         run = self._run()
         require_grounded(run.state)
-        with closing(Store(run.home)) as store:
+        with Store(run.home) as store:
             look_ups = RunLookUps(store, run)
             self._show(checked(look_ups, rule_answer(look_ups)))
 
@@ -101,7 +100,7 @@ class AskingPane(ipywidgets.VBox):  # type: ignore[misc]
         state, home = self._state_to_ask(offered[1]), self._run().home
 
         async def answered() -> CitedAnswer:
-            with closing(Store(home)) as store:
+            with Store(home) as store:
                 own = with_model(load_state(store, state.run_id), offered[1] or None, None)
                 look_ups = RunLookUps(store, view_of(store, own))
                 return await model_answer(store, own, open_gateway(store, own), look_ups, offered[0])

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from typing import TypeVar
 
 from workbench.engine.access.model_gateway import ModelGateway
@@ -57,7 +56,7 @@ class Background:
         """Ask a run's models, by a store and a gateway of the thread that this runs in, and then call ``done``."""
 
         async def answer() -> T:
-            with closing(Store(run.home)) as store:
+            with Store(run.home) as store:
                 state = load_state(store, run.run_id)
                 return await question(store, state, open_gateway(store, state))
 

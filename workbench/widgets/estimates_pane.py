@@ -1,7 +1,6 @@
 """What people hold the claim and its drivers to be, beside the model's answer: a table and a row to add one, as ``workbench estimate`` does."""
 
 from collections.abc import Callable
-from contextlib import closing
 
 import ipywidgets
 
@@ -59,7 +58,7 @@ class EstimatesPane(ipywidgets.VBox):  # type: ignore[misc]
         assert run is not None
         if not self.name.value.strip():
             raise UsageError("type your name first: an estimate is scored under it (typed, not proved)")
-        with closing(Store(run.home)) as store:
+        with Store(run.home) as store:
             give_estimate(
                 store,
                 run.run_id,

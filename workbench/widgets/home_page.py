@@ -4,7 +4,6 @@ import gc
 import os
 import shlex
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -289,7 +288,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
     def look(self) -> bool:
         """Read the list anew if the log has grown; always True, so that it is looked at again."""
         try:
-            with closing(Store(self._home)) as store:
+            with Store(self._home) as store:
                 seen = (store.last_seq(), len(store.run_ids()))
                 if seen != self._seen:
                     self._rows, self._seen = list_runs(self._home), seen
@@ -301,7 +300,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                     self.record.value = rendered("track_record", record=record_card(runs))
                     self._show()
         except WorkbenchError as error:
-            self.table.value = panels.refusal(on_page(error))
+            self.table.value = panels.refusal(error)
         return True
 
     def _show(self) -> None:
@@ -328,7 +327,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             (each["runs"] for each in claims_of(self._rows, datetime.now(UTC)) if run_id in each["runs"]), []
         )
         tagged = [row["run_id"] for row in self._rows if WATCH in row["tags"] and row["run_id"] in runs]
-        with closing(Store(self._home)) as store:
+        with Store(self._home) as store:
             if on:
                 add_note(store, run_id, tags=[WATCH])
             else:
@@ -337,10 +336,9 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.look()
 
     def _retry(self, run_id: str) -> None:
-        with closing(Store(self._home)) as store:
+        with Store(self._home) as store:
             process = resume_detached(store, run_id)
-        if process.exit_code:
-            raise UsageError(process.line.removeprefix("workbench: ") or "the run ended at once")
+        process.require_running()
         self.look()
 
     def _show_compared(self, run_ids: list[str]) -> None:
@@ -352,15 +350,15 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         try:
             self.sources.value = own_sources_html(own_sources(self._home, self._environ))
         except (WorkbenchError, ProxyError) as error:
-            self.sources.value = panels.refusal(on_page(error))
+            self.sources.value = panels.refusal(error)
 
     def _read_question_sets(self, _name: str) -> None:
         try:
-            with closing(Store(self._home)) as store:
+            with Store(self._home) as store:
                 names = [each["set"] for each in sets_document(store)["sets"]]
                 sets = [set_document(store, name) for name in names]
         except WorkbenchError as error:
-            self.question_sets.value = panels.refusal(on_page(error))
+            self.question_sets.value = panels.refusal(error)
         else:
             self.question_sets.value = rendered("question_sets", sets=sets)
 
@@ -511,7 +509,7 @@ def list_runs(home: Path) -> list[dict[str, Any]]:
 
     A run that cannot be read has the reason in place of its statement.
     """
-    with closing(Store(home)) as store:
+    with Store(home) as store:
         rows = listed_runs(store, datetime.now(UTC), texts=True)
     return [
         {**row, "statement": row["unreadable"], "cutoff": NO_VALUE} if "unreadable" in row else row

@@ -4,7 +4,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import closing
 
 import ipywidgets
 
@@ -14,7 +13,6 @@ from workbench.engine.record.fold import apply
 from workbench.engine.record.progress import progress_line
 from workbench.engine.record.stages import Stages, pace_of, replay
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
 from workbench.propositions import NodeId
 from workbench.store import Store
 from workbench.store import events as ev
@@ -55,7 +53,7 @@ class Follower:
             return self._look()
 
     def _look(self) -> bool:
-        with closing(Store(self._home)) as store:
+        with Store(self._home) as store:
             if not self._stages_read:
                 self._stages_read = True
                 if not self.state.finished:
@@ -179,17 +177,16 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
 
     def _ground(self) -> None:
         run = self._follower.view
-        with closing(Store(run.home)) as store:
+        with Store(run.home) as store:
             if self._follower.phase == "planned":
                 self._begin(store)
             process = resume_detached(store, run.run_id)
-        if process.exit_code:
-            raise UsageError(process.line.removeprefix("workbench: ") or "the run ended at once")
+        process.require_running()
         self._follow()
 
     def _end(self) -> None:
         run = self._follower.view
-        with closing(Store(run.home)) as store:
+        with Store(run.home) as store:
             stop_run(store, run.run_id)
         self._follow()
 

@@ -37,11 +37,10 @@ from workbench.synthesis.rules.normalise import Literals
 from workbench.synthesis.whatif.ranges import reachable_ranges
 from workbench.templates import brief, html_environment
 from workbench.views.fan_chart import fan_key, fan_svg, fan_words
-from workbench.views.question_documents import exam_lines
 from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
 from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
-from workbench.widgets.page_terms import line_on_page
+from workbench.widgets.page_terms import line_on_page, on_page
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -446,11 +445,6 @@ def model_calls(document: Mapping[str, Any]) -> str:
     )
 
 
-def exam_panel(document: Mapping[str, Any]) -> str:
-    """Return a model's exam (``workbench models exam``) as HTML: its sentence and its numbers."""
-    return rendered("model_exam", sentence=document["sentence"], lines=exam_lines(document))
-
-
 def earlier(rows: Sequence["EarlierGrounding"]) -> str:
     """Return what a leaf counted as before it was grounded again, the oldest first; empty if it never was."""
     return rendered("earlier", rows=rows)
@@ -518,9 +512,9 @@ def synthesis_text(proposition: Proposition) -> str:
     return "\n\n".join(parts)
 
 
-def refusal(line: str) -> str:
-    """Return one line that says why something was not done."""
-    return rendered("notice", line=line, refused=True)
+def refusal(why: str | Exception) -> str:
+    """Return one line that says why something was not done; an error's in the terms of the page."""
+    return rendered("notice", line=why if isinstance(why, str) else on_page(why), refused=True)
 
 
 def note(line: str) -> str:

@@ -354,7 +354,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
                 fan, awaited=self._has_series and not no_record(self.run.state)
             )
         except WorkbenchError as error:
-            self.fan.value = panels.refusal(on_page(error))
+            self.fan.value = panels.refusal(error)
         else:
             show_if(self._has_series or fan is not None, self._series)
             if not self._has_series and fan is None:

@@ -4,7 +4,6 @@ None of it is needed for the first screen, so a page makes it once that stands: 
 """
 
 from collections.abc import Callable
-from contextlib import closing
 
 import ipywidgets
 
@@ -34,7 +33,6 @@ from workbench.widgets.edits.scenario_pane import ScenarioPane
 from workbench.widgets.estimates_pane import EstimatesPane
 from workbench.widgets.fields import Fold, action, box, html, pane, whose_fields
 from workbench.widgets.html_panel import Panel
-from workbench.widgets.page_terms import on_page
 from workbench.widgets.proofs import proof_view as proof
 from workbench.widgets.proofs.vintage_pane import VintagePane
 
@@ -197,10 +195,10 @@ class SurroundingPanes:
         if node not in run.tree:
             return panels.note(f"{node} is yours: no model was asked.")
         try:
-            with closing(Store(run.home)) as store:
+            with Store(run.home) as store:
                 return panels.model_calls(transcript(store, run.state, node))
         except WorkbenchError as error:  # a damaged database: the page shows the rest
-            return panels.refusal(on_page(error))
+            return panels.refusal(error)
 
     def _walk(self, step: int) -> None:
         """Select the next row of the tree, or the one before; after the last comes the first."""
@@ -306,7 +304,7 @@ class SurroundingPanes:
         try:
             self.spent.value = panels.time_and_money(self._run().time_and_money())
         except WorkbenchError as error:  # a damaged database: the page shows the rest
-            self.spent.value = panels.refusal(on_page(error))
+            self.spent.value = panels.refusal(error)
 
     def _document(self, node: NodeId, dark: bool) -> tuple[str, str]:
         run, proposition = self._run(), self._session.tree[node]

@@ -15,7 +15,6 @@ from workbench.store.home_folder import require_writable
 from workbench.views.data_documents import preview_lines
 from workbench.widgets import panels
 from workbench.widgets.fields import action, box, choice, field, html, tried
-from workbench.widgets.page_terms import on_page
 
 #: What a person picks, and the option that it is; the field beside it takes the option's value.
 POLICIES = {
@@ -79,7 +78,7 @@ class SourceForm(ipywidgets.VBox):  # type: ignore[misc]
             )
         except WorkbenchError as error:
             self._forget()
-            self.line.value = panels.refusal(on_page(error))
+            self.line.value = panels.refusal(error)
             return
         self.add.disabled = False
         self.line.value = "".join(map(panels.note, preview_lines(self._shown.preview(datetime.now(UTC)))))
@@ -90,7 +89,7 @@ class SourceForm(ipywidgets.VBox):  # type: ignore[misc]
         try:
             stored = store_source(self._home, self._shown)
         except WorkbenchError as error:
-            self.line.value = panels.refusal(on_page(error))
+            self.line.value = panels.refusal(error)
             return
         self._forget()
         self.line.value = panels.note(f"Added. In claims it is own:{stored.name}, in calls {stored.path}.")

@@ -21,9 +21,9 @@ class FmpSource(HttpSource):
         if endpoint.codec != "members":
             return await super().fetch(endpoint, params)
         self.require_key()
-        members, _ = await self.exchange(endpoint, self.http_request(endpoint, params))
+        members = await self.payload(endpoint, params)
         changes, _ = await self.exchange(endpoint, self.build(endpoint, {}, url=f"historical-{endpoint.url}"))
-        return RawAnswer(body=orjson.dumps(spells(members, changes)), fetched_at=self._settings.now())
+        return self.answer(spells(members, changes))
 
     def quota(self, response: HttpResponse) -> bool:
         """Whether the daily plan is used up: that is a 429 with words of its own, which a rate limit's 429 does not have."""

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import NoSuch, ProxyError, QuotaExhausted, SourceRejected
 from proxies.fetch.cache import RawAnswer
@@ -20,7 +18,7 @@ class SearchApiSource(HttpSource):
         """The raw answer; local tables need no key."""
         if endpoint.method == "LOCAL":
             table = endpoint.path.rpartition("_")[2]
-            return RawAnswer(body=orjson.dumps(read_table(table)), fetched_at=self._settings.now())
+            return self.answer(read_table(table))
         return await super().fetch(endpoint, params)
 
     def quota(self, response: HttpResponse) -> bool:

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import orjson
-
 from proxies.asof.clock import parse_instant
 from proxies.asof.policies.revisions import TITLE_AT
 from proxies.catalogue.loader import Endpoint
@@ -55,10 +53,10 @@ class WikipediaSource(HttpSource):
         """The raw answer; hits of a search are given the day their page was first saved."""
         if endpoint.path in _AS_IT_STOOD:
             payload = await self._as_it_stood(endpoint, params)
-            return RawAnswer(body=orjson.dumps(payload), fetched_at=self._settings.now())
+            return self.answer(payload)
         if not endpoint.path.endswith("/search"):
             return await super().fetch(endpoint, params)
-        payload, _ = await self.exchange(endpoint, self.http_request(endpoint, params))
+        payload = await self.payload(endpoint, params)
         hits = ((payload.get("query") or {}).get("search") or []) if isinstance(payload, dict) else []
         title_at = params.get(TITLE_AT)
         dated = []
@@ -72,7 +70,7 @@ class WikipediaSource(HttpSource):
                 title = await self._title_at(endpoint, {"pageids": str(hit.get("pageid"))}, title, title_at)
             if title is not None:
                 dated.append({**hit, "title": title, "first_revision": first})
-        return RawAnswer(body=orjson.dumps({"query": {"search": dated}}), fetched_at=self._settings.now())
+        return self.answer({"query": {"search": dated}})
 
     async def _as_it_stood(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
         title, shown = str(params["title"]), None

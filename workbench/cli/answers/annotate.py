@@ -9,7 +9,7 @@ from workbench.annotations import entries as annotating
 from workbench.annotations.entries import add_comment, add_note
 from workbench.annotations.estimates import estimate_rows, give_estimate
 from workbench.annotations.outcomes import record_outcome, resolve_from_series, resolve_leaves_from_series
-from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.cli.common import AsJson, RunId, command, echo, emit_json, open_store, say, unlisted
 from workbench.cli.table import show_fields
 from workbench.cli.tournament.resolve_due import resolve_due
 from workbench.engine.record.fold import load_state
@@ -21,7 +21,7 @@ from workbench.store import Store
 from workbench.views.question_documents import question_document
 from workbench.views.wording import estimate_lines, outcome_line, remark_line, sign_off_line
 
-_RARE_AUTHOR = typer.Option(help="Who says so: a typed name, not proved.", hidden=True)
+_RARE_AUTHOR = unlisted(help="Who says so: a typed name, not proved.")
 _AUTHOR = typer.Option(help="Who says so: a typed name, not proved.")
 
 
@@ -51,15 +51,14 @@ def resolve(
     ] = False,
     quiet: Annotated[
         bool,
-        typer.Option(
+        unlisted(
             "--quiet",
             "-q",
             help="With --due: say nothing unless something was recorded or failed.",
-            hidden=True,
         ),
     ] = False,
     author: Annotated[str, _RARE_AUTHOR] = "",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Record how a claim turned out, or revise it; the newest answer counts, and no agent ever sees it.
 
@@ -149,14 +148,14 @@ def _resolve_leaves(
 
 @command
 def comment(
-    run: Annotated[str, RUN],
+    run: RunId,
     place: Annotated[
         str | None,
         typer.Argument(help="The driver it is pinned to, as P2.1 (P0 is the claim)."),
     ] = None,
     text: Annotated[str | None, typer.Argument(help="The comment, in quotes.")] = None,
     author: Annotated[str, _AUTHOR] = "",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Pin a comment to a driver; without a place list the comments.
 
@@ -183,7 +182,7 @@ def comment(
 
 @command
 def estimate(
-    run: Annotated[str, RUN],
+    run: RunId,
     words: Annotated[
         list[str] | None,
         typer.Argument(
@@ -191,9 +190,9 @@ def estimate(
         ),
     ] = None,
     why: Annotated[str, typer.Option(help="Why, in quotes.")] = "",
-    withdraw: Annotated[bool, typer.Option("--withdraw", help="Take yours back.", hidden=True)] = False,
+    withdraw: Annotated[bool, unlisted("--withdraw", help="Take yours back.")] = False,
     author: Annotated[str, _AUTHOR] = "",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what you hold a claim or driver to be, beside the model's answer; without a number show what people said.
 
@@ -220,12 +219,12 @@ def estimate(
 
 @command
 def note(
-    run: Annotated[str, RUN],
+    run: RunId,
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[NODE] TEXT", help="A text in quotes, after a driver.")
     ] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="Set a tag; as often as you like.")] = None,
-    untag: Annotated[list[str] | None, typer.Option("--untag", help="Take a tag off.", hidden=True)] = None,
+    untag: Annotated[list[str] | None, unlisted("--untag", help="Take a tag off.")] = None,
     author: Annotated[str, _RARE_AUTHOR] = "",
 ) -> None:
     """Keep a note on a run or on one of its drivers, and tag it; `runs --tag --search` finds it again."""
@@ -242,7 +241,7 @@ def note(
 
 @command
 def sign_off(
-    run: Annotated[str, RUN],
+    run: RunId,
     author: Annotated[
         str | None,
         typer.Option(help="Who signs: a typed name, not proved. Without it the checklist is printed."),
@@ -251,7 +250,7 @@ def sign_off(
         list[str] | None, typer.Option("--done", help="A point of the checklist that was done, or all.")
     ] = None,
     verdict: Annotated[str, typer.Option(help="accept or return.")] = "accept",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Sign a run off after a review: one hash over its log, its tree, its comments and the checklist."""
     store = open_store()

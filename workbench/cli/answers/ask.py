@@ -7,15 +7,16 @@ import typer
 
 from workbench.annotations.case_against import with_model
 from workbench.cli.common import (
-    API_BASE_OPTION,
-    JSON_OPTION,
-    RUN,
+    ApiBase,
+    AsJson,
+    RunId,
     command,
     confirm,
     echo,
     emit_json,
     open_store,
     say,
+    unlisted,
 )
 from workbench.conversation.cited_answer import checked
 from workbench.conversation.model_answers import model_answer, price_of_question
@@ -30,12 +31,12 @@ from workbench.whatif.run_edits import require_grounded
 
 @command
 def ask(
-    run: Annotated[str, RUN],
+    run: RunId,
     question: Annotated[str, typer.Argument(help='The question for --model, in quotes: "why so low?"')] = "",
     model: Annotated[str | None, typer.Option(help="A model that answers the question.")] = None,
-    api_base: Annotated[str | None, API_BASE_OPTION] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.", hidden=True)] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    api_base: ApiBase = None,
+    yes: Annotated[bool, unlisted("--yes", help="Do not ask before paying.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Answer a question about a run out of its own records, with the cells and rows that the answer rests on.
 

@@ -6,7 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store, run_names, say
+from workbench.cli.common import (
+    WANTING,
+    AsJson,
+    command,
+    echo,
+    emit_json,
+    open_store,
+    run_names,
+    say,
+    unlisted,
+)
 from workbench.cli.questions.bet import pooled_events
 from workbench.cli.table import show_table
 from workbench.engine.record.fold import load_state
@@ -33,7 +43,7 @@ def coherence(
         list[str] | None,
         typer.Option(help="RUN,RUN,...: the options of one question, of which exactly one comes true."),
     ] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check the claims of several runs against each other: nested and exclusive claims, repeats and contraries.
 
@@ -64,7 +74,7 @@ def coherence(
 def diff(
     before: Annotated[str, typer.Argument(help="The earlier run.", autocompletion=run_names)],
     after: Annotated[str, typer.Argument(help="The later run of the same claim.", autocompletion=run_names)],
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what changed between two runs of a claim, and how much of it each driver and the rules brought.
 
@@ -99,12 +109,10 @@ def decide(
     ] = None,
     forecasts: Annotated[
         Path | None,
-        typer.Option(
-            "--forecasts", help="Forecasts of its events, instead of runs: CSV or parquet.", hidden=True
-        ),
+        unlisted("--forecasts", help="Forecasts of its events, instead of runs: CSV or parquet."),
     ] = None,
-    method: Annotated[str, typer.Option("--method", help="Whose forecasts.", hidden=True)] = "",
-    pool: Annotated[str, typer.Option("--pool", help="How trials are pooled.", hidden=True)] = "logit-mean",
+    method: Annotated[str, unlisted("--method", help="Whose forecasts.")] = "",
+    pool: Annotated[str, unlisted("--pool", help="How trials are pooled.")] = "logit-mean",
     payoff: Annotated[
         list[str] | None,
         typer.Option(
@@ -113,23 +121,16 @@ def decide(
     ] = None,
     linked: Annotated[
         bool,
-        typer.Option(
+        unlisted(
             "--linked",
             help="Weigh the question together with all that are linked to it (conditional, implied, excluded); --payoff ID=VALUE then.",
-            hidden=True,
         ),
     ] = False,
-    horizon: Annotated[
-        str, typer.Option(help="Which resolution day of a question with several.", hidden=True)
-    ] = "",
-    risk_aversion: Annotated[
-        float, typer.Option("--risk-aversion", help="CRRA exponent; 1 is Kelly.", hidden=True)
-    ] = 1.0,
-    fee: Annotated[float, typer.Option(help="Dollars a share on top of the ask.", hidden=True)] = 0.0,
-    cap: Annotated[
-        float, typer.Option(help="Most that is staked in all, as a share of wealth.", hidden=True)
-    ] = 0.1,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    horizon: Annotated[str, unlisted(help="Which resolution day of a question with several.")] = "",
+    risk_aversion: Annotated[float, unlisted("--risk-aversion", help="CRRA exponent; 1 is Kelly.")] = 1.0,
+    fee: Annotated[float, unlisted(help="Dollars a share on top of the ask.")] = 0.0,
+    cap: Annotated[float, unlisted(help="Most that is staked in all, as a share of wealth.")] = 0.1,
+    as_json: AsJson = False,
 ) -> None:
     """Turn the claims of runs into the probabilities of exclusive options and name the one to take.
 

@@ -9,14 +9,15 @@ import typer
 
 from workbench.audit.run_findings import finding_lines
 from workbench.cli.common import (
-    ISOLATION_OPTION,
-    JSON_OPTION,
-    RUN,
     WANTING,
+    AsJson,
+    IsolationLevel,
+    RunId,
     command,
     echo,
     emit_json,
     open_store,
+    unlisted,
 )
 from workbench.cli.table import show_table
 from workbench.engine.record.fold import load_state
@@ -27,7 +28,7 @@ from workbench.views.trail import raw_answer
 
 
 @command
-def audit(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+def audit(run: RunId, as_json: AsJson = False) -> None:
     """Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."""
     store = open_store()
     report = check_documents.audit(store, store.resolve_run(run))
@@ -85,10 +86,10 @@ def audit_line(checks: Sequence[Mapping[str, Any]]) -> str:
 
 @command
 def verify(
-    run: Annotated[str, RUN],
+    run: RunId,
     node: Annotated[str | None, typer.Argument(help="One driver; all without it.")] = None,
-    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    isolation: IsolationLevel = None,
+    as_json: AsJson = False,
 ) -> None:
     """Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline.
 
@@ -147,13 +148,13 @@ def rerun_line(isolation: str | None, *, verified: bool) -> str:
 
 @command
 def evidence(
-    run: Annotated[str, RUN],
+    run: RunId,
     node: Annotated[str, typer.Argument(help="A driver with a conclusion.")],
     call: Annotated[
         int | None, typer.Option(help="Print the raw answer of this data call, as the cell read it.")
     ] = None,
-    trial: Annotated[int, typer.Option(help="Which trial of the driver.", hidden=True)] = 1,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    trial: Annotated[int, unlisted(help="Which trial of the driver.")] = 1,
+    as_json: AsJson = False,
 ) -> None:
     """Show what a driver rests on: which cell printed each number of its report, and what each cell asked and got."""
     store = open_store()

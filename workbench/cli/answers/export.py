@@ -9,14 +9,15 @@ import typer
 
 from proxies.input_files import read_text
 from workbench.cli.common import (
-    JSON_OPTION,
-    RUN,
+    AsJson,
+    RunId,
     command,
     differences_listed,
     echo,
     emit_json,
     open_store,
     say,
+    unlisted,
 )
 from workbench.engine.record.run_files import manifest_id
 from workbench.errors import UsageError
@@ -56,7 +57,7 @@ def new() -> None:
 @keys.command("show")
 @command
 def show(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.", hidden=True)] = False,
+    as_json: Annotated[bool, unlisted("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Print your public key and the keys you trust, with their fingerprints."""
     own, names = own_public_key(), trusted_names()
@@ -103,7 +104,7 @@ _WHAT = {
 
 @command
 def export(
-    run: Annotated[str, RUN],
+    run: RunId,
     to: Annotated[
         str | None,
         typer.Option(
@@ -117,17 +118,15 @@ def export(
     ] = None,
     project: Annotated[
         bool,
-        typer.Option(
+        unlisted(
             "--project",
             help="For bif and problog: take the nearest Bayes net where the tree is none.",
-            hidden=True,
         ),
     ] = False,
     normalise: Annotated[
         str,
-        typer.Option(
+        unlisted(
             help="How --project makes linear weights sum to at most 1: scale, softmax or min-max.",
-            hidden=True,
         ),
     ] = "scale",
     sign: Annotated[
@@ -144,9 +143,7 @@ def export(
     ] = False,
     with_transcript: Annotated[
         bool,
-        typer.Option(
-            "--transcript", help="For a note: every model call in an appendix (`transcript`).", hidden=True
-        ),
+        unlisted("--transcript", help="For a note: every model call in an appendix (`transcript`)."),
     ] = False,
 ) -> None:
     """Write the note of a run (html, pdf, docx, md), the whole package a reviewer needs (zip), or another program's format."""
@@ -203,7 +200,7 @@ def import_file(
             help="Take only the comments and sign-offs of a package into its run, which is in this home.",
         ),
     ] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Take in an exported run or a tree; it becomes a run of this home, marked as imported.
 

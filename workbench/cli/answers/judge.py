@@ -12,17 +12,18 @@ from workbench.annotations.case_against import price_of_case, red_team, with_mod
 from workbench.annotations.entries import keep_case
 from workbench.annotations.second_opinions import audit_leaks, require_judge
 from workbench.cli.common import (
-    API_BASE_OPTION,
-    JSON_OPTION,
-    PRICE_OPTION,
-    RUN,
     WANTING,
+    ApiBase,
+    AsJson,
+    Prices,
+    RunId,
     command,
     confirm,
     echo,
     emit_json,
     open_store,
     say,
+    unlisted,
 )
 from workbench.cli.run.run_options import read_prices
 from workbench.cli.table import show_table
@@ -38,15 +39,15 @@ from workbench.whatif.run_edits import require_grounded
 
 @command
 def redteam(
-    run: Annotated[str, RUN],
+    run: RunId,
     model: Annotated[
         str | None, typer.Option(help="Another model than the run's critic, or than its own.")
     ] = None,
     api_base: Annotated[
-        str | None, typer.Option(help="Base URL of an OpenAI-compatible server, for --model.", hidden=True)
+        str | None, unlisted(help="Base URL of an OpenAI-compatible server, for --model.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.")] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Have an agent write the strongest case against the answer, show what it would do to it, and keep it as a note.
 
@@ -72,11 +73,11 @@ _MODEL = typer.Option(
 
 @command
 def judge(
-    run: Annotated[str, RUN],
+    run: RunId,
     node: Annotated[list[str] | None, typer.Option(help="This driver only; repeat for more.")] = None,
     model: Annotated[str | None, _MODEL] = None,
-    api_base: Annotated[str | None, API_BASE_OPTION] = None,
-    price: Annotated[list[str] | None, PRICE_OPTION] = None,
+    api_base: ApiBase = None,
+    price: Prices = None,
     against: Annotated[
         Path | None,
         typer.Option(
@@ -89,7 +90,7 @@ def judge(
             "--recall", help="Ask the run's own model instead whether it remembers how these came out."
         ),
     ] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Score the reasoning of a run's drivers from 1 to 5 in five dimensions; the run is unchanged."""
     if recall and (node or model or against):
@@ -171,8 +172,8 @@ def leaks(
             help="Have this model, of another family than wrote the runs, read them now; without it what is on record."
         ),
     ] = None,
-    api_base: Annotated[str | None, API_BASE_OPTION] = None,
-    price: Annotated[list[str] | None, PRICE_OPTION] = None,
+    api_base: ApiBase = None,
+    price: Prices = None,
     memory: Annotated[
         bool,
         typer.Option(
@@ -180,7 +181,7 @@ def leaks(
             help="Look instead, by rule, for later facts that the runs' own model wrote and was not shown; --model reads its reports too.",
         ),
     ] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Count what a second model, and the date rules, call late in what runs kept; exit 6 where both call a kept result late."""
     store = open_store()
@@ -211,7 +212,7 @@ def leaks(
 @command
 def grounders(
     run: Annotated[str | None, typer.Argument(help="Run id, the beginning of one, or last.")] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print which grounder each driver of a run went to and why; without a run how each grounder's resolved drivers came out."""
     store = open_store()

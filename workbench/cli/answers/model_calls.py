@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from proxies.secret_registry import SECRETS
-from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store
+from workbench.cli.common import AsJson, RunId, command, echo, emit_json, open_store
 from workbench.engine.record.fold import load_state
 from workbench.terminal import printable
 from workbench.views.transcript import (
@@ -21,12 +21,12 @@ from workbench.views.transcript import (
 
 @command
 def print_transcript(
-    run: Annotated[str, RUN],
+    run: RunId,
     node: Annotated[str | None, typer.Argument(help="One driver; the whole run without it.")] = None,
     search: Annotated[
         str, typer.Option(metavar="WORDS", help="Only calls in which all these words occur.")
     ] = "",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print every model call of a run or driver: what was sent, thoughts and reply, tokens, price, time.
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.cli.common import AsJson, RunId, command, echo, emit_json, open_store, say, unlisted
 from workbench.cli.table import show_table
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
@@ -17,7 +17,7 @@ from workbench.whatif.typed_values import parse_probability
 
 @command
 def scenarios(
-    run: Annotated[str, RUN],
+    run: RunId,
     names: Annotated[list[str] | None, typer.Argument(help="Compare these only; all without.")] = None,
     undo: Annotated[str | None, typer.Option(help="Take back the scenario's last edit.")] = None,
     redo: Annotated[str | None, typer.Option(help="Put back the edit last undone.")] = None,
@@ -36,10 +36,10 @@ def scenarios(
     weigh: Annotated[str | None, typer.Option(help="NAME=P: how likely it is held, for the mix.")] = None,
     base_seq: Annotated[
         int | None,
-        typer.Option(help="The scenario's record this was decided on (its seq in --json).", hidden=True),
+        unlisted(help="The scenario's record this was decided on (its seq in --json)."),
     ] = None,
-    author: Annotated[str, typer.Option(help="Who does it.", hidden=True)] = "",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    author: Annotated[str, unlisted(help="Who does it.")] = "",
+    as_json: AsJson = False,
 ) -> None:
     """Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."""
     store = open_store()

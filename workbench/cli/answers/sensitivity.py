@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, confirm, echo, emit_json, open_store, say
+from workbench.cli.common import AsJson, RunId, command, confirm, echo, emit_json, open_store, say, unlisted
 from workbench.cli.table import show_table
 from workbench.engine.assembly import open_gateway
 from workbench.engine.record.fold import load_state
@@ -19,11 +19,11 @@ from workbench.whatif.run_refits import refit_nodes
 
 @command
 def refit(
-    run: Annotated[str, RUN],
+    run: RunId,
     k: Annotated[int, typer.Option("--k", help="How often the synthesizer is asked for each driver.")] = 5,
     node: Annotated[list[str] | None, typer.Option(help="This inner driver only; repeat for more.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.")] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Ask the synthesizer again K times per inner driver and print how far its weights spread and change sign."""
     store = open_store()
@@ -60,15 +60,15 @@ def _spread(spread: dict[str, Any] | None) -> tuple[float | None, ...]:
 
 @command
 def noise(
-    run: Annotated[str, RUN],
+    run: RunId,
     kind: Annotated[
         str,
         typer.Option(help="normal: p + N(0, level); uncertain: 0.5, reverse: 1 - p, with probability level."),
     ] = "normal",
     level: Annotated[float, typer.Option(help="In [0, 1]; 0 disturbs nothing.")] = 0.1,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same draws.", hidden=True)] = 0,
-    draws: Annotated[int, typer.Option(help="Disturbed copies of the tree.", hidden=True)] = 200,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    seed: Annotated[int, unlisted(help="The same seed gives the same draws.")] = 0,
+    draws: Annotated[int, unlisted(help="Disturbed copies of the tree.")] = 200,
+    as_json: AsJson = False,
 ) -> None:
     """Disturb the drivers and print the claim's distribution; no model is asked."""
     store = open_store()
@@ -102,7 +102,7 @@ _PAIRS = 5
 
 @command
 def sensitivity(
-    run: Annotated[str, RUN],
+    run: RunId,
     report: Annotated[
         bool,
         typer.Option(
@@ -116,8 +116,8 @@ def sensitivity(
             help="What contributions are counted from: zero, half, base-rate, market, or a probability."
         ),
     ] = "zero",
-    seed: Annotated[int, typer.Option(help="For the band where it must be simulated.", hidden=True)] = 0,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    seed: Annotated[int, unlisted(help="For the band where it must be simulated.")] = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Print what each driver does to the claim: its path weight, the claim's range, its contribution."""
     store = open_store()

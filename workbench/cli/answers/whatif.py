@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, confirm, echo, emit_json, open_store, say
+from workbench.cli.common import AsJson, RunId, command, confirm, echo, emit_json, open_store, say
 from workbench.cli.request_options import options_of
 from workbench.cli.table import show_table
 from workbench.engine.record.fold import load_state
@@ -28,7 +28,7 @@ from workbench.whatif.tree_documents import ways_to_reach
 @command
 @takes("edits", options_of(WhatIfRequest))
 def whatif(
-    run: Annotated[str, RUN],
+    run: RunId,
     edits: Mapping[str, Any],
     reach: Annotated[
         str | None,
@@ -39,7 +39,7 @@ def whatif(
     yes: Annotated[
         bool, typer.Option("--yes", help="Do not ask before paying for --full, nor before keeping its rules.")
     ] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Edit drivers and see which ancestors move; the run itself is not changed.
 

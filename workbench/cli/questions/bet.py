@@ -12,7 +12,7 @@ import typer
 
 from proxies import input_files
 from proxies.input_files import InputRefused
-from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store, say
+from workbench.cli.common import WANTING, AsJson, command, echo, emit_json, open_store, say, unlisted
 from workbench.cli.science.science_options import ForecastsFile, write_csv
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
@@ -43,7 +43,7 @@ from workbench.science.tables import read_forecasts
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
 Method = Annotated[str, typer.Option("--method", help="Whose forecasts; needed where the file has several.")]
-Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.", hidden=True)]
+Pool = Annotated[str, unlisted("--pool", help="How trials are pooled.")]
 
 
 @command
@@ -54,21 +54,19 @@ def bet(
     pool: Pool = "logit-mean",
     risk_aversion: Annotated[float, typer.Option("--risk-aversion", help="CRRA exponent; 1 is Kelly.")] = 1.0,
     fee: Annotated[float, typer.Option(help="Dollars a share on top of the ask.")] = 0.0,
-    cap: Annotated[float, typer.Option(help="Most of the bankroll in one question.", hidden=True)] = 0.1,
+    cap: Annotated[float, unlisted(help="Most of the bankroll in one question.")] = 0.1,
     total_cap: Annotated[
         float,
-        typer.Option("--total-cap", help="Most of the bankroll in all questions together.", hidden=True),
+        unlisted("--total-cap", help="Most of the bankroll in all questions together."),
     ] = 1.0,
     bankroll: Annotated[float, typer.Option(help="Dollars.")] = 1000.0,
-    stop_days: Annotated[
-        int, typer.Option("--stop-days", help="No bet so many days before the close.", hidden=True)
-    ] = 0,
-    today: Annotated[str | None, typer.Option(help="ISO day; today in UTC without it.", hidden=True)] = None,
+    stop_days: Annotated[int, unlisted("--stop-days", help="No bet so many days before the close.")] = 0,
+    today: Annotated[str | None, unlisted(help="ISO day; today in UTC without it.")] = None,
     log: Annotated[
         Path | None,
         typer.Option("--log", help="Add the paper trades to this CSV file; `questions settle` reads it."),
     ] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Size paper trades on the open questions of a set, out of one bankroll: costs, spread, caps, and exclusive options together."""
     questions = load_set(open_store(), name)
@@ -121,13 +119,12 @@ def settle(
     log: Annotated[Path, typer.Option("--log", help="Paper trades that `questions bet --log` wrote.")],
     edge_by: Annotated[
         str,
-        typer.Option(
+        unlisted(
             "--edge-by",
             help="own: by the forecast at the time; quotes: by the set's newest quotes.",
-            hidden=True,
         ),
     ] = "own",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """What logged bets came to, each gain split into the edge it was made with and the luck of its outcome."""
     document = settled_document(
@@ -158,23 +155,21 @@ def submit(
     ] = None,
     night: Annotated[
         str | None,
-        typer.Option(
-            "--night", help="Take forecasts and rationales from this round of the set.", hidden=True
-        ),
+        unlisted("--night", help="Take forecasts and rationales from this round of the set."),
     ] = None,
     rationales: Annotated[
         Path | None,
-        typer.Option("--rationales", help="JSON: question id to text; a round has its own.", hidden=True),
+        unlisted("--rationales", help="JSON: question id to text; a round has its own."),
     ] = None,
     method: Method = "",
     pool: Pool = "logit-mean",
-    organization: Annotated[str, typer.Option(help="Who forecasts.", hidden=True)] = "",
-    model: Annotated[str, typer.Option(help="With what.", hidden=True)] = "",
+    organization: Annotated[str, unlisted(help="Who forecasts.")] = "",
+    model: Annotated[str, unlisted(help="With what.")] = "",
     partial: Annotated[
         bool, typer.Option("--partial", help="Leave out questions without a forecast.")
     ] = False,
     least: Annotated[
-        float, typer.Option("--least", help="No probability leaves nearer to 0 or 1 than this.", hidden=True)
+        float, unlisted("--least", help="No probability leaves nearer to 0 or 1 than this.")
     ] = 0.01,
     check: Annotated[
         bool,

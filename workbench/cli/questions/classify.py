@@ -9,14 +9,15 @@ import typer
 from proxies.asof.clock import Cutoff
 from workbench.agents.topic_sorter import BATCH, classify_questions
 from workbench.cli.common import (
-    API_BASE_OPTION,
-    JSON_OPTION,
-    PRICE_OPTION,
+    ApiBase,
+    AsJson,
+    Prices,
     command,
     echo,
     emit_json,
     open_store,
     say,
+    unlisted,
 )
 from workbench.cli.run.run_options import read_prices
 from workbench.cli.table import show_table
@@ -32,13 +33,11 @@ def classify(
     model: Annotated[
         str | None, typer.Option(help="Reads the questions; without one their words decide.")
     ] = None,
-    api_base: Annotated[str | None, API_BASE_OPTION] = None,
-    price: Annotated[list[str] | None, PRICE_OPTION] = None,
+    api_base: ApiBase = None,
+    price: Prices = None,
     budget_usd: Annotated[float | None, typer.Option(help="Most US dollars.")] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Also questions that have a topic.", hidden=True)
-    ] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    again: Annotated[bool, unlisted("--again", help="Also questions that have a topic.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Give each question one topic of a fixed list; stored with the set, usable as `--by topic`."""
     store = open_store()

@@ -10,15 +10,16 @@ import typer
 
 from proxies.asof.clock import Cutoff
 from workbench.cli.common import (
-    API_BASE_OPTION,
-    JSON_OPTION,
-    PRICE_OPTION,
     PROVIDER,
+    ApiBase,
+    AsJson,
+    Prices,
     command,
     echo,
     emit_json,
     open_store,
     say,
+    unlisted,
 )
 from workbench.cli.run.run_options import read_prices
 from workbench.cli.science.science_options import listed
@@ -48,39 +49,35 @@ def contexts(
     ] = "asked",
     schedule: Annotated[
         bool,
-        typer.Option(
+        unlisted(
             "--schedule",
             help="Every time of the halving schedule from asking to closing that has passed.",
-            hidden=True,
         ),
     ] = False,
-    gap_hours: Annotated[
-        float, typer.Option("--gap-hours", help="Least hours between two times.", hidden=True)
-    ] = 1.0,
-    most: Annotated[int, typer.Option("--most", help="Most times of one question.", hidden=True)] = 8,
+    gap_hours: Annotated[float, unlisted("--gap-hours", help="Least hours between two times.")] = 1.0,
+    most: Annotated[int, unlisted("--most", help="Most times of one question.")] = 8,
     model: Annotated[
         str | None, typer.Option(help="Searches, filters, ranks and sums up; without one rules alone do.")
     ] = None,
-    api_base: Annotated[str | None, API_BASE_OPTION] = None,
-    price: Annotated[list[str] | None, PRICE_OPTION] = None,
+    api_base: ApiBase = None,
+    price: Prices = None,
     engines: Annotated[
         str | None, typer.Option(help="Engines by comma; all that work here without it.")
     ] = None,
-    queries: Annotated[int, typer.Option("--queries", help="Searches of one context.", hidden=True)] = 4,
+    queries: Annotated[int, unlisted("--queries", help="Searches of one context.")] = 4,
     budget_usd: Annotated[float | None, typer.Option(help="Most US dollars of this session.")] = None,
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Print what would be gathered and its price, and ask nobody.")
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
+        unlisted(
             "--output",
             "-o",
             help="Also write the newest of each question, for `contexts:` of a study.",
-            hidden=True,
         ),
     ] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Gather contexts: ten ranked sources with summaries and the market, under each question's cutoff; those on record stay."""
     store = open_store()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
+from workbench.cli.common import AsJson, command, echo, emit_json, open_store, say
 from workbench.questions.formats.format_registry import read_text
 from workbench.questions.formats.price_questions import read_price_history
 from workbench.questions.formats.question_tables import read_rows
@@ -25,7 +25,7 @@ def long_short(
         ),
     ] = "analytica-paper",
     name: Annotated[str | None, typer.Option("--as", help="Name of the set; the file's without it.")] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make long-or-short questions from price histories, with the payoffs of both; what cannot be evaluated is named."""
     reading = read_price_history(read_rows(read_text(file)), start, days=days, payoff=payoff)

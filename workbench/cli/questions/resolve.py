@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
+from workbench.cli.common import AsJson, command, echo, emit_json, open_store, say, unlisted
 from workbench.cli.science.science_options import (
     ForecastsFile,
     Methods,
@@ -35,15 +35,13 @@ def resolve_questions(
         typer.Argument(help="yes, no, a share, an option, a number or a day, as the question asks."),
     ] = None,
     on: Annotated[str | None, typer.Option(help="Day of the outcome; today unless named.")] = None,
-    horizon: Annotated[
-        str, typer.Option(help="Which resolution day of a question with several.", hidden=True)
-    ] = "",
+    horizon: Annotated[str, unlisted(help="Which resolution day of a question with several.")] = "",
     source: Annotated[
         Path | None,
         typer.Option("--from", help="File of outcomes: a ForecastBench resolution set, CSV, or questions."),
     ] = None,
-    author: Annotated[str, typer.Option(help="Who says so: a typed name, not proved.", hidden=True)] = "",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    author: Annotated[str, unlisted(help="Who says so: a typed name, not proved.")] = "",
+    as_json: AsJson = False,
 ) -> None:
     """Record outcomes: of one question by hand, of many from a file, or of claims on the embedded series by themselves."""
     store = open_store()
@@ -107,10 +105,8 @@ def score_questions(
     variant: Variant = "forecast",
     metrics: Annotated[str, typer.Option("--metrics", help="By comma; the usual ones when not given.")] = "",
     by: Annotated[str, typer.Option("--by", help="Also score within each value of this column.")] = "",
-    baseline: Annotated[
-        str, typer.Option("--baseline", help="Add baselines, by comma: 0.5, crowd, ...", hidden=True)
-    ] = "",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    baseline: Annotated[str, unlisted("--baseline", help="Add baselines, by comma: 0.5, crowd, ...")] = "",
+    as_json: AsJson = False,
 ) -> None:
     """Score a file of forecasts on a set; what cannot be scored is listed with its reason.
 

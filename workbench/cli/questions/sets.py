@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
+from workbench.cli.common import AsJson, command, echo, emit_json, open_store, say, unlisted
 from workbench.cli.questions.filters import takes_filters
 from workbench.cli.science.science_options import listed
 from workbench.cli.table import show_table
@@ -26,7 +26,7 @@ from workbench.views.fan_chart import quantile_line
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
 As = Annotated[str | None, typer.Option("--as", help="Name of the set; the file's without it.")]
-Json = Annotated[bool, JSON_OPTION]
+Json = AsJson
 
 
 @command
@@ -39,9 +39,7 @@ def import_questions(
     name: As = None,
     form: Annotated[
         str | None,
-        typer.Option(
-            "--format", help="Name of the format, if it is not to be told from the file.", hidden=True
-        ),
+        unlisted("--format", help="Name of the format, if it is not to be told from the file."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -60,7 +58,7 @@ def fetch(
     series: Annotated[
         str, typer.Option("--series", help="Kalshi series or Polymarket tag ids, by comma.")
     ] = "",
-    limit: Annotated[int, typer.Option("--limit", help="Most events of each series.", hidden=True)] = 200,
+    limit: Annotated[int, unlisted("--limit", help="Most events of each series.")] = 200,
     cutoff: Annotated[str, typer.Option(help="Cutoff; now for open events.")] = "now",
     as_json: Json = False,
 ) -> None:

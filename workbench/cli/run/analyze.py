@@ -10,9 +10,18 @@ from typer.core import TyperCommand, TyperOption
 
 from proxies.catalogue.schema import RESIDUALS
 from proxies.input_files import MOST_TEXT_BYTES, InputRefused, read_text
-from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, command_name, echo, open_store, say
+from workbench.cli.common import (
+    AsJson,
+    IsolationLevel,
+    command,
+    command_name,
+    echo,
+    open_store,
+    say,
+    unlisted,
+)
 from workbench.cli.run.drive import analyze_claim
-from workbench.cli.run.run_options import DETACH, WORKERS, more_options, takes_settings
+from workbench.cli.run.run_options import Detach, Workers, more_options, takes_settings
 from workbench.cli.settings_file import defaults, run_settings
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.named_settings import json_or_text, merged, settings_by_panel
@@ -30,7 +39,7 @@ DEMO_STATEMENT, DEMO_CUTOFF = EXAMPLES[0], EXAMPLE_CUTOFF
 
 @command
 def demo(
-    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+    isolation: IsolationLevel = None,
 ) -> None:
     """Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."""
     run_id = analyze_claim(DEMO_STATEMENT, DEMO_CUTOFF, with_preset("product", isolation=isolation))
@@ -67,49 +76,42 @@ def analyze(
     settings: Mapping[str, Any],
     ground_with: Annotated[
         list[str] | None,
-        typer.Option(
+        unlisted(
             metavar="LEAF=GROUNDER",
-            hidden=True,
             help="The grounder of one driver, or several joined by + and pooled: P3=statistical. Repeat for more; other drivers go by"
             " --grounder.",
         ),
     ] = None,
     semantics: Annotated[
         str | None,
-        typer.Option(
-            hidden=True,
+        unlisted(
             help="strict: every linear rule is a Bayes net's table too, which stays within [0, 1]; free.",
         ),
     ] = None,
     normalise: Annotated[
         str | None,
-        typer.Option(
-            hidden=True, help="How --semantics strict mends weights: scale (the default), softmax or min-max."
-        ),
+        unlisted(help="How --semantics strict mends weights: scale (the default), softmax or min-max."),
     ] = None,
     aggregate: Annotated[
         list[str] | None,
-        typer.Option(
+        unlisted(
             metavar="NAME=VALUE",
-            hidden=True,
             help="How trials become one probability: pool=logit-mean|mean|median, dead=drop|impute, floor, slope and prior (shrinkage),"
             " calibration-slope, calibration-offset, stop-spread (no further trial once they agree), stop-after, learn=true.",
         ),
     ] = None,
-    workers: Annotated[str | None, WORKERS] = None,
+    workers: Workers = None,
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Stop after the tree, with a cost forecast.")
     ] = False,
-    detach: Annotated[bool, DETACH] = False,
+    detach: Detach = False,
     reading: Annotated[
         int | None,
         # Hidden: the list of readings, which alone makes it of use, says how it is chosen.
-        typer.Option("--reading", metavar=READING.form, help=READING.text, hidden=True),
+        unlisted("--reading", metavar=READING.form, help=READING.text),
     ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", hidden=True, help="Ask nothing: the first reading is taken.")
-    ] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    yes: Annotated[bool, unlisted("--yes", help="Ask nothing: the first reading is taken.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability."""
     place = worker_place(workers)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.cli.common import AsJson, RunId, command, echo, emit_json, open_store, say, unlisted
 from workbench.engine.approvals import Undecided, decide, undecided_steps
 from workbench.engine.detached import ANSWERED_ELSEWHERE
 from workbench.engine.record.fold import load_state
@@ -22,16 +22,14 @@ _QUESTION = "yes, or no REASON?"
 
 @command
 def approve(
-    run: Annotated[str, RUN],
+    run: RunId,
     step: Annotated[str | None, typer.Argument(help="The step's name, as listed.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Let it go on.")] = False,
     no: Annotated[
         str | None, typer.Option(metavar="REASON", help="Reject it; the agent is told why.")
     ] = None,
-    author: Annotated[
-        str, typer.Option(help="Who decides: a typed name; your login name without it.", hidden=True)
-    ] = "",
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    author: Annotated[str, unlisted(help="Who decides: a typed name; your login name without it.")] = "",
+    as_json: AsJson = False,
 ) -> None:
     """List the steps of a run that wait for approval (`analyze --approve`), each in full, or decide on one."""
     store = open_store()

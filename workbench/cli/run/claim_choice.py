@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from proxies.asof.clock import Cutoff
-from workbench.cli.common import JSON_OPTION, USAGE, command, command_name, echo, emit_json, say
+from workbench.cli.common import USAGE, AsJson, command, command_name, echo, emit_json, say
 from workbench.cli.run.approve import at_terminal
 from workbench.engine.run_settings import RunSettings
 from workbench.models.model_options import OFFLINE
@@ -74,7 +74,7 @@ def read(
     cutoff: Annotated[str, typer.Option("--cutoff", help="Cutoff: a date, an instant, or now.")] = "now",
     model: Annotated[str, typer.Option("--model", help="The model that is to treat it.")] = OFFLINE,
     reading: Annotated[int | None, typer.Option("--reading", metavar=READING.form, help=READING.text)] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what a claim is taken to mean: series, relation, level and days. No model is asked and nothing is started.
 
@@ -94,7 +94,7 @@ def read(
 
 
 @command
-def claims(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+def claims(as_json: AsJson = False) -> None:
     """List what a claim may say, each example with how it is read on 2018-06-30 and who answers it."""
     rows = claim_examples()
     if as_json:

@@ -8,21 +8,22 @@ import typer
 
 from workbench.cli.common import (
     DONE,
-    ISOLATION_OPTION,
-    JSON_OPTION,
     PROVIDER,
-    RUN,
     STOPPED,
     USAGE,
+    AsJson,
+    IsolationLevel,
+    RunId,
     command,
     confirm,
     echo,
     emit_json,
     open_store,
     say,
+    unlisted,
 )
 from workbench.cli.run.drive import Ended, detach_run, drive, finish, may_buy_again
-from workbench.cli.run.run_options import DETACH, WORKERS, YES, takes_settings, without_level
+from workbench.cli.run.run_options import Detach, Workers, Yes, takes_settings, without_level
 from workbench.cli.run.terminal_progress import shown_progress
 from workbench.engine.detached import stop_run
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf, trying_line
@@ -40,10 +41,10 @@ from workbench.whatif.run_edits import adopt_tree_file
 @command
 @takes_settings("model", "budget_usd")
 def resume(
-    run: Annotated[str, RUN],
+    run: RunId,
     settings: Mapping[str, Any],
-    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
-    workers: Annotated[str | None, WORKERS] = None,
+    isolation: IsolationLevel = None,
+    workers: Workers = None,
     leaves: Annotated[
         list[str] | None,
         typer.Option(
@@ -52,9 +53,9 @@ def resume(
             help="Only this driver, as one that failed, and what follows above; as often as you like. Says the price.",
         ),
     ] = None,
-    yes: Annotated[bool, YES] = False,
-    detach: Annotated[bool, DETACH] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    yes: Yes = False,
+    detach: Detach = False,
+    as_json: AsJson = False,
 ) -> None:
     """Go on with a run that was stopped; nothing that reached the ledger is asked again.
 
@@ -98,19 +99,19 @@ def resume(
 @command
 @takes_settings(only_set=True)
 def reground(
-    run: Annotated[str, RUN],
+    run: RunId,
     node: Annotated[str, typer.Argument(help="A driver that has a value.")],
     settings: Mapping[str, Any],
     full: Annotated[
         bool,
         typer.Option("--full", help="Ask the synthesizer again for the drivers above, formula or not."),
     ] = False,
-    author: Annotated[str, typer.Option(help="Who wants it; on record, not proved.", hidden=True)] = "",
-    reason: Annotated[str, typer.Option(help="Why; on record.", hidden=True)] = "",
+    author: Annotated[str, unlisted(help="Who wants it; on record, not proved.")] = "",
+    reason: Annotated[str, unlisted(help="Why; on record.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.")] = False,
-    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
-    detach: Annotated[bool, DETACH] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    isolation: IsolationLevel = None,
+    detach: Detach = False,
+    as_json: AsJson = False,
 ) -> None:
     """Collect evidence for one driver again, in a new attempt; its price is said first, and what it concluded before stays on record.
 
@@ -140,7 +141,7 @@ _CODES = {"failure": PROVIDER, "outage": PROVIDER, "refused": USAGE, "other-writ
 
 
 @command
-def watch(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+def watch(run: RunId, as_json: AsJson = False) -> None:
     """Show the progress of a run until it ends, and leave with its exit code; the run is not touched."""
     store = open_store()
     run_id = store.resolve_run(run, unfinished=True)
@@ -169,7 +170,7 @@ def run_code(state: RunState) -> int:
 
 
 @command
-def stop(run: Annotated[str, RUN]) -> None:
+def stop(run: RunId) -> None:
     """End the process that works on a run; the run can be resumed."""
     store = open_store()
     run_id = store.resolve_run(run, unfinished=True)

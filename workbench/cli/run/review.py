@@ -8,20 +8,21 @@ import typer
 
 from workbench.cli.common import (
     DONE,
-    ISOLATION_OPTION,
-    JSON_OPTION,
     STOPPED,
+    AsJson,
+    IsolationLevel,
     command,
     echo,
     emit_json,
     open_store,
     run_names,
     say,
+    unlisted,
 )
 from workbench.cli.run.approve import at_terminal
 from workbench.cli.run.notification import notify as send
 from workbench.cli.run.notification import notify_command
-from workbench.cli.run.run_options import YES
+from workbench.cli.run.run_options import Yes
 from workbench.cli.settings_file import review_defaults
 from workbench.cli.signals import stop_signals
 from workbench.engine.record.progress import print_progress
@@ -56,11 +57,10 @@ def review(
     ] = None,
     alert: Annotated[
         str | None,
-        typer.Option(
+        unlisted(
             "--alert",
             metavar="POINTS",
             help="Points that a claim moves before you are told, such as 5.",
-            hidden=True,
         ),
     ] = None,
     notify: Annotated[
@@ -69,10 +69,10 @@ def review(
             "--notify", help="Command that gets the result as JSON on stdin when there is something to tell."
         ),
     ] = None,
-    cutoff: Annotated[str, typer.Option("--cutoff", help="As of when.", hidden=True)] = "now",
-    yes: Annotated[bool, YES] = False,
-    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    cutoff: Annotated[str, unlisted("--cutoff", help="As of when.")] = "now",
+    yes: Yes = False,
+    isolation: IsolationLevel = None,
+    as_json: AsJson = False,
 ) -> None:
     """Look after the claims with the tag watch: what their data say now, evidence again where they changed, and how the answer moved.
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from workbench.cli.common import unlisted
 from workbench.cli.request_options import option_for
 from workbench.engine.named_settings import merged, read_settings, setting_of, settings_by_name
 from workbench.engine.run_settings import check_level
@@ -15,20 +16,26 @@ from workbench.requests import RequestField, takes
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-DETACH = typer.Option(
-    "--detach", help="Work in a process of its own: print the run id and return; see watch and stop."
-)
-YES = typer.Option(
-    "--yes",
-    help="Do not ask before buying replies again whose requests cannot be made any more (docs/leaks.md).",
-)
-WORKERS = typer.Option(
-    metavar="N|dask://HOST:PORT",
-    help="Collect evidence in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.",
-    hidden=True,
-)
-
-
+Detach = Annotated[
+    bool,
+    typer.Option(
+        "--detach", help="Work in a process of its own: print the run id and return; see watch and stop."
+    ),
+]
+Yes = Annotated[
+    bool,
+    typer.Option(
+        "--yes",
+        help="Do not ask before buying replies again whose requests cannot be made any more (docs/leaks.md).",
+    ),
+]
+Workers = Annotated[
+    str | None,
+    unlisted(
+        metavar="N|dask://HOST:PORT",
+        help="Collect evidence in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.",
+    ),
+]
 SET = typer.Option(
     "--set",
     metavar="NAME=VALUE",
@@ -65,14 +72,12 @@ def takes_settings(*shown: str, only_set: bool = False, new: bool = False) -> Ca
         @wraps(function)
         def command(*values: Any, settings: Mapping[str, Any], **named: Any) -> Any:
             used = {
-                name: _READERS.get(name, _as_it_is)(value)
+                name: _READERS[name](value) if name in _READERS else value
                 for name, value in settings.items()
                 # An option that can be given several times is an empty list where it was not, a flag is False.
                 if name in by_field and value is not None and value != [] and value is not False
             }
-            return function(
-                *values, settings=merged(used, read_settings(settings.get("set_") or ())), **named
-            )
+            return function(*values, settings=merged(used, read_settings(settings["set_"] or ())), **named)
 
         return takes("settings", added)(command)  # type: ignore[return-value]
 
@@ -83,10 +88,6 @@ def _option(each: RequestField, *, hidden: bool) -> inspect.Parameter:
     # A value by name (a model for a role, the price of a model) is typed as pairs, which are texts.
     kind = str if each.shape != "value" or each.bare not in (int, float) else each.bare
     return option_for(each, setting_of(each).option, kind=kind, hidden=hidden)
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
 
 
 def without_level(settings: Mapping[str, Any], isolation: str | None) -> tuple[dict[str, Any], str | None]:

@@ -10,9 +10,9 @@ import typer
 
 from workbench.backtests.kept_records import kept_record, measured_record
 from workbench.cli.common import (
-    JSON_OPTION,
-    RUN,
     WANTING,
+    AsJson,
+    RunId,
     command,
     differences_listed,
     echo,
@@ -57,7 +57,7 @@ def show(
         bool,
         typer.Option("--record", help="Measure how such forecasts did on past dates, where it was not yet."),
     ] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print a run's tree, with the rule of every inner driver.
 
@@ -117,7 +117,7 @@ def _open_in_browser(page: str) -> None:
 
 @command
 def rm(
-    run: Annotated[str, RUN],
+    run: RunId,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Remove a run: its log, its ledgers, its notebooks, and every body that no other run names. There is no way back."""
@@ -165,7 +165,7 @@ def list_runs(
         str, typer.Option(help="Only runs in which these words occur: claim, drivers, model, notes.")
     ] = "",
     limit: Annotated[int | None, typer.Option(help="The newest so many.")] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review.
 

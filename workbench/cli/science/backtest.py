@@ -19,7 +19,7 @@ from workbench.backtests.claim_backtest import (
 )
 from workbench.backtests.claim_record import past_table
 from workbench.backtests.claim_templates import Span, read_templates
-from workbench.cli.common import JSON_OPTION, command, echo, emit_json, say
+from workbench.cli.common import AsJson, command, echo, emit_json, say, unlisted
 from workbench.cli.science.science_options import parsed_day, write_csv
 from workbench.cli.table import show_table
 from workbench.environment import home_from
@@ -52,25 +52,20 @@ def backtest(
     ] = "",
     forecaster: Annotated[
         str,
-        typer.Option(
+        unlisted(
             "--forecaster",
             help="tree, or paths: the answer of the key-free tree, which is the forecast of its series' paths.",
-            hidden=True,
         ),
     ] = "tree",
-    csv: Annotated[
-        Path | None, typer.Option("--csv", help="Write every forecast to this CSV.", hidden=True)
-    ] = None,
+    csv: Annotated[Path | None, unlisted("--csv", help="Write every forecast to this CSV.")] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Write the reliability plot (.png or .svg).", hidden=True)
+        Path | None, unlisted("--plot", help="Write the reliability plot (.png or .svg).")
     ] = None,
     processes: Annotated[
         int | None,
-        typer.Option(
-            "--processes", min=1, help="Processes at once; a core each, two at most, without it.", hidden=True
-        ),
+        unlisted("--processes", min=1, help="Processes at once; a core each, two at most, without it."),
     ] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Forecast claims at past cutoffs with what was known there, and score them against the base rate.
 

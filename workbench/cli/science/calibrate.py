@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from workbench.cli.common import command, echo, emit_json, say
+from workbench.cli.common import command, echo, emit_json, say, unlisted
 from workbench.cli.science.science_options import (
     AsJson,
     EventsFile,
@@ -42,18 +42,14 @@ def fit(
     method: Methods = "",
     variant: Variant = "forecast",
     pool: Pool = "logit-mean",
-    by: Annotated[
-        str, typer.Option("--by", help="Offsets along: source, topic, horizon, or any column.", hidden=True)
-    ] = "",
-    penalty: Annotated[float, typer.Option("--lambda", help="Penalty on the offsets.", hidden=True)] = 1.0,
+    by: Annotated[str, unlisted("--by", help="Offsets along: source, topic, horizon, or any column.")] = "",
+    penalty: Annotated[float, unlisted("--lambda", help="Penalty on the offsets.")] = 1.0,
     minimum: Annotated[
-        int, typer.Option("--minimum", min=4, help="Fewer resolved questions are refused.", hidden=True)
+        int, unlisted("--minimum", min=4, help="Fewer resolved questions are refused.")
     ] = ENOUGH,
     threshold: Annotated[
         bool,
-        typer.Option(
-            "--threshold", help="Also fit the cut for Yes; the events must be a validation set.", hidden=True
-        ),
+        unlisted("--threshold", help="Also fit the cut for Yes; the events must be a validation set."),
     ] = False,
     json: AsJson = False,
 ) -> None:
@@ -148,16 +144,13 @@ def priors(
     output: Annotated[
         Path, typer.Argument(help="Where the events go with their priors (CSV, gz by its name).")
     ],
-    by: Annotated[
-        str, typer.Option("--by", help="Columns whose values make a group, by comma.", hidden=True)
-    ] = "source",
+    by: Annotated[str, unlisted("--by", help="Columns whose values make a group, by comma.")] = "source",
     pseudo: Annotated[
         float,
-        typer.Option(
+        unlisted(
             "--pseudo",
             min=0,
             help="Imagined questions on either side: 0 leaves a first question empty, as paper B.",
-            hidden=True,
         ),
     ] = 1.0,
     json: AsJson = False,

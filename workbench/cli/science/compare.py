@@ -4,13 +4,12 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import command, echo, emit_json
+from workbench.cli.common import command, echo, emit_json, unlisted
 from workbench.cli.science.science_options import (
     AsJson,
     EventsFile,
     ExamName,
     ForecastsFile,
-    Home,
     Methods,
     Pool,
     Seed,
@@ -41,30 +40,22 @@ def compare(
     calibrate: Annotated[
         str, typer.Option("--calibrate", help="none, platt, platt-hier; for every method.")
     ] = "none",
-    loo: Annotated[
-        str, typer.Option("--loo", help="What calibration leaves out: event, question.", hidden=True)
-    ] = "event",
-    baseline: Annotated[str, typer.Option("--baseline", help="Add baselines, by comma.", hidden=True)] = "",
+    loo: Annotated[str, unlisted("--loo", help="What calibration leaves out: event, question.")] = "event",
+    baseline: Annotated[str, unlisted("--baseline", help="Add baselines, by comma.")] = "",
     ensemble: Annotated[
         str,
-        typer.Option(
+        unlisted(
             "--ensemble",
             help="none, greedy: also the ensemble that grows by whoever helps most; chosen without the question it forecasts.",
-            hidden=True,
         ),
     ] = "none",
     unit: Annotated[
         str,
-        typer.Option(
-            "--unit", help="What the paper's bootstrap (--json) draws: question, event, or both.", hidden=True
-        ),
+        unlisted("--unit", help="What the paper's bootstrap (--json) draws: question, event, or both."),
     ] = "question",
-    resamples: Annotated[
-        int, typer.Option("--resamples", min=1, help="Bootstrap resamples.", hidden=True)
-    ] = 20_000,
+    resamples: Annotated[int, unlisted("--resamples", min=1, help="Bootstrap resamples.")] = 20_000,
     seed: Seed = 20261121,
     exam: ExamName = None,
-    home: Home = None,
     json: AsJson = False,
 ) -> None:
     """Compare methods with a reference on the events both answered.
@@ -73,7 +64,7 @@ def compare(
     of whole clusters: events of one series in one stretch of time, and events asked on one day, share their luck. A verdict wants a p
     value of at most 0.05 after Holm's correction for all methods compared, a mixed model that agrees, 6 clusters and 6 days asked on.
     """
-    table, probabilities, chosen = load(events, forecasts, exam=exam, home=home)
+    table, probabilities, chosen = load(events, forecasts, exam=exam)
     document = compare_document(
         table,
         probabilities,

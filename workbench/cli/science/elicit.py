@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import command, echo, emit_json
+from workbench.cli.common import command, echo, emit_json, unlisted
 from workbench.cli.science.science_options import AsJson, listed, numbers
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
@@ -50,16 +50,10 @@ def exceed(
     above: Annotated[str, typer.Option("--above", help="Levels asked about, by comma.")] = "",
     model: Annotated[
         str,
-        typer.Option(
-            "--model", help="Model, by comma; `--model list` lists them and needs nothing else.", hidden=True
-        ),
+        unlisted("--model", help="Model, by comma; `--model list` lists them and needs nothing else."),
     ] = "ensemble",
-    date_column: Annotated[
-        str, typer.Option("--date-column", help="Name of the date column.", hidden=True)
-    ] = "date",
-    value_column: Annotated[
-        str, typer.Option("--value-column", help="Name of the value column.", hidden=True)
-    ] = "value",
+    date_column: Annotated[str, unlisted("--date-column", help="Name of the date column.")] = "date",
+    value_column: Annotated[str, unlisted("--value-column", help="Name of the value column.")] = "value",
     json: AsJson = False,
 ) -> None:
     """Chance that the series lies above each level on each day, from data before the cutoff only.

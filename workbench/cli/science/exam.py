@@ -6,8 +6,8 @@ import orjson
 import typer
 
 from proxies.atomic import private_folder
-from workbench.cli.common import command, emit_json, say
-from workbench.cli.science.science_options import AsJson, EventsFile, Home, exams_folder, listed, write_whole
+from workbench.cli.common import command, emit_json, say, unlisted
+from workbench.cli.science.science_options import AsJson, EventsFile, exams_folder, listed, write_whole
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.questions.sets.exams import Exam, ExamRules, build_exam, exams_document, saved_exams
@@ -23,35 +23,18 @@ def build(
     events: EventsFile,
     due_from: Annotated[str | None, typer.Option("--due-from", help="First day a forecast was due.")] = None,
     due_to: Annotated[str | None, typer.Option("--due-to", help="Last day a forecast was due.")] = None,
-    resolved_from: Annotated[
-        str | None, typer.Option("--resolved-from", help="First resolution day.", hidden=True)
-    ] = None,
-    resolved_to: Annotated[
-        str | None, typer.Option("--resolved-to", help="Last resolution day.", hidden=True)
-    ] = None,
-    source: Annotated[str, typer.Option("--source", help="Only these sources, by comma.", hidden=True)] = "",
-    question_type: Annotated[
-        str, typer.Option("--type", help="Only these question types, by comma.", hidden=True)
-    ] = "",
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the choice.", hidden=True)] = 0,
+    resolved_from: Annotated[str | None, unlisted("--resolved-from", help="First resolution day.")] = None,
+    resolved_to: Annotated[str | None, unlisted("--resolved-to", help="Last resolution day.")] = None,
+    source: Annotated[str, unlisted("--source", help="Only these sources, by comma.")] = "",
+    question_type: Annotated[str, unlisted("--type", help="Only these question types, by comma.")] = "",
+    seed: Annotated[int, unlisted("--seed", help="Seed of the choice.")] = 0,
     size: Annotated[int | None, typer.Option("--size", help="Questions in all.")] = None,
-    per_stratum: Annotated[
-        int | None, typer.Option("--per-stratum", help="Questions of each stratum.", hidden=True)
-    ] = None,
-    stratify: Annotated[
-        str | None, typer.Option("--stratify", help="Column of the strata (source).", hidden=True)
-    ] = None,
-    offset: Annotated[
-        int, typer.Option("--offset", help="Pass over so many of each stratum first.", hidden=True)
-    ] = 0,
+    per_stratum: Annotated[int | None, unlisted("--per-stratum", help="Questions of each stratum.")] = None,
+    stratify: Annotated[str | None, unlisted("--stratify", help="Column of the strata (source).")] = None,
+    offset: Annotated[int, unlisted("--offset", help="Pass over so many of each stratum first.")] = 0,
     model: Annotated[str | None, typer.Option("--model", help="Leave out what this model may know.")] = None,
-    model_cutoff: Annotated[
-        str | None, typer.Option("--model-cutoff", help="Its training cutoff.", hidden=True)
-    ] = None,
-    margin_days: Annotated[
-        int, typer.Option("--margin-days", help="Days after the cutoff left out too.", hidden=True)
-    ] = 0,
-    home: Home = None,
+    model_cutoff: Annotated[str | None, unlisted("--model-cutoff", help="Its training cutoff.")] = None,
+    margin_days: Annotated[int, unlisted("--margin-days", help="Days after the cutoff left out too.")] = 0,
     json: AsJson = False,
 ) -> None:
     """Choose questions by dates, source, strata and seed, leaving out what a model may know by heart."""
@@ -77,7 +60,7 @@ def build(
         margin_days=margin_days,
     )
     exam = build_exam(read_events(events, unresolved=True), rules)
-    folder = exams_folder(home)
+    folder = exams_folder()
     try:
         private_folder(folder)
     except OSError as error:
@@ -97,9 +80,9 @@ def _exam_row(exam: Exam) -> list[object]:
 
 @exams.command("list")
 @command
-def list_exams(home: Home = None, json: AsJson = False) -> None:
+def list_exams(json: AsJson = False) -> None:
     """Exams that were built, in the order of their names."""
-    saved, broken = saved_exams(exams_folder(home))
+    saved, broken = saved_exams(exams_folder())
     for file, problem in broken.items():
         say(f"{file}: {problem}")
     if json:

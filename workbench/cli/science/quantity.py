@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, command, echo, emit_json
+from workbench.cli.common import AsJson, command, echo, emit_json, unlisted
 from workbench.cli.science.science_options import parsed_day
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
@@ -31,13 +31,9 @@ def quantity(
         str, typer.Option("--by", help="Forecast its highest and lowest value until this day.")
     ] = "",
     cutoff: Annotated[str, typer.Option("--cutoff", help="Cutoff; now for none.")] = "now",
-    past: Annotated[
-        int, typer.Option("--past", min=0, help="Past cutoffs of its record; 0 for none.", hidden=True)
-    ] = MOST,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Write the fan chart (.png or .svg).", hidden=True)
-    ] = None,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    past: Annotated[int, unlisted("--past", min=0, help="Past cutoffs of its record; 0 for none.")] = MOST,
+    plot: Annotated[Path | None, unlisted("--plot", help="Write the fan chart (.png or .svg).")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Forecast a series: quantiles of its value on a day, or of its highs and lows until then.
 

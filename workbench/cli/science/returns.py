@@ -5,13 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import command, emit_json
+from workbench.cli.common import command, emit_json, unlisted
 from workbench.cli.science.science_options import (
     AsJson,
     EventsFile,
     ExamName,
     ForecastsFile,
-    Home,
     Methods,
     Pool,
     Resamples,
@@ -46,48 +45,38 @@ def returns(
     risk_aversion: Annotated[
         str, typer.Option("--risk-aversion", help="Levels by comma; 0 goes all in, 1 bets the forecast.")
     ] = "0,0.25,0.5,0.75,1",
-    price: Annotated[
-        str, typer.Option("--price", help="Column with the price of a Yes share.", hidden=True)
-    ] = "crowd",
+    price: Annotated[str, unlisted("--price", help="Column with the price of a Yes share.")] = "crowd",
     tie: Annotated[
         str,
-        typer.Option(
-            "--tie", help="Bet at level 0 where forecast equals price: no, yes, half, abstain.", hidden=True
-        ),
+        unlisted("--tie", help="Bet at level 0 where forecast equals price: no, yes, half, abstain."),
     ] = "no",
     no_price: Annotated[
         str,
-        typer.Option(
-            "--no-price", help="Column with the price of a No share; one minus Yes without it.", hidden=True
-        ),
+        unlisted("--no-price", help="Column with the price of a No share; one minus Yes without it."),
     ] = "",
     fee: Annotated[
         float | None,
-        typer.Option("--fee", help="Dollars a share; bets are then sized after costs.", hidden=True),
+        unlisted("--fee", help="Dollars a share; bets are then sized after costs."),
     ] = None,
     cap: Annotated[
         float | None,
-        typer.Option("--cap", help="Most of the dollar on one market; the rest is kept.", hidden=True),
+        unlisted("--cap", help="Most of the dollar on one market; the rest is kept."),
     ] = None,
     edge_by: Annotated[
         str,
-        typer.Option(
+        unlisted(
             "--edge-by",
             help="Column to measure edge by, such as a later price; own forecasts without it.",
-            hidden=True,
         ),
     ] = "",
-    by: Annotated[str, typer.Option("--by", help="Also within each value of this column.", hidden=True)] = "",
+    by: Annotated[str, unlisted("--by", help="Also within each value of this column.")] = "",
     baseline: Annotated[
-        str, typer.Option("--baseline", help="Add baselines: 0.5, crowd, outcome (perfect).", hidden=True)
+        str, unlisted("--baseline", help="Add baselines: 0.5, crowd, outcome (perfect).")
     ] = "",
-    log: Annotated[
-        Path | None, typer.Option("--log", help="Write every position to this CSV.", hidden=True)
-    ] = None,
+    log: Annotated[Path | None, unlisted("--log", help="Write every position to this CSV.")] = None,
     resamples: Resamples = 2000,
     seed: Seed = 20261122,
     exam: ExamName = None,
-    home: Home = None,
     json: AsJson = False,
 ) -> None:
     """Average return (1 breaks even) and Sharpe ratio of a dollar on every market event, and what of it was edge and luck.
@@ -98,7 +87,7 @@ def returns(
     bets fixed and outcomes at the prices' odds, of ratios over clusters.
     """
     levels = numbers(risk_aversion, option="--risk-aversion")
-    table, probabilities, chosen = load(events, forecasts, exam=exam, home=home)
+    table, probabilities, chosen = load(events, forecasts, exam=exam)
     values = market_forecasts(
         probabilities, methods=listed(method), variant=variant, how=pool, baselines=listed(baseline)
     )

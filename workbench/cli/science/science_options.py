@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import echo, emit_json, say
+from workbench.cli.common import echo, emit_json, say, unlisted
 from workbench.cli.table import show_table
 from workbench.environment import home_from
 from workbench.errors import UsageError
@@ -78,22 +78,17 @@ QuantilesFile = Annotated[
     ),
 ]
 Methods = Annotated[str, typer.Option("--method", help="Methods, by comma; all when not given.")]
-Variant = Annotated[
-    str, typer.Option("--variant", help="Which published forecast of a file that has several.", hidden=True)
-]
-Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.", hidden=True)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.", hidden=True)]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of the resampling.", hidden=True)]
+Variant = Annotated[str, unlisted("--variant", help="Which published forecast of a file that has several.")]
+Pool = Annotated[str, unlisted("--pool", help="How trials are pooled.")]
+AsJson = Annotated[bool, unlisted("--json", help="Print one JSON document.")]
+Seed = Annotated[int, unlisted("--seed", help="Seed of the resampling.")]
 Resamples = Annotated[
     int,
-    typer.Option("--resamples", min=0, help="Resamples behind each 95 % interval; 0 for none.", hidden=True),
+    unlisted("--resamples", min=0, help="Resamples behind each 95 % interval; 0 for none."),
 ]
 ExamName = Annotated[
     str | None,
-    typer.Option("--exam", help="Only the events of this exam (`exam build` makes one).", hidden=True),
-]
-Home = Annotated[
-    Path | None, typer.Option("--home", help="Data folder; WORKBENCH_HOME when not given.", hidden=True)
+    unlisted("--exam", help="Only the events of this exam (`exam build` makes one)."),
 ]
 
 
@@ -210,14 +205,12 @@ def print_quantile_scores(document: Mapping[str, Any], *, as_json: bool) -> None
             say(f"{name} has no forecast of {entry['missing']} of {document['numbers']} numbers")
 
 
-def exams_folder(home: Path | None) -> Path:
+def exams_folder() -> Path:
     """Where `exam build` puts its files and ``--exam`` looks for them."""
-    return (home or home_from(os.environ)) / "exams"
+    return home_from(os.environ) / "exams"
 
 
-def load(
-    events: Path, forecasts: Path, *, exam: str | None = None, home: Path | None = None
-) -> tuple[Events, Forecasts, Exam | None]:
+def load(events: Path, forecasts: Path, *, exam: str | None = None) -> tuple[Events, Forecasts, Exam | None]:
     """Both files, checked against each other and cut down to the events of an exam if one is named.
 
     Forecasts are checked against the whole file of events first: an exam chooses among good rows, it does not hide bad
@@ -227,7 +220,7 @@ def load(
         table = read_events(events)
         return table, read_forecasts(forecasts, table), None
 
-    chosen = find_exam(exams_folder(home), exam)
+    chosen = find_exam(exams_folder(), exam)
     # With an exam only the chosen events are scored, so the others may still be unresolved.
     table = read_events(events, unresolved=True)
     rows = chosen.rows(table)

@@ -10,13 +10,12 @@ from workbench.audit.forecast_histories import history_scores
 from workbench.audit.home_scores import BASE_RATE, own_document
 from workbench.audit.step_scores import STATISTICS, steps_document
 from workbench.audit.track_record import ORIGINS, table_bytes, track_record
-from workbench.cli.common import command, echo, emit_json, open_store, say
+from workbench.cli.common import command, echo, emit_json, open_store, say, unlisted
 from workbench.cli.science.science_options import (
     AsJson,
     EventsFile,
     ExamName,
     ForecastsFile,
-    Home,
     Methods,
     QuantilesFile,
     Resamples,
@@ -59,92 +58,76 @@ def score(
     ] = False,
     steps: Annotated[
         bool,
-        typer.Option(
+        unlisted(
             "--steps",
             help="With --own: how agents' loops worked (steps, tokens, evidence), and the Brier score of their beliefs step by step.",
-            hidden=True,
         ),
     ] = False,
     histories: Annotated[
         list[Path] | None,
-        typer.Option(
+        unlisted(
             "--history",
             help="With --own: forecasts made elsewhere (Metaculus, Good Judgment, Manifold or a plain CSV), scored beside.",
-            hidden=True,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="With --own: the forecasts as a table, .csv or .parquet.", hidden=True),
+        unlisted("--out", help="With --own: the forecasts as a table, .csv or .parquet."),
     ] = None,
     method: Methods = "",
     variant: Variant = "forecast",
     pool: Annotated[
         str,
-        typer.Option(
+        unlisted(
             "--pool",
             help="mean, median, logit-mean, first; mean:3 and so on for the mean over all subsets of 3 trials; "
             "shrink-std, shrink-prior, shrink-alpha, shrink-bayes (by the variance of the prior).",
-            hidden=True,
         ),
     ] = "logit-mean",
     prior: Annotated[
-        str, typer.Option("--prior", help="Column to shrink to; prior_temporal when not given.", hidden=True)
+        str, unlisted("--prior", help="Column to shrink to; prior_temporal when not given.")
     ] = "",
     tune: Annotated[
         str,
-        typer.Option(
+        unlisted(
             "--tune",
             help="loo-question, loo-event, in-sample, as-published (in-sample and ddof 0).",
-            hidden=True,
         ),
     ] = "loo-question",
-    ddof: Annotated[
-        int | None, typer.Option("--ddof", help="0 or 1; 1 unless as-published.", hidden=True)
-    ] = None,
+    ddof: Annotated[int | None, unlisted("--ddof", help="0 or 1; 1 unless as-published.")] = None,
     calibrate: Annotated[str, typer.Option("--calibrate", help="none, platt, platt-hier.")] = "none",
     loo: Annotated[
         str,
-        typer.Option(
-            "--loo", help="What calibration leaves out: event, question; none fits in-sample.", hidden=True
-        ),
+        unlisted("--loo", help="What calibration leaves out: event, question; none fits in-sample."),
     ] = "event",
     subsets: Annotated[
         int | None,
-        typer.Option("--subsets", help="Average the scores over all subsets of K trials.", hidden=True),
+        unlisted("--subsets", help="Average the scores over all subsets of K trials."),
     ] = None,
     metrics: Annotated[str, typer.Option("--metrics", help="By comma; the usual ones when not given.")] = "",
     by: Annotated[str, typer.Option("--by", help="Also score within each value of this column.")] = "",
     baseline: Annotated[
         str,
-        typer.Option(
-            "--baseline", help="Add baselines, by comma: 0.5, crowd, crowd+prior_temporal, ...", hidden=True
-        ),
+        unlisted("--baseline", help="Add baselines, by comma: 0.5, crowd, crowd+prior_temporal, ..."),
     ] = "",
-    clip: Annotated[
-        float, typer.Option("--clip", help="Clip forecasts to [x, 1 - x] before scoring.", hidden=True)
-    ] = 0.0,
-    penalty: Annotated[
-        float, typer.Option("--lambda", help="Penalty on the offsets of platt-hier.", hidden=True)
-    ] = 1.0,
+    clip: Annotated[float, unlisted("--clip", help="Clip forecasts to [x, 1 - x] before scoring.")] = 0.0,
+    penalty: Annotated[float, unlisted("--lambda", help="Penalty on the offsets of platt-hier.")] = 1.0,
     dead: Annotated[
-        str, typer.Option("--dead", help="Dead trials: drop, or impute (count each as 0.5).", hidden=True)
+        str, unlisted("--dead", help="Dead trials: drop, or impute (count each as 0.5).")
     ] = "drop",
     utility: Annotated[
         str,
-        typer.Option(
+        unlisted(
             "--utility",
             help="Also soft and hard utility of going long or short: plain, analytica-paper (5 % over days / 252, 0.02, gain at most +100 %).",
-            hidden=True,
         ),
     ] = "",
     price: Annotated[
-        str, typer.Option("--price", help="Column with the price of a Yes share, for --utility.", hidden=True)
+        str, unlisted("--price", help="Column with the price of a Yes share, for --utility.")
     ] = "crowd",
     resamples: Resamples = 2000,
     seed: Seed = 20261122,
     exam: ExamName = None,
-    home: Home = None,
     json: AsJson = False,
 ) -> None:
     """Score forecasts by question type and overall.
@@ -177,9 +160,9 @@ def score(
     if steps and not own:
         raise UsageError("--steps goes with --own: files of forecasts hold no steps")
     if own:
-        if events or forecasts or exam or method or baseline or subsets or home:
+        if events or forecasts or exam or method or baseline or subsets:
             raise UsageError(
-                "--own scores the runs of this home: no --events, --forecasts, --exam, --home, --method, --baseline or --subsets"
+                "--own scores the runs of this home: no --events, --forecasts, --exam, --method, --baseline or --subsets"
             )
         if steps:
             _score_steps(resampling, as_json=json)
@@ -192,7 +175,7 @@ def score(
         raise UsageError("--history and --out go with --own")
     if events is None or forecasts is None:
         raise UsageError("score wants --events FILE and --forecasts FILE, or --own for the runs of this home")
-    table, probabilities, chosen = load(events, forecasts, exam=exam, home=home)
+    table, probabilities, chosen = load(events, forecasts, exam=exam)
     document = score_document(
         table,
         probabilities,

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import command, echo, emit_json
+from workbench.cli.common import command, echo, emit_json, unlisted
 from workbench.cli.science.science_options import AsJson, EventsFile, Seed
 from workbench.cli.table import show_table
 from workbench.science.documents import paper_tables_document
@@ -17,10 +17,8 @@ from workbench.science.tables import read_events, read_forecasts
 def paper_tables(
     events: EventsFile,
     published: Annotated[Path, typer.Option("--published", help="Published forecasts of the dev methods.")],
-    trials: Annotated[Path, typer.Option("--trials", help="Trials of the dev methods.", hidden=True)],
-    resamples: Annotated[
-        int, typer.Option("--resamples", min=1, help="Bootstrap resamples.", hidden=True)
-    ] = 5000,
+    trials: Annotated[Path, unlisted("--trials", help="Trials of the dev methods.")],
+    resamples: Annotated[int, unlisted("--resamples", min=1, help="Bootstrap resamples.")] = 5000,
     seed: Seed = 20261121,
     json: AsJson = False,
 ) -> None:

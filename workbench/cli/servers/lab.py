@@ -9,7 +9,7 @@ import typer
 
 from proxies.atomic import private_folder, replace_file
 from sandbox.jupyter.door import lab_options
-from workbench.cli.common import ISOLATION_OPTION, command, leave_current_folder
+from workbench.cli.common import IsolationLevel, command, leave_current_folder, unlisted
 from workbench.cli.servers.dashboard_server import SERVER_PAGES, shipped_notebook
 from workbench.engine.run_settings import check_level
 from workbench.environment import home_from
@@ -33,8 +33,8 @@ def lab(
     port: Annotated[
         int | None, typer.Option(help="Port on 127.0.0.1; JupyterLab chooses unless told.")
     ] = None,
-    browser: Annotated[bool, typer.Option(help="Open a browser window.", hidden=True)] = True,
-    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+    browser: Annotated[bool, unlisted(help="Open a browser window.")] = True,
+    isolation: IsolationLevel = None,
 ) -> None:
     """Start JupyterLab in the data folder's notebooks (the tutorials lie there), with cards for a claim and the newest run."""
     if isolation is not None:

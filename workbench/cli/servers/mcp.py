@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import command, leave_current_folder, say
+from workbench.cli.common import command, leave_current_folder, say, unlisted
 from workbench.environment import home_from
 from workbench.errors import UsageError
 from workbench.mcp import transports
@@ -28,7 +28,7 @@ def mcp(
     ] = False,
     port: Annotated[
         int | None,
-        typer.Option(help="Port of --http; the first free one from 8931 unless told.", hidden=True),
+        unlisted(help="Port of --http; the first free one from 8931 unless told."),
     ] = None,
 ) -> None:
     """Serve dated data and analyses to an agent of another program, over stdio or HTTP (docs/mcp.md)."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import command, leave_current_folder, say
+from workbench.cli.common import command, leave_current_folder, say, unlisted
 from workbench.cli.servers.dashboard_server import serve as serve_dashboards
 from workbench.environment import home_from
 from workbench.views.run_view import load_run
@@ -19,7 +19,7 @@ def serve(
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(help="Port on 127.0.0.1; the first free one from 8866 unless told.", hidden=True),
+        unlisted(help="Port on 127.0.0.1; the first free one from 8866 unless told."),
     ] = None,
     read_only: Annotated[
         bool, typer.Option("--read-only", help="For others to look at: no edits, no new claims, no keys.")

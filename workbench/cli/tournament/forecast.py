@@ -12,8 +12,8 @@ from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from sandbox.errors import SandboxError
 from workbench.cli.common import (
-    ISOLATION_OPTION,
-    JSON_OPTION,
+    AsJson,
+    IsolationLevel,
     command,
     echo,
     emit_json,
@@ -21,9 +21,10 @@ from workbench.cli.common import (
     one_line,
     open_store,
     say,
+    unlisted,
 )
 from workbench.cli.run.drive import may_buy_again
-from workbench.cli.run.run_options import WORKERS, YES, takes_settings, without_level
+from workbench.cli.run.run_options import Workers, Yes, takes_settings, without_level
 from workbench.cli.tournament.quantile_forecasts import write_quantiles
 from workbench.cli.tournament.round_options import StoppedByHand, rules_with, work, work_session
 from workbench.errors import UsageError, WorkbenchError
@@ -50,10 +51,8 @@ def forecast(
         bool,
         typer.Option("--due", help="Only questions whose next review has come, by the halving schedule."),
     ] = False,
-    gap_hours: Annotated[
-        float, typer.Option("--gap-hours", help="Least hours between two forecasts.", hidden=True)
-    ] = 1.0,
-    most: Annotated[int, typer.Option("--most", help="Most forecasts of one question.", hidden=True)] = 8,
+    gap_hours: Annotated[float, unlisted("--gap-hours", help="Least hours between two forecasts.")] = 1.0,
+    most: Annotated[int, unlisted("--most", help="Most forecasts of one question.")] = 8,
     budget_usd: Annotated[
         float | None, typer.Option(help="Most US dollars for each set; as last time without it.")
     ] = None,
@@ -75,14 +74,12 @@ def forecast(
     ] = "",
     quiet: Annotated[
         bool,
-        typer.Option(
-            "--quiet", "-q", help="Say nothing unless something was forecast or went wrong.", hidden=True
-        ),
+        unlisted("--quiet", "-q", help="Say nothing unless something was forecast or went wrong."),
     ] = False,
-    workers: Annotated[str | None, WORKERS] = None,
-    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
-    yes: Annotated[bool, YES] = False,
-    as_json: Annotated[bool, JSON_OPTION] = False,
+    workers: Workers = None,
+    isolation: IsolationLevel = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
 ) -> None:
     """Forecast questions again, with the rules of their set's last round and no trees; an unfinished round is finished first.
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from proxies.asof.clock import Cutoff
-from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, echo, emit_json, open_store, say
+from workbench.cli.common import AsJson, IsolationLevel, command, echo, emit_json, open_store, say, unlisted
 from workbench.cli.run.drive import may_buy_again
-from workbench.cli.run.run_options import WORKERS, YES, takes_settings, without_level
+from workbench.cli.run.run_options import Workers, Yes, takes_settings, without_level
 from workbench.cli.table import show_table
 from workbench.cli.tournament.round_options import rules_of, work, work_session
 from workbench.errors import UsageError
@@ -35,18 +35,15 @@ Quick = Annotated[
 ]
 Trials = Annotated[int | None, typer.Option(help="Of the quick pass; 3, or 1 with the offline analyst.")]
 Promote = Annotated[int, typer.Option(help="Events that get a tree, those with the most to gain.")]
-Size = Annotated[
-    int | None, typer.Option(help="Most questions, the most gain for a dollar first.", hidden=True)
-]
+Size = Annotated[int | None, unlisted(help="Most questions, the most gain for a dollar first.")]
 Skill = Annotated[
     float,
-    typer.Option(
+    unlisted(
         help="Share of what the crowd leaves open that a quick forecast is expected to take away.",
-        hidden=True,
     ),
 ]
-CutoffOption = Annotated[str, typer.Option(help="Cutoff: now, a day, or an instant.", hidden=True)]
-Json = Annotated[bool, JSON_OPTION]
+CutoffOption = Annotated[str, unlisted(help="Cutoff: now, a day, or an instant.")]
+Json = AsJson
 
 
 @command
@@ -60,37 +57,29 @@ def run(
     promote: Promote = 5,
     tree_grounder: Annotated[
         str | None,
-        typer.Option(
-            "--tree-grounder", help="Of the trees' drivers: notebook, search, belief, ...", hidden=True
-        ),
+        unlisted("--tree-grounder", help="Of the trees' drivers: notebook, search, belief, ..."),
     ] = None,
-    depth: Annotated[int | None, typer.Option(help="n of Analytica^n for the trees.", hidden=True)] = None,
+    depth: Annotated[int | None, unlisted(help="n of Analytica^n for the trees.")] = None,
     contexts: Annotated[
         str,
-        typer.Option(
+        unlisted(
             help="stored: both passes read the set's contexts; gather: those missing first; none.",
-            hidden=True,
         ),
     ] = "stored",
     engines: Annotated[
         str | None,
-        typer.Option(
-            help="Search engines for contexts, by comma; all that work here without it.", hidden=True
-        ),
+        unlisted(help="Search engines for contexts, by comma; all that work here without it."),
     ] = None,
     own_record: Annotated[
         bool,
-        typer.Option(
+        unlisted(
             "--own-record/--raw",
             help="Shrink and calibrate by what this home's resolved forecasts teach.",
-            hidden=True,
         ),
     ] = True,
     size: Size = None,
     skill: Skill = 0.1,
-    runs_at_once: Annotated[
-        int, typer.Option("--runs-at-once", help="Runs in work at the same time.", hidden=True)
-    ] = 4,
+    runs_at_once: Annotated[int, unlisted("--runs-at-once", help="Runs in work at the same time.")] = 4,
     new: Annotated[
         bool, typer.Option("--new", help="Begin another round although one is unfinished.")
     ] = False,
@@ -98,9 +87,9 @@ def run(
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Print the grid and the cost forecast, and ask nobody.")
     ] = False,
-    workers: Annotated[str | None, WORKERS] = None,
-    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
-    yes: Annotated[bool, YES] = False,
+    workers: Workers = None,
+    isolation: IsolationLevel = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Do a round over a set, or go on with the one that is unfinished: nothing that was paid for is asked again."""
@@ -179,8 +168,8 @@ def promote(
     events: Annotated[
         list[str], typer.Argument(metavar="EVENT...", help="Events as `tournament show` names them.")
     ],
-    workers: Annotated[str | None, WORKERS] = None,
-    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+    workers: Workers = None,
+    isolation: IsolationLevel = None,
     as_json: Json = False,
 ) -> None:
     """Give single events of a round a tree, whatever its rule chose."""

@@ -26,7 +26,7 @@ from workbench.questions.readings.series_names import (
     SeriesName,
     embedded_name,
     hinted,
-    hinted_name,
+    known_name,
     mentions,
     reachable,
 )
@@ -512,7 +512,7 @@ def _joined_pair(masked: str, names: tuple[SeriesName, ...]) -> tuple[str, tuple
             return masked, (pair,), refs[0] == "US dollar index"
     other = next((ref for ref, words in _CURRENCIES if re.search(rf"\b(?:{words})\b", masked)), "")
     if refs == ["US dollar index"] and other:
-        pair = hinted_name(other)
+        pair = known_name(other)
         return masked, (pair,), pair.ref in _PAIRS
     return masked, names, False
 

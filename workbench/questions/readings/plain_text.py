@@ -1,7 +1,15 @@
 """A person's text in plain small letters, spelled right, with the place of every letter in what was typed."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+
+def with_parts(pattern: str, parts: Mapping[str, str]) -> str:
+    """Return a pattern with the parts that it names, as ``{month}``."""
+    for name, written in parts.items():
+        pattern = pattern.replace(f"{{{name}}}", written)
+    return pattern
 
 
 def words(text: str) -> frozenset[str]:

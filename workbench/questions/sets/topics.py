@@ -13,37 +13,23 @@ from workbench.store import Store
 from workbench.store import events as ev
 
 #: Topic -> words that tell it. Order decides where words of several topics stand in a title: the narrow topics come first.
-TOPICS: Mapping[str, tuple[str, ...]] = {
-    "crypto": ("bitcoin", "btc", "ethereum", "eth", "crypto", "stablecoin", "solana", "token"),
-    "climate and weather": (
-        "temperature", "rain", "snow", "hurricane", "storm", "climate", "emissions", "drought", "wildfire", "weather", "°c", "°f",
-    ),
-    "health": ("virus", "vaccine", "pandemic", "disease", "fda", "covid", "measles", "h5n1", "drug", "hospital", "mortality"),
-    "sports": (
-        "match", "game", "league", "cup", "championship", "tournament", "nba", "nfl", "mlb", "nhl", "olympic", "olympics",
-        "premier league", "goal", "season", "team", "coach", "grand prix",
-    ),
-    "entertainment": ("film", "movie", "oscar", "grammy", "album", "song", "box office", "netflix", "celebrity", "tv", "spotify"),
-    "technology": ("ai", "openai", "model release", "chip", "semiconductor", "software", "launch", "spacex", "robot", "app store"),
-    "economics": (
-        "inflation", "cpi", "gdp", "unemployment", "payrolls", "fed", "interest rate", "rate cut", "recession", "central bank",
-        "ecb", "tariff", "deficit", "dgs10", "treasury", "yield",
-    ),
-    "finance": (
-        "s&p", "nasdaq", "dow", "stock", "share price", "shares", "ipo", "earnings", "market cap", "vix", "wti", "oil", "gold",
-        "close", "closes", "exchange rate", "price",
-    ),
-    "geopolitics": (
-        "war", "ceasefire", "nato", "invade", "invasion", "sanctions", "nuclear", "military", "troops", "missile", "hostage",
-        "territory", "fatalities", "un security council",
-    ),
-    "politics": (
-        "election", "president", "prime minister", "parliament", "senate", "congress", "vote", "party", "minister", "governor",
-        "bill", "supreme court", "impeach", "nominee", "approval rating", "trump",
-    ),
-    "science": ("study", "nasa", "telescope", "physics", "asteroid", "nobel", "paper", "arxiv", "earthquake", "volcano"),
-    "society": ("population", "immigration", "crime", "education", "university", "court", "lawsuit", "strike", "pope", "wikipedia"),
-}  # fmt: skip
+TOPICS: Mapping[str, list[str]] = {
+    topic: words.split(", ")
+    for topic, words in {
+        "crypto": "bitcoin, btc, ethereum, eth, crypto, stablecoin, solana, token",
+        "climate and weather": "temperature, rain, snow, hurricane, storm, climate, emissions, drought, wildfire, weather, °c, °f",
+        "health": "virus, vaccine, pandemic, disease, fda, covid, measles, h5n1, drug, hospital, mortality",
+        "sports": "match, game, league, cup, championship, tournament, nba, nfl, mlb, nhl, olympic, olympics, premier league, goal, season, team, coach, grand prix",
+        "entertainment": "film, movie, oscar, grammy, album, song, box office, netflix, celebrity, tv, spotify",
+        "technology": "ai, openai, model release, chip, semiconductor, software, launch, spacex, robot, app store",
+        "economics": "inflation, cpi, gdp, unemployment, payrolls, fed, interest rate, rate cut, recession, central bank, ecb, tariff, deficit, dgs10, treasury, yield",
+        "finance": "s&p, nasdaq, dow, stock, share price, shares, ipo, earnings, market cap, vix, wti, oil, gold, close, closes, exchange rate, price",
+        "geopolitics": "war, ceasefire, nato, invade, invasion, sanctions, nuclear, military, troops, missile, hostage, territory, fatalities, un security council",
+        "politics": "election, president, prime minister, parliament, senate, congress, vote, party, minister, governor, bill, supreme court, impeach, nominee, approval rating, trump",
+        "science": "study, nasa, telescope, physics, asteroid, nobel, paper, arxiv, earthquake, volcano",
+        "society": "population, immigration, crime, education, university, court, lawsuit, strike, pope, wikipedia",
+    }.items()
+}
 #: What no word tells.
 OTHER = "other"
 #: The column that a topic stands in, of events and of `--by`.

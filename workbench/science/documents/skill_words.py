@@ -22,15 +22,12 @@ def skill_line(
     *,
     subject: str = "this way of forecasting",
     rival: str = "the base rate",
-    take: str = "",
     gain: str = "gain in Brier Index",
     written: Callable[[float], str] = signed_figure,
 ) -> str:
     """Return how a test against a simpler forecast came out, in words that need no statistics, and its numbers in brackets.
 
     Every screen that says how far to trust forecasts prints it: the record of a claim, of a series, of a back-test and of a home.
-
-    `take`: What to use where no skill is shown; the rival when not given.
 
     >>> from workbench.science.comparing.paired import paired_test
     >>> skill_line(paired_test([0.5, 0.4]), "2 past dates")
@@ -45,7 +42,7 @@ def skill_line(
         figures += f", 95% interval {written(low)} to {written(high)}"
     if test.verdict == "better":
         return f"On {separate} {subject} did better than {rival} ({figures})"
-    advice = f"take {take or rival}"
+    advice = f"take {rival}"
     if test.verdict in (None, "too few to tell"):
         short = test.interval is None and test.verdict is not None
         few = f"a verdict needs {MIN_CLUSTERS} independent ones" if short else test.reason

@@ -38,9 +38,9 @@ class Resolved:
     failed: list[tuple[str, str]] = field(default_factory=list)
 
 
-async def resolve_open(store: Store, call: VenueCall, *, now: datetime | None = None) -> Resolved:
+async def resolve_open(store: Store, call: VenueCall) -> Resolved:
     """Record every outcome that can be known by now; one source that fails does not stop the others."""
-    moment = now or datetime.now(UTC)
+    now = datetime.now(UTC)
     resolved = Resolved()
     for run_id in store.run_ids():
         try:
@@ -52,7 +52,7 @@ async def resolve_open(store: Store, call: VenueCall, *, now: datetime | None = 
             resolved.failed.append((run_id, " ".join(str(error).split())))
     for name in store.streams(book.SORT):
         count = await resolve_from_series(store, name)
-        count += await _from_venues(store, name, call, moment, resolved)
+        count += await _from_venues(store, name, call, now, resolved)
         if count:
             resolved.sets[name] = count
     return resolved

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations, pairwise
 from math import fsum
 from typing import Any, Literal
@@ -36,7 +36,7 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object."""
-        return {"kind": self.kind, "ids": list(self.ids), "message": self.message, "gap": self.gap}
+        return {**asdict(self), "ids": list(self.ids)}
 
 
 def check_tree(tree: Tree) -> list[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import fsum, inf
 from typing import Any
 
@@ -36,17 +36,7 @@ class InformationRow:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object; infinity becomes null."""
-        per_dollar = None if self.per_dollar == inf else self.per_dollar
-        return {
-            "id": self.id,
-            "p": self.p,
-            "resolve": self.resolve,
-            "reground": self.reground,
-            "trials": self.trials,
-            "trial_sd": self.trial_sd,
-            "cost": self.cost,
-            "per_dollar": per_dollar,
-        }
+        return {**asdict(self), "per_dollar": None if self.per_dollar == inf else self.per_dollar}
 
 
 def value_of_information(

@@ -9,7 +9,7 @@ recomputed value by value.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from workbench.propositions import ROOT, NodeId, Tree, check_probability, parent_of
@@ -62,14 +62,7 @@ class TornadoRow:
 
     def to_json(self) -> dict[str, Any]:
         """Row of ``workbench sensitivity --json``."""
-        return {
-            "id": self.id,
-            "path_weight": self.path_weight,
-            "p": self.p,
-            "low": self.low,
-            "high": self.high,
-            "contribution": self.contribution,
-        }
+        return asdict(self)
 
 
 def path_weights(tree: Tree, *, evaluation: Evaluation | None = None) -> dict[NodeId, float | None]:

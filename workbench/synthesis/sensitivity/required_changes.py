@@ -6,7 +6,7 @@ A goal seek: `what_if` asked backwards (FEATURES, section 4, W3 step 6).
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from workbench.propositions import NodeId, Tree, check_probability
@@ -32,7 +32,7 @@ class Way:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object."""
-        return {"id": self.id, "p": self.p, "needed": self.needed}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

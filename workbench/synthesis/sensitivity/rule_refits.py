@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ class Spread:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object."""
-        return {"mean": self.mean, "sd": self.sd, "low": self.low, "high": self.high, "flips": self.flips}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ is simulated. Leaves that read the same sources do not err independently; :func:
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import fsum, sqrt
 from typing import Any, Literal, get_args
 
@@ -42,15 +42,7 @@ class RootUncertainty:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object."""
-        return {
-            "mean": self.mean,
-            "variance": self.variance,
-            "sd": self.sd,
-            "low": self.low,
-            "high": self.high,
-            "method": self.method,
-            "shares": dict(self.shares),
-        }
+        return asdict(self)
 
 
 def trial_moments(trials: Mapping[NodeId, Sequence[float]], *, of_mean: bool = True) -> dict[NodeId, float]:

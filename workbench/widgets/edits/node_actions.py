@@ -1,7 +1,6 @@
 """Below a proposition: ground a leaf again, try a failed one once more, ask the synthesizer again, each at its price."""
 
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import ipywidgets
@@ -10,7 +9,6 @@ from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.detached import resume_detached
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf, trying_line
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.views import tree_questions
@@ -152,16 +150,15 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._show_only(self.try_now, self.cancel)
 
     def _reopen(self) -> None:
-        with closing(Store(self._home())) as store:
+        with Store(self._home()) as store:
             reopen_leaf(store, self._id(), self.node, author=self._author(), reason=self.why.value.strip())
         self.why.value = ""
         self._resume()
 
     def _resume(self) -> None:
-        with closing(Store(self._home())) as store:
+        with Store(self._home()) as store:
             process = resume_detached(store, self._id(), leaves=[self.node])
-        if process.exit_code:
-            raise UsageError(process.line.removeprefix("workbench: ") or "the run ended at once")
+        process.require_running()
         self._show_only(None)
         assert self._run is not None
         known = self._run.tree[self.node].belief is not None

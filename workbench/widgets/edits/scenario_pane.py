@@ -14,7 +14,6 @@ from workbench.widgets.edits.edit_log import DRAFT, Keeper
 from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.fields import action, box, choice, field, html, look, offer, show_if, tried
 from workbench.widgets.html_panel import Panel
-from workbench.widgets.page_terms import on_page
 
 
 class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
@@ -64,7 +63,7 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
                 self._table = self.scenarios.table(tree)
             except WorkbenchError as error:
                 self._table = None
-                self.said.value = panels.refusal(on_page(error))
+                self.said.value = panels.refusal(error)
             self.show()
 
     def show(self) -> None:

@@ -4,7 +4,6 @@ Each shows itself as plain HTML, which the live widget replaces (``in_place``): 
 """
 
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any, TypeVar
 
 import ipywidgets
@@ -28,7 +27,6 @@ from workbench.widgets.edits.scenario_pane import ScenarioPane
 from workbench.widgets.fields import action, box, choice, html, look, page_base, pane, show_if, tried
 from workbench.widgets.html_panel import Panel, in_place
 from workbench.widgets.live_run import Follower, Poller
-from workbench.widgets.page_terms import on_page
 from workbench.widgets.proofs import proof_view as proof
 from workbench.widgets.tree_widget import TreeWidget
 
@@ -221,7 +219,7 @@ class LiveView(_View):
         try:
             changed = self.follower.look()
         except WorkbenchError as error:
-            self.line.value = panels.refusal(on_page(error))
+            self.line.value = panels.refusal(error)
             return True
         if changed:
             self._show()
@@ -236,15 +234,14 @@ class LiveView(_View):
         show_if(phase in ("running", "waiting"), self.end)
 
     def _resume(self) -> None:
-        with closing(Store(self.run.home)) as store:
+        with Store(self.run.home) as store:
             process = resume_detached(store, self.run.run_id)
-        if process.exit_code:
-            raise UsageError(process.line.removeprefix("workbench: ") or "the run ended at once")
+        process.require_running()
         self.look()
         self.poller.start()
 
     def _stop(self) -> None:
-        with closing(Store(self.run.home)) as store:
+        with Store(self.run.home) as store:
             stop_run(store, self.run.run_id)
         self.look()
 

@@ -10,7 +10,6 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
-from contextlib import closing
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -85,7 +84,7 @@ def _cells(path: Path) -> list[Any]:
 def trail_of(run: "RunView", node: NodeId) -> Trail | None:
     """Return what a leaf rests on, read from its run's ledger; None where it has no conclusion, or the ledger is damaged."""
     try:
-        with closing(Store(run.home)) as store:
+        with Store(run.home) as store:
             return evidence_trail(store, run.state, node)
     except (UsageError, StoreCorrupt):  # the proof is shown without it, and the audit names the damage
         return None
@@ -106,9 +105,9 @@ def frame(document: str, *, title: str, style: str = "") -> str:
     return _environment().get_template("frame.html.j2").render(document=document, title=title, style=style)
 
 
-def proof_html(path: Path, *, trail: Trail | None = None, height: int = 640) -> str:
-    """Return the notebook in its closed frame, for a notebook cell or any page of HTML."""
-    style = f"width:100%;height:{height}px;border:1px solid #cfd7de;border-radius:4px;background:#fff"
+def proof_html(path: Path, *, trail: Trail | None = None) -> str:
+    """Return the notebook in its closed frame, which scrolls, for a notebook cell or any page of HTML."""
+    style = "width:100%;height:640px;border:1px solid #cfd7de;border-radius:4px;background:#fff"
     return frame(proof_document(path, trail=trail), title=f"proof notebook {path.stem}", style=style)
 
 

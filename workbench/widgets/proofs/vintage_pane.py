@@ -1,6 +1,5 @@
 """The vintage picker of the Evidence tab: the values of a series that a proof read, as they were known on a day of one's choice."""
 
-from contextlib import closing
 from datetime import date
 from typing import Any
 
@@ -15,7 +14,6 @@ from workbench.views.trail import revised_series
 from workbench.widgets import panels
 from workbench.widgets.fields import box, choice, offer, show_if
 from workbench.widgets.html_panel import Panel
-from workbench.widgets.page_terms import on_page
 
 #: Periods in the table, the newest first.
 MOST_SHOWN = 60
@@ -41,11 +39,11 @@ class VintagePane(ipywidgets.VBox):  # type: ignore[misc]
     def show(self, run: RunView, node: NodeId) -> None:
         """Show the series of a proposition; one whose series came in one vintage each says so."""
         try:
-            with closing(Store(run.home)) as store:
+            with Store(run.home) as store:
                 self._series = revised_series(store, run.state, node)
         except WorkbenchError as error:  # a damaged database: the page shows the rest
             self._series = {}
-            self.table.value = panels.refusal(on_page(error))
+            self.table.value = panels.refusal(error)
             return
         show_if(bool(self._series), self._choices)
         _offer_first(self.series, list(self._series))
