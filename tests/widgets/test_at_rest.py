@@ -24,8 +24,8 @@ def test_without_a_loop_work_is_done_at_once_and_work_of_a_loop_is_left_to_it() 
         beside = threading.Thread(target=lambda: resting.do("other", lambda: working(pieces)))
         beside.start()
         beside.join()
+        assert len(pieces) == 200
 
     asyncio.run(begin())
-    assert len(pieces) == 200
     resting.go_on()  # the loop is no more
     assert len(pieces) == 600
