@@ -71,7 +71,6 @@ _TOGETHER = {
     "tests/cli/test_verify_cli.py": "demo",
     "tests/browser/test_lab.py": "JupyterLab",
     "tests/browser/test_lab_axe.py": "JupyterLab",
-    "tests/browser/test_classic_notebook.py": "classic notebook",
     "tests/browser/test_lab_door.py": "JupyterLab",
     "tests/browser/test_lab_workflows.py": "JupyterLab",
     "tests/browser/test_saved_notebook.py": "JupyterLab",

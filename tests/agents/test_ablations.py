@@ -3,8 +3,7 @@
 import pytest
 
 from tests.agents.test_synthesizers import CHILDREN, NODE, synthesize
-from workbench.agents.base import AgentSettings
-from workbench.agents.registry import SYNTHESIZERS, agent_names, open_synthesizer
+from workbench.agents.registry import open_synthesizer
 
 
 async def test_the_average_is_the_plain_mean_and_asks_nobody() -> None:
@@ -37,8 +36,3 @@ async def test_a_child_without_a_value_is_refused() -> None:
         await open_synthesizer("average").synthesize(
             NODE, [CHILDREN[0], replace(CHILDREN[1], belief=None)], cutoff=CUTOFF, ask=ScriptedAsker()
         )
-
-
-def test_both_are_known_by_name() -> None:
-    assert {"average", "random"} <= set(agent_names(SYNTHESIZERS))
-    assert AgentSettings().rule_seed == 0

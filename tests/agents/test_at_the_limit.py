@@ -116,16 +116,6 @@ async def test_a_last_turn_without_a_usable_reply_submits_the_last_belief(
     ran.store.close()
 
 
-@pytest.mark.parametrize("name", ["belief, zero-shot", "no belief, batch", "search"])
-async def test_where_nothing_was_believed_nothing_is_submitted(
-    name: str, tmp_path: Path, server: OpenAIServer
-) -> None:
-    server.policy = Broken(restless=True)
-    ran = await at_its_limit(tmp_path, name, server)
-    assert ran.state.trial(LEAF, 1).belief is None
-    ran.store.close()
-
-
 async def test_a_belief_does_not_stand_in_where_the_loop_could_have_gone_on(
     tmp_path: Path, server: OpenAIServer
 ) -> None:

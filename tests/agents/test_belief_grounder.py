@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from workbench.agents.errors import BadSetting
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.agents.grounders.belief import BeliefGrounder
 from workbench.agents.registry import open_grounder
-from workbench.engine.run_settings import with_preset
 from workbench.errors import UsageError
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.models.providers.litellm_client import LiteLLMModel
@@ -165,15 +163,6 @@ async def test_without_a_belief_state_the_last_step_can_only_submit() -> None:
     assert "updated_belief" not in offered and "updated_belief" not in ask.requests[0].messages[0].content
 
 
-async def test_without_a_belief_state_the_default_is_a_half() -> None:
-    """What is no submission goes back like any unusable reply, and then the arm's default counts."""
-    look = ever("search", "words", "w")
-    outcome, trace, ask, _ = await ran([look], belief=False, steps=2)
-    assert outcome.belief.p == 0.5 and {request.choice for request in ask.requests[1:]} == {"submit"}
-    assert trace.submission is not None and trace.submission.forced.endswith("the default was taken")
-    assert trace.submission.forced.startswith("nothing usable was submitted")
-
-
 async def test_every_tool_takes_the_belief_and_a_call_without_one_is_sent_back() -> None:
     bare = calls(("search", {"words": "rates"}))
     _, trace, ask, web = await ran(
@@ -211,14 +200,6 @@ async def test_the_clamp_is_applied_once_and_the_raw_value_kept(p: float, counts
     assert outcome.belief.p == counts and trace.submission is not None
     assert (trace.submission.raw, trace.submission.p) == ((p,), counts)
     assert (await ran([submit(p)]))[0].belief.p == p, "no clamp in the product"
-
-
-def test_the_preset_clamps_and_the_product_does_not() -> None:
-    assert with_preset("blf-paper").options["grounder"]["clamp"] == [0.05, 0.95]
-    assert with_preset("blf-paper").grounder == "belief" and with_preset("product").options == {}
-    own = with_preset("blf-paper", options={"grounder": {"prior": 0.3}}).options["grounder"]
-    assert own["clamp"] == [0.05, 0.95] and own["prior"] == 0.3
-    assert "grounder" not in with_preset("blf-paper", grounder="notebook").options
 
 
 async def test_an_intervention_goes_on_in_all_that_follows_and_is_on_record() -> None:
@@ -259,12 +240,6 @@ async def test_several_dates_get_a_probability_each() -> None:
     assert trace.findings == ("Surer of the later than of the earlier date at 2018-12-31.",)
     _, _, ask, _ = await ran([answer(0.6), answer(0.6, 0.6)], dates=dates)
     assert ask.addresses == [("act", 0, 0), ("act", 0, 1)]
-
-
-async def test_a_prior_is_shown_or_not() -> None:
-    shown = (await ran([submit(0.4)], prior=0.42, prior_words="of 100 meetings"))[2]
-    assert "An empirical prior (of 100 meetings): 0.42" in shown.requests[0].messages[1].content
-    assert "prior" not in (await ran([submit(0.4)]))[2].requests[0].messages[1].content
 
 
 async def test_clairvoyant_is_an_arm_of_live_runs_only() -> None:
@@ -330,19 +305,6 @@ async def test_the_source_of_a_question_chooses_the_tools(settles: str, tools: l
     assert [tool.name for tool in ask.requests[0].tools] == [*tools, "submit"]
 
 
-async def test_evidence_cites_what_was_shown() -> None:
-    stated = believing(0.4, sources=["S1.1", "S9.9"])
-    script = [
-        calls(("search", {"words": "a", **believing(0.5)})),
-        calls(("search", {"words": "b", **stated})),
-        submit(0.4),
-    ]
-    _, trace, ask, _ = await ran(script)
-    belief = trace.steps[1].belief
-    assert belief is not None and belief.evidence_for[0].sources == ("S1.1",)
-    assert "Nothing shown to you has the id S9.9; taken off." in ask.requests[2].messages[-1].content
-
-
 @pytest.mark.parametrize(
     ("limit", "value", "says_so"),
     [
@@ -356,19 +318,6 @@ async def test_each_limit_forces_the_belief(limit: str, value: float, says_so: s
     outcome, trace, ask, _ = await ran([look], **{limit: value})
     assert trace.submission is not None and trace.submission.forced.startswith(says_so)
     assert outcome.belief.p == 0.4 and 1 <= len(ask.requests) < 10
-
-
-async def test_a_full_context_forces_the_belief() -> None:
-    class Small(ScriptedModel):
-        async def complete(self, request: ModelRequest) -> ModelReply:
-            reply = await super().complete(request)
-            return replace(reply, context_window=1200)
-
-    ask = AskedModel(Small({"act": [ever("search", "words", "w", **believing(0.4))]}))
-    outcome = await BeliefGrounder(open_web=lambda task: MemoryWeb()).ground(leaf(ask))
-    assert isinstance(outcome, Grounding) and isinstance(outcome.evidence, TraceEvidence)
-    assert outcome.evidence.submission is not None and len(ask.requests) < 10
-    assert outcome.evidence.submission.forced.startswith("the context of the model is nearly full")
 
 
 async def test_steps_that_bring_nothing_end_the_loop() -> None:

@@ -104,23 +104,6 @@ async def test_a_market_proof_shows_its_prices_up_to_the_cutoff(prices: Upstream
     assert (await leaf.verified()).verified
 
 
-@pytest.mark.parametrize("kind", ["series", "market"])
-async def test_a_figure_that_the_ledger_does_not_give_is_found(
-    kind: str, prices: Upstream, tmp_path: Path
-) -> None:
-    leaf = await (grounded(UP, tmp_path) if kind == "series" else of_a_market(prices, tmp_path))
-    assert (await leaf.verified()).verified
-
-    def other_past(data: dict[str, Any]) -> None:
-        if kind == "series":
-            data["figure"]["values"] = [value * 1.01 for value in data["figure"]["values"]]
-        else:
-            data["history"] = [[second, p / 2] for second, p in data["history"]]
-
-    outcome = await leaf.verified(other_past)
-    assert not outcome.verified and {item.check for item in outcome.differing} <= {"rerun", "notebook"}
-
-
 @pytest.mark.parametrize(
     "change",
     [{"days": []}, {"days": ["2018-13-01"], "values": [1.0]}, {"forecast": [1.0]}, {"values": "x"}],

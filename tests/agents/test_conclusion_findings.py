@@ -1,20 +1,17 @@
-"""What a model says is held to what it showed: each check with its positive control, over every kind of run, and 200 honest conclusions."""
+"""What a model says is held to what it showed: each check with its positive control, over every kind of run, and 275 honest reports."""
 
 import itertools
 import json
 import random
 from collections import Counter
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.honest_conclusions import HonestConclusion, honest_conclusions
-from tests.fakes.honest_reports import REPORTS
-from tests.fakes.score_reports import findings_of, own_reports, reports_in, score
+from tests.fakes.score_reports import STRANGERS, findings_of, reports_in, score
 from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
 from workbench.agents.findings.conclusion_checks import (
     CONCLUSION_CHECKS,
@@ -141,46 +138,16 @@ def test_any_prose_is_read(prose: str, p: float, adjustments: str) -> None:
     conclusion_findings(replace(said, report=prose), SHOWED, RunKind())
 
 
-CORPUS = list(honest_conclusions(200, seed=30))
-
-
-def _flagged(item: HonestConclusion) -> tuple[ReplyFinding, ...]:
-    return conclusion_findings(parse_conclusion(item.text), item.notebook, RunKind())
-
-
-def test_at_most_one_in_twenty_honest_conclusions_is_flagged() -> None:
-    flagged = [(item.text, found) for item in CORPUS if (found := _flagged(item))]
-    assert len(flagged) <= 10, flagged
-    others = [*honest_conclusions(1000, seed=7)]
-    assert sum(bool(_flagged(item)) for item in others) <= 50
-
-
-def test_at_most_one_in_twenty_of_the_reports_written_by_hand_is_flagged() -> None:
-    """The corpus above comes out of templates; these were written one by one, in other words."""
-    assert len(REPORTS) >= 100
-    flagged = {}
-    for proposition, printed, report, p, accounts in REPORTS:
-        said = {"p_true": p, "key_factor": "what the record says", **accounts}
-        record = NotebookRecord(proposition=f"P1: {proposition}", printed={"cell-1": printed}, data_calls=1)
-        conclusion = parse_conclusion(f"{report}\n\n```json\n{json.dumps(said)}\n```")
-        if found := conclusion_findings(conclusion, record, RunKind()):
-            flagged[report] = found
-    assert len(flagged) <= len(REPORTS) // 20, flagged
-
-
-def test_at_most_one_in_twenty_of_the_reports_of_others_is_flagged() -> None:
-    """Longer reports over several cells, each written before the checks had seen it."""
-    rows = list(own_reports())
+@pytest.mark.parametrize(
+    ("reports", "count"),
+    [("honest_reports.jsonl", 101), (STRANGERS.name, 74), ("blind_reports.jsonl", 100)],
+)
+def test_at_most_one_in_twenty_honest_reports_is_flagged(reports: str, count: int) -> None:
+    """Written one by one, by people who had not seen the checks; the last are of somebody who knew none (docs/models.md)."""
+    rows = list(reports_in(STRANGERS.with_name(reports)))
     flagged = [found for row in rows if (found := findings_of(row)[0])]
-    assert len(rows) >= 70 and len(flagged) <= len(rows) / 20, flagged
-    assert f"{len(flagged)} of {len(rows)} reports sent back" in score(rows)
-
-
-def test_at_most_one_in_twenty_of_the_blind_reports_is_flagged() -> None:
-    """By somebody who knew none of the checks. Their first shot was 8 of 100 (docs/models.md); four classes were mended after it."""
-    rows = list(reports_in(Path(__file__).parents[1] / "fakes" / "blind_reports.jsonl"))
-    flagged = [found for row in rows if (found := findings_of(row)[0])]
-    assert len(rows) == 100 and len(flagged) <= 5, flagged
+    assert len(rows) == count and len(flagged) <= count / 20, flagged
+    assert f"{len(flagged)} of {count} reports sent back" in score(rows)
 
 
 def test_a_made_up_figure_in_those_reports_is_found() -> None:
@@ -188,7 +155,7 @@ def test_a_made_up_figure_in_those_reports_is_found() -> None:
     rng = random.Random(30)
     put_in: Counter[int] = Counter()
     found: Counter[int] = Counter()
-    for row in own_reports():
+    for row in reports_in(STRANGERS):
         prose, _, block = row["reply"].partition("\n\n```json\n")
         for digits in (3, 4):
             spelling = f"{rng.uniform(20, 99):.{digits - 2}f}"
@@ -232,24 +199,21 @@ def test_a_parameter_counts_as_shown_and_a_comment_does_not() -> None:
     assert "71.4" in only.words and "2,345" not in only.words
 
 
-@pytest.mark.parametrize("slip", ["base_rate", "bounds", "p", "number"])
-def test_the_same_conclusions_with_one_slip_are_found(slip: str) -> None:
-    """A check that never speaks would pass the test above."""
+@pytest.mark.parametrize("slip", ["base_rate", "bounds", "p"])
+def test_the_same_reports_with_one_slip_are_found(slip: str) -> None:
+    """A check that never speaks would pass the tests above."""
     slipped = caught = 0
-    for item in CORPUS:
-        prose, _, block = item.text.partition("\n\n```json\n")
-        said = json.loads(block.removesuffix("\n```"))
+    for row in (*reports_in(STRANGERS), *reports_in(STRANGERS.with_name("honest_reports.jsonl"))):
+        prose, _, block = row["reply"].rpartition("```json\n")
+        said = json.loads(block.partition("\n```")[0])
         if slip == "base_rate" and "base_rate" in said:
             said["base_rate"] = 0.4137
         elif slip == "bounds" and "low" in said:
             said["low"], said["high"] = 0.0, round(said["p_true"] / 2, 3)
         elif slip == "p":
             said["p_true"] = 1.0
-        elif slip == "number":
-            prose += " The mean was 48.731."
         else:
             continue
         slipped += 1
-        text = f"{prose}\n\n```json\n{json.dumps(said)}\n```"
-        caught += bool(conclusion_findings(parse_conclusion(text), item.notebook, RunKind()))
+        caught += bool(findings_of({**row, "reply": f"{prose}```json\n{json.dumps(said)}\n```"})[0])
     assert slipped > 50 and caught >= 0.95 * slipped

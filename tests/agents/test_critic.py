@@ -140,22 +140,6 @@ async def test_a_critics_model_is_asked_only_where_the_run_names_one_and_its_fin
     assert "critic" not in [call.stage for call in ask.calls]
 
 
-@pytest.mark.parametrize(
-    ("combine", "words"),
-    [
-        ("all needed", "P0 is true only if all of P1, P2 hold"),
-        ("any suffices", "P0 is true as soon as one of P1, P2 holds"),
-    ],
-)
-async def test_the_critic_is_told_how_the_children_work_together(combine: str, words: str) -> None:
-    said = GOOD.replace('"parent": "P0"', f'"parent": "P0", "combine": "{combine}"')
-    assert said != GOOD
-    brief = Brief(asks_critic=True, combines=True)
-    tree, ask = await analyzed(said, found_fault("P2", "It is not needed."), END, END, brief=brief)
-    assert words in ask.calls[1].last_user and tree["P0"].combine
-    assert "P2: It is not needed" in ask.calls[2].last_user
-
-
 async def test_a_critic_that_cannot_be_read_and_an_analyzer_that_does_not_mend_cost_nothing() -> None:
     brief = Brief(asks_critic=True)
     tree, ask = await analyzed(GOOD, "Fine.", "Fine!", "Very fine.", "Fine, fine.", END, brief=brief)
@@ -269,51 +253,7 @@ def test_whatever_the_accounting_holds_p_is_read_and_bounds_that_do_not_hold_it_
     assert read.numbers.n is None or read.numbers.n >= 0
 
 
-def test_bounds_that_contradict_p_stand_behind_all_that_earlier_versions_wrote() -> None:
-    """Proofs of earlier versions are checked by a report that begins as theirs does; they left the bounds out."""
-    said = {
-        "p_true": 0.9,
-        "key_factor": "k",
-        "base_rate": 0.1,
-        "adjustments": "none",
-        "would_change_my_mind": "y",
-    }
-    without = parse_conclusion("Prose.\n" + fenced(said)).report
-    for bounds, words in (
-        ({"low": 0.05, "high": 0.2}, "low 0.05 and high 0.2"),
-        ({"low": 0.95, "high": 0.8}, "low 0.95 and high 0.8"),
-        ({"low": 0.95}, "low 0.95"),
-        ({"high": 0.2}, "high 0.2"),
-    ):
-        report = parse_conclusion("Prose.\n" + fenced({**said, **bounds})).report
-        assert (
-            report == f"{without}\n\n**Contradiction.** The reply states p 0.9 with {words}; p lies outside."
-        )
-    agreeing = parse_conclusion("Prose.\n" + fenced({**said, "low": 0.8, "high": 0.95})).report
-    assert "p 0.9, between 0.8 and 0.95" in agreeing and "Contradiction" not in agreeing
-
-
 # -- quoted numbers
-
-
-@pytest.mark.parametrize(
-    ("report", "output"),
-    [
-        ("61.3% of windows", "share 0.6129"),
-        ("the last close was 2,718.37", "2718.3701"),
-        ("178 windows", "hits 102 of 178: share"),
-        ("a share of 0.194", "share 0.1939"),  # no year
-        ("851 windows", "297/851"),
-        ("it fell by 4.2 points", "change -4.21"),
-        ("a mean of -4.2", "mean 4.2"),
-        ("since 1998-01-05, in 2018", "nothing"),
-        ("12 of 19 windows (P1.2)", "nothing"),
-        ("a rate of 1.5e-3", "0.0015"),
-        ("see `x` \n```python\nx = 77.7\n```", "nothing"),
-    ],
-)
-def test_a_printed_number_may_be_quoted_in_its_forms(report: str, output: str) -> None:
-    assert unprinted(report, [output]) == []
 
 
 @pytest.mark.parametrize(
@@ -385,46 +325,6 @@ async def test_an_invented_base_rate_does_not_vouch_for_itself() -> None:
     assert "the report quotes 214" in asked and "base_rate 0.93, n 214 stand in no output" in asked
     assert result.belief.p == 0.93
     assert marks == ["**From no cell**: base rate 0.93, n 214. No output of this notebook holds that."]
-
-
-@pytest.mark.parametrize("field", ["base_rate", "inside_view", "low", "high"])
-async def test_each_field_of_the_accounting_is_looked_up(field: str) -> None:
-    honest = accounted(**{field: 0.573})
-    bad = accounted(**{field: 0.413 if field == "low" else 0.913})
-    _, ask, marks = await accounting(bad, honest)
-    if field == "base_rate":  # it is counted: sent back
-        assert field in ask.calls[3].last_user and marks == []
-    else:  # a judgement, as p is: the notebook names it
-        assert len(ask.calls) == 3 and field.replace("_", " ") in marks[0]
-    _, ask, _ = (
-        await accounting(honest)
-        if field not in ("low", "high")
-        else await accounting(accounted(p_true=0.573, **{field: 0.573}))
-    )
-    assert len(ask.calls) == 3
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {},
-        {"base_rate": 0.093, "n": 614, "adjustments": "up to the inside view"},
-        {"base_rate": "9.3 %", "n": "614", "inside_view": 0.573, "low": 0.57, "high": 0.6129},
-        {"base_rate": 0.09, "inside_view": 0.57},
-        {"base_rate": None, "n": None, "low": None},
-        {"adjustments": ["+0.07 for 21 days left"], "would_change_my_mind": "A close below 2611.5"},
-    ],
-)
-async def test_an_honest_accounting_is_taken_at_the_first_ask(fields: dict[str, object]) -> None:
-    prose = "In 9.3 % of 614 windows; I conclude 58 %."
-    session_text = "share of windows 0.093 of 614; inside 57.3 %; fit 0.6129"
-    session = fake_session(printed(session_text))
-    ask = ScriptedAsker(
-        cells(("python", "print(share)")), "<TERMINATE_NOTEBOOK>", accounted(prose, p_true=0.58, **fields)
-    )
-    result = await NotebookGrounder().ground(leaf_task(ask, session))
-    assert isinstance(result, Grounding) and result.belief.p == 0.58
-    assert len(ask.calls) == 3 and len(session.cells) == 1, "no mark is added"
 
 
 async def test_bounds_that_contradict_p_are_asked_back_once_and_stay_visible() -> None:

@@ -1,7 +1,6 @@
 """``forecast_series``: a forecast as a tool of a model, from rows as of the cutoff, on the ledger, and checked by ``verify``."""
 
 import asyncio
-import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +23,6 @@ from workbench.agents.loop.forecast_tool import ForecastSeriesTool, code_mark, t
 from workbench.agents.loop.tool_box import ToolBox, ToolUse
 from workbench.engine.proof_check import stored_evidence
 from workbench.forecasts.driftless_walk import DriftlessWalk
-from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.reading import Reading, chance
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar
@@ -191,13 +189,3 @@ def test_a_run_that_began_without_it_goes_on_without_it() -> None:
     prompts = PromptSet.of({name: str(digest) for name, digest in before.items()})
     assert not prompts.has("forecast_series") and "forecast_series" not in prompts.fingerprints()
     assert PromptSet.of({}).has("forecast_series") and TODAY.has("forecast_series")
-
-
-def test_the_ensemble_is_the_forecaster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        forecast_tool, "Ensemble", lambda: dataclasses.replace(Ensemble(), learned=False, each=50)
-    )
-    monkeypatch.setattr(forecast_tool, "_PAST", 0)
-    text = text_of_forecast(rows_until("2018-06-30"), WANTED)
-    assert f"by ensemble {code_mark()}" in text and "record: none" in text
-    assert np.isfinite(float(text.partition(") = ")[2][:6]))

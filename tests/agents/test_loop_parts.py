@@ -5,7 +5,6 @@ import json
 import unicodedata
 from typing import Any
 
-import mistune
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +15,6 @@ from tests.fakes.loop_run import HOSTILE, ScriptedModel, block, calls, says
 from workbench.agents.base import Grounding
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
-from workbench.agents.evidence import trace_notebook
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.agents.evidence.trace_notebook import belief_figure
 from workbench.agents.grounders.deep_research import DeepResearchGrounder
@@ -29,7 +27,7 @@ from workbench.agents.loop.belief_state import (
     read_belief,
 )
 from workbench.agents.loop.data_tools import market_request, text_again, text_of_answer, text_of_series
-from workbench.agents.loop.moves import LoopLimits, Spent, read_move
+from workbench.agents.loop.moves import read_move
 from workbench.agents.loop.submission import clamped, read_submission, submit_spec
 from workbench.agents.loop.tool_box import ToolPlace, argument_fault, together
 from workbench.errors import UsageError
@@ -37,26 +35,6 @@ from workbench.models.base import ModelReply, ModelRequest, ToolCall
 from workbench.quoting import BAR, one_line, quote, visible
 
 # --- limits -----------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("limits", "below", "reached"),
-    [
-        (LoopLimits(steps=4), Spent(steps=3), Spent(steps=4)),
-        (LoopLimits(seconds=60), Spent(seconds=59.9), Spent(seconds=60.0)),
-        (
-            LoopLimits(tokens=100),
-            Spent(input_tokens=60, output_tokens=39),
-            Spent(input_tokens=60, output_tokens=40),
-        ),
-        (LoopLimits(usd=0.5), Spent(usd=0.49), Spent(usd=0.5)),
-        (LoopLimits(errors=3), Spent(errors=2), Spent(errors=3)),
-    ],
-)
-def test_a_loop_ends_at_each_of_its_limits_and_not_before(
-    limits: LoopLimits, below: Spent, reached: Spent
-) -> None:
-    assert below.passed(limits) == "" != reached.passed(limits)
 
 
 async def test_a_cache_is_spared_until_a_reply_is_unusable() -> None:
@@ -317,19 +295,6 @@ async def test_the_first_error_ends_the_others_and_is_raised_as_it_is() -> None:
     with pytest.raises(UsageError, match="no budget"):
         await together([waits(), fails(), waits()])
     assert ended == ["others", "others"]
-
-
-def test_words_in_a_proof_are_no_html_no_link_and_no_picture() -> None:
-    hostile = (
-        "# Conclusion\n<img src=x> ![p](https://evil.example/?p) [a][b] see [S1.1]\n[b]: https://evil.example"
-    )
-    shown = trace_notebook._inert_markdown(hostile)
-    assert shown.startswith("\\# Conclusion") and "[S1.1]" in shown
-    html = mistune.html(shown)
-    assert isinstance(html, str) and not any(tag in html for tag in ("<img", "<a ", "<h1"))
-    assert mistune.html(trace_notebook._table_cell("![p](https://evil.example) ` <b>")) == (
-        "<p><code>![p](https://evil.example) ' &lt;b&gt;</code></p>\n"
-    )
 
 
 def test_the_figure_draws_each_step() -> None:

@@ -12,7 +12,6 @@ from tests.agents.test_fake_server import HttpAsker
 from tests.fakes.model_policy import Asked, Policy, report_with
 from tests.fakes.openai_server import OpenAIServer
 from workbench.agents.base import AgentSettings
-from workbench.agents.errors import AgentGaveUp
 from workbench.agents.registry import open_analyzer, open_synthesizer
 from workbench.engine.run_settings import PRESETS
 from workbench.propositions import Belief, Tree
@@ -81,17 +80,3 @@ async def test_the_authors_negative_example_comes_out_as_the_model_meant(
     assert {row.id: row.path_weight for row in tornado(tree)} == pytest.approx({"P1": -0.2, "P2": -0.7})
     removed = rule.without("P2")
     assert removed is not None and removed.evaluate({"P1": 0.05}) == pytest.approx(0.89)
-
-
-async def test_a_base_rate_hidden_in_the_constant_is_shown_once_and_kept_with_a_warning() -> None:
-    great = {"beta_0": 0.6, "P1": 0.2, "P2": 0.1}
-    tree, server = await analyzed(great, 0.9)
-    second = server.by_stage("linear")[1]
-    assert "p(P0) = 0.60 + 0.20 × (1 − P1) + 0.10 × (1 − P2)" in second.last
-    assert "reaches from 0.6 to 0.9" in second.last
-    assert tree.root.p == pytest.approx(0.885)
-    shown = "\n".join(tree_lines(tree))
-    assert "from 60.0% with every driver against to 90.0%" in shown
-    assert "the constant 0.6 outweighs every child" in shown and "stays above 0.5" in shown
-    with pytest.raises(AgentGaveUp, match=r"the constant is 0\.6"):
-        await analyzed(great, 0.9, **PRESETS["analytica-paper"]["agent"])

@@ -261,22 +261,6 @@ async def test_a_later_sitting_goes_on_at_the_request_that_got_no_usable_reply()
     assert sources(session) == ["a"]
 
 
-async def test_a_step_that_got_no_usable_reply_is_taken_up_behind_what_was_asked_there() -> None:
-    session = fake_session(printed("rows 250"), printed("rows 251"))
-    ledger = LedgerAsker(ScriptedAsker(py("a"), "x", "y", "z"))
-    first = await failed(ledger, session)
-    ledger.then = ScriptedAsker(py("b"), END, "no", "I would not say", "never")
-    places = [first.gave_up]
-    task = leaf_task(ledger, session)
-    second = await NotebookGrounder().ground(replace(task, gave_up=places))
-    assert isinstance(second, GroundingFailure)
-    assert (first.gave_up, second.gave_up) == ((1, 3), (3, 3))
-    ledger.then = ScriptedAsker(END_TEXT)
-    result = await NotebookGrounder().ground(replace(task, gave_up=[*places, second.gave_up]))
-    assert isinstance(result, Grounding)
-    assert ledger.then.addresses == [("conclude", 3, 3)]
-
-
 # -- documentation
 
 
@@ -291,15 +275,6 @@ async def test_documentation_is_a_tool_and_costs_no_step() -> None:
     assert [tool.name for tool in ask.calls[0].request.tools] == ["retrieve_api_doc"]
     # a dialogue that shows tool calls keeps offering the tool, as some providers demand
     assert ask.calls[3].request.tools
-
-
-async def test_cells_beside_a_documentation_call_are_not_run_and_that_is_said() -> None:
-    session = fake_session(printed("one"))
-    ask = ScriptedAsker(doc_call("a/b", text=py("early")), py("a"), END, END_TEXT)
-    await grounded(ask, session)
-    assert sources(session) == ["a"]
-    answer = ask.calls[1].request.messages[-1]
-    assert answer.content.startswith("docs of a/b\n\nThe cells that came with this call were not run.")
 
 
 async def test_tools_are_the_same_in_every_request_and_closed_at_the_conclusion() -> None:
@@ -340,26 +315,10 @@ async def test_wrong_documentation_calls_are_answered_in_words(call: Any, answer
     assert answer in ask.calls[1].request.messages[-1].content
 
 
-async def test_documentation_requests_of_one_turn_are_bounded() -> None:
-    calls = [doc_call(f"a/{n}", call_id=f"d{n}") for n in range(3)]
-    ask = ScriptedAsker(*calls, py("a"), END, END_TEXT)
-    await grounded(ask, fake_session(printed("one")), max_interrupt_times=2)
-    assert ask.addresses[:4] == [("step", 0, 0), ("step", 1, 0), ("step", 2, 0), ("step", 2, 1)]
-    assert "only 2 documentation requests" in ask.calls[3].last_user
-    refused = [turn for turn in ask.calls[3].request.messages if turn.role == "tool"][-1]
-    assert refused.content.startswith("Not answered")
-
-
 async def test_endless_documentation_requests_end_the_leaf() -> None:
     calls = [doc_call(f"a/{n}", call_id=f"d{n}") for n in range(5)]
     result = await failed(ScriptedAsker(*calls), fake_session(), max_interrupt_times=2, max_exception_retry=2)
     assert "only 2 documentation requests" in result.reason
-
-
-async def test_documentation_may_be_read_while_debugging() -> None:
-    ask = ScriptedAsker(py("b"), doc_call("a/b"), py("b = 1"), END, END_TEXT)
-    await grounded(ask, fake_session(raised("NameError", "b"), printed("ok")))
-    assert [stage for stage, _, _ in ask.addresses] == ["step", "debug", "debug", "step", "conclude"]
 
 
 # -- machinery
@@ -445,18 +404,6 @@ async def test_a_leaf_resumes_after_any_cell(kept: int) -> None:
     assert await grounded(ledger, session) == before
     assert sources(session) == [cell.source for cell in journal]
     assert session.script == []
-
-
-@pytest.mark.parametrize("answered", range(8))
-async def test_a_leaf_resumes_after_any_reply(answered: int) -> None:
-    ledger, journal, before = await full_run()
-    rows = dict(list(ledger.rows.items())[:answered])
-    cells_by_reply = [0, 3, 3, 4, 4, 5, 5, 5][answered]
-    done = sum(cell.kind == "code" for cell in journal[:cells_by_reply])
-    again = LedgerAsker(ScriptedAsker(*SCRIPT[answered:]))
-    again.rows = rows
-    assert await grounded(again, resumed(journal[:cells_by_reply], *results()[done:])) == before
-    assert again.asked_on == len(SCRIPT) - answered
 
 
 async def test_a_cell_that_never_finished_is_run_again() -> None:

@@ -137,22 +137,6 @@ def test_bad_conclusions_say_what_to_mend(text: str, why: str) -> None:
     assert why in caught.value.reason
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<think>perhaps\n```json\n{}\n```\n</think>\nSo.\n" + block(GOOD),
-        "Inline ```json is how one writes it.\n" + block(GOOD),
-        f"A line.\n```json {GOOD} ```",
-        f"  ```JSON\n  {GOOD}\n  ```",
-        block(GOOD) + "\n\nP.S. more prose, and `code`.",
-        block(GOOD.replace('"k"', '"uses ```json fences"')),
-        block(GOOD.replace("0.6", "1")),
-    ],
-)
-def test_prose_and_odd_fences_around_a_conclusion_do_no_harm(text: str) -> None:
-    assert replies.parse_conclusion(text).p in (0.6, 1.0)
-
-
 CONCLUSION = {"p_true": 0.62, "key_factor": "k"}
 
 
@@ -449,24 +433,6 @@ def test_line_ends_of_another_system_change_nothing(sources: list[str]) -> None:
 )
 def test_cells_as_models_really_write_them(text: str, sources: list[str]) -> None:
     assert python(text) == sources
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("", "found no <markdown_cell>"),
-        ("I shall look at the data first.", "found no <markdown_cell>"),
-        ("<python_cell>\nx = (1\n", "has no </python_cell>"),
-        ("I would write\n```json\n{}\n```", "found no <markdown_cell>"),
-        ("<markdown_cell>\na\n<python_cell>\nx\n</python_cell>\n<markdown_cell>b</markdown_cell>", "before the next"),
-        ("<python_cell>\nx\n<python_cell>\ny\n</python_cell>", "before the next"),
-        ("<python_cell>\n\n</python_cell>", "is empty"),
-    ],
-)  # fmt: skip
-def test_bad_steps_say_what_to_mend(text: str, why: str) -> None:
-    with pytest.raises(MalformedReply) as caught:
-        replies.parse_step(text)
-    assert why in caught.value.reason
 
 
 def test_terminate() -> None:

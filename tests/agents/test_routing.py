@@ -1,7 +1,5 @@
 """Where leaves go: rules on words and names, a model for the rest, several pooled; the route is evidence and verifies with its parts."""
 
-import asyncio
-import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -280,26 +278,6 @@ async def test_a_grounder_of_another_package_is_the_one_that_was_asked_for(
 def test_bad_settings_show_before_a_leaf_is_paid_for(options: dict[str, Any], words: str) -> None:
     with pytest.raises(BadSetting, match=words):
         RouterGrounder(AgentSettings(), options)
-
-
-def test_grounders_of_this_installation_are_found_by_name() -> None:
-    grounder = RouterGrounder(AgentSettings(), {})
-    assert {"statistical", "market", "notebook"} <= set(grounder._grounders)
-    assert "auto" not in grounder._grounders
-    assert asyncio.iscoroutinefunction(grounder.ground)
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("https://kalshi.com/markets/kxfed/fed-funds/kxfed-25dec-t4.25", ["kalshi/KXFED-25DEC-T4.25"]),
-        ("Polymarket: 253591 has it", ["polymarket/253591"]),
-        ("the market is bullish on kalshi", []),
-    ],
-)
-def test_markets_are_named_by_id(text: str, named: list[str]) -> None:
-    assert [str(ref) for ref in find_markets(text)] == named
-    assert not re.search(r"\s", "".join(named))
 
 
 @pytest.mark.parametrize(

@@ -62,17 +62,6 @@ async def test_a_leaf_gets_the_forecasters_number_and_verifies(statement: str, t
     assert "share of the simulated paths" in leaf.grounding.belief.report
 
 
-async def test_a_proof_by_a_method_that_is_gone_is_told_and_not_checked(tmp_path: Path) -> None:
-    leaf = await ground_leaf(grounder(method="paper"), UP, "2018-06-30", tmp_path)
-
-    def of_then(data: dict[str, Any]) -> None:
-        data["method"] = "house"
-
-    then = dataclasses.replace(leaf.grounding, evidence=leaf.stored(of_then))
-    outcome = await dataclasses.replace(leaf, outcome=then).verified()
-    assert outcome.verified and "house" in outcome.advisory[-1].what
-
-
 async def test_numbers_of_another_forecaster_are_told_and_do_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,24 +194,6 @@ async def test_a_series_of_fred_is_read_through_the_broker_and_its_29_february_i
     season = 2 * (numbers["models"]["hybrid"] - 0.5 * numbers["comparators"]["safe-linear"])
     assert season > 0.97
     assert numbers["last_day"] == "2023-12-22" and numbers["reference"] == -1.0
-    assert (await leaf.verified()).verified
-
-
-async def test_a_monthly_series_has_its_past_windows_beside_its_chance(tmp_path: Path) -> None:
-    months = [date(1990 + n // 12, n % 12 + 1, 1) for n in range(400)]
-    values = 5 + np.cumsum(0.15 * np.random.default_rng(4).standard_normal(400)) * 0.9 ** np.arange(400)
-    with FredUpstream(fred_rows(months, values + 0.3 * np.sin(np.arange(400)))) as upstream:
-        broker = open_broker(ProxySettings(keys={"fred": KEY}, upstreams={"fred": upstream.url}))
-        leaf = await ground_leaf(
-            grounder(),
-            "The made-up rate (FRED: SYNDAY) is above 5 on 2024-02-29",
-            "2024-01-01",
-            tmp_path,
-            broker=broker,
-        )
-    numbers = leaf.grounding.evidence.numbers  # type: ignore[attr-defined]
-    assert 0 < numbers["base_rate"] < 1 and numbers["windows"] > 12
-    assert numbers["record"]["bits"] and "of past windows" in leaf.grounding.belief.key_factor
     assert (await leaf.verified()).verified
 
 

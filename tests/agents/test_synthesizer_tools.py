@@ -41,7 +41,6 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
-from workbench.packages.package import export_run, import_run
 from workbench.propositions.edits import Restate, SetValue
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.views.run_view import view_of
@@ -260,16 +259,6 @@ async def test_without_usable_notes_the_children_are_weighed_all_the_same(tmp_pa
     assert ran.state.tree.root.belief is not None
     assert "nothing was noted" in ran.state.tree.root.belief.report
     assert await differences(ran) == []
-
-
-async def test_a_package_takes_it_along(tmp_path: Path) -> None:
-    ran = await run(tmp_path / "here")
-    package, _ = export_run(ran.store, ran.state.run_id, "zip")
-    (tmp_path / "run.zip").write_bytes(package)
-    there = Store(tmp_path / "there", durable=False)
-    run_id = import_run(there, tmp_path / "run.zip")
-    taken = dataclasses.replace(ran, store=there, state=load_state(there, run_id))
-    assert taken.found == ran.found and taken.notebook.is_file() and await differences(taken) == []
 
 
 async def test_a_full_what_if_weighs_again_with_the_same_notes_and_looks_nothing_up(tmp_path: Path) -> None:

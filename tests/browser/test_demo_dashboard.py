@@ -61,27 +61,3 @@ def test_tornado_reach_and_scenarios_are_the_command_lines_numbers(
     page.locator(".wb-scenarios").scroll_into_view_if_needed()
     shot(page, "dashboard-scenarios")
     watched.clean()
-
-
-def test_edits_saved_on_the_page_are_the_command_lines_scenario(
-    served: Served, watched: Watched, shown_run: str, demo: FinishedRun
-) -> None:
-    page = opened(watched, shown_run)
-    leaf = demo.leaves[0]["id"]
-    editor = page.get_by_label(f"probability of {leaf}", exact=True)
-    editor.fill("0.25")
-    editor.press("Enter")
-    page.wait_for_selector('[data-kind="page"]', state="attached")
-    page.get_by_role(
-        "button", name="Save", exact=True
-    ).click()  # of the bar over every tab: it leads to the name
-    name = page.get_by_placeholder("name of a scenario")
-    name.fill("from the page")
-    page.get_by_role("button", name="Save scenario").click()
-    saved = page.locator('[data-kind="scenario"][data-scenario="from the page"]')
-    saved.wait_for()
-    (row,) = asked(served, "scenarios", demo.run_id, "from the page")["scenarios"]
-    expected = asked(served, "whatif", demo.run_id, "--set", f"{leaf}=0.25")["after"]
-    assert shown(saved, "scenario-root")[0] == row["root"] == expected
-    assert row["author"] == "dashboard"
-    watched.clean()

@@ -37,7 +37,6 @@ from tests.fakes.hostile_text import (
 from tests.fakes.model_policy import Asked, Policy, fenced
 from tests.fakes.openai_server import OpenAIServer
 from workbench.engine.record.fold import load_state
-from workbench.packages.package import export_run
 from workbench.reports.note_page import report_html
 from workbench.store import Store
 from workbench.widgets.proofs.proof_view import proof_document
@@ -228,15 +227,6 @@ def test_a_proof_notebook_goes_off_in_nbconvert_where_the_sanitiser_is_off(
 ) -> None:
     detectors.show(as_html(write_proof(tmp_path, "P1", detectors.canary, passive=False).read_text()))
     assert detectors.off() != []  # fmt: skip
-
-
-@pytest.mark.soak
-def test_the_exported_notebook_is_harmless_in_nbconvert(detectors: Detectors, home: Path) -> None:
-    with closing(Store(home)) as store:
-        detectors.show(as_html(export_run(store, RUN, "ipynb")[0].decode()))
-    detectors.press_all()
-    assert detectors.off() == []
-    assert detectors.page.locator("h1").first.is_visible()
 
 
 def test_our_own_page_of_the_proof_needs_no_frame_to_be_harmless(detectors: Detectors, home: Path) -> None:

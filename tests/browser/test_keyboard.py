@@ -1,6 +1,6 @@
-"""W1 to W6 (FEATURES, section 4) by the keyboard alone: only key presses, from the home page to a file; the focus is in sight at each.
+"""W2 to W6 (FEATURES, section 4) by the keyboard alone: only key presses, from the home page to a file; the focus is in sight at each.
 
-W1 collects evidence, which takes long: it is a soak test. The keys of each go to ``out/keys.json``.
+The keys of each go to ``out/keys.json``.
 """
 
 import json
@@ -155,25 +155,6 @@ def open_first(keys: Keys, served: Served, words: str = "S&P") -> None:
     keys.page.wait_for_selector(".wb-badge[data-verdict]", timeout=60_000)
     keys.press("/", "Enter")
     assert keys.has('[role="treeitem"]')
-
-
-@pytest.mark.soak
-def test_w1_a_claim_becomes_a_note_by_keys(tmp_path: Path, watched: Watched, keys: Keys) -> None:
-    with serving(tmp_path / "home", page=watched.page) as served:
-        at_home(keys, served)
-        keys.press("n")
-        keys.write("VIX closes above 20 on 2018-12-31")
-        keys.field("cutoff", "2018-11-01")
-        keys.page.wait_for_function(
-            "() => [...document.querySelectorAll('button')].some((each) => each.textContent === 'Answer' && !each.disabled)"
-        )
-        keys.button("Answer")
-        keys.page.wait_for_selector(".wb-badge[data-verdict]", timeout=240_000)
-        keys.press("/", "Enter")
-        first = keys.page.locator('[role="treeitem"]').nth(1).get_attribute("data-id")
-        keys.edit(1, str(first), "30%")
-        assert "VIX closes above 20" in keys.download("note, HTML", tmp_path).read_text()
-        watched.clean()
 
 
 def test_w2_scenarios_are_named_weighed_and_taken_along_by_keys(

@@ -14,7 +14,7 @@ from tests.browser.conftest import Served, start
 from tests.browser.test_serve_command import kernel_of, kernel_process
 from tests.fakes.screens import RUN, make_run
 from workbench.annotations.entries import add_comment
-from workbench.cli.servers.dashboard_server import _is_of_a_page
+from workbench.cli.servers.dashboard_server import is_of_a_page
 from workbench.engine.detached import plan_elsewhere, resume_detached, start_elsewhere, stop_run
 from workbench.errors import WorkbenchError
 from workbench.store import HomeUnusable, Store
@@ -80,15 +80,6 @@ def test_without_the_guard_the_same_doors_are_open(home: Path) -> None:
     assert (home / "x").exists()
 
 
-def test_what_others_write_is_seen(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(Store(home)) as writer:
-        monkeypatch.setenv(READ_ONLY, "1")
-        with closing(Store(home)) as reader:
-            monkeypatch.delenv(READ_ONLY)
-            add_comment(writer, RUN, "P1", "just now")
-            assert reader.last_seq() == writer.last_seq()
-
-
 def test_the_page_has_no_form(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(READ_ONLY, "1")
 
@@ -122,7 +113,7 @@ def test_the_page_has_no_form(home: Path, monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_a_kernel_is_told_of_fields_and_buttons_alone(message: str | bytes, passes: bool) -> None:
-    assert _is_of_a_page(message) is passes
+    assert is_of_a_page(message) is passes
 
 
 @pytest.mark.parametrize(
@@ -132,7 +123,7 @@ def test_a_kernel_is_told_of_fields_and_buttons_alone(message: str | bytes, pass
 )
 def test_no_message_takes_the_servers_time_or_ends_in_an_error(message: str | bytes) -> None:
     began = time.process_time()
-    assert _is_of_a_page(message) is False
+    assert is_of_a_page(message) is False
     assert time.process_time() - began < 1.0
 
 

@@ -1,4 +1,4 @@
-"""The workflows W1, W2, W3 and W6 (FEATURES, section 4) in a real browser, from the first click to a file, two edits each.
+"""The workflows W1, W2 and W6 (FEATURES, section 4) in a real browser, from the first click to a file, two edits each.
 
 W1 states a claim and grounds it, which takes long: it is a soak test.
 """
@@ -131,31 +131,6 @@ def test_w2_an_economist_compares_scenarios_with_the_base_and_takes_the_note(
     watched.clean()
 
 
-@pytest.mark.soak
-def test_w3_a_policy_shop_asks_what_it_would_take_and_takes_the_word_file(
-    served: Served, watched: Watched, tmp_path: Path
-) -> None:
-    page = opened(served, watched, "w3 policy")
-    type_in(page, "P2.2", "0.6")
-    type_in(page, "P1.1", "55%")
-    open_tab(page, "What-if")
-    page.get_by_placeholder("reach, such as 50%").fill("50%")
-    page.get_by_role("button", name="What would it take?").click()
-    page.wait_for_selector("[data-way]")
-    options = ("--set", "P2.2=0.6", "--set", "P1.1=0.55", "--reach", "0.5", "--json")
-    asked = json.loads(run_cli(served.home.parent, "whatif", RUN, *options).stdout)
-    shown = {
-        row.get_attribute("data-way"): row.locator('[data-field="needed"]').get_attribute("data-value")
-        for row in page.locator(".wb-ways").first.locator("[data-way]").all()
-    }
-    assert {node: float(str(value)) for node, value in shown.items()} == {
-        way["id"]: way["needed"] for way in asked["alone"]
-    }
-    assert saved(page, "note, Word", tmp_path).read_bytes()[:2] == b"PK"
-    shot(page, "w3")
-    watched.clean()
-
-
 def test_w6_a_reviewer_opens_badges_edits_comments_and_takes_the_package(
     served: Served, watched: Watched, tmp_path: Path
 ) -> None:
@@ -195,87 +170,6 @@ def test_w6_a_reviewer_opens_badges_edits_comments_and_takes_the_package(
     assert next(row for row in again["scenarios"] if row["name"] == "w6 review")["edits"] == 2
     (signed,) = json.loads(run_cli(home, "sign-off", RUN, "--json").stdout)["sign_offs"]
     assert (signed["author"], signed["attested"], signed["fault"]) == ("Ann", attested, None)
-    watched.clean()
-
-
-def test_the_keyboard_alone_leads_from_the_tree_to_an_edit_and_back(served: Served, watched: Watched) -> None:
-    page = opened(served, watched, "by keyboard")
-    page.locator(".wb-kind").focus()
-    stops = []
-    for _ in range(8):
-        page.keyboard.press("Tab")
-        stops.append(
-            page.evaluate("document.activeElement.getAttribute('role') ?? document.activeElement.textContent")
-        )
-    assert stops.count("treeitem") == 1, "the tree is one Tab stop"
-    while page.evaluate("document.activeElement.getAttribute('role')") != "treeitem":
-        page.keyboard.press("Shift+Tab")
-    for node, text in (("P1", "0.9"), ("P1.1", "0.2")):
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("Enter")
-        page.keyboard.type(text)
-        page.keyboard.press("Enter")
-        page.wait_for_selector(f'[data-id="{node}"][data-edited="true"]')
-        page.keyboard.press("Escape")
-    wait_for_text(page, ROOT, percent(resynthesize(load_run(served.home, RUN).tree, {"P1": 0.9}).after))
-    page.keyboard.press("Control+z")
-    page.wait_for_selector('[data-id="P1.1"][data-edited="false"]')
-    # what somebody else puts on record is shown without taking the focus away
-    page.keyboard.press("5")
-    page.locator(".wb-review").wait_for()
-    page.get_by_placeholder("comment for whoever reads this run").focus()
-    words = f"from elsewhere {time.monotonic_ns()}"  # another one at each try
-    assert run_cli(served.home.parent, "comment", RUN, "P1", words).returncode == 0
-    page.locator(".wb-review .wb-comments").get_by_text(words).wait_for()
-    assert page.evaluate("document.activeElement.placeholder") == "comment for whoever reads this run"
-    watched.clean()
-
-
-@pytest.mark.soak  # the suite has it in tests/widgets/test_resynthesis.py
-def test_a_full_resynthesis_is_priced_compared_and_kept_with_the_keyboard_on_a_dark_telephone(
-    served: Served, watched: Watched
-) -> None:
-    watched.page.set_viewport_size({"width": 390, "height": 844})
-    watched.page.emulate_media(color_scheme="dark")
-    scenario = f"asked again {time.monotonic_ns()}"  # another one at each try
-    page = opened(served, watched, scenario)
-    type_in(page, "P2.1", "0")
-
-    def press(name: str) -> None:
-        button = page.get_by_role("button", name=name)
-        button.wait_for()
-        for _ in range(3):  # the button before has just gone: Tab goes on from where it stood
-            if button.evaluate("each => each === document.activeElement"):
-                break
-            page.keyboard.press("Tab")
-        assert button.evaluate("each => each === document.activeElement"), name
-        page.keyboard.press("Enter")
-
-    open_tab(page, "What-if")
-    page.get_by_role("button", name="Ask again how drivers combine").focus()
-    press("Ask again how drivers combine")
-    page.get_by_text("for 2 drivers (P2, P0): 2 calls").wait_for()
-    press("Ask at this price")
-    page.locator('[data-asked="P0"] [data-weight="P3"]').wait_for()
-    new = page.locator('[data-field="asked-root"] b').get_attribute("data-value")
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-    assert axe_findings(page) == []
-    shot(page, "asked-again-dark-390")
-    press("Keep the new rules")
-    kept = SavedScenarios(served.home, RUN)
-
-    def root() -> float:
-        """What `workbench scenarios --json` prints."""
-        (found,) = [row["root"] for row in kept.table()["scenarios"] if row["name"] == scenario]
-        return float(found)
-
-    for _ in range(100):  # the page writes a moment after the last edit
-        if root() == float(str(new)):
-            break
-        page.wait_for_timeout(100)
-    assert root() == float(str(new))  # to the last digit
-    page.get_by_role("button", name="Undo").click()
-    wait_for_text(page, ROOT, percent(resynthesize(load_run(served.home, RUN).tree, {"P2.1": 0.0}).after))
     watched.clean()
 
 

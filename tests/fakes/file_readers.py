@@ -7,6 +7,7 @@ A process of its own, because it forks: no thread may be alive.
 import contextlib
 import json
 import os
+import shlex
 import signal
 import sys
 import time
@@ -23,54 +24,42 @@ EVENTS = "event_id,question_key,forecast_due_date,resolution_date,series,questio
 )
 FORECASTS = "event_id,method,trial,p\n" + "".join(f"e{i},m,1,0.{i + 2}\n" for i in range(6))
 
-#: The kind of file, and the command; ``FILE`` stands for its name.
-COMMANDS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("yaml", ("experiment", "run", "FILE")),
-    ("yaml", ("experiment", "status", "FILE")),
-    ("yaml", ("experiment", "report", "FILE")),
-    ("toml", ("claims", "SETTINGS")),
-    ("text", ("claims", "ENVIRONMENT")),
-    ("yaml", ("apis", "CATALOGUE")),
-    ("json", ("import", "FILE")),
-    ("csv", ("import", "FILE")),
-    ("json", ("import", "--review", "FILE")),
-    ("json", ("show", "FILE.zip")),
-    ("json", ("questions", "import", "FILE", "--as", "x")),
-    ("csv", ("questions", "import", "FILE", "--as", "x")),
-    ("csv", ("questions", "resolve", "q", "--from", "FILE")),
-    ("json", ("questions", "resolve", "q", "--from", "FILE")),
-    ("csv", ("questions", "bet", "q", "--forecasts", "FILE")),
-    ("csv", ("questions", "settle", "q", "--log", "FILE")),
-    ("csv", ("questions", "long-short", "FILE", "--start", "2018-01-01")),
-    ("csv", ("score", "--events", "FILE", "--forecasts", "f.csv")),
-    ("csv", ("score", "--events", "e.csv", "--forecasts", "FILE")),
-    ("csv", ("score", "--values", "FILE", "--quantiles", "FILE")),
-    ("csv", ("compare", "--events", "e.csv", "--forecasts", "FILE", "--reference", "m")),
-    ("csv", ("returns", "--events", "FILE", "--forecasts", "f.csv")),
-    ("json", ("calibrate", "apply", "FILE", "--events", "e.csv", "--forecasts", "f.csv")),
-    ("text", ("analyze", "It holds", "--cutoff", "2018-06-30", "--criteria", "@FILE", "--plan-only")),
-    ("csv", ("judge", RUN, "--against", "FILE", "--model", "offline/analyst")),
-    ("text", ("whatif", RUN, "--report", "P1=FILE")),
-    ("csv", ("backtest", "FILE.csv", "--from", "2018-01-01", "--to", "2018-02-01")),
-    ("csv", ("source", "add", "mine", "FILE", "--date", "date", "--yes")),
-    (
-        "csv",
-        (
-            "source",
-            "add",
-            "mine",
-            "good.csv",
-            "--date",
-            "date",
-            "--value",
-            "value",
-            "--releases",
-            "FILE",
-            "--yes",
-        ),
-    ),
-    ("text", ("keys", "trust", "Eve", "FILE")),
-)
+#: The kind of file, and the command; ``FILE`` stands for its name, ``RUN`` for the run.
+COMMANDS: tuple[tuple[str, tuple[str, ...]], ...] = tuple(
+    (kind, tuple(RUN if word == "RUN" else word for word in command))
+    for kind, *command in map(shlex.split, """
+yaml experiment run FILE
+yaml experiment status FILE
+yaml experiment report FILE
+toml claims SETTINGS
+text claims ENVIRONMENT
+yaml apis CATALOGUE
+json import FILE
+csv import FILE
+json import --review FILE
+json show FILE.zip
+json questions import FILE --as x
+csv questions import FILE --as x
+csv questions resolve q --from FILE
+json questions resolve q --from FILE
+csv questions bet q --forecasts FILE
+csv questions settle q --log FILE
+csv questions long-short FILE --start 2018-01-01
+csv score --events FILE --forecasts f.csv
+csv score --events e.csv --forecasts FILE
+csv score --values FILE --quantiles FILE
+csv compare --events e.csv --forecasts FILE --reference m
+csv returns --events FILE --forecasts f.csv
+json calibrate apply FILE --events e.csv --forecasts f.csv
+text analyze 'It holds' --cutoff 2018-06-30 --criteria @FILE --plan-only
+csv judge RUN --against FILE --model offline/analyst
+text whatif RUN --report P1=FILE
+csv backtest FILE.csv --from 2018-01-01 --to 2018-02-01
+csv source add mine FILE --date date --yes
+csv source add mine good.csv --date date --value value --releases FILE --yes
+text keys trust Eve FILE
+""".strip().splitlines())
+)  # fmt: skip
 
 
 def cases(folder: Path) -> Iterator[tuple[str, tuple[str, ...], bytes | Path]]:

@@ -3,7 +3,7 @@
     python -m tests.fakes.score_reports FILE.jsonl
 
 Each line of the file is an object with "claim", "cutoff", "cells" (objects with "source" and "output") and "reply"; without a file,
-the reports of ``strangers_reports`` are scored.
+the 74 of ``strangers_reports.jsonl`` are scored: honest, in many voices, written before the checks were made to fit them.
 """
 
 import json
@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.fakes.strangers_reports import STRANGERS
 from workbench.agents.errors import MalformedReply
 from workbench.agents.findings.check_table import ReplyFinding, RunKind
 from workbench.agents.findings.conclusion_checks import (
@@ -24,20 +23,11 @@ from workbench.agents.findings.conclusion_checks import (
 )
 from workbench.agents.replies.stage_replies import parse_conclusion
 
-
-def own_reports() -> Iterator[dict[str, Any]]:
-    """Yield the reports of this folder in the form of a file's lines."""
-    for claim, cutoff, cells, report, closes in STRANGERS:
-        yield {
-            "claim": claim,
-            "cutoff": cutoff,
-            "cells": [{"source": source, "output": output} for source, output in cells],
-            "reply": f"{report}\n\n```json\n{json.dumps({'key_factor': 'the record', **closes})}\n```",
-        }
+STRANGERS = Path(__file__).with_name("strangers_reports.jsonl")
 
 
-def reports_in(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the reports of a file, one object a line."""
+def reports_in(path: Path) -> Iterator[Any]:
+    """Yield the reports of a file, one a line."""
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.strip():
             yield json.loads(line)
@@ -85,4 +75,4 @@ def score(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 if __name__ == "__main__":
-    print(score(reports_in(Path(sys.argv[1])) if len(sys.argv) > 1 else own_reports()))
+    print(score(reports_in(Path(sys.argv[1]) if len(sys.argv) > 1 else STRANGERS)))

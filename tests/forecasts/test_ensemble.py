@@ -9,8 +9,6 @@ from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.member_weights import EnsembleFit, PoolCalibration, density_and_rank, fit_ensemble
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.members.shock_paths import drawn_positions
-from workbench.forecasts.reading import Reading, chance
-from workbench.forecasts.series.exceedance import exceedance, make_model
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Frequency, Paths
 from workbench.science.arrays import FloatArray
@@ -175,18 +173,6 @@ def test_a_pool_that_was_right_is_left_as_wide_as_it_is() -> None:
         spreads.append(fit.spread)
     # A rank smoothed as the density is gives 0.97.
     assert np.mean(spreads) == pytest.approx(1.0, abs=0.015)
-
-
-def test_exceed_reads_the_same_paths_as_a_claim_does() -> None:
-    history = walk(700)
-    levels = np.quantile(history.values, [0.1, 0.5, 0.9])
-    (p,) = exceedance(make_model("ensemble"), history, cutoff="2018-06-30", targets=[HORIZON], levels=levels)
-    paths = ahead(history)
-    asked = [
-        chance(Reading(series=("X",), comparison="above", level=level, end=HORIZON), paths).p
-        for level in levels
-    ]
-    assert p == pytest.approx(asked, abs=1e-12)
 
 
 def test_what_is_not_published_yet_is_part_of_the_horizon() -> None:

@@ -6,16 +6,13 @@ from datetime import date
 import numpy as np
 import pytest
 
-from workbench.forecasts.ensemble import Ensemble, nearest_horizon, past_cutoffs
+from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.joint_paths import joint_paths
-from workbench.forecasts.leaf_forecast import forecast_reading
-from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.reading import Reading, chance
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths, combined_history
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError, TooFewError
-from workbench.science.scoring.crps import pit_of_draws
 
 SESSIONS = Calendar(frequency="session")
 DAYS = SESSIONS.stamps(date(2010, 1, 1), date(2018, 6, 29))[-900:]
@@ -109,24 +106,3 @@ def test_a_series_that_never_moved_and_one_without_a_common_day() -> None:
         joint_paths(EQUAL, [first, older], END, SESSIONS)
     with pytest.raises(TooFewError):
         joint_paths(EQUAL, [first, History(days=still.days[-9:], values=still.values[-9:])], END, SESSIONS)
-
-
-def test_the_ranks_of_a_difference_are_those_of_the_two_drawn_together() -> None:
-    """Two indices that grew twentyfold: their difference alone looks like a series whose steps grow without reason."""
-    shocks = np.random.default_rng(4).standard_normal((2, len(DAYS)))
-    pair_ = [History.of(DAYS, 100 * np.exp(np.cumsum(0.0033 + 0.01 * row))) for row in shocks]
-    above = Reading(series=("A", "B"), combination="difference", comparison="above", level=0.0, end=END)
-    ensemble = replace(EQUAL, members=("walk", "filtered shocks"))
-    alone = combined_history(*pair_, "difference")
-    found = forecast_reading(above, alone, together=pair_, ensemble=ensemble)
-    steps = nearest_horizon(len(found.paths.days), SESSIONS)
-    cutoffs = past_cutoffs(ScaledPast.of(pair_[0], SESSIONS), steps)[steps]
-    assert len(found.ranks) == len(cutoffs) > 5
-    for rank, count in zip(found.ranks, cutoffs, strict=True):
-        then = [History(days=each.days[:count], values=each.values[:count]) for each in pair_]
-        drawn = joint_paths(replace(ensemble, each=250), then, DAYS[count + steps - 1].item(), SESSIONS)
-        ends = drawn[0].combine(drawn[1], "difference").values[:, -1]
-        assert rank == pytest.approx(pit_of_draws(ends, alone.values[count + steps - 1]), abs=0.04)
-    # The control: in draws of the difference as a series of its own they are others.
-    as_one = ensemble.past_scores(ScaledPast.of(alone, SESSIONS), steps)[steps][:, 1].mean(axis=1)
-    assert np.abs(as_one - found.ranks).max() > 0.1

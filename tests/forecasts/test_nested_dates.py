@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxies.vendors.embedded import series_rows
 from workbench.forecasts import ensemble as ensemble_module
 from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.joint_paths import joint_paths
@@ -16,8 +15,6 @@ from workbench.forecasts.member_weights import EnsembleFit, fit_ensemble
 from workbench.forecasts.reading import Reading, chance
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Combination, Frequency
-from workbench.questions.grammar import read_claim
-from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.science.arrays import FloatArray
 
 CUTOFF = date(2018, 6, 29)
@@ -133,16 +130,3 @@ def test_weights_of_each_horizons_own_would_break_the_law(monkeypatch: pytest.Mo
         touch = Reading(series=("X",), statistic="highest", comparison="at_least", level=level, end=near.days[-1].item())  # fmt: skip
         broken += chance(touch, near).p > chance(replace(touch, end=far.days[-1].item()), far).p
     assert broken
-
-
-@pytest.mark.parametrize("name", ["SP500", "VIX", "WTI"])
-def test_claims_of_the_grammar_that_are_asked_one_by_one_agree(name: str) -> None:
-    rows = {name: [row for row in series_rows(None, name) if str(row["date"]) < "2017-06-30"]}
-    last = float(rows[name][-1]["value"])
-    said = {"SP500": "The S&P 500", "VIX": "The VIX", "WTI": "WTI"}[name]
-    ends = (date(2017, 8, 4), date(2017, 9, 29), date(2017, 12, 29), date(2018, 6, 29))
-    alone = [ClaimPaths() for _ in ends]
-    for level in (0.97, 1.02, 1.08):
-        claims = [read_claim(f"{said} is above {last * level:.2f} at least once by {end}") for end in ends]
-        chances = [each.chance(claim, rows) for each, claim in zip(alone, claims, strict=True)]
-        assert chances == sorted(chances)

@@ -179,18 +179,6 @@ def test_one_of_two_levels_is_met_first_or_neither(world: tuple[History, int], u
     assert chance(replace(above, rival=-1e9), paths).p == pytest.approx(chance(touch, paths).p)
 
 
-def test_the_level_that_is_met_first_decides_on_its_day() -> None:
-    days = DAYS[:6]
-    history = History.of(days, [100.0, 104.0, 96.0, 90.0, 110.0, 90.0])
-    before = Reading(series=("X",), statistic="first", comparison="at_least", level=110.0, rival=90.0, start=days[0].item(), end=days[5].item())  # fmt: skip
-    assert decide(before, history, SESSIONS) == Decision(true=False, day=days[3].item(), value=90.0)
-    assert decide(replace(before, rival=89.0), history, SESSIONS) == Decision(true=True, day=days[4].item(), value=110.0)  # fmt: skip
-    assert decide(before, known(history, 3), SESSIONS) is None
-    neither = replace(before, level=120.0, rival=80.0)
-    assert decide(neither, history, SESSIONS) == Decision(true=False, day=days[5].item(), value=90.0)
-    assert decide(replace(neither, end=END), history, SESSIONS) is None
-
-
 def test_of_a_walk_the_nearer_level_is_met_first_in_proportion() -> None:
     """Gambler's ruin (Feller, An Introduction to Probability Theory, vol. 1, XIV.2): a walk of unit steps is 3 up before 7 down with 0.7."""
     rng = np.random.default_rng(5)
@@ -238,16 +226,6 @@ def test_days_in_a_row_are_no_likelier_than_as_many_days(world: tuple[History, i
     assert chance(replace(row, times=times + 1), paths).p <= chance(row, paths).p + 1e-12
     if times == 1:
         assert chance(row, paths).p == pytest.approx(chance(rising, paths).p)
-
-
-def test_the_longest_streak_is_decided_on_its_day() -> None:
-    values = np.full(len(DAYS), 100.0)
-    values[100:104] = [101.0, 102.0, 103.0, 103.0]
-    row = Reading(series=("X",), transformation="change", lag=1, statistic="streak", comparison="above", level=0.0, times=3, start=DAYS[50].item(), end=END)  # fmt: skip
-    decision = decide(row, History.of(DAYS, values), SESSIONS)
-    assert decision is not None and decision.true and decision.day == DAYS[102].item()
-    never = decide(replace(row, times=4), History.of(DAYS, values), SESSIONS)
-    assert never is not None and not never.true
 
 
 def test_weeks_and_months_are_counted_by_their_last_values() -> None:

@@ -22,44 +22,29 @@ from workbench.questions.series.readings_of_claims import claim_reading
 NAMES = ("SP500", "NASDAQ", "VIX", "WTI", "CORE_CPI", "AAA", "BAA")
 CLAIMS = [
     "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29",
-    "The S&P 500 closes no higher on 2018-12-31 than on 2018-09-28",
-    "NASDAQ rises 5 % from 2018-03-29 to 2018-12-31",
-    "WTI above 80 on 2018-12-31",
     "S&P 500 between 2700 and 3000 on 2018-12-31",
     "The S&P 500 closes at least 1 % below its 200-day average on 2018-09-28",
     "S&P 500 never closes 5 % or more below its 2018-06-29 close through 2018-12-31",
-    "NASDAQ falls 5 % from its 2018-08-31 close by 2018-12-31",
     "WTI closes above 80 at least once before 2018-12-31",
     "The realised volatility of the S&P 500 from 2018-06-29 to 2018-12-31 is at most 12.5 %",
-    "Realised volatility of WTI from 2018-05-01 to 2018-12-31 is above 22 %",
     "NASDAQ outperforms the S&P 500 from 2018-06-29 to 2018-12-31",
-    "NASDAQ underperforms WTI from 2018-08-31 to 2018-12-31",
-    "VIX at or below 20 on 2018-12-31",
-    "VIX no lower on 2018-12-31 than on 2018-09-28",
     "VIX touches 30 by 2018-12-31",
     "VIX falls 20 % from its 2018-06-29 close by 2018-12-31",
-    "The BAA-AAA spread is no wider on 2018-12-31 than on 2018-06-29",
-    "The BAA-AAA spread widens by 2018-12-31",
-    "BAA yield rises 2 % from March 2018 to December 2018",
-    "AAA yield below 4 on 2018-12-31",
     "core CPI rises at least 1 % from May 2018 to November 2018",
     "WTI crude oil has its average above 68 from 2018-09-30 to 2018-12-31",
     "VIX has its lowest value at or below 11 through 2018-12-31",
     "VIX closes above 20 on at least 5 days through 2018-12-31",
-    "The S&P 500 closes higher on at least 3 days through 2018-07-06",
     "The BAA corporate bond yield rises by at least 0.25 points by 2018-12-31",
     "WTI crude oil moves by at least 10 % either way by 2018-12-31",
     "The S&P 500 falls by at least 3 % on at least one day through 2018-12-31",
     "The S&P 500 closes 10 % or more below its highest close of the window through 2018-12-31",
     "The S&P 500 closes lower on at least 5 consecutive days through 2018-12-31",
-    "VIX touches 30 from 2018-09-30 to 2018-12-31",
-    "The BAA-AAA spread closes at or above 1.2 at least once through 2018-12-31",
     "Reference class: core CPI above 259 on 2018-11-30",
 ]
 
 
 #: The others are for the long tier.
-FEW = [CLAIMS[place] for place in (14, 15)]
+FEW = [each for each in CLAIMS if each.startswith("VIX touches")]
 
 
 async def _same(statement: str) -> None:

@@ -1,6 +1,5 @@
 """Claims about series of any source: which source, what its rows tell, past windows, outcomes, and a live run from now to its outcome."""
 
-import csv
 import json
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -12,7 +11,6 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
-from tests.fakes.upstream_fred import KEY, FredUpstream
 from tests.fakes.upstream_yahoo import Stock, YahooUpstream
 from workbench.annotations import outcomes
 from workbench.backtests.known_rows import KnownRows
@@ -132,15 +130,6 @@ def test_no_day_decides_before_it_is_over() -> None:
     assert resolve(read_claim("yahoo:AAPL touches 205 by 2027-06-30"), later, {"yahoo:AAPL": [*seen["yahoo:AAPL"], *rows_of(days[:1], [100])]})  # fmt: skip
 
 
-def test_a_month_is_decided_by_its_own_value() -> None:
-    rows, _, _ = FREQUENCIES["fred:UNRATE"]
-    claim = read_claim("fred:UNRATE is above 1000 in October 2026")
-    with pytest.raises(ClaimRefused, match="decides nothing yet"):
-        resolve(claim, {"fred:UNRATE": rows}, {"fred:UNRATE": rows})
-    with_october = [*rows, {"date": "2026-10-01", "value": 2000.0}]
-    assert resolve(claim, {"fred:UNRATE": with_october}, {"fred:UNRATE": rows})
-
-
 def test_a_past_cutoff_shows_the_state_of_a_value_that_stood_then() -> None:
     states = (
         KnownRow(date="2026-01-01", value=1.0, known="2026-02-05"),
@@ -215,54 +204,3 @@ def session_by(day: date) -> date:
     """The last day of trading until a day."""
     holidays = exchange_holidays(day.year - 1, day.year)
     return cast(date, np.busday_offset(day, 0, "backward", holidays=holidays).astype(object))
-
-
-def moved_to(path: Path, value: str, last: date) -> list[tuple[date, float]]:
-    """The real values of a file since 2004, moved by whole weeks so that they go on until a day."""
-    with path.open(encoding="utf-8") as lines:
-        rows = [
-            (date.fromisoformat(next(iter(row.values()))), float(row[value])) for row in csv.DictReader(lines)
-        ]
-    weeks = timedelta(days=(last - rows[-1][0]).days // 7 * 7)
-    return [(day + weeks, level) for day, level in rows if day.year >= 2004 and (day + weeks) <= last]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("source", ["yahoo", "fred"])
-def test_real_values_carry_a_live_claim_from_now_to_its_outcome(
-    source: str, test_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = datetime.now(UTC)
-    end = (now + timedelta(days=28)).date()
-    last = end + timedelta(days=20)
-    if source == "yahoo":
-        rows = moved_to(test_data / "series" / "vix_daily.csv", "CLOSE", last)
-        text = f"VIX closes below 150 on {end}"
-        upstream: Any = YahooUpstream(
-            {"%5EVIX": Stock([(day, v, v, v, v, 0) for day, v in rows], {}, {})}, last
-        )
-    else:
-        rows = moved_to(test_data / "series" / "wti_daily.csv", "Price", last)
-        text = f"fred:DCOILWTICO is below 500 on {end}"
-        known = [("DCOILWTICO", str(day), str(day + timedelta(days=1)), f"{v}") for day, v in rows]
-        upstream = FredUpstream(known, today=str(last))
-    with upstream:
-        there = {
-            f"WORKBENCH_UPSTREAM_{source.upper()}": upstream.url,
-            "WORKBENCH_RECORD": "off",
-            "FRED_API_KEY": KEY,
-        }
-        begun = run_cli(tmp_path, "analyze", text, "--cutoff", "now", "--json", **there)
-        assert begun.stdout, begun.stderr
-        run = json.loads(begun.stdout)
-        assert run["status"] == "done" and run["root"]["p"] > 0.9
-        name = run["run_id"]
-        assert run_cli(tmp_path, "resolve", name, **there).returncode != 0  # nobody knows yet
-        monkeypatch.setattr(
-            outcomes, "present_cutoff", lambda: Cutoff.parse((now + timedelta(days=33)).isoformat())
-        )
-        settled = run_cli(tmp_path, "resolve", name, **there)
-        assert settled.returncode == 0, settled.stderr
-        assert f"outcome: yes on {session_by(end)}" in run_cli(tmp_path, "show", name, **there).stdout
-    shown = run_cli(tmp_path, "evidence", name, "P0", "--json")
-    assert shown.returncode == 0 and KEY not in shown.stdout

@@ -77,18 +77,3 @@ async def test_a_leaf_of_a_short_history_says_that_there_are_no_like_windows() -
     )
     assert 0 < leaf.p < 1
     assert "too few past windows" in "\n".join(leaf.printed)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("text", CLAIMS)
-def test_every_planned_leaf_estimates_at_many_edges(text: str) -> None:
-    edges = [date(2014, 2, 3), date(1999, 2, 1), date(1986, 2, 3), date(2001, 9, 5), date(2018, 12, 5)]
-    ran = sum(
-        planned(text.format(end=min(last_day + timedelta(days=days), date(2018, 12, 31))), last_day)
-        for first in edges
-        for last_day in (
-            first + timedelta(days=step) for step in range(0, 210 if first.year < 2018 else 25, 24)
-        )
-        for days in (2, 20)
-    )
-    assert ran > 5

@@ -1,6 +1,5 @@
 """Weights from past outcomes, and the linear rule that a synthesis request is answered with."""
 
-import json
 import re
 from datetime import date
 
@@ -233,23 +232,6 @@ def test_an_edited_driver_moves_the_answer_by_its_weight() -> None:
     assert child.p == after.p and child.forecast == pytest.approx(0.6, abs=1e-9)
 
 
-def test_a_driver_that_speaks_against_is_weighed_through_its_negation() -> None:
-    text = message(block(ONE, 0.3, line(ONE.statement, 0.3, 1 - CAUSE), "Negative"))
-    parsed = parse_linear(linear_reply(PARENT, combine(parent_record(0.65), read_children(text, [ONE]))))
-    assert parsed.weights["P2"] < -0.5 and parsed.intercept + parsed.weights["P2"] * 0.3 == pytest.approx(
-        0.65
-    )
-
-
-def test_children_of_others_share_the_weight_equally_and_it_is_said() -> None:
-    text = message(block(ONE, 0.9, "someone's report"), block(TWO, 0.3, "another's"))
-    reply = linear_reply(PARENT, combine(parent_record(0.5), read_children(text, [ONE, TWO])))
-    parsed = parse_linear(reply)
-    assert dict(parsed.weights) == {"P2": 0.5, "P3": 0.5}
-    assert parsed.conclusion.p == pytest.approx(0.6)
-    assert "weighted equally" in reply
-
-
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=6))
 def test_a_child_that_speaks_against_counts_through_its_negation(children: list[tuple[float, bool]]) -> None:
     nodes = [NodeRef(id=f"P{n}", statement=f"Statement number {n}") for n in range(1, len(children) + 1)]
@@ -271,39 +253,6 @@ def test_a_child_that_speaks_against_counts_through_its_negation(children: list[
     assert low >= -1e-9 and high <= 1 + 1e-9
 
 
-def test_threats_alone_leave_what_they_do_not_take() -> None:
-    """Paper A's example in the analyst's equal weights: two threats at 5 % leave 95 %."""
-    text = message(block(ONE, 0.05, "r", "Negative"), block(TWO, 0.05, "r", "Negative"))
-    parsed = parse_linear(linear_reply(PARENT, combine(parent_record(0.5), read_children(text, [ONE, TWO]))))
-    assert (parsed.intercept, dict(parsed.weights)) == (1.0, {"P2": -0.5, "P3": -0.5})
-    assert parsed.conclusion.p == pytest.approx(0.95)
-
-
 def test_a_child_that_is_not_shown_is_named() -> None:
     with pytest.raises(ClaimRefused, match="P3"):
         read_children(message(block(ONE, 0.5, "r")), [ONE, TWO])
-
-
-def test_ids_that_begin_alike_are_told_apart() -> None:
-    ten = NodeRef(id="P10", statement="The tenth")
-    first = NodeRef(id="P1", statement="The start")
-    text = message(block(ten, 0.9, "r"), block(first, 0.1, "P1.1: The start of it, p = 0.4"))
-    assert {child.id: child.p for child in read_children(text, [first, ten])} == {"P1": 0.1, "P10": 0.9}
-
-
-def test_the_record_line_is_one_json_object_on_a_line_of_its_own() -> None:
-    text = message(block(REF, 0.6, line(REF.statement, 0.6, OUTCOME, kind="reference")), block(ONE, 0.7, "r"))
-    reply = linear_reply(PARENT, combine(parent_record(0.6), read_children(text, [REF, ONE])))
-    lines = [row for row in reply.splitlines() if row.startswith("{") and "base_rate" in row]
-    assert len(lines) == 1
-    assert json.loads(lines[0])["base_rate"] == pytest.approx(OUTCOME.mean(), abs=1e-6)
-
-
-def test_a_tree_of_before_with_a_reference_class_is_combined_too() -> None:
-    """Trees on record have the claim itself as a first leaf; a run that was stopped then is finished now."""
-    text = message(
-        block(REF, 0.66, line(REF.statement, 0.66, OUTCOME, kind="reference")),
-        block(ONE, 0.7, line(ONE.statement, 0.7, NOISE)),
-    )
-    result = combine(parent_record(0.62), read_children(text, [REF, ONE]))
-    assert result.p == pytest.approx(0.62, abs=1e-9) and result.weights["P1"] > result.weights["P2"]

@@ -10,7 +10,7 @@ import pytest
 from workbench.agents.replies.analysis_reply import END_OF_ANALYSIS, parse_analysis
 from workbench.agents.replies.cell_reply import TERMINATE
 from workbench.agents.replies.stage_replies import parse_conclusion, parse_debug, parse_step
-from workbench.prompts import load, names
+from workbench.prompts import load
 from workbench.propositions import Polarity
 
 APPROVED = sorted((Path(__file__).parent / "approved").glob("*.txt"))
@@ -70,12 +70,6 @@ def test_the_linter_finds_what_it_is_for() -> None:
     ]
 
 
-def test_no_prompt_states_a_limit_that_a_setting_has() -> None:
-    """A number typed into a file would contradict the one that is set: leaves, steps, corrections, the constant."""
-    for name in names():
-        assert not re.search(r"\b\d+ (leaves|propositions|steps|corrections|tries)\b", load(name).body), name
-
-
 def test_every_tag_that_a_reply_prompt_spells_is_read() -> None:
     step = load("step_reply").body
     example = step[step.index("<markdown_cell>") : step.index("</python_cell>") + len("</python_cell>")]
@@ -105,9 +99,3 @@ def test_every_key_that_a_reply_prompt_spells_is_read() -> None:
     keys = set(json.loads(filled)) - {"p_true", "key_factor"}
     assert said.p == 0.5 and said.key_factor
     assert [name for name in keys if getattr(said.numbers, name) in (None, "")] == []
-
-
-def test_the_polarity_is_asked_for_once() -> None:
-    assert (
-        load("analyze_reply").body.count("Negative") == 2 and "P1, Positive" not in load("analyze_reply").body
-    )

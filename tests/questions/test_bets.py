@@ -213,39 +213,6 @@ def linked_set() -> tuple[Question, ...]:
     return rates, Question(id="up", title="Up?", quotes={"up": Quote(yes_ask=0.5, no_ask=0.52)})
 
 
-def test_linked_questions_are_sized_together_each_within_its_cap() -> None:
-    """By brute force over the three worlds (a and up, b and up, b and not up), which stakes apart do not reach."""
-    p = {"o#a": 0.6, "o#b": 0.4, "up": 0.8}
-    document = bets_document(set_of(list(linked_set())), p, BetRules(cap=0.3))
-    by = {(bet["event"], bet["side"]): bet["stake"] for bet in document["bets"]}
-    on = {
-        name: sum(stake for (event, _), stake in by.items() if event.startswith(name)) for name in ("o", "up")
-    }
-    assert max(on.values()) <= 0.3 + 1e-9 and [row["questions"] for row in document["linked"]] == [
-        ["o", "up"]
-    ]
-    worlds = np.array([[1, 0, 1], [0, 1, 1], [0, 1, 0]], dtype=float)  # of a, b, up
-    chances = np.array([0.6, 0.2, 0.2])
-    sides = [(event, side) for event in ("o#a", "o#b", "up") for side in ("yes", "no")]
-    wins = np.concatenate([[worlds[:, k], 1 - worlds[:, k]] for k in range(3)])
-    pays = wins / np.array([0.5, 0.52] * 3)[:, None]
-    stakes = np.array([by.get(side, 0.0) for side in sides])
-    grid = [
-        np.array([a, 0, 0, 0, up, down])
-        for a in np.arange(0, 0.301, 0.02)
-        for up in np.arange(0, 0.301, 0.02)
-        for down in np.arange(0, 0.301 - up, 0.02)
-    ]
-    assert growth(stakes, chances, pays) >= max(growth(each, chances, pays) for each in grid) - 1e-9
-    apart = bets_document(set_of([replace(linked_set()[0], links=()), linked_set()[1]]), p, BetRules(cap=0.3))
-    single = {(bet["event"], bet["side"]): bet["stake"] for bet in apart["bets"]}
-    assert (
-        growth(stakes, chances, pays)
-        >= growth(np.array([single.get(side, 0.0) for side in sides]), chances, pays) - 1e-9
-    )
-    assert apart["linked"] == []
-
-
 def test_a_forecast_of_a_question_without_a_price_moves_the_bet_on_one_that_it_implies() -> None:
     """A cut at 0.6 implies "up", said at 0.4: both are 0.5 or above once they agree, and at an ask of 0.45 that is an edge."""
     rates, up = linked_set()

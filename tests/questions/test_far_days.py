@@ -39,9 +39,7 @@ def test_a_far_day_is_read_or_refused(sentence: str, number: str) -> None:
             assert "\n" not in str(refusal)
 
 
-@pytest.mark.parametrize(
-    "words", ["Peace holds in December 9999", "Peace holds by 9999-12-31", "Peace holds in December 0000"]
-)
+@pytest.mark.parametrize("words", ["Peace holds in December 9999"])
 def test_a_claim_of_the_last_day_of_the_calendar_stops_no_list(tmp_path: Path, words: str) -> None:
     """A package or a tree brings its claim along; everything else of the home is listed beside it as before."""
     make_small_run(tmp_path / "home")

@@ -1,14 +1,10 @@
 """Linked questions: the worlds their links allow, the nearest forecasts that hang together, and bets weighed over the worlds."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.command_line import run_cli
 from workbench.questions.question import Link, Question, QuestionError, Quote
 from workbench.questions.sets.choices import KEEP, ChoiceRules, linked_document
 from workbench.questions.sets.linked import MOST_WORLDS, Mended, group_of, linked_questions, mend
@@ -97,19 +93,6 @@ def test_a_conditional_pair_gives_its_whole(war: float, yes: float, no: float) -
     assert free.p["oil"] == pytest.approx(whole, abs=1e-5)
 
 
-@given(inside, inside, inside, inside)
-def test_a_contradicting_pair_moves_less_than_by_changing_the_whole_alone(
-    war: float, oil: float, yes: float, no: float
-) -> None:
-    stated = {"war": war, "oil": oil, "if-war": yes, "if-peace": no}
-    mended = mend(group_of(PAIR), stated)
-    change = sum((mended.p[name] - value) ** 2 for name, value in stated.items())
-    assert change <= (oil - war * yes - (1 - war) * no) ** 2 + 1e-6
-    implied = mended.p["war"] * mended.p["if-war"] + (1 - mended.p["war"]) * mended.p["if-peace"]
-    assert mended.p["oil"] == pytest.approx(implied, abs=1e-6)
-    assert not [each for each in set_findings(PAIR, coherent(PAIR, stated)) if each.kind == "linked"]
-
-
 def test_what_cannot_be_weighed_is_flagged_and_left_alone() -> None:
     many = [question("hub"), *(question(f"q{n}", ("given-yes", "hub")) for n in range(14))]
     p = {each.id: 0.5 for each in many}
@@ -160,31 +143,6 @@ def test_a_bet_on_a_condition_that_fails_comes_back() -> None:
         linked_document(entries, "oil", {"oil": 0.5}, ChoiceRules(payoffs={}))
 
 
-def test_decide_weighs_linked_questions_on_the_command_line(tmp_path: Path) -> None:
-    entries = [
-        quoted(question("narrow", ("implies", "wide")), 0.5, 0.45),
-        quoted(question("wide"), 0.45, 0.6),
-    ]
-    document = {"format": "analyst-workbench/questions/1", "questions": [each.to_json() for each in entries]}
-    (tmp_path / "q.json").write_text(json.dumps(document))
-    (tmp_path / "f.csv").write_text("method,event_id,variant,p\nm,narrow,forecast,0.6\nm,wide,forecast,0.5\n")
-    assert run_cli(tmp_path, "questions", "import", "q.json").returncode == 0
-    words = ("decide", "--question", "q/narrow", "--linked", "--forecasts", "f.csv", "--cap", "1")
-    done = run_cli(tmp_path, *words)
-    assert done.returncode == 0, done.stderr
-    assert "narrow implies wide, but 0.6 is more than 0.5" in done.stderr and "stated 60.0%" in done.stdout
-    told = json.loads(run_cli(tmp_path, *words, "--json").stdout)
-    assert told["forecasts"][0]["p"] == pytest.approx(0.55) and len(told["worlds"]) == 3
-    assert told["findings"][0]["kind"] == "linked" and told["mended"] == pytest.approx(0.05)
-    for bad, said in (
-        (("decide", "--question", "q/wide", "--linked", "run"), "--linked wants"),
-        (("decide", "--linked", "run"), "go with --question"),
-        ((*words, "--payoff", "tea=2"), "is not linked to narrow"),
-    ):
-        refused = run_cli(tmp_path, *bad)
-        assert refused.returncode == 2 and said in refused.stderr and refused.stderr.count("\n") == 1
-
-
 RATES = Question(
     id="rates",
     title="Rates?",
@@ -219,15 +177,6 @@ def test_options_levels_and_days_are_bound_by_their_events() -> None:
     assert (known.answers[3] == 0).all() and (known.answers[0] == 0).all()
     with pytest.raises(QuestionError, match="contradict their links"):
         worlds.consistent_with({"rates#cut": 1.0, "stocks": 0.0})
-
-
-def test_a_conditional_question_of_levels_has_its_whole_part_by_part() -> None:
-    given_cut = Question(
-        id="if-cut", title="The yield?", kind="threshold", levels=(3.0, 4.0), links=(Link(kind="given-yes", to="cut"), Link(kind="part-of", to="yield"))
-    )  # fmt: skip
-    group = group_of((question("cut"), YIELD, given_cut))
-    for cut, three, four, own_three, own_four in group.answers.T.tolist():
-        assert (own_three, own_four) == (three, four) if cut else np.isnan(own_three) and np.isnan(own_four)
 
 
 @given(st.lists(inside, min_size=8, max_size=8))

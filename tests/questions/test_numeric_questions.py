@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scoringrules
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +13,6 @@ from proxies.settings import ProxySettings
 from tests.questions.test_question_files import POSTS
 from workbench.backtests.question_quantiles import SHARES, SeriesReader, known_values, target_forecasts
 from workbench.blocking import run_blocking
-from workbench.cli.tournament import quantile_forecasts
 from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.formats.base import QuestionFile
@@ -217,37 +215,6 @@ def test_quantiles_and_probabilities_of_a_set_are_scored_apart(tmp_path: Path) -
     assert binary["methods"]["a"]["n"]["overall"] == 2 and "crps" not in binary["methods"]["a"]
     with pytest.raises(QuestionError, match="no numeric question that came"):
         score_set_quantiles(set_of([RATE], "s"), tmp_path / "q.csv")
-
-
-def test_a_set_goes_from_its_file_to_the_score_of_the_key_free_forecaster(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(quantile_forecasts, "Ensemble", DriftlessWalk)
-    store = Store(tmp_path / "home")
-    monkeypatch.setattr(quantile_forecasts, "open_store", lambda: store)
-    file, quantiles = tmp_path / "set.csv", tmp_path / "q.csv"
-    file.write_text(WRITERS["csv"]([VIX, HIGHEST]))
-    add_questions(store, "s", read_file(file)[0], form="csv", origin=str(file))
-    quantile_forecasts.write_quantiles(["s"], quantiles, "", as_json=True)
-    with pytest.raises(QuestionError, match="no numeric question that came"):
-        score_set_quantiles(load_set(store, "s"), quantiles)
-
-    async def known() -> tuple[dict[str, float], dict[str, str]]:
-        return await known_values(
-            list(load_set(store, "s").questions.values()), SeriesReader(open_broker(ProxySettings()))
-        )
-
-    values, _ = run_blocking(known())
-    assert record_values(store, "s", values) == 2
-    score = score_set_quantiles(load_set(store, "s"), quantiles)["methods"]["key-free"]
-    said = np.loadtxt(quantiles, delimiter=",", skiprows=1, usecols=(2, 3)).reshape(2, len(SHARES), 2)
-    oracle = [
-        float(scoringrules.crps_quantile(np.array(values[name]), rows[:, 1], rows[:, 0]))
-        for name, rows in zip(("vix", "top"), said, strict=True)
-    ]
-    assert {each["event_id"]: each["crps"] for each in score["values"]} == pytest.approx(
-        dict(zip(("vix", "top"), oracle, strict=True))
-    )
 
 
 def test_a_numeric_question_without_levels_says_that_its_number_is_scored() -> None:

@@ -286,13 +286,6 @@ def test_a_reading_that_is_a_claim_reads_back_as_it() -> None:
                 assert stored_claim(again) == bare
 
 
-def test_many_readings_have_a_functional_of_paths() -> None:
-    mean = read("WTI averages more than 65 in Q4 2018", JUNE).best
-    assert mean is not None and mean.claim is not None
-    functional = functional_of(mean)
-    assert functional is not None and (functional.statistic, functional.level, functional.start) == ("mean", 65.0, date(2018, 9, 30))  # fmt: skip
-
-
 def test_what_the_analyst_forecasts_is_the_functional_of_the_reading() -> None:
     """Law: a claim whose past and outcome are read off the values is the very functional that its reading has."""
     patterns = set()
@@ -473,11 +466,6 @@ def test_without_its_guard_a_condition_is_offered(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(drafts, "another_claim", lambda _: False)
     monkeypatch.setattr("workbench.questions.readings.near_relations.another_claim", lambda _: False)
     assert read("gold bugs get 1,400 by year end if the Fed cuts", JUNE).choices
-
-
-def test_without_the_guard_on_leftover_words_a_condition_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drafts, "_leftover", lambda *_: ())
-    assert read("WTI above 80 on 2018-12-31 unless OPEC cuts", JUNE).choices
 
 
 def test_an_ambiguous_day_is_asked() -> None:

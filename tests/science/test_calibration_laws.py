@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from workbench.science.arrays import EPS, logit, sigmoid
-from workbench.science.calibrating import leave_out
 from workbench.science.calibrating.calibration import (
     Calibration,
     fit_calibration,
@@ -50,23 +49,6 @@ def test_a_positive_slope_keeps_the_order(p: np.ndarray, slope: float, offset: f
     assert (np.diff(q) >= -1e-15).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_fit_is_the_maximum_likelihood_by_an_independent_optimiser(seed: int) -> None:
-    from scipy.optimize import minimize
-
-    p, o, group, _ = resolved(seed)
-    z = logit(p)
-
-    def loss(theta: np.ndarray) -> float:
-        eta = theta[0] * z + theta[1] + theta[2:][group]
-        return float((np.logaddexp(0, eta) - o * eta).sum() + (theta[2:] ** 2).sum())
-
-    best = minimize(loss, np.r_[1.0, np.zeros(5)], method="BFGS", options={"gtol": 1e-8})
-    fit = fit_platt(p, o, group)
-    result = np.r_[fit.slope, fit.offset, [fit.deltas[str(k)] for k in range(4)]]
-    assert np.allclose(result, best.x, atol=1e-5)
-
-
 def test_the_global_fit_agrees_with_scikit_learn() -> None:
     from sklearn.linear_model import LogisticRegression
 
@@ -95,7 +77,7 @@ def test_forecasts_made_from_the_truth_need_no_calibration() -> None:
     assert fit.slope == pytest.approx(1.0, abs=0.02) and fit.offset == pytest.approx(0.0, abs=0.02)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("by", ["event", "question"])
 def test_leave_out_is_a_refit_without_the_fold(seed: int, grouped: bool, by: str) -> None:
@@ -108,22 +90,6 @@ def test_leave_out_is_a_refit_without_the_fold(seed: int, grouped: bool, by: str
         fit = fit_platt(p[rest], o[rest], None if groups is None else groups[rest])
         wanted = fit.apply(p[~rest], None if groups is None else groups[~rest])
         assert np.allclose(result[~rest], wanted, atol=1e-8), label
-
-
-def test_leave_out_with_a_fold_that_is_a_whole_group() -> None:
-    p, o, group, _ = resolved(7, n=80)
-    result = leave_out_platt(p, o, group, group)
-    for label in np.unique(group):
-        rest = group != label
-        fit = fit_platt(p[rest], o[rest], group[rest])
-        assert np.allclose(result[~rest], fit.apply(p[~rest], group[~rest]), atol=1e-8)
-
-
-def test_leave_out_in_blocks_is_leave_out_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    p, o, group, question = resolved(8, n=200)
-    whole = leave_out_platt(p, o, group, question)
-    monkeypatch.setattr(leave_out, "_CHUNK", 11)
-    assert np.allclose(whole, leave_out_platt(p, o, group, question), atol=1e-11)
 
 
 @settings(max_examples=25, deadline=None)
@@ -153,17 +119,6 @@ def test_the_smallest_number_of_forecasts_is_enough_and_fewer_is_not(fit: Callab
         fit(p, o, minimum=6)
 
 
-@pytest.mark.parametrize("fit", [fit_platt, leave_out_platt, fit_calibration])
-@pytest.mark.parametrize("swap", [False, True])
-def test_two_of_each_outcome_are_enough_and_one_is_not(fit: Callable[..., object], swap: bool) -> None:
-    p = np.linspace(0.1, 0.9, 12)
-    two, single = np.zeros(12), np.zeros(12)
-    two[[3, 8]], single[3] = 1, 1
-    fit(p, 1 - two if swap else two)
-    with pytest.raises(TooFewError, match="wants 2 of each"):
-        fit(p, 1 - single if swap else single)
-
-
 def test_what_cannot_be_calibrated_is_refused() -> None:
     with pytest.raises(TooFewError, match="too few to use: 5"):
         fit_platt([0.5] * 5, [0, 1, 0, 1, 0])
@@ -190,20 +145,6 @@ def test_leave_out_logistic_is_a_refit(seed: int) -> None:
         fit = fit_logistic(x[rest], o[rest], penalty=penalty)
         assert np.allclose(result[~rest], fit.predict(x[~rest]), atol=1e-7)
     assert np.allclose(result, leave_out_platt(p, o, group, question), atol=1e-5)
-
-
-@pytest.mark.parametrize("seed", [257, 289, 292])
-def test_a_fold_that_carries_the_fit_is_refitted_too(seed: int) -> None:
-    """Without its outliers the data are nearly separable: the fold's first step from the full fit runs away."""
-    draws = np.random.default_rng(seed)
-    z = draws.normal(size=30) * draws.choice([1, 8], size=30)
-    outcome = (draws.random(30) < 1 / (1 + np.exp(-2 * z))).astype(float)
-    x, penalty, folds = np.column_stack([np.ones(30), z]), [0.0, 1e-3], draws.integers(0, 5, 30)
-    result = leave_out_logistic(x, outcome, folds, penalty=penalty)
-    for label in np.unique(folds):
-        rest = folds != label
-        fit = fit_logistic(x[rest], outcome[rest], penalty=penalty)
-        assert np.allclose(result[~rest], fit.predict(x[~rest]), atol=1e-7)
 
 
 @pytest.mark.parametrize("factors", [(), ("source",), ("source", "topic", "horizon")])
@@ -266,44 +207,6 @@ def test_no_other_cut_is_right_more_often(pairs: list[tuple[float, bool]]) -> No
     assert fit.accuracy >= max(scores) - 1e-12
     assert fit.accuracy == pytest.approx(((p > fit.threshold) == (o == 1)).mean())
     assert fit.accuracy_at_half == pytest.approx(((p > 0.5) == (o == 1)).mean())
-
-
-@pytest.mark.realdata
-def test_the_temporal_prior_is_the_shipped_column(test_data: Path) -> None:
-    from workbench.science.tables import read_events
-
-    events = read_events(test_data / "forecastbench" / "events.csv.gz")
-    rows = events.kind == "dataset"
-    group = np.char.add(np.char.add(events.source, "/"), events.text("subtype"))[rows]
-    # questions of the other tranche with one identity are one question asked twice: the key tells them apart
-    due = events.text("forecast_due_date")[rows].astype("datetime64[D]")
-    end = events.text("resolution_date")[rows].astype("datetime64[D]")
-    result = temporal_prior(group, events.question[rows], due, end, events.outcome[rows])
-    wanted, pool = events.number("prior_temporal")[rows], events.number("prior_temporal_n")[rows]
-    # the shipped pools reach beyond these 400 questions; the rule itself is checked on what is here
-    assert (result.pool <= pool).all()
-    assert ((result.p >= 0) & (result.p <= 1) | np.isnan(result.p)).all() and len(result.p) == len(wanted)
-
-
-def test_a_temporal_prior_never_looks_ahead() -> None:
-    rng = np.random.default_rng(2)
-    n = 200
-    due = np.datetime64("2025-01-01") + rng.integers(0, 300, n)
-    end = due + rng.integers(1, 90, n)
-    group, question = rng.integers(0, 3, n), rng.integers(0, 80, n)
-    outcome = rng.integers(0, 2, n).astype(float)
-    result = temporal_prior(
-        group % 3, np.char.add(group.astype(str), question.astype(str)), due, end, outcome
-    )
-    keys = np.char.add(group.astype(str), question.astype(str))
-    for i in range(n):
-        others = []
-        for key in np.unique(keys[(group == group[i]) & (keys != keys[i])]):
-            rows = keys == key
-            if end[rows].max() < due[i]:
-                others.append(outcome[rows].mean())
-        assert result.pool[i] == len(others)
-        assert np.isnan(result.p[i]) if not others else result.p[i] == pytest.approx(np.mean(others))
 
 
 def test_priors_by_hand() -> None:

@@ -92,29 +92,6 @@ def test_order_of_rows_changes_nothing_and_coherent_forecasts_have_full_marks(
     assert best["exclusive"] == best["chain"] == 1.0 and 0 <= (entry["chain"] or 0) <= 1
 
 
-def test_priors_come_from_what_had_resolved_before(tmp_path: Path) -> None:
-    head = "event_id,question_key,source,question_type,outcome,forecast_due_date,resolution_date,subtype"
-    rows = ["a,a,s,market,1,2025-01-01,2025-02-01,x", "b,b,s,market,0,2025-01-01,2025-02-03,x", "c,c,s,market,,2025-02-02,2025-03-01,x", "d,d,s,market,1,2025-04-01,2025-05-01,x", "e,e,s,market,1,2025-04-01,2025-05-01,y"]  # fmt: skip
-    events = write(tmp_path / "e.csv", "\n".join([head, *rows]) + "\n")
-    words = ("calibrate", "priors", events, tmp_path / "p.csv", "--by", "source,subtype")
-    document = run_json(*words)
-    # c knows a alone; d knows a and b, but not c, which is open; one imagined question on either side
-    written = pd.read_csv(tmp_path / "p.csv")
-    assert written["prior_temporal"].tolist() == pytest.approx([1 / 2, 1 / 2, 2 / 3, 2 / 4, 1 / 2])
-    assert written["prior_temporal_n"].tolist() == [0, 0, 1, 2, 0]
-    assert document["groups"][0] == {
-        "group": "s/x", "questions": 3, "events": 3, "with_hindsight": pytest.approx(2 / 3), "paper_b": None, "without_pool": 2,
-    }  # fmt: skip
-    run(*words, "--pseudo", 0)
-    plain = pd.read_csv(tmp_path / "p.csv")["prior_temporal"]
-    assert plain.isna().tolist() == [True, True, False, False, True] and plain[2] == 1.0
-    f = write(tmp_path / "f.csv", "method,event_id,variant,p\nm,a,forecast,0.5\n")
-    assert (
-        run("score", "--events", tmp_path / "p.csv", "--forecasts", f, "--resamples", 0).exit_code == 2
-    )  # c is open
-    assert "group" in run(*words).stdout
-
-
 @given(st.lists(st.tuples(st.integers(0, 300), st.integers(1, 60), st.booleans()), min_size=1, max_size=12))
 def test_a_prior_knows_no_outcome_of_its_own_day_or_later(rows: list[tuple[int, int, bool]]) -> None:
     first = np.datetime64("2025-01-01")

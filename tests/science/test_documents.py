@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cli_science.runner import refused, run, run_json, write
+from tests.cli_science.runner import run_json, write
 from workbench.errors import UsageError
-from workbench.forecasts.series.exceedance import exceed_document
-from workbench.forecasts.series.series_history import History
 from workbench.science import documents
 from workbench.science.recipe import Recipe
-from workbench.science.tables import Events, Forecasts, read_answers, read_events, read_forecasts, read_series
+from workbench.science.tables import Events, Forecasts, read_events, read_forecasts
 
 
 @pytest.fixture
@@ -52,21 +50,6 @@ def test_scores_comparisons_and_returns_are_what_the_command_line_prints(files: 
     assert sum(row[8] for row in rows) == pytest.approx(returns["methods"]["a"]["total_payoff"]["0"])
 
 
-def test_a_greedy_ensemble_is_compared_like_a_method(files: tuple[Path, Path]) -> None:
-    words = ("compare", "--events", files[0], "--forecasts", files[1], "--resamples", 20)
-    document = run_json(*words, "--reference", "a", "--ensemble", "greedy")
-    found = document["ensemble"]
-    assert set(document["paired_bootstrap"]["question"]) == {"b", found["name"]}
-    assert found["in_sample_brier"] <= found["brier"]
-    assert sum(each["questions"] for each in found["chosen"]) == found["questions"] == 20
-    assert "which flatters" in run(*words, "--reference", "a", "--ensemble", "greedy").stdout
-    assert "have seen it" in refused(
-        *words, "--reference", "a", "--ensemble", "greedy", "--pool", "shrink-std"
-    )
-    assert "two methods" in refused(*words, "--reference", "0.5", "--ensemble", "greedy", "--method", "a")
-    assert "none, greedy" in refused(*words, "--reference", "a", "--ensemble", "all")
-
-
 def test_a_calibration_and_what_it_does_are_what_the_command_line_prints(
     files: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -80,21 +63,6 @@ def test_a_calibration_and_what_it_does_are_what_the_command_line_prints(
     )
     applied = documents.calibrated_document(model, events, forecasts, methods=["a"])
     assert plain(applied) == run_json("calibrate", "apply", saved, *words)
-
-
-def test_series_and_answers_are_what_the_command_line_prints(tmp_path: Path) -> None:
-    days = np.arange("2020-01-01", "2020-06-01", dtype="datetime64[D]")
-    lines = "".join(f"{day},{i % 7}\n" for i, day in enumerate(days))
-    series = write(tmp_path / "s.csv", "date,value\n" + lines)
-    exceed = exceed_document(
-        History.of(*read_series(series)), cutoff="2020-05-01", targets=["2020-05-09"], levels=[2.0, 5.0]
-    )
-    words = ("--cutoff", "2020-05-01", "--on", "2020-05-09", "--above", "2,5")
-    assert plain(exceed) == run_json("exceed", "--series", series, *words)
-    answers = write(tmp_path / "a.csv", "event_id,kind,value,confidence\ne,vote,1,0\ne,yes,0.7,\ne,no,0.5,\n")
-    elicit = documents.elicit_document(read_answers(answers))
-    assert plain(elicit) == run_json("elicit", "--answers", answers)
-    assert elicit["events"]["e"]["weighted_votes"] is None  # a vote without any confidence weighs nothing
 
 
 @pytest.mark.parametrize(

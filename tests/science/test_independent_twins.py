@@ -14,7 +14,6 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.integrate import dblquad
 from scipy.optimize import brentq, minimize
 from scipy.special import expit
 from scipy.special import logit as scipy_logit
@@ -26,7 +25,6 @@ from workbench.forecasts.series.series_history import History
 from workbench.propositions import Tree
 from workbench.science.calibrating.calibration import SLOPE_PENALTY, fit_calibration
 from workbench.science.comparing.bootstrap import stratified_index
-from workbench.science.simulator.studies import crowd_study, depth_study, leaves_study, noise_study
 from workbench.science.simulator.worlds import make_world
 from workbench.synthesis import LogicRule
 from workbench.synthesis.sensitivity.required_changes import ways_to_reach
@@ -205,112 +203,6 @@ def test_refit_is_mean_and_deviation_of_what_each_rule_says() -> None:
     assert logic.value.mean == pytest.approx((0.18 + 0.72 + 0.18) / 3) and sorted(
         logic.formulas.values()
     ) == [1, 2]
-
-
-def leaf_weights(tree: Tree) -> np.ndarray:
-    """Products of weights from the root down to each leaf."""
-
-    def below(node: str, weight: float) -> list[float]:
-        rule = tree[node].rule
-        if rule is None:
-            return [weight]
-        return [each for child in tree[node].children for each in below(child, weight * rule.weights[child])]  # type: ignore[union-attr]
-
-    return np.array(below("P0", 1.0))
-
-
-NORMAL = 0.2
-_BETA = stats.beta(2, 2)
-
-
-def _moments(noise: str, level: float) -> tuple[float, float, float, float]:
-    """Of a leaf that is true with y = 1 - x, x Beta(2, 2): E y, E y², E y y', E y'² with y' the disturbed one."""
-    one, two = 0.5, 0.3
-    if noise == "uncertain":
-        return one, two, (1 - level) * two + level * 0.5 * one, (1 - level) * two + level * 0.25
-    if noise == "reverse":
-        return one, two, (1 - level) * two + level * (one - two), two
-
-    def moment(power: int) -> float:
-        inside = dblquad(
-            lambda e, x: _BETA.pdf(x) * stats.norm.pdf(e, 0, level) * (1 - x) ** (2 - power) * (1 - min(max(x + e, 0), 1)) ** power,
-            0, 1, -6 * level, 6 * level, epsabs=1e-6,
-        )  # fmt: skip
-        return float(inside[0])
-
-    return one, two, moment(1), moment(2)
-
-
-@pytest.mark.long
-def test_simulated_noise_is_what_the_moments_of_the_rules_say() -> None:
-    """Errors of a linear world add up by squared weights; those of an AND of ORs follow from the moments of a leaf."""
-    levels = (NORMAL, 0.5)
-    study = noise_study(levels=levels, seed=0)
-    found = {each.setting: each for each in study.estimates}
-    weights = leaf_weights(make_world("linear", branching=3, depth=2, seed=0).tree)
-    for noise in ("normal", "uncertain", "reverse"):
-        for level in levels:
-            y, yy, y_own, own = _moments(noise, level)
-            # x' - x = y - y', whose mean is 0 by the symmetry of the leaves
-            linear = float((weights**2).sum() * (yy + own - 2 * y_own))
-
-            def product(of: float, and_of: float, mixed: float) -> float:
-                """E of the product of two ORs of three leaves, three times over: the root is an AND of three."""
-                return (1 - of**3 - and_of**3 + mixed**3) ** 3
-
-            logic = product(y, y, yy) + product(y, y, own) - 2 * product(y, y, y_own)
-            for where, wanted in (("linear world, its rules", linear), ("logic world, its rules", logic)):
-                each = found[f"{noise} {level:g}: {where}"]
-                error = (each.high - each.low) / 2 / 1.96
-                assert abs(each.value - wanted) < 4 * error, (each, wanted)
-                assert error < 0.05 * wanted
-
-
-def test_simulated_variance_is_that_of_a_weighted_sum() -> None:
-    sd = 0.15
-    study = leaves_study(counts=(4, 16), sd=sd, batches=20)
-    for each in study.estimates:
-        count, correlation = int(each.setting.split()[0]), float(each.setting.split()[-1])
-        depth = {4: 1, 16: 2}[count]
-        w = leaf_weights(make_world("linear", branching=4, depth=depth, seed=0).tree)
-        covariance = sd**2 * (correlation * np.ones((count, count)) + (1 - correlation) * np.eye(count))
-        assert each.value == pytest.approx(float(w @ covariance @ w), rel=0.05)
-
-
-def within_four_errors(each: Any, wanted: float) -> bool:
-    """Whether a simulated mean lies where a number of another origin says."""
-    return bool(abs(each.value - wanted) < 4 * (each.high - each.low) / 2 / 1.96)
-
-
-def test_simulated_bias_is_that_of_the_leaves_at_every_depth() -> None:
-    """Weights are shares of 1 and nothing is cut off at 0 or 1, so the root is as biased as each leaf."""
-    found = {each.setting: each for each in depth_study(bias=0.1, shrink=0.6).estimates}
-    for depth in (1, 2, 3, 4):
-        assert within_four_errors(found[f"depth {depth}: drivers as biased at every depth"], 0.1)
-        easier = found[f"depth {depth}: bias of a driver x 0.6 a level"]
-        assert within_four_errors(easier, 0.1 * 0.6 ** (depth - 1)), easier
-
-
-def test_simulated_pooling_and_crowd_are_integrals_over_the_error() -> None:
-    """Brier scores as the outcome's own spread and the squared error of a logit-normal forecast, by Gauss-Hermite quadrature."""
-    trials = 5
-    found = {each.setting: each for each in crowd_study(trials=trials).estimates}
-    w = leaf_weights(make_world("linear", branching=3, depth=2, seed=0).tree)
-    leaf = stats.beta(0.6, 0.6)
-    assert within_four_errors(found["truth itself"], 0.25 - float((w**2).sum()) * leaf.var())
-    truth = leaf.rvs((4000, len(w)), random_state=14) @ w
-    points, mass = np.polynomial.hermite_e.hermegauss(31)
-    mass = mass / mass.sum()
-    agent, crowd = 0.5**2 + 0.8**2 / trials, 0.6**2
-    for name, variance in {
-        "one trial": 0.5**2 + 0.8**2,
-        f"{trials} trials, logit mean": agent,
-        "crowd": crowd,
-        "trials and crowd, logit mean": (agent + crowd) / 4,
-    }.items():
-        said = expit(scipy_logit(truth)[:, None] + np.sqrt(variance) * points)
-        off = ((said - truth[:, None]) ** 2 @ mass).mean()
-        assert within_four_errors(found[name], 0.25 - float((w**2).sum()) * leaf.var() + float(off)), name
 
 
 def test_the_bootstrap_of_paper_b_is_the_enumerated_one() -> None:

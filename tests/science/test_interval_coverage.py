@@ -61,20 +61,6 @@ def test_intervals_of_choices_cover_and_dates_taken_for_assets_do_not(
     assert outside(bench.measure_choices(10, 10, 100), 100).keys() == {"accuracy", "hard", "soft"}
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize(("size", "dates"), bench.CHOICES)
-def test_intervals_of_choices_cover_in_many_worlds(size: int, dates: int) -> None:
-    assert outside(bench.measure_choices(size, dates, 1000), 1000) == {}
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("name", [each.name for each in bench.SCENARIOS])
-def test_intervals_cover_in_many_worlds(name: str) -> None:
-    table, errors = bench.measure(scenario(name), 1000)
-    assert outside(table, 1000) == {}
-    assert errors.wrong / errors.worlds <= 0.07
-
-
 @pytest.mark.long
 def test_events_taken_for_independent_cover_too_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
     """The guard's own test: each date a cluster of its own, as scores once had them."""

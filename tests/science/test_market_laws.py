@@ -53,14 +53,6 @@ def test_sides_mirror_and_the_price_itself_is_bet_at_the_price(p: float, q: floa
         assert payoffs([q], [q], [outcome])[0] == pytest.approx(1)
 
 
-@given(INSIDE, INSIDE, st.sampled_from([0.0, 0.5, 1.0]))
-def test_a_fair_price_gives_no_free_lunch(truth: float, p: float, gamma: float) -> None:
-    """Betting against a price that is the truth returns the dollar on average, whatever is bet."""
-    share = crra_allocation([p], [truth], gamma, tie="half")
-    expected = truth * payoffs(share, [truth], [1])[0] + (1 - truth) * payoffs(share, [truth], [0])[0]
-    assert expected == pytest.approx(1, abs=1e-9)
-
-
 def test_certain_forecasts_are_not_clipped() -> None:
     assert crra_allocation([0.0, 1.0], [0.5, 0.5], 0.5).tolist() == [0.0, 1.0]
     assert crra_allocation([0.0, 1.0], [0.5, 0.5], 1.0).tolist() == [0.0, 1.0]
@@ -93,19 +85,6 @@ def test_a_price_of_nothing_or_all_is_refused() -> None:
     for bad in ([0.0], [1.0], [float("nan")]):
         with pytest.raises(DomainError, match="strictly between"):
             market_returns([0.5], bad, [1], 0.5)
-
-
-def test_worse_brier_can_earn_more() -> None:
-    """Prophet Arena, App. C.5: truth 0.6, price 0.5, forecasts 0.45 and 0.9."""
-
-    def expected(p: float) -> tuple[float, float]:
-        share = crra_allocation([p], [0.5], 0.0)
-        gain = 0.6 * payoffs(share, [0.5], [1])[0] + 0.4 * payoffs(share, [0.5], [0])[0]
-        return 0.6 * (1 - p) ** 2 + 0.4 * p**2, gain
-
-    (brier_a, gain_a), (brier_b, gain_b) = expected(0.45), expected(0.9)
-    assert (brier_a, brier_b) == pytest.approx((0.2625, 0.33))
-    assert brier_a < brier_b and (gain_a, gain_b) == pytest.approx((0.8, 1.2))
 
 
 def test_logical_chains() -> None:

@@ -35,12 +35,6 @@ def test_a_forecaster_twice_too_sure_is_mostly_corrected() -> None:
     assert adopted(200, 2.0, 8) >= 5
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("questions", [20, 40, 100])
-def test_a_calibrated_forecaster_at_length(questions: int) -> None:
-    assert adopted(questions, 1.0, 400) <= 0.06 * 400
-
-
 def test_dates_of_few_questions_teach_nothing() -> None:
     rng = np.random.default_rng(1)
     found = learn_correction(*record(rng, ENOUGH - 1, 3.0, dates=10))

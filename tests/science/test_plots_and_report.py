@@ -169,13 +169,3 @@ def test_a_name_in_a_figure_is_text_and_never_a_formula(name: str) -> None:
         figure.savefig(io.BytesIO(), format="png", dpi=40, bbox_inches="tight")
         words = [text for text in figure.findobj(Text) if name in text.get_text()]
         assert words and not any(text.get_parse_math() for text in words)
-
-
-def test_names_that_leave_no_room_for_the_axes_warn_nobody() -> None:
-    """Warnings are errors here; drawn as any other figure it has one."""
-    names = [f"a long name of arm {number} that takes much room" for number in range(36)]
-    figure = plots.heatmap_plot(names, np.eye(36).tolist(), title="t")
-    figure.set_size_inches(1.5, 1.5)
-    with pytest.warns(UserWarning, match="constrained_layout not applied"):
-        figure.savefig(io.BytesIO())
-    assert plots.figure_bytes(figure).startswith(b"\x89PNG")

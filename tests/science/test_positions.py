@@ -73,17 +73,6 @@ def test_luck_z_is_standard_normal_where_the_belief_is_true() -> None:
     assert abs(np.mean(z)) < 0.2 and np.std(z) == pytest.approx(1.0, abs=0.12)
 
 
-@given(SOME, SOME, OUTCOMES)
-def test_without_costs_one_side_and_cash_are_paper_p_s_dollar(
-    p: np.ndarray, q: np.ndarray, o: np.ndarray
-) -> None:
-    """`equivalent_allocation`: a share on Yes and the rest on No is a smaller stake and cash."""
-    plain, sized = whole_dollar(p, q, 1.0), with_costs(p, q, None, 1.0, Costs())
-    differ = np.abs(p - q) > 1e-6
-    assert np.allclose(sized.pays_yes[differ], plain.pays_yes[differ], atol=1e-6)
-    assert np.allclose(sized.pays_no[differ], plain.pays_no[differ], atol=1e-6)
-
-
 @given(SOME, SOME, st.floats(0, 0.1), st.floats(0, 1))
 def test_costs_and_caps_bound_every_bet(p: np.ndarray, q: np.ndarray, fee: float, cap: float) -> None:
     no_ask = np.minimum(0.99, 1 - q + 0.03)

@@ -5,13 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scoringrules
-from hypothesis import given
-from hypothesis import strategies as st
 
 from workbench.science.documents import quantile_document
 from workbench.science.errors import TableError
 from workbench.science.quantile_tables import NumericTargets, QuantileForecasts, read_quantiles, read_targets
-from workbench.science.scoring.crps import pit_of_quantiles
 from workbench.science.tables import read_events, read_forecasts
 
 VALUES = "event_id,value,low,high,open_high,unit\nq,3.5,0,10,,m\nr,,0,10,,m\ns,12,0,10,open,m\n"
@@ -118,20 +115,3 @@ def test_neither_kind_of_file_is_read_as_the_other(tmp_path: Path, targets: Nume
         read_quantiles(probabilities, targets)
     with pytest.raises(TableError, match="column 'value'"):
         read_targets(events)
-
-
-@given(st.lists(st.floats(-100, 100), min_size=3, max_size=30), st.floats(-200, 200), st.floats(0, 50))
-def test_pit_rises_with_the_outcome(values: list[float], y: float, more: float) -> None:
-    q = np.sort(values)
-    shares = np.arange(1, len(q) + 1) / (len(q) + 1)
-    low, high = pit_of_quantiles(shares, q, y), pit_of_quantiles(shares, q, y + more)
-    assert 0 < low <= high + 1e-12 < 1 + 1e-9
-
-
-def test_pit_of_true_quantiles_is_uniform() -> None:
-    rng = np.random.default_rng(3)
-    shares = np.arange(1, 40) / 40
-    q = np.quantile(rng.standard_normal(20_000), shares)
-    pit = [pit_of_quantiles(shares, q, y) for y in rng.standard_normal(2000)]
-    counts, _ = np.histogram(pit, bins=10, range=(0, 1))
-    assert counts.min() > 150 and counts.max() < 250

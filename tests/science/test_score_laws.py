@@ -186,36 +186,6 @@ def test_calibration_error_and_the_diagram(
     ).all()
 
 
-def test_one_bin_is_the_gap_of_the_means() -> None:
-    assert calibration_error([0.2, 0.6], [1, 0], bins=1) == pytest.approx(abs(0.4 - 0.5))
-
-
-def test_a_perfect_forecaster_has_no_calibration_error_in_the_long_run() -> None:
-    rng = np.random.default_rng(1)
-    result = []
-    for n in (200, 5_000, 500_000):
-        p = rng.random(n)
-        result.append(calibration_error(p, (rng.random(n) < p).astype(float)))
-    assert result[0] > result[1] > result[2] and result[2] < 0.003
-
-
-def test_the_edges_of_bins() -> None:
-    edges = [0.0, 0.1, 0.2, 0.3, 0.6, 0.7, 0.9, 1.0]  # 0.3 * 10 and 0.7 * 10 are not exact in floats
-    assert bin_of(edges).tolist() == [0, 1, 2, 3, 6, 7, 9, 9]
-    assert bin_of(edges, closed="right").tolist() == [0, 0, 1, 2, 5, 6, 8, 9]
-    assert bin_of([0.4, 0.1, 0.1, 0.2, 0.9], bins=2, how="quantile").tolist() == [1, 0, 0, 0, 1]
-
-
-def test_better_calibrated_can_still_be_worse() -> None:
-    """Prophet Arena, App. C.4: Alice at 1 and 0 beats Bob at 0.5 in Brier score, not in calibration."""
-    o = np.r_[np.repeat([1, 0], [9, 1]), np.repeat([1, 0], [1, 9])]
-    alice, bob = np.repeat([1.0, 0.0], 10), np.full(20, 0.5)
-    assert brier(alice, o) < brier(bob, o)
-    assert calibration_error(alice, o) == pytest.approx(0.1) and calibration_error(bob, o) == pytest.approx(
-        0.0
-    )
-
-
 @pytest.mark.parametrize("bins", [*range(1, 21), 100])
 def test_a_decimal_on_an_edge_is_in_the_bin_that_exact_arithmetic_says(bins: int) -> None:
     exact = [Fraction(k, 1000) * bins for k in range(1001)]
@@ -232,17 +202,6 @@ def test_a_computed_forecast_beside_an_edge_counts_as_on_it() -> None:
     assert bin_of(p, closed="right").tolist() == [2, 7, 0]
 
 
-def test_calibration_error_on_the_edges_by_hand() -> None:
-    # 0.3 opens a bin or closes one: with 0.35 it shares [0.3, 0.4), with 0.25 it shares (0.2, 0.3]
-    p, o = [0.25, 0.3, 0.35], [0, 1, 0]
-    assert calibration_error(p, o) == pytest.approx((0.25 + abs(1 - 0.65)) / 3)
-    assert calibration_error(p, o, closed="right") == pytest.approx((abs(1 - 0.55) + 0.35) / 3)
-    # 1.0 has no bin to open: it belongs to the last one either way, as 0.0 belongs to the first
-    for closed in ("left", "right"):
-        error = calibration_error([0.95, 1.0, 0.0, 0.05], [1, 0, 0, 0], closed=closed)  # type: ignore[arg-type]
-        assert error == pytest.approx((0.95 + 0.05) / 4)
-
-
 def test_the_diagram_has_wilson_intervals_of_the_level_wanted() -> None:
     r = reliability([0.81] * 10, [1] * 5 + [0] * 5)
     assert (r.low[0], r.high[0]) == pytest.approx((0.2366, 0.7634), abs=5e-5)  # Wilson (1927) by hand
@@ -251,13 +210,6 @@ def test_the_diagram_has_wilson_intervals_of_the_level_wanted() -> None:
     for level in (0.0, 1.0):
         with pytest.raises(DomainError, match="level"):
             reliability([0.81], [1], level=level)
-
-
-def test_forecaster_a_of_the_paper_has_calibration_error_eps() -> None:
-    """Prophet Arena, App. C.4, prints 0.5 eps ** 2 for it; it is eps (docs/papers.md)."""
-    o = np.r_[np.ones(95), np.zeros(5), np.zeros(95), np.ones(5)]
-    p = np.repeat([1.0, 0.0], 100)
-    assert calibration_error(p, o) == pytest.approx(0.05) and brier(p, o) == pytest.approx(0.05)
 
 
 def test_adjusted_scores_keep_the_level_of_a_method_that_answered_everything() -> None:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from workbench.science.comparing.agreement import consensus_matrix, mcnemar, mcnemar_matrix
 from workbench.science.comparing.bootstrap import (
@@ -20,7 +19,7 @@ from workbench.science.comparing.bootstrap import (
     symmetric_interval,
 )
 from workbench.science.comparing.comparison import corrected, paired_comparisons
-from workbench.science.comparing.mixed import index_contrast, mixed_model, pooled_error
+from workbench.science.comparing.mixed import index_contrast, mixed_model
 from workbench.science.comparing.power import sample_size_hint
 from workbench.science.errors import DomainError
 from workbench.science.scoring.adjusted import additive_effects, two_way_anova
@@ -62,12 +61,6 @@ def test_the_symmetric_interval_reaches_the_exact_rank(resamples: int) -> None:
         assert interval.high == rank and interval.low == -rank
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("make", [symmetric_interval, percentile_interval])
-def test_coverage_at_length(make: object) -> None:
-    assert 0.915 <= coverage(make, 6000, 2) <= 0.955
-
-
 def test_clusters_widen_what_dates_of_one_question_share() -> None:
     rng = np.random.default_rng(3)
     shared = np.repeat(rng.normal(size=80), 5)
@@ -76,22 +69,6 @@ def test_clusters_widen_what_dates_of_one_question_share() -> None:
     together = resampled_means(shared, clusters=question, seed=1).std()
     assert together == pytest.approx(shared.std() / np.sqrt(80), rel=0.06)
     assert together / alone == pytest.approx(np.sqrt(5), rel=0.08)
-
-
-def test_columns_share_their_resamples() -> None:
-    scores = np.random.default_rng(0).random((40, 3))
-    many = resampled_means(scores, seed=5, resamples=100)
-    assert np.allclose(many[:, [1]], resampled_means(scores[:, 1], seed=5, resamples=100))
-    shifted = resampled_means(scores + 0.25, seed=5, resamples=100)
-    assert np.allclose(shifted - many, 0.25)
-
-
-def test_blocks_do_not_change_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = np.random.default_rng(0).random(50)
-    monkeypatch.setattr("workbench.science.comparing.bootstrap._BLOCK", 500)
-    means = resampled_means(values, resamples=3000, seed=1)
-    assert means.mean() == pytest.approx(values.mean(), abs=0.005)
-    assert means.std() == pytest.approx(values.std() / np.sqrt(50), rel=0.05)
 
 
 def test_the_p_value_of_no_difference_is_uniform_enough() -> None:
@@ -130,15 +107,6 @@ def test_bootstrap_refusals() -> None:
         resampled_means([1.0], resamples=0)
     with pytest.raises(DomainError):
         symmetric_interval(0.0, [], level=0.9)
-
-
-@given(hnp.arrays(float, (4, 7), elements=st.floats(-5, 5)))
-def test_on_balanced_data_the_additive_fit_is_the_direct_means(scores: np.ndarray) -> None:
-    fit = additive_effects(scores)
-    assert fit.sweeps == 1
-    assert fit.mean == pytest.approx(scores.mean(), abs=1e-9)
-    assert np.allclose(fit.method, scores.mean(axis=1) - scores.mean(), atol=1e-9)
-    assert np.allclose(fit.question, scores.mean(axis=0) - scores.mean(), atol=1e-9)
 
 
 def unbalanced(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -207,18 +175,6 @@ def test_the_mixed_model_is_statsmodels(seed: int) -> None:
     assert gap == pytest.approx(float(contrast @ theirs.fe_params), abs=1e-4) and ours == pytest.approx(
         error, rel=1e-3
     )
-
-
-def test_the_mixed_model_of_pairs_is_the_paired_test() -> None:
-    rng = np.random.default_rng(6)
-    a = rng.normal(size=50)
-    b = a + rng.normal(0.3, 0.5, 50)
-    fit = mixed_model(np.r_[a, b], ["a"] * 50 + ["b"] * 50, np.r_[np.arange(50), np.arange(50)])
-    gap, error = fit.contrast("b", "a")
-    assert gap == pytest.approx((b - a).mean()) and error == pytest.approx(
-        (b - a).std(ddof=1) / np.sqrt(50), rel=1e-5
-    )
-    assert pooled_error([0.3, 0.4]) == pytest.approx(0.25)
 
 
 def test_a_mixed_model_without_question_effects_has_variance_zero() -> None:

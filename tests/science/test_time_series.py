@@ -11,7 +11,7 @@ from scipy.stats import norm
 from workbench.forecasts.series.exceedance import exceedance, make_model, model_names
 from workbench.forecasts.series.seasonal import Knn, PriorYear, cyclic_distance, day_of_year
 from workbench.forecasts.series.series_history import History
-from workbench.forecasts.series.trend import Hybrid, Linear, SafeLinear, for_source
+from workbench.forecasts.series.trend import Hybrid, Linear, SafeLinear
 from workbench.science.errors import DomainError, NotMonotone, TooFewError, UnknownName
 
 START = np.datetime64("2010-01-04")
@@ -108,31 +108,6 @@ def test_prior_years_reach_back_five_years_only() -> None:
     p = exceedance(PriorYear(), history, cutoff="2020-01-01", targets=["2020-06-03"], levels=[50.0])
     assert p[0, 0] == 1 / 3  # only the 0 of 2016 counts
     assert exceedance(Knn(), history, cutoff="2020-01-01", targets=["2020-06-03"], levels=[50.0])[0, 0] == 0.5
-
-
-def test_the_line_and_its_safe_form_by_hand() -> None:
-    rng = np.random.default_rng(0)
-    values = 5 + 0.3 * np.arange(40) + rng.normal(0, 1, 40)
-    history = daily(values)
-    x = np.arange(30) - 29.0
-    slope, level = np.polyfit(x, values[-30:], 1)
-    sigma = (values[-30:] - level - slope * x).std()
-    wanted = norm.sf((20.0 - (level + slope * 7)) / sigma)
-    line = ask(Linear(), history, [7], [20.0])[0, 0]
-    assert line == pytest.approx(wanted, abs=1e-12)
-    assert ask(SafeLinear(trust=0.1), history, [7], [20.0])[0, 0] == pytest.approx(0.1 * wanted + 0.45)
-    assert ask(Hybrid(), history, [7], [20.0])[0, 0] == pytest.approx(
-        0.5 * wanted + 0.25
-    )  # no prior year: safe alone
-    assert for_source("yfinance").safe == SafeLinear(trust=0.1, window=60)
-
-
-def test_the_hybrid_is_half_and_half_where_there_are_prior_years() -> None:
-    rng = np.random.default_rng(1)
-    history = daily(10 + np.sin(np.arange(1500) / 58.1) + rng.normal(0, 0.1, 1500))
-    days, levels = [40], [10.2]
-    safe, season = ask(SafeLinear(), history, days, levels), ask(PriorYear(), history, days, levels)
-    assert ask(Hybrid(), history, days, levels)[0, 0] == pytest.approx(0.5 * (safe + season)[0, 0])
 
 
 def test_refusals() -> None:

@@ -39,48 +39,20 @@ def test_edits_and_records_of_the_first_format_come_back() -> None:
             {"kind": "add", "node": "P1", "statement": "s", "p": float("nan")},
             "p of the add edit must be",
         ),
-        (edit_from_json, {"kind": "set", "node": "P1", "p": float("inf")}, "p of the set edit"),
         (
             edit_from_json,
             {"kind": "set", "node": "P1", "p": "0.5"},
             "p of the set edit must be a valid number, not '0.5'",
         ),
-        (edit_from_json, {"kind": "set", "node": "P1", "p": True}, "p of the set edit must be"),
         (edit_from_json, {"kind": "set", "node": "P1"}, "the set edit lacks p"),
         (edit_from_json, {"kind": "set", "node": "p1", "p": 0.5}, "is not a proposition id"),
-        (
-            edit_from_json,
-            {"kind": "add", "node": "P1", "statement": "s", "child": "x"},
-            "is not a proposition id",
-        ),
-        (edit_from_json, {"kind": "rule", "node": "P1"}, "the rule edit lacks rule"),
         (edit_from_json, {"kind": "pin", "node": "P1", "a\nb" * 999: 1}, "unknown keys: a ba ba b"),
         (
             edit_from_json,
             {"kind": "set", "node": "P1", "p": 0.5, "override": {"author": "a", "reason": "b"}},
             "override of the set edit lacks at",
         ),
-        (
-            edit_from_json,
-            {
-                "kind": "set",
-                "node": "P1",
-                "p": 0.5,
-                "override": {"author": "a", "reason": "b", "at": "t", "x": 1},
-            },
-            "override of the set edit has unknown keys: x",
-        ),
-        (
-            edit_from_json,
-            {"kind": "restate", "node": "P1", "statement": "s", "keep_belief": 1},
-            "keep_belief of",
-        ),
         (edit_from_json, {"kind": "report", "node": "P1", "report": b"bytes \xff"}, "is not plain JSON"),
-        (
-            ScenarioRecord.from_json,
-            {"action": "open", "scenario": "s", "author": "a", "at": 3},
-            "at of a scenario",
-        ),
         (
             ScenarioRecord.from_json,
             {"action": "edit", "scenario": "s", "author": "a", "at": "t", "edit": {"kind": "fly"}},
@@ -91,7 +63,6 @@ def test_edits_and_records_of_the_first_format_come_back() -> None:
             {"name": "linear", "intercept": 0, "weights": {"P01": 0.5}},
             "'P01' is not a proposition id",
         ),
-        (rule_from_json, {"name": "logic", "formula": "P1 AND"}, "the logic rule: formula, character 7"),
         (
             tree_from_json,
             {"nodes": [{"id": "P0", "statement": "s", "belief": {"p": 2}}]},
@@ -102,18 +73,7 @@ def test_edits_and_records_of_the_first_format_come_back() -> None:
             {"nodes": [{"id": "P0", "statement": "s", "rule": {"name": "x"}}]},
             "rule of node P0: no rule",
         ),
-        (
-            tree_from_json,
-            {"nodes": [{"id": "P0", "statement": "a\nb" * 90, "pinned": "a\nb"}]},
-            "pinned of node P0",
-        ),
         (tree_from_json, {"nodes": {}}, 'a tree is {"nodes": [...]}'),
-        (tree_from_json, {"nodes": [7]}, "a node is an object with the id"),
-        (
-            tree_from_json,
-            {"nodes": [{"id": "P0", "statement": "s", "children": "P1"}]},
-            "children of node P0 must be",
-        ),
         (tree_from_json, {"nodes": [{"id": "P0", "statement": "\ud800"}]}, "node P0"),
     ],
 )

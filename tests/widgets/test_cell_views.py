@@ -14,7 +14,6 @@ from workbench.engine.record.fold import apply, fold
 from workbench.errors import UsageError
 from workbench.magics import load_ipython_extension
 from workbench.store import Store
-from workbench.widgets.edits.edit_log import shared_edits
 from workbench.widgets.proofs.cell_progress import CellProgress, progress_listener
 
 
@@ -52,30 +51,6 @@ def test_a_widget_shows_itself_as_html_that_a_live_one_replaces(analysis: wb.Ana
     }
     assert shown.get(name, "Momentum") in bundle["text/html"]
     assert "<script" not in bundle["text/html"]
-
-
-def test_nbconvert_shows_the_tree_of_a_saved_notebook(analysis: wb.Analysis) -> None:
-    import nbformat
-    from nbconvert import HTMLExporter
-
-    output = nbformat.v4.new_output(
-        "execute_result", data=analysis.explorer()._repr_mimebundle_(), execution_count=1
-    )
-    cell = nbformat.v4.new_code_cell("analysis.explorer()", outputs=[output], execution_count=1)
-    html, _ = HTMLExporter(template_name="basic").from_notebook_node(nbformat.v4.new_notebook(cells=[cell]))
-    assert '<table class="wb-static"' in html and "VIX closes at or below 20" in html and "65.8%" in html
-
-
-def test_edits_of_the_explorer_are_kept_in_the_log_and_are_there_again(
-    analysis: wb.Analysis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    widget = analysis.explorer()
-    widget.session.edit("P2.1", "0.0")
-    shared_edits(analysis.run).keeper.flush()
-    monkeypatch.setattr("workbench.widgets.edits.edit_log._shared", {})  # as in another kernel
-    again = wb.open_run(RUN).explorer()
-    assert again.tree["nodes"]["P0"]["p"] == analysis.what_if({"P2.1": 0.0}).after
-    assert "55.8%" in again._repr_mimebundle_()["text/html"]
 
 
 def test_the_evidence_of_an_inner_proposition_is_refused(analysis: wb.Analysis) -> None:

@@ -22,7 +22,6 @@ from workbench.views.claims_list import WATCH, claims_of, compared, needs_you
 from workbench.views.run_overview import claim_key, with_course
 from workbench.views.run_view import load_run
 from workbench.widgets.home_page import Home
-from workbench.widgets.panels import rendered
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 CLAIM = "A treaty is signed by 2027-03-01"
@@ -153,51 +152,6 @@ def test_the_record_is_that_of_an_independent_sum_with_live_and_back_test_apart(
     ]
     assert [(each["from"], each["n"]) for each in card["reliability"]["live"]] == [(0.7, 1), (0.9, 1)]
     assert record_card([]) == {}
-
-
-def test_the_record_has_intervals_from_six_series_on_and_the_page_shows_them() -> None:
-    months = [{"known": f"2018-{month:02}-01", "day": f"2018-{month:02}-27"} for month in range(1, 13)]
-    runs = [
-        resolved(f"claim {number}", 0.9, float(number > 0), 0.6, **days) for number, days in enumerate(months)
-    ]
-    (live,) = record_card(runs)["groups"]["all"]
-    low, high = live["interval"]
-    assert low < live["brier"] < high
-    low, high = live["gain_interval"]
-    assert low < live["gain"] < high
-    page = rendered("track_record", record=record_card(runs))
-    assert f"{low:.3f} to {high:.3f}" in page and f"+{live['gain']:.3f}" in page
-    assert "By horizon and tag" not in page  # there is but one of each
-    assert 'aria-label="live: what was said' in page
-    # first what it means, in the words of every other record; the figure with its interval is second
-    (said,) = re.findall(r'data-skill="live">Live: <span title="[^"]+">([^<]+)<', page)
-    assert said == live["line"]
-    assert said.startswith(
-        "On 12 runs asked on 12 days (12 independent) the answers beat their base rates by no more than luck would: take "
-        "their base rates (gain in Brier score +0.100, 95% interval 0.000 to +0.150)"
-    )
-    few = rendered("track_record", record=record_card(runs[:2]))
-    assert "2 runs asked on 2 days (2 independent) cannot tell skill from luck: take their base rates" in few
-    assert (
-        "asked on 2 days of 6 that a verdict needs" in few
-        and "95% interval" not in few.partition("<table")[0].partition(">Live")[2]
-    )
-
-
-def test_claims_of_one_season_are_one_cluster_and_a_score_worse_than_a_coin_is_said() -> None:
-    runs = [
-        resolved(
-            f"claim {number}", 0.9, float(number > 7), 0.6, known=f"2018-10-{number + 1:02}", day="2018-12-31"
-        )
-        for number in range(12)
-    ]
-    (live,) = record_card(runs)["groups"]["all"]
-    assert (live["clusters"], live["days"], live["interval"]) == (1, 12, None)
-    assert "1 independent" in live["line"] and "0.543, worse than the 0.250" in live["line"]
-    right = [dict(row, outcome=1.0, brier=0.01) for row in runs]
-    assert "0.250" not in record_card(right)["groups"]["all"][0]["line"]
-    without = [dict(row, base_rate=None) for row in runs]
-    assert "0.250" in record_card(without)["groups"]["all"][0]["line"]
 
 
 def test_a_star_tags_the_claim_and_two_chosen_runs_are_compared(home: Path, comms: list[Any]) -> None:

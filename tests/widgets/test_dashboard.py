@@ -5,9 +5,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbformat.v4 import new_markdown_cell, new_notebook
 
 from tests.fakes.screens import RUN, add_revised_call, demo_tree, is_hidden
 from workbench.formatting import percent
@@ -59,26 +57,6 @@ def test_two_edits_move_headline_table_and_tornado_to_the_same_numbers(home: Pat
     assert f"workbench whatif {RUN} --set P2.1=0.9" in shown.side_panels.table.value
 
 
-def test_reset_all_brings_the_run_back(home: Path, comms: list[Any]) -> None:
-    shown = opened(home)
-    assert shown.side_panels.reset.disabled
-    before = (shown.header.value, shown.side_panels.table.value, shown.drivers.chart.value)
-    comm_of(shown, comms).deliver({"type": "edit", "id": "P1", "text": "0.1"})
-    assert not shown.side_panels.reset.disabled and shown.header.value != before[0]
-    shown.side_panels.reset.click()
-    assert (
-        shown.header.value,
-        shown.side_panels.table.value,
-        shown.drivers.chart.value,
-    ) == before and shown.side_panels.reset.disabled
-
-
-def test_an_edit_changes_nothing_that_is_stored(home: Path, comms: list[Any]) -> None:
-    before = load_run(home, RUN).document()
-    comm_of(opened(home), comms).deliver({"type": "edit", "id": "P3", "text": "0"})
-    assert load_run(home, RUN).document() == before
-
-
 def test_a_selected_leaf_shows_its_notebook_in_a_closed_frame(home: Path, comms: list[Any]) -> None:
     shown = opened(home)
     comm_of(shown, comms).deliver_state(selected="P2.1")
@@ -123,14 +101,6 @@ def test_a_selected_inner_node_shows_its_synthesis_in_a_closed_frame(home: Path)
     assert "the reference class carries what neither explains" in document and "base_rate" not in document
 
 
-def test_the_sum_follows_an_edit(home: Path, comms: list[Any]) -> None:
-    shown = opened(home)
-    comm = comm_of(shown, comms)
-    comm.deliver_state(selected="P2")
-    comm.deliver({"type": "edit", "id": "P2.1", "text": "1"})
-    assert "0.80 100.0% 80.0%" in " ".join(text_of(shown.side_panels.detail.value).split())
-
-
 def test_a_leaf_without_a_notebook_says_so(home: Path, comms: list[Any]) -> None:
     run = load_run(home, RUN)
     (run.folder / "proofs" / "P3.ipynb").unlink()
@@ -144,16 +114,6 @@ def test_a_broken_notebook_is_one_line_not_a_broken_page(home: Path, comms: list
     shown = opened(home)
     comm_of(shown, comms).deliver_state(selected="P3")
     assert "P3.ipynb cannot be read as a notebook" in shown.side_panels.proof.value
-
-
-def test_a_hostile_notebook_reaches_the_page_only_as_an_attribute(home: Path, comms: list[Any]) -> None:
-    path = load_run(home, RUN).folder / "proofs" / "P3.ipynb"
-    nbformat.write(new_notebook(cells=[new_markdown_cell('"></iframe><script>alert(1)</script>')]), path)
-    shown = opened(home)
-    comm_of(shown, comms).deliver_state(selected="P3")
-    assert (
-        "<script" not in shown.side_panels.proof.value and shown.side_panels.proof.value.count("<iframe") == 1
-    )
 
 
 def test_a_dark_theme_reaches_the_notebook(home: Path, comms: list[Any]) -> None:
@@ -218,10 +178,7 @@ def test_unsealed_kernels_are_said_loudly(home: Path) -> None:
 
     now = resynthesize(demo_tree(), {})
     document = {**load_run(home, RUN).document(), "isolation": "none"}
-    assert (
-        '<div class="wb-fact wb-loud"><span class="wb-label" title="Where the code behind the evidence ran: shut off from the network, other files and every key.">Sandbox</span>NOT SEALED</div>'
-        in panels.header(document, now, 0, None)
-    )
+    assert re.search(r"wb-loud[^/]*Sandbox</span>NOT SEALED<", panels.header(document, now, 0, None))
 
 
 def environ(home: Path, **more: str) -> dict[str, str]:
@@ -235,22 +192,6 @@ def test_the_page_opens_the_run_of_the_environment(home: Path) -> None:
 def test_the_address_wins_over_the_environment(home: Path) -> None:
     page = open_dashboard(environ(home, WORKBENCH_RUN="missing", QUERY_STRING=f"token=x&run={RUN}"))
     assert isinstance(page, Dashboard)
-
-
-@pytest.mark.parametrize("asked", ["nobody", "../../etc/passwd", "<script>alert(1)</script>", "%00"])
-def test_an_unknown_run_in_the_address_lists_the_runs_and_says_so(home: Path, asked: str) -> None:
-    page = open_dashboard(environ(home, QUERY_STRING=f"run={asked}"))
-    html = page.table.value
-    assert 'role="alert"' in page.note.value and "<script" not in page.note.value
-    assert f'href="?run={RUN}"' in html and "<script" not in html
-
-
-def test_a_page_leads_back_to_the_list(home: Path) -> None:
-    shown = open_dashboard(environ(home, WORKBENCH_RUN=RUN))
-    assert 'href="?run=">All claims' in shown.header.value
-    assert 'href="?run="' not in opened(home).header.value  # in JupyterLab there is no such page
-    page = open_dashboard(environ(home, WORKBENCH_RUN=RUN, QUERY_STRING="token=x&run="))
-    assert f'href="?run={RUN}"' in page.table.value
 
 
 def test_without_a_run_the_page_lists_them(home: Path) -> None:
@@ -279,84 +220,3 @@ def test_a_rehearsal_leaves_nothing_behind(home: Path, run: str) -> None:
 def test_an_empty_folder_says_how_to_start(tmp_path: Path) -> None:
     assert "No runs yet" in open_dashboard(environ(tmp_path)).table.value
     assert list_runs(tmp_path) == []
-
-
-def test_the_reachable_range_is_that_of_the_whole_tree_and_follows_a_pin(
-    home: Path, comms: list[Any]
-) -> None:
-    from workbench.synthesis import reachable_ranges
-
-    shown = opened(home)
-    low, high = reachable_ranges(demo_tree())["P0"]
-    assert (
-        f'data-field="reachable-low" data-value="{low!r}" title="{low!r}">{percent(low)}<'
-        in shown.drivers.chart.value
-    )
-    assert (
-        f'data-field="reachable-high" data-value="{high!r}" title="{high!r}">{percent(high)}<'
-        in shown.drivers.chart.value
-    )
-    comm_of(shown, comms).deliver({"type": "edit", "id": "P1", "text": "0.2"})
-    pinned = reachable_ranges(resynthesize(demo_tree(), {"P1": 0.2}).tree)["P0"]
-    assert f'data-value="{pinned[1]!r}"' in shown.drivers.chart.value and pinned[1] < high
-
-
-def test_the_pages_edits_are_saved_as_a_scenario_beside_the_base(home: Path, comms: list[Any]) -> None:
-    shown = opened(home)
-    comm = comm_of(shown, comms)
-    assert (
-        shown.side_panels.book.save.disabled and "None is saved yet" in shown.side_panels.book.compared.value
-    )
-    shown.side_panels.book.name.value = "calm <b>"
-    assert shown.side_panels.book.save.disabled  # there is nothing to save
-    comm.deliver({"type": "edit", "id": "P2.1", "text": "0.9"})
-    assert (
-        'data-scenario="this page"' in shown.side_panels.book.compared.value
-        and not shown.side_panels.book.save.disabled
-    )
-    shown.side_panels.book.save.click()
-    assert (
-        "Saved as calm &lt;b&gt;." in shown.side_panels.book.said.value
-        and shown.side_panels.book.name.value == ""
-    )
-    wanted = resynthesize(demo_tree(), {"P2.1": 0.9}).after
-    assert (
-        f'<td data-field="scenario-root" data-value="{wanted!r}" title="{wanted!r}">'
-        in shown.side_panels.book.compared.value.partition("calm &lt;b&gt;")[2]
-    )
-    again = opened(home)
-    assert (
-        "calm &lt;b&gt;" in again.side_panels.book.compared.value
-        and "<b>" not in again.side_panels.book.compared.value.replace("<b style", "")
-    )
-    assert load_run(home, RUN).document()["root"]["p"] == demo_tree().root.p
-
-
-def test_a_name_that_is_taken_is_refused_in_a_visible_line(home: Path, comms: list[Any]) -> None:
-    shown = opened(home)
-    comm_of(shown, comms).deliver({"type": "edit", "id": "P2.1", "text": "0.9"})
-    for name, line in (("bear", "Saved as bear."), ("bear", "there already"), ("base", "may be called base")):
-        shown.side_panels.book.name.value = name
-        shown.side_panels.book.save.click()
-        assert line in shown.side_panels.book.said.value
-    assert shown.side_panels.book.compared.value.count('data-kind="scenario"') == 1
-
-
-def test_a_mix_and_what_differs_stand_below_the_scenarios(home: Path) -> None:
-    from workbench.propositions.edits import RemoveNode, SetValue
-    from workbench.store import Store
-    from workbench.whatif.saved_scenarios import save_scenario
-
-    store = Store(home)
-    try:
-        save_scenario(store, RUN, "bear", [SetValue(node="P2.1", p=0.0)], probability=0.25, rationale="<i>")
-        save_scenario(store, RUN, "cut", [RemoveNode(node="P3")])
-    finally:
-        store.close()
-    shown = opened(home).side_panels.book.compared.value
-    bear, base = resynthesize(demo_tree(), {"P2.1": 0.0}).after, demo_tree().root.p
-    assert bear is not None and base is not None
-    assert 'data-kind="mix"' in shown and percent(0.25 * bear + 0.75 * base) in shown.partition("mix")[2]
-    assert "held 25.0% likely" in shown and "&lt;i&gt;" in shown
-    row = re.search('<th scope="row">P3</th>(.*)</tr>', shown)
-    assert row is not None and re.findall(">([^<>]+)</td>", row[1]) == ["74.0%", "74.0%", "–"]

@@ -1,6 +1,5 @@
 """What the page offers below a proposition: ground again, refit, rule, report, notes; each one goes on record as the command line's."""
 
-import json
 import threading
 from collections.abc import Sequence
 from contextlib import closing
@@ -11,7 +10,6 @@ from typing import Any
 import ipywidgets
 import pytest
 
-from tests.command_line import run_cli
 from tests.fakes.screens import RUN, demo_tree, is_hidden
 from workbench.engine.detached import Detached
 from workbench.engine.record.fold import load_state
@@ -20,7 +18,9 @@ from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import AverageRule, LinearRule, settle
+from workbench.synthesis.whatif.apply_edits import play
 from workbench.views.run_view import load_run
+from workbench.whatif.edit_request import EditRequest
 from workbench.widgets.edits import node_actions as refitting
 from workbench.widgets.edits import node_actions as regrounding
 from workbench.widgets.home_page import Home
@@ -58,6 +58,47 @@ def test_a_button_pressed_on_what_a_form_shows_already_is_no_edit(board: Dashboa
     form.weight.value = "0.3333"
     form.weigh.click()
     assert form.line.value == "" and len(board.session.edits) == 1
+
+
+#: What is typed into the form of a proposition, the button, and the request that says the same in Python, by MCP and at the terminal.
+CHANGES: list[tuple[str, dict[str, str], str, dict[str, Any]]] = [
+    ("P2.1", {"words": "The VIX closes below 20"}, "reword", {"restate": {"P2.1": "The VIX closes below 20"}}),
+    ("P2.1", {"side": "speaks against it"}, "turn", {"polarities": {"P2.1": "Negative"}}),
+    ("P1", {"weight": "0.2"}, "weigh", {"weights": {"P1": 0.2}}),
+    ("P2", {"rule": "average"}, "set_rule", {"rules": {"P2": AverageRule(("P2.1", "P2.2", "P2.3")).to_json()}}),
+    ("P1", {}, "hold", {"pin": ["P1"]}),
+    ("P3", {}, "remove", {"remove": ["P3"]}),
+    ("P0", {"new_words": "War", "new_side": "speaks against it", "new_weight": "0.2", "new_p": "60%"}, "add",
+     {"add": [{"parent": "P0", "statement": "War", "polarity": "Negative"}], "weights": {"P4": -0.2}, "values": {"P4": 0.6}}),
+    ("P2.1", {"key_factor": "mine", "report": "<b>"}, "set_report",
+     {"reports": {"P2.1": {"report": "<b>", "key_factor": "mine"}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("node", "typed", "button", "asked"), CHANGES, ids=[row[2] for row in CHANGES])
+def test_a_change_of_the_form_is_the_same_request_kept_and_undone(
+    board: Dashboard, home: Path, node: str, typed: dict[str, str], button: str, asked: dict[str, Any]
+) -> None:
+    board.tree.selected = node
+    form, before = board.side_panels.form, board.session.rows
+    for name, text in typed.items():
+        getattr(form, name).value = text
+    getattr(form, button).click()
+    assert form.line.value == ""
+    wanted = play(demo_tree(), EditRequest.read(asked).edits(demo_tree()))
+    assert board.session.tree == wanted.tree and board.session.now.after == wanted.after
+    board.keeper.flush()
+    assert Dashboard(load_run(home, RUN)).session.tree == wanted.tree
+    board.session.undo()
+    assert board.session.edits == () and board.session.rows == before
+
+
+@pytest.mark.parametrize("text", ["{", '{"name": "linear", "weights": {"P9": 1}}'])
+def test_a_rule_that_does_not_fit_is_refused_in_a_line(board: Dashboard, text: str) -> None:
+    board.tree.selected = "P2"
+    board.side_panels.form.rule_text.value = text
+    board.side_panels.form.set_rule.click()
+    assert "alert" in board.side_panels.form.line.value and board.session.edits == ()
 
 
 def visible(*widgets: ipywidgets.Widget) -> list[bool]:
@@ -141,30 +182,6 @@ def test_a_failed_leaf_is_tried_again(home: Path, resumed: list[Any]) -> None:
     board.poller.stop()
 
 
-def test_a_failed_synthesis_is_tried_again_alone(home: Path, resumed: list[Any]) -> None:
-    tree = demo_tree()
-    with closing(Store(home)) as store:
-        store.append(OTHER, ev.RunStarted(**events(home, "run.started")[0].model_dump(exclude={"kind"})))
-        left = [
-            replace(node, belief=None, rule=None) if node.id in ("P0", "P2") else node
-            for node in tree.propositions()
-        ]
-        store.append(OTHER, ev.TreePlanned(tree=put_tree(store, tree.with_propositions(left))))
-        store.append(OTHER, ev.NodeFailed(node="P2", reason="no rule could be read"))
-        store.append(OTHER, ev.RunStopped(why="failure", detail="P2 failed for good"))
-    board = Dashboard(load_run(home, OTHER))
-    form = board.side_panels.regrounding
-    board.tree.selected = "P1"
-    assert not visible(form)[0], "it has its value"
-    board.tree.selected = "P2"
-    assert visible(form, form.retry, form.ask) == [True, True, False]
-    form.retry.click()
-    assert "trying P2: about 2 calls" in form.line.value and "then P0 combined" in form.line.value
-    form.try_now.click()
-    assert resumed == [(OTHER, ("P2",))] and "P2 is combined again" in form.line.value
-    board.poller.stop()
-
-
 def test_the_weights_spread_is_asked_for_at_a_price_and_stays_on_the_page(
     board: Dashboard, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,7 +197,8 @@ def test_the_weights_spread_is_asked_for_at_a_price_and_stays_on_the_page(
                 coefficients={"P2.1": ev.NumberSpread(**spread, flips=True)},
             ),
         )
-    board._reread(False)
+    board.look()
+    board.poller.stop()
     board.tree.selected = "P2"
     assert "Asked 5 times more, 1 replies of no use" in board.side_panels.detail.value
     assert "changes sign" in board.side_panels.detail.value and "43.0%" in board.side_panels.detail.value
@@ -209,72 +227,6 @@ def test_refits_of_another_rule_are_not_shown(home: Path) -> None:
                 ),
             )
             assert ("P2" in load_state(store, RUN).refits) is known
-
-
-def test_another_rule_is_chosen_on_the_page(board: Dashboard) -> None:
-    board.tree.selected = "P2"
-    form = board.side_panels.form
-    assert form.rule.value == "linear" and '"P2.1": 0.8' in form.rule_text.value
-    form.rule.value = "average"
-    form.set_rule.click()
-    expected = settle(
-        demo_tree().with_rule("P2", AverageRule(("P2.1", "P2.2", "P2.3")), demo_tree()["P2"].belief)
-    )
-    assert form.line.value == "" and board.session.tree["P0"].p == pytest.approx(expected["P0"].p)
-    form.rule_text.value = '{"name": "linear", "weights": {"P9": 1}}'
-    form.set_rule.click()
-    assert "alert" in form.line.value
-    form.rule_text.value = "{"
-    form.set_rule.click()
-    assert "the rule is no JSON" in form.line.value
-
-
-def test_a_polarity_is_set_kept_and_undone_on_the_page(board: Dashboard, home: Path) -> None:
-    board.tree.selected = "P2.1"
-    form = board.side_panels.form
-    assert form.side.value == "speaks for it"
-    before = board.session.now.after
-    form.side.value = "speaks against it"
-    form.turn.click()
-    assert form.line.value == "" and board.session.rows["P2.1"]["polarity"] == "Negative"
-    assert [mark["name"] for mark in board.session.rows["P2.1"]["marks"]] == ["turned"]
-    assert (
-        "P2.1 speaks against P2" in board.side_panels.table.value
-        and "turned at P2.1" in board.side_panels.table.value
-    )
-    said = json.loads(
-        run_cli(home, "whatif", RUN, "--polarity", "P2.1=Negative", "--json", WORKBENCH_HOME=str(home)).stdout
-    )
-    # P2.1 stands at 0.5, where its negation is worth the same: another value shows that the rule has turned.
-    assert board.session.now.after == said["after"] == pytest.approx(before)
-    board.session.edit("P2.1", "0")
-    assert board.session.now.after is not None and before is not None
-    assert board.session.now.after - before == pytest.approx(0.1)
-    board.keeper.flush()
-    again = Dashboard(load_run(home, RUN))
-    assert again.session.now.after == board.session.now.after
-    board.session.undo()
-    board.session.undo()
-    assert form.side.value == "speaks for it" and board.session.now.after == before
-    board.tree.selected = "P0"
-    assert not visible(form._side_row)[0], "the root speaks for nothing"
-
-
-def test_report_and_key_factor_are_editable_and_undone(board: Dashboard) -> None:
-    board.tree.selected = "P2.1"
-    form = board.side_panels.form
-    assert form.report.value == "The cells compute 0.5."
-    form.key_factor.value, form.report.value = "my view", "Read <b>anew</b>."
-    form.set_report.click()
-    belief = board.session.tree["P2.1"].belief
-    assert belief is not None and (belief.key_factor, belief.report, belief.p) == (
-        "my view",
-        "Read <b>anew</b>.",
-        0.5,
-    )
-    assert "my view" in board.side_panels.detail.value
-    board.session.undo()
-    assert form.report.value == "The cells compute 0.5."
 
 
 def test_notes_and_tags_are_kept_and_found(board: Dashboard, home: Path) -> None:

@@ -13,10 +13,8 @@ import pytest
 from tests.fakes.screens import RUN, is_hidden
 from tests.offline.inprocess import analyst, grow
 from workbench.engine.detached import stop_run
-from workbench.errors import UsageError
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES
 from workbench.propositions.edits import RemoveNode
-from workbench.questions.grammar import CAN_DO
 from workbench.sources.own_store import remove_source
 from workbench.store import Store
 from workbench.views.run_view import load_run
@@ -73,41 +71,6 @@ def test_without_a_key_the_form_begins_with_what_can_be_treated_and_says_how_far
     )
 
 
-def test_with_a_key_it_begins_with_today_and_asks_which_model(home: Path) -> None:
-    page = Home(home, environ={"ANTHROPIC_API_KEY": "k"})
-    page.poller.stop()
-    assert (page.model.value, page.cutoff.value, page.reach.value) == ("anthropic/", "now", "")
-    page.claim.value = "The Fed cuts rates in September 2026"
-    assert page.plan.disabled and "write which model of anthropic" in page.line.value
-    page.model.value = "anthropic/claude-sonnet-4-5"
-    assert not page.plan.disabled
-
-
-def test_the_cutoff_is_checked_against_the_data_in_words_of_the_page(page: Home) -> None:
-    """Each was let through, and refused 20 s later with options of the command line."""
-    page.claim.value = CLAIM
-    for cutoff in ("now", "", "2024-06-01", "2012-01-02", "2019-01-02"):
-        page.cutoff.value = cutoff
-        assert page.plan.disabled and 'role="alert"' in page.line.value, cutoff
-        assert "--" not in page.line.value
-        page.cutoff.value = "2018-11-01"
-        assert not page.plan.disabled and page.line.value == ""
-    page.claim.value = "The VIX closes above 20 on 2027-12-31"
-    assert page.plan.disabled and "choose a nearer date" in page.line.value and "--" not in page.line.value
-
-
-def test_what_only_the_plan_finds_out_is_said_in_words_of_the_page_too(
-    page: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> str:
-        raise UsageError("no; ", *CAN_DO)  # the line of the command that plans
-
-    monkeypatch.setattr("workbench.widgets.home_page.plan_elsewhere", refuse)
-    page.claim.value, page.cutoff.value = CLAIM, "2018-11-01"
-    page.plan.click()
-    assert "choose another model" in page.line.value and "--" not in page.line.value
-
-
 async def test_every_example_fills_the_form_in_with_a_claim_that_the_key_free_analyst_plans(
     home: Path,
 ) -> None:
@@ -129,13 +92,6 @@ def test_only_providers_with_a_key_are_offered_and_no_key_is_shown(home: Path) -
     page.poller.stop()
     assert list(page.model.options) == ["offline/analyst", "anthropic/"]
     assert providers({}) == [] and key not in repr([child.get_state() for child in page.children])
-
-
-def test_a_refused_plan_is_one_line_and_leaves_no_run(page: Home, home: Path) -> None:
-    page.claim.value, page.model.value, page.cutoff.value = "Rates are bad", "nobody/model", "2018-11-01"
-    page.plan.click()
-    assert 'role="alert"' in page.line.value and "nobody" in page.line.value
-    assert [row["run_id"] for row in list_runs(home)] == [RUN] and not page.plan.disabled
 
 
 def wait(page: Any, done: Any) -> None:
@@ -222,15 +178,3 @@ def test_a_file_becomes_a_source_once_its_preview_was_shown(page: Home, home: Pa
     form.add.click()
     assert "own:sales" in form.line.value and "own/sales/rows" in page.sources.value
     remove_source(Store(home), "sales", datetime.now(UTC))
-
-
-def test_a_claim_of_several_readings_says_what_is_to_be_done(page: Home) -> None:
-    page.cutoff.value, page.claim.value = "2018-06-30", "will oil go over $80 this year?"
-    said = [each.value for each in page.readings.children if hasattr(each, "value")]
-    assert "Choose the one that is meant:" in said[-1]
-    assert [each.description for each in page.readings.children if not hasattr(each, "value")] == [
-        "WTI crude oil closes above 80 on 2018-12-31",
-        "WTI crude oil closes at or above 80 at least once through 2018-12-31",
-    ]
-    page.claim.value = "WTI closes above 80 on 2018-12-31"
-    assert "Choose" not in "".join(each.value for each in page.readings.children)

@@ -6,23 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.fakes.large_tree import large_tree, make_large_run
 from tests.fakes.screens import RUN, demo_tree
 from workbench.formatting import percent
-from workbench.propositions import Belief, Tree
 from workbench.propositions.edits import SetValue
 from workbench.synthesis import resynthesize
 from workbench.views.run_view import RunView, load_run
 from workbench.whatif.saved_scenarios import SavedScenarios
-from workbench.widgets import TreeWidget, fields
-from workbench.widgets.edits.edit_session import WhatIfSession
+from workbench.widgets import TreeWidget
 from workbench.widgets.home_page import open_dashboard
-from workbench.widgets.html_panel import Panel, splices
+from workbench.widgets.html_panel import Panel
 from workbench.widgets.run_page import dashboard
-from workbench.widgets.tree_rows import Rows
 from workbench.widgets.tree_widget import FIRST_ROWS
 
 
@@ -89,29 +84,6 @@ def test_words_and_kinds_find_propositions(comms: list[Any], text: str, kind: st
         assert answer["ids"] == found
 
 
-def test_children_stand_in_number_order_everywhere() -> None:
-    session = WhatIfSession(large_tree(1111))
-    assert [node for node in session.rows if node.count(".") == 0] == ["P0", *(f"P{n}" for n in range(1, 11))]
-    assert re.findall(r"P\d+", session.rows["P0"]["note"]) == [f"P{number}" for number in range(1, 11)]
-
-
-def test_the_panels_wait_until_the_page_rests(tmp_path: Path, comms: list[Any]) -> None:
-    run_id = make_large_run(tmp_path, 1111, "20180630-120000-1111")
-    shown = dashboard(load_run(tmp_path, run_id))
-    comm = comm_of(shown.tree, comms)
-    before = shown.header.value
-    for step in range(5):
-        comm.deliver({"type": "edit", "id": "P1.1.1", "text": f"0.{step}", "moving": True})
-    assert shown.header.value == before
-    comm.deliver({"type": "rest"})
-    assert f">{percent(shown.session.now.after)}<" in shown.header.value
-    assert shown.header.value != before
-    comm.deliver(
-        {"type": "edit", "id": "P1.1.1", "text": "0.9"}
-    )  # a front end that does not say that it will rest
-    assert "0.9" in shown.side_panels.table.value
-
-
 def test_a_page_of_ours_shows_the_first_screen_first_and_its_desk_once_that_stands(
     home: Path, comms: list[Any]
 ) -> None:
@@ -161,30 +133,6 @@ def test_a_page_names_its_widget_before_it_is_made(tmp_path: Path, comms: list[A
         page.close()
 
 
-def test_layouts_are_shared_so_nothing_of_ours_changes_one() -> None:
-    """What one widget's layout says all would follow: widgets are hidden by a class."""
-    folder = Path(fields.__file__).parent
-    assert not [path.name for path in folder.glob("*.py") if ".layout." in path.read_text(encoding="utf-8")]
-
-
-def test_the_tornado_shows_ten_and_the_rest_when_it_is_unfolded(tmp_path: Path, comms: list[Any]) -> None:
-    run_id = make_large_run(tmp_path, 1111, "20180630-120000-1111")
-    shown = dashboard(load_run(tmp_path, run_id))
-    assert shown.drivers.chart.value.count("data-leaf=") == 10
-    assert "990 more, each of less effect" in shown.drivers.chart.value
-    comm_of(shown.drivers.chart, comms).deliver({"type": "open", "name": "drivers"})
-    assert shown.drivers.chart.value.count("data-leaf=") == 200
-    assert "and 800 more of still less effect" in shown.drivers.chart.value
-
-
-@given(old=st.lists(st.sampled_from("abc"), max_size=12), new=st.lists(st.sampled_from("abc"), max_size=12))
-def test_splices_make_the_new_of_the_old(old: list[str], new: list[str]) -> None:
-    made = list(old)
-    for place, drop, put in splices(old, new):
-        made[place : place + drop] = put
-    assert made == new
-
-
 def test_a_panel_sends_what_differs_and_a_second_view_gets_the_whole(comms: list[Any]) -> None:
     panel = Panel("<p>65.8%</p><p>stays</p>")
     comm = comm_of(panel, comms)
@@ -202,16 +150,6 @@ def test_time_and_money_are_read_when_they_are_unfolded(home: Path, comms: list[
     assert "Reading every journal" in shown.side_panels.spent.value
     comm_of(shown.side_panels.spent, comms).deliver({"type": "open", "name": "time and money"})
     assert "Share of the work" in shown.side_panels.spent.value
-
-
-def test_badges_are_read_once_the_page_rests_and_open_to_their_checks(home: Path, comms: list[Any]) -> None:
-    shown = dashboard(load_run(home, RUN))
-    assert "being read" in shown.header.value and "data-verdict" not in shown.header.value
-    comm_of(shown.tree, comms).deliver({"type": "rest"})
-    for name in ("Verified", "Leak audit", "Coherence"):
-        assert f'data-badge="{name}"' in shown.header.value
-    assert "no contradiction among the drivers" in shown.header.value
-    assert re.search(r"checked \d{4}-\d\d-\d\d \d\d:\d\d UTC", shown.header.value)
 
 
 def test_a_band_stands_under_its_origin_and_one_of_no_width_is_no_certainty(home: Path) -> None:
@@ -235,23 +173,6 @@ def test_the_score_of_the_run_does_not_stand_beside_a_hypothetical_number(home: 
     assert "Brier score 0.414" in panels.header(document, now, 0, 0.7)
     edited = panels.header(document, now, 1, 0.7)
     assert "on 2018-12-31" in edited and "0.414" not in edited
-
-
-@pytest.mark.parametrize(
-    "paths, shown",
-    [
-        ("96%", "57% of past windows, from today's state 96%"),
-        (
-            "58%",
-            "It came true in 57% of past windows (8 separate); the paths from today's state lie above that, at 58%.",
-        ),
-    ],
-)
-def test_a_row_names_both_shares_where_they_are_far_apart(paths: str, shown: str) -> None:
-    said = f"It came true in 57% of past windows (8 separate); the paths from today's state lie above that, at {paths}."
-    tree = Tree.root_only("It rains").with_belief("P0", Belief(p=0.5, key_factor=said, report=""))
-    row = Rows(tree, resynthesize(tree, {}), set(), {}, {})["P0"]
-    assert row["key_factor"] == shown and row["note"] == said
 
 
 def test_an_answer_without_a_band_says_why_below_its_steps(home: Path) -> None:

@@ -21,12 +21,6 @@ def test_an_analysis_shows_itself_as_a_table(analysis: wb.Analysis) -> None:
     assert html.startswith("<table") and "65.8%" in html and "−0.15 + 0.80 × P2.1" in html
 
 
-def test_the_explorer_is_the_tree_widget(analysis: wb.Analysis) -> None:
-    widget = analysis.explorer()
-    widget.session.edit("P2.1", "0.0")
-    assert widget.tree["nodes"]["P0"]["p"] == analysis.what_if({"P2.1": 0.0}).after
-
-
 def test_a_proof_shows_itself_in_a_closed_frame(analysis: wb.Analysis) -> None:
     html = analysis.proof("P2.1")._repr_html_()
     assert (

@@ -3,7 +3,7 @@
 import json
 import re
 from contextlib import closing
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
-from proxies.catalogue.loader import load_catalogue
 from tests.command_line import run_cli
-from tests.fakes.screens import RUN
 from tests.fakes.small_run import make_small_run
-from tests.proxies.test_own_sources import HOUSE, home_with
 from workbench.annotations.outcomes import record_outcome
 from workbench.engine.new_run import new_run
 from workbench.engine.run_settings import with_preset
-from workbench.formatting import percent, point_change
 from workbench.manual import whole_page
 from workbench.packages.package import adopt_tree
 from workbench.propositions import Belief, Tree
@@ -29,9 +25,8 @@ from workbench.store import Store
 from workbench.store import events as ev
 from workbench.store.removal import remove_run
 from workbench.views import run_overview
-from workbench.views.run_overview import age, claim_day, listed_runs, run_row, with_course
+from workbench.views.run_overview import listed_runs, with_course
 from workbench.widgets import panels
-from workbench.widgets.home_page import REVIEW_DUE, Home, list_runs
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 CLAIM = "A treaty is signed by 2027-03-01"
@@ -87,39 +82,6 @@ def test_what_is_decided_over_or_without_a_day_is_not_reviewed(more: dict[str, A
     (only,) = with_course([{**row(1, 0.5), **more}], NOW)
     assert only["next_review"] is None
     assert panels.runs_table([only])
-
-
-def test_the_days_of_claims_and_ages() -> None:
-    assert claim_day("VIX closes above 20 on 31 December 2018") == date(2018, 12, 31)
-    assert claim_day("From 2026-01-01 a tax holds until 2027-01-01") == date(2027, 1, 1)
-    ages = [age((NOW - timedelta(seconds=each)).isoformat(), NOW) for each in (5, 90, 7300, 90_000, 4e7)]
-    assert ages == ["now", "1 min", "2 h", "1 d", "1 y"] and age("long ago", NOW) == ""
-
-
-def test_what_is_due_for_review_can_be_listed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = Home(home, environ={})
-    page.poller.stop()
-    assert RUN in page.table.value
-    page.state.value = REVIEW_DUE
-    assert RUN not in page.table.value
-    page._rows[0]["next_review"] = datetime.now(UTC) - timedelta(days=1)
-    page._show()
-    assert RUN in page.table.value and "due since" in page.table.value
-
-
-def test_own_sources_are_shown_when_they_are_asked_for(home: Path) -> None:
-    load_catalogue.cache_clear()
-    page = Home(home_with(home, HOUSE), environ={"HOUSE_TOKEN": "never-shown"})
-    page.poller.stop()
-    assert "the VIX" in page.sources.value and "house/prices" not in page.sources.value
-    page.sources.on_open("sources")
-    assert 'data-source="house/prices"' in page.sources.value and "filter_rows" in page.sources.value
-    assert "never-shown" not in page.sources.value
-    load_catalogue.cache_clear()
-    home_with(home, "source: [", name="bad.yaml")
-    page.sources.on_open("sources")
-    assert 'role="alert"' in page.sources.value and "bad.yaml" in page.sources.value
-    load_catalogue.cache_clear()
 
 
 # --- the list of runs: command line, Python API, first page ----------------------------------------------------------------
@@ -179,20 +141,6 @@ def test_a_row_has_the_documented_fields_and_its_change_is_that_of_the_claim(cou
     assert killed["state"] == "stopped" and killed["status"] != "done", "no process works on it"
 
 
-def test_the_table_of_the_terminal_and_the_first_page_show_the_same_words(course: Path) -> None:
-    rows = json.loads(run_cli(course, "runs", "--json").stdout)
-    shown = run_cli(course, "runs").stdout
-    page = panels.runs_table(list_runs(course / "home"))
-    for each in rows:
-        line = next(line for line in shown.splitlines() if line.startswith(each["run_id"]))
-        words = [each["state"], each["age"], percent(each["p"])]
-        words += [point_change(each["before"]["p"], each["p"])] if each["before"] else []
-        words += [each["next_review"][:10]] if each["next_review"] else []
-        words += [f"{each['outcome']['brier']:.3f}"] if each["outcome"] else []
-        for word in words:
-            assert word in line and word in page, (word, line)
-
-
 # -- summaries: what a list keeps of each run
 
 
@@ -218,29 +166,3 @@ def test_a_list_folds_only_runs_to_which_something_happened(
         remove_run(store, runs[1])
         assert [each["run_id"] for each in listed_runs(store, NOW)] == [runs[0], runs[2]]
         assert not store.query("SELECT 1 FROM summaries WHERE run_id = ?", (runs[1],))
-
-
-def test_a_list_of_a_home_that_another_process_writes_or_that_is_only_read_is_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_small_run(tmp_path)
-    with closing(Store(tmp_path)) as store, closing(Store(tmp_path)) as writer:
-        with writer.transaction():
-            written = listed_runs(store, NOW)
-        assert not store.query("SELECT 1 FROM sqlite_master WHERE name = 'summaries'")
-        assert store.query("PRAGMA busy_timeout")[0][0] == 30_000
-        assert listed_runs(store, NOW) == written
-    monkeypatch.setenv("WORKBENCH_READ_ONLY", "1")
-    with closing(Store(tmp_path)) as reader:
-        assert listed_runs(reader, NOW) == written
-
-
-def test_what_another_set_of_packages_made_is_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_small_run(tmp_path)
-    with closing(Store(tmp_path)) as store:
-        (listed,) = listed_runs(store, NOW)
-        monkeypatch.setattr(run_overview, "plugin_names", lambda group: ())
-        monkeypatch.setattr(run_overview, "run_row", lambda state: {**run_row(state), "reason": "made anew"})
-        assert listed_runs(store, NOW) == [{**listed, "reason": "made anew"}]

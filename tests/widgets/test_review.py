@@ -62,25 +62,6 @@ def test_a_review_from_comment_to_hash_is_that_of_the_command_line(command_home:
             assert "ACCEPTED by Bo" in export_run(store, RUN, form)[0].decode()
 
 
-def test_the_same_review_on_the_page_and_at_the_terminal_has_the_same_hash(tmp_path: Path) -> None:
-    hashes = []
-    for place in ("page", "terminal"):
-        make_run(tmp_path / place / "home")
-        if place == "page":
-            page = opened(tmp_path / place)
-            page.side_panels.review.name.value = "Bo"
-            tick(page)
-            page.side_panels.review.sign.click()
-        else:
-            assert (
-                run_cli(tmp_path / place, "sign-off", RUN, "--author", "Bo", "--done", "all").returncode == 0
-            )
-        (event,) = signed(tmp_path / place)
-        # The head covers the times of the log before it; the rest is the same to the byte.
-        hashes.append((event.tree, event.comments, event.checklist, event.verdict, event.author))
-    assert hashes[0] == hashes[1]
-
-
 def test_an_acceptance_with_an_open_point_or_without_a_name_is_refused(command_home: Path) -> None:
     page = opened(command_home)
     tick(page)

@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 
 from sandbox.jupyter import door
 from tests.fakes.screens import RUN
-from workbench.cli.servers import dashboard_page, warm_kernels
 from workbench.cli.servers import dashboard_server as server
-from workbench.cli.servers.dashboard_page import DashboardPage
+from workbench.cli.servers import warm_kernels
 from workbench.cli.servers.lab import lab, lab_environment
 from workbench.cli.servers.serve import serve
 from workbench.errors import UsageError
@@ -90,15 +89,6 @@ def test_our_page_template_comes_first_and_names_nothing_outside(voila: Any) -> 
     for name in ("dashboard.html.j2", "page.html"):
         text = (folder / name).read_text(encoding="utf-8")
         assert "//" not in text.replace("{{", "").replace("data:;", "")
-
-
-def test_the_served_notebook_is_valid_and_uses_public_names_only() -> None:
-    import nbformat
-
-    notebook = nbformat.read(server.shipped_notebook("dashboard.ipynb"), as_version=4)
-    nbformat.validate(notebook)
-    assert notebook.metadata.kernelspec.name == "python3"
-    assert all(not cell.outputs for cell in notebook.cells)
 
 
 def test_a_taken_port_is_one_line(home: Path) -> None:
@@ -304,61 +294,3 @@ async def test_a_kernel_that_ends_by_itself_meanwhile_stops_no_server(gone: bool
     else:  # a control: one that stands and cannot be ended is said
         with pytest.raises(tornado.web.HTTPError):
             await kernels.end()
-
-
-class DrawingClient:
-    """A kernel's client whose drawing ends as a test has it: with a reply, or never."""
-
-    def __init__(self, *, lives: bool = True, **content: str) -> None:
-        self.lives, self.content = lives, content
-        self.codes: list[str] = []
-        self.may_end = asyncio.Event()
-
-    async def execute_interactive(self, code: str, **_options: Any) -> dict[str, Any]:
-        self.codes.append(code)
-        await self.may_end.wait()
-        return {"content": self.content}
-
-    async def is_alive(self) -> bool:
-        return self.lives
-
-
-async def test_a_page_does_not_wait_for_its_kernel_to_draw_and_hears_the_end() -> None:
-    released: list[Any] = []
-    client = DrawingClient(status="ok")
-    ready = warm_kernels.Connected("kernel 1", client)
-    page = SimpleNamespace(kernels=SimpleNamespace(release=released.append))
-    DashboardPage._draw(page, ready, "draw()")  # type: ignore[arg-type]
-    await asyncio.sleep(0.01)
-    # It is at work, in use, and nobody waits for it but who asks.
-    assert client.codes == ["draw()"] and not released
-    drawing = dashboard_page._drawings["kernel 1"]
-    client.may_end.set()
-    assert await drawing == ""
-    await asyncio.sleep(0)
-    assert released == [ready] and "kernel 1" not in dashboard_page._drawings
-
-
-@pytest.mark.parametrize(
-    "client, words",
-    [
-        (
-            {"status": "error", "ename": "OSError", "evalue": "disk"},
-            "The page could not be drawn: OSError: disk",
-        ),
-        ({"lives": False}, "The page's kernel has ended. Reload the page; see the disk and the memory."),
-    ],
-)
-async def test_a_drawing_that_comes_to_nothing_is_kept_until_its_page_has_asked_why(
-    client: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dashboard_page, "_LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(dashboard_page, "_drawings", {})
-    made = DrawingClient(**client)
-    if made.lives:
-        made.may_end.set()
-    page = SimpleNamespace(kernels=SimpleNamespace(release=lambda _ready: None))
-    DashboardPage._draw(page, warm_kernels.Connected("kernel 1", made), "draw()")  # type: ignore[arg-type]
-    await asyncio.wait({dashboard_page._drawings["kernel 1"]})
-    await asyncio.sleep(0)
-    assert dashboard_page._drawings["kernel 1"].result() == words

@@ -28,16 +28,6 @@ def said(page: Dashboard) -> Annotations:
         return load_state(store, RUN).annotations
 
 
-def test_a_comment_is_made_on_the_page(page: Dashboard) -> None:
-    form = page.side_panels.review
-    form.name.value, form.remark.value = "Ann", HOSTILE
-    form.comment.click()
-    (comment,) = said(page).comments
-    assert (comment.node, comment.author) == ("P0", "Ann") and not form.remark.value
-    assert 'data-select="P0"' in form.standing.value and "Ann" in form.standing.value
-    assert "<img" not in form.standing.value and "\u202e" not in form.standing.value
-
-
 def test_estimates_stand_beside_the_answer(page: Dashboard) -> None:
     pane, before = page.side_panels.estimates, page.session.tree.root.p
     pane.p.value = "40%"

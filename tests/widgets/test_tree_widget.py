@@ -29,18 +29,6 @@ def test_two_edits_send_two_patches_with_the_numbers_of_what_if(comms: list[Any]
     assert (first["rev"], second["rev"]) == (1, 2)
 
 
-def test_the_second_edit_may_come_on_another_thread(comms: list[Any]) -> None:
-    _, comm = opened(comms)
-    comm.deliver({"type": "edit", "id": "P2.1", "text": "0.1"})
-    thread = threading.Thread(
-        target=comm.deliver, args=({"type": "edit", "id": "P3", "text": "0.2"},), name="subshell-1"
-    )
-    thread.start()
-    thread.join()
-    rows = comm.custom[-1]["nodes"]
-    assert rows["P0"]["p"] == resynthesize(demo_tree(), {"P2.1": 0.1, "P3": 0.2}).after
-
-
 def test_patches_from_many_threads_leave_in_order_and_the_trait_ends_right(comms: list[Any]) -> None:
     widget, comm = opened(comms)
 
@@ -84,21 +72,6 @@ def test_an_unknown_node_is_answered_with_a_line(comms: list[Any]) -> None:
     assert "no driver 'P7'" in comm.custom[0]["line"]
 
 
-@pytest.mark.parametrize("message", [None, [], "edit", {}, {"type": "format-disk"}, {"type": 3, "id": {}}])
-def test_a_message_nobody_knows_changes_nothing(comms: list[Any], message: Any) -> None:
-    widget, comm = opened(comms)
-    comm.deliver(message)
-    assert widget.tree["rev"] == 0 and comm.custom == []
-
-
-def test_reset_all_from_another_panel_reaches_the_tree(comms: list[Any]) -> None:
-    widget, comm = opened(comms)
-    comm.deliver({"type": "edit", "id": "P1", "text": "0.9"})
-    widget.reset_all()
-    rows = comm.custom[-1]["nodes"]
-    assert rows["P0"]["text"] == "65.8%" and rows["P1"]["edited"] is False
-
-
 def test_selecting_an_unknown_node_is_refused(comms: list[Any]) -> None:
     widget, _ = opened(comms)
     with pytest.raises(UsageError, match="no driver"):
@@ -110,17 +83,6 @@ def test_the_front_end_says_whether_the_theme_is_dark(comms: list[Any]) -> None:
     widget, comm = opened(comms)
     comm.deliver({"type": "ready", "dark": True})
     assert widget.dark
-
-
-def test_a_page_that_came_after_an_edit_gets_the_whole_tree(comms: list[Any]) -> None:
-    """A cell may edit before it shows the tree: the model is in the page by then, but no view hears the patches."""
-    widget, comm = opened(comms)
-    comm.deliver({"type": "ready", "rev": 0})
-    assert comm.updates == [], "a page in step asks for nothing"
-    widget.session.edit("P2.1", "0")
-    comm.deliver({"type": "ready", "rev": 0})
-    [update] = comm.updates
-    assert update["tree"]["nodes"]["P2.1"]["text"] == "0.0%" and update["tree"]["rev"] == 1
 
 
 def test_the_mimebundle_has_a_table_for_places_without_a_kernel(comms: list[Any]) -> None:

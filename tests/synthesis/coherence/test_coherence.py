@@ -1,5 +1,3 @@
-from itertools import combinations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +5,6 @@ from hypothesis import strategies as st
 from tests.synthesis.strategies import linear_trees
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.synthesis import LinearRule, LogicRule, NoisyOrRule, SensitivityError, settle
-from workbench.synthesis.coherence import findings
 from workbench.synthesis.coherence.findings import (
     NestedClaims,
     check_exclusive,
@@ -148,21 +145,3 @@ def test_negated_thresholds_are_not_taken_for_nested_ones() -> None:
 
 
 _WORDS = ["rates", "rise", "fall", "wins", "loses", "gains", "not", "the", "more", "less"]
-
-
-@given(st.lists(st.lists(st.sampled_from(_WORDS), max_size=4), max_size=6))
-def test_repeated_and_contrary_statements_are_those_that_a_look_at_every_pair_finds(
-    texts: list[list[str]],
-) -> None:
-    statements = {f"P{number}": " ".join(words) for number, words in enumerate(texts, 1)}
-    found = []
-    for first, second in combinations(statements, 2):
-        (one, negated), (other, also_negated) = (
-            findings._words(statements[each]) for each in (first, second)
-        )
-        swaps = [pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]]
-        if len(one) != len(other) or len(swaps) > 1 or any(pair not in findings._TURNED for pair in swaps):
-            continue
-        same = (not swaps) == (negated == also_negated)
-        found.append(("duplicate" if same else "negated", (first, second)))
-    assert [(each.kind, each.ids) for each in check_statements(statements)] == found

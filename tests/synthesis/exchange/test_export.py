@@ -145,14 +145,6 @@ def test_json_and_csv_give_back_every_rule(tree: Tree) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "report", ["x" * 300_000, "a\rb", "a\nb", "\u2028", '"', "=1+1", " lead", "tail ", "\ttab", "NaN"]
-)
-def test_any_report_survives_csv(report: str) -> None:
-    tree = Tree.root_only("r").with_belief("P0", Belief(p=0.1 + 0.2, report=report, key_factor=report[:9]))
-    assert import_tree(export_tree(tree, "csv").text) == tree
-
-
 def test_a_document_of_a_run_is_imported() -> None:
     rule = {"name": "linear", "intercept": 0.0, "weights": {"P1": 0.5}}
     document = {

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from workbench.propositions import Polarity, Rule
 from workbench.synthesis import (
     Assumption,
-    AverageRule,
     LinearRule,
     LogicRule,
     NoisyOrRule,
@@ -135,27 +134,3 @@ def test_the_printed_equation_gives_the_value(kind: str, data: st.DataObject) ->
     line = rule.equation()
     assert "\n" not in line
     assert recomputed(line, p) == pytest.approx(rule.evaluate(p), abs=PRINTED)
-
-
-@pytest.mark.parametrize(
-    ("rule", "line"),
-    [
-        (LinearRule(0.02, {"P10": -0.25, "P2": 0.5}), "−0.23 + 0.50 × P2 + 0.25 × (1 − P10)"),
-        (LinearRule(-0.05, {"P1": 0.1578}), "−0.05 + 0.1578 × P1"),
-        (LinearRule(0.9, {"P1": -0.2, "P2": -0.7}), "0.00 + 0.20 × (1 − P1) + 0.70 × (1 − P2)"),
-        (LogicRule("P1 AND PA", Assumption(detail="calm", probability=0.9)), "P1 AND PA, with PA = 0.90"),
-        (LogicRule("P1 OR P2", norm="minmax"), "P1 OR P2, AND as the least, OR as the greatest"),
-        (LogicRule("P1 OR P1", naive=True), "P1 OR P1, copies of a proposition counted as independent"),
-        (LogicRule("P1 OR P2", naive=True), "P1 OR P2"),
-        (NoisyOrRule(0.05, {"P1": 0.6}, {"P2": 0.3}), "(1 − 0.95 × (1 − 0.60 × P1)) × (1 − 0.30 × P2)"),
-        (NoisyOrRule(0.0, {"P1": 0.6}), "1 − 1.00 × (1 − 0.60 × P1)"),
-        (AverageRule(("P1", "P2")), "(P1 + P2) / 2"),
-        (AverageRule(("P10", "P2"), ("P2",)), "((1 − P2) + P10) / 2"),
-        (
-            random_rule(("P1", "P2"), seed=7),
-            "0.00 + 0.71091 × P1 + 0.28909 × P2 (weights drawn with seed 7)",
-        ),
-    ],
-)
-def test_equations_as_they_are_printed(rule: Rule, line: str) -> None:
-    assert rule.equation() == line

@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,10 +11,8 @@ from workbench.synthesis import (
     OutOfUnitInterval,
     PolarityConflict,
     RuleError,
-    RuleFormatError,
     RuleLimits,
     UnknownChild,
-    UnknownRule,
     WeightOutOfRange,
     check_unit,
     checked_value,
@@ -191,25 +187,3 @@ def test_strict_semantics_promise_a_range_inside_the_unit_interval() -> None:
     with pytest.raises(WeightOutOfRange, match="normalise"):
         LinearRule(0.1, {"P1": 0.5, "P2": -0.2}, "strict")
     assert "reaches [-0.1, 0.6]" in (LinearRule(0.1, {"P1": 0.5, "P2": -0.2}).table_problem() or "")
-
-
-@pytest.mark.parametrize(
-    ("data", "error"),
-    [
-        ({"name": "linear", "intercept": 0}, RuleFormatError),
-        ({"name": "linear", "intercept": "0", "weights": {}}, RuleFormatError),
-        ({"name": "linear", "intercept": 0, "weights": {"P1": None}}, RuleFormatError),
-        ({"name": "linear", "intercept": 0, "weights": {"1": 0.5}}, RuleFormatError),
-        ({"name": "linear", "intercept": 0, "weights": [0.5]}, RuleFormatError),
-        ({"name": "linear", "intercept": float("inf"), "weights": {"P1": 1}}, RuleFormatError),
-        ({"name": "linear", "intercept": 0, "weights": {"P1": 1}, "bias": 1}, RuleFormatError),
-        ({"name": "linear", "intercept": 0, "weights": {"P1": 1}, "semantics": "loose"}, RuleFormatError),
-        ({"name": "quadratic"}, UnknownRule),
-        ({"intercept": 0}, RuleFormatError),
-        ([], RuleFormatError),
-    ],
-)
-def test_a_rule_that_cannot_be_read_says_why(data: Any, error: type[RuleError]) -> None:
-    with pytest.raises(error) as caught:
-        rule_from_json(data)
-    assert "\n" not in str(caught.value)

@@ -1,5 +1,4 @@
 from itertools import product
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -118,25 +117,6 @@ def test_random_weights_are_dirichlet_one() -> None:
     mean = sum(draws) / len(draws)
     assert mean == pytest.approx(1 / 3, abs=0.015)
     assert sum((x - mean) ** 2 for x in draws) / len(draws) == pytest.approx(2 / 36, abs=0.004)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"name": "average"},
-        {"name": "average", "children": []},
-        {"name": "average", "children": ["P1"], "negated": ["P2"]},
-        {"name": "average", "children": ["one"]},
-        {"name": "random", "weights": {"P1": 1.0}},
-        {"name": "random", "weights": {"P1": 1.0}, "seed": 1.5},
-        {"name": "noisy-or", "leak": 0.1},
-        {"name": "noisy-or", "leak": 0.1, "weights": {}, "inhibitors": [1]},
-        {"name": "vanilla", "p": 0.5},
-    ],
-)
-def test_a_rule_that_cannot_be_read_says_why(data: Any) -> None:
-    with pytest.raises(RuleFormatError):
-        rule_from_json(data)
 
 
 def test_an_average_loses_a_child_and_stays_a_mean() -> None:

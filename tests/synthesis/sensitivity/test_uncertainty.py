@@ -175,12 +175,6 @@ def test_trial_moments_and_source_correlation_by_hand() -> None:
     assert rho == {frozenset(("P1", "P2")): pytest.approx(0.5 / math.sqrt(2))}
 
 
-def test_constant_and_two_point_leaves_are_drawn_as_such() -> None:
-    columns = beta_columns({"P1": 0.3, "P2": 0.3}, {"P1": 0.0, "P2": 0.21}, {}, samples=20_000, seed=2)
-    assert set(columns["P1"]) == {0.3} and set(columns["P2"]) == {0.0, 1.0}
-    assert columns["P2"].mean() == pytest.approx(0.3, abs=0.01)
-
-
 @given(st.one_of(linear_trees(), mixed_trees()), st.data())
 def test_the_root_stays_in_its_reachable_range_and_reaches_its_ends(tree: Tree, data: st.DataObject) -> None:
     spans = {
@@ -243,15 +237,6 @@ def test_another_trial_cuts_the_variance_as_said(name: str) -> None:
     assert row.trial_sd == pytest.approx(math.sqrt(one)) and row.trials == 3
     slope = ((with_leaves(tree, {"P1": 1.0}).root.p or 0) - (with_leaves(tree, {"P1": 0.0}).root.p or 0)) ** 2
     assert row.reground == pytest.approx(slope * (one / 3 - one / 4))
-
-
-def test_few_trials_lean_on_what_is_assumed() -> None:
-    (row, _) = value_of_information(HAND_TREES["linear"], assumed_sd=0.2)
-    assert row.trial_sd == pytest.approx(0.2) and row.trials == 1
-    (row, _) = value_of_information(
-        HAND_TREES["linear"], {"P1": [0.4, 0.6]}, assumed_sd=0.2, assumed_weight=1
-    )
-    assert row.trial_sd == pytest.approx(math.sqrt((0.02 + 0.04) / 2))
 
 
 def test_ground_next_ranks_by_what_a_dollar_buys() -> None:

@@ -7,7 +7,6 @@ import pytest
 from workbench.propositions import Belief, Tree
 from workbench.propositions.edits import AddChild, SetValue
 from workbench.synthesis import LinearRule, VanillaRule, evaluate, path_weights, play, resynthesize, settle
-from workbench.synthesis.sensitivity.uncertainty import is_linear
 
 
 def three(rule: LinearRule, p1: float = 0.8, p2: float = 0.5) -> Tree:
@@ -80,8 +79,3 @@ def test_below_a_pinned_node_nothing_weighs() -> None:
     tree = three(LinearRule(0.0, {"P1": 0.5, "P2": 0.2}))
     assert path_weights(tree) == {"P0": 1.0, "P1": 0.5, "P2": 0.2}
     assert path_weights(tree.set_p("P0", 0.4)) == {"P0": 1.0, "P1": 0.0, "P2": 0.0}
-
-
-def test_a_rule_that_can_fall_below_0_is_not_linear_everywhere() -> None:
-    assert is_linear(three(LinearRule(0.1, {"P1": 0.5, "P2": -0.1})))
-    assert not is_linear(three(LinearRule(0.1, {"P1": 0.5, "P2": -0.2})))

@@ -175,7 +175,7 @@ def _mask_token(record: logging.LogRecord) -> bool:
     return True
 
 
-def _is_of_a_page(message: str | bytes) -> bool:
+def is_of_a_page(message: str | bytes) -> bool:
     """Whether a message to a kernel is one that a page of ours sends; what cannot be read is none."""
     from voila.tornado.kernel_websocket_handler import read_header_from_binary_message
 
@@ -230,7 +230,7 @@ def _application_class(environment: dict[str, str], code: str, *, read_only: boo
 
         def on_message(self, message: str | bytes) -> Any:
             """Pass a message on; to a kernel that only shows, none that would run code in it."""
-            if not read_only or _is_of_a_page(message):
+            if not read_only or is_of_a_page(message):
                 return super().on_message(message)
             return None
 
