@@ -27,7 +27,7 @@ def request(*, tools: Sequence[ToolSpec] = (TOOL,), **more: Any) -> ModelRequest
 
 def sent(name: str, asked: ModelRequest, **options: Any) -> dict[str, Any]:
     """What the client hands to LiteLLM."""
-    arguments, _ = LiteLLMModel(name, api_key="k", **options)._arguments(asked)
+    arguments, _ = LiteLLMModel(name, api_key="k", **options).arguments(asked)
     return arguments
 
 
@@ -133,4 +133,4 @@ def test_what_a_server_refuses_is_left_out_from_then_on(words: str, part: str) -
     assert abilities.calls_tools
     model = LiteLLMModel("anthropic/claude-sonnet-4-5", api_key="k")
     model.abilities.refused.add("cache_control")
-    assert marked(model._arguments(request())[0]["messages"]) == []
+    assert marked(model.arguments(request())[0]["messages"]) == []

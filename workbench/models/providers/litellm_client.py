@@ -181,7 +181,7 @@ class LiteLLMModel:
         asked = request
         while True:
             attempt += 1
-            arguments, notes = self._arguments(asked)
+            arguments, notes = self.arguments(asked)
             exchange = self._exchange(asked)
             try:
                 response = await self._asked(arguments, exchange)
@@ -312,7 +312,8 @@ class LiteLLMModel:
                 effort = {"high": "medium", "medium": "low"}[lower]
         return effort
 
-    def _arguments(self, request: ModelRequest) -> tuple[dict[str, Any], list[str]]:
+    def arguments(self, request: ModelRequest) -> tuple[dict[str, Any], list[str]]:
+        """What LiteLLM is called with, and notes on what the model does not take."""
         abilities = self.abilities
         notes = [
             f"{part} left out: {self._name} does not take it"
