@@ -1,4 +1,4 @@
-"""Proves on a throw-away process that a control group's limits bite.
+"""Test on a throw-away process that a control group's limits work.
 
 `Groups` calls this once per process. A limit file that takes a number proves nothing: in some containers the files can
 be written and are not obeyed.
@@ -27,7 +27,7 @@ print('allocated', flush=True)
 
 
 def try_limits(group: Group) -> None:
-    """Put a throw-away process in and see the system refuse its fork and kill it for its memory; raises `NoGroups`."""
+    """Put a throw-away process in; its fork must be refused and its memory must kill it. Raises `NoGroups`."""
     with subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _TRIAL],
         stdin=subprocess.PIPE,

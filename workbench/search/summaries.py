@@ -1,4 +1,4 @@
-"""A long page in a few hundred words, read by the reader's model with the question in mind, so that an agent's context stays small."""
+"""Summarise a long page for a question by the reader's model, to keep an agent's context small."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ MOST_CHARACTERS = 6000
 
 
 async def page_summary(text: str, *, node: NodeRef, cutoff: Cutoff, ask: Asker, step: int, retry: int) -> str:
-    """Return notes on a page with a proposition in mind; "" where the model gave none.
+    """Ask for notes on a page with a proposition in mind; "" if the model gave none.
 
     Raises `ModelError`: The model failed for good.
     """
     prompts = prompts_of(ask)
     render = prompts.render
-    shown = render(
+    prompt = render(
         "page_summary",
         question=as_of(node.statement, cutoff, kind="title"),
         cutoff=cutoff.shown,
@@ -39,7 +39,7 @@ async def page_summary(text: str, *, node: NodeRef, cutoff: Cutoff, ask: Asker, 
     request = ModelRequest(
         messages=(
             Message(role="system", content=render("page_summary_system").text),
-            Message(role="user", content=shown),
+            Message(role="user", content=prompt),
         ),
         stage=STAGE,
         cutoff=cutoff.shown,
