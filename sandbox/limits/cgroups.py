@@ -13,6 +13,8 @@ import itertools
 import logging
 import os
 import queue
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -21,13 +23,51 @@ from pathlib import Path
 
 from sandbox.limits.cgroup import Group
 from sandbox.limits.cgroup_tree import CgroupTree, NoGroups, Place, find_place, identity, is_orphan
-from sandbox.limits.cgroup_trial import try_limits
 
 _log = logging.getLogger(__name__)
 _PATIENCE = 3.0  # seconds that the end of our process waits for the last groups
+# It waits for a line, since it must be inside the group, with the limits set, before it does anything. It forks first:
+# nothing is left to report after the kill. 96 MiB is well above the 16 of the limit and the slack that a group adds.
+_TRIAL = """
+import os, sys
+sys.stdin.readline()
+try:
+    os.fork() or os._exit(0)
+    print('forked', flush=True)
+except OSError:
+    print('refused', flush=True)
+bytearray(b'x') * (96 << 20)
+print('allocated', flush=True)
+"""
 
 #: Tries whether the limits of a group bite; raises `NoGroups`.
 Trial = Callable[[Group], None]
+
+
+def try_limits(group: Group) -> None:
+    """Put a throw-away process in; its fork must be refused and its memory must kill it. Raises `NoGroups`.
+
+    Called once per process: in some containers the limit files can be written and are not obeyed.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _TRIAL],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as child:
+        try:
+            group.join(child.pid)
+            group.set_limits(16 << 20, 1)
+            printed, _ = child.communicate(b"\n", timeout=10)
+        except subprocess.TimeoutExpired as error:
+            raise NoGroups("a process in a control group did not end") from error
+        finally:
+            child.kill()
+    if b"refused" not in printed:
+        raise NoGroups("a control group did not bound the processes in it")
+    if b"allocated" in printed or child.returncode != -signal.SIGKILL or group.limit_events()[0] < 1:
+        raise NoGroups("a control group did not bound the memory in it")
 
 
 class Groups:

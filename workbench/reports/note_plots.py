@@ -106,7 +106,7 @@ def _redrawn(data: str) -> tuple[bytes, int, int] | None:
 
 
 def _caption(source: str) -> str:
-    """The first paragraph of a text cell; its heading where it has none."""
+    """Return the first paragraph of a text cell; its heading if it has none."""
     lines = [line.strip() for line in source.splitlines() if line.strip()]
     headings = [_NUMBER.sub("", line.lstrip("#").strip()) for line in lines if line.startswith("#")]
     return next(iter([line for line in lines if not line.startswith("#")] or headings), "")

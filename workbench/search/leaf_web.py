@@ -7,8 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from proxies.asof.asof_text import as_of
 from proxies.errors import ANOTHER_WAY, CutoffRefused, ProxyError, Refused
 from proxies.hashing import content_hash
+from workbench.models.base import Message, ModelRequest
+from workbench.models.thoughts import without_thoughts
+from workbench.prompts import prompts_of
+from workbench.quoting import seen
 from workbench.search.base import FoundPage, PageText, SearchAnswer
 from workbench.search.blocked_places import blocking_for, is_archive, unwrapped
 from workbench.search.engines import ENGINES, Hit, Query, SearchEngine, since, wikipedia_url
@@ -17,7 +22,6 @@ from workbench.search.leak_rules import late_by_rule
 from workbench.search.merged_results import merged, ranked
 from workbench.search.pages import DatedCopy, blocked_lead, dated_copy
 from workbench.search.quality import quality_of
-from workbench.search.summaries import page_summary
 from workbench.search.urls import canonical_url
 from workbench.search.web_calls import (
     DataCaller,
@@ -42,6 +46,8 @@ _LEADS = 4
 _LEAD_CHARACTERS = 1500
 #: Characters of a stored text that the filter reads at once.
 _CHUNK = 20_000
+#: Longest notes on a page that are passed on, in characters.
+_MOST_NOTES = 6000
 #: One sentence for every reason, so that an agent learns nothing from it.
 NO_COPY = f"no copy of this page of before the cutoff can be read ({ANOTHER_WAY})"
 
@@ -353,3 +359,34 @@ class LeafWeb:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most].rstrip()} [cut: {len(text) - most} more characters]"
+
+
+async def page_summary(text: str, *, node: NodeRef, cutoff: Cutoff, ask: Asker, step: int, retry: int) -> str:
+    """Ask for notes on a page with a proposition in mind; "" if the model gave none.
+
+    Raises `ModelError`: The model failed for good.
+    """
+    prompts = prompts_of(ask)
+    render = prompts.render
+    prompt = render(
+        "page_summary",
+        question=as_of(node.statement, cutoff, kind="title"),
+        cutoff=cutoff.shown,
+        page=prompts.marks.quoted(text, "page"),
+    ).text
+    request = ModelRequest(
+        messages=(
+            Message(role="system", content=render("page_summary_system").text),
+            Message(role="user", content=prompt),
+        ),
+        stage="summary",
+        cutoff=cutoff.shown,
+        nodes=(node,),
+        role="reader",
+    )
+    reply = await ask(request, stage="summary", step=step, retry=retry)
+    return (
+        seen(without_thoughts(reply.text)).strip()[:_MOST_NOTES]
+        if reply.finish in ("complete", "truncated")
+        else ""
+    )
