@@ -1,4 +1,4 @@
-"""The answers a broker made last, so that a question asked again as of the same cutoff is not read and filtered again.
+"""Keep a broker's last answers, so that a question repeated at the same cutoff is not read and filtered again.
 
 The broker looks here before its raw cache: what a raw answer costs (SQLite, a thread, parsing, dating every row, hashing) is
 1.2 ms for 250 rows and 0.2 s for 5 MB, and the sibling leaves of a tree ask the same series.
@@ -44,7 +44,7 @@ class _Entry:
 
 
 def question(request: ApiRequest, cutoff: Cutoff, *, most: Residual) -> Hashable:
-    """What two sessions must have in common for one answer to be right for both; the endpoint's row is compared beside it.
+    """Return the key of a request: two sessions with equal keys may share an answer; the endpoint's row is compared too.
 
     ``most``, the residual risk a session allows, is part of it: what one session is refused another may have.
     """
@@ -52,7 +52,7 @@ def question(request: ApiRequest, cutoff: Cutoff, *, most: Residual) -> Hashable
 
 
 class AnswerCache:
-    """Encoded answers by all that decides them, in memory, the longest unused going first.
+    """Encoded answers in memory, by all that decides them; the longest unused go first.
 
     `max_bytes`: Of all answers together; one that has more than a quarter of it is not stored.
     """
@@ -63,7 +63,7 @@ class AnswerCache:
         self._bytes = 0
 
     def find(self, request: ApiRequest, cutoff: Cutoff, *, most: Residual, now: datetime) -> Exchange | None:
-        """The answer to this question, or None; shared like any answer: to be read, not changed."""
+        """Return the shared answer to this question, or None; do not change it."""
         key = question(request, cutoff, most=most)
         entry = self._entries.get(key)
         if entry is None or not _is_settled(request.endpoint, cutoff, now):
@@ -77,13 +77,15 @@ class AnswerCache:
     def store(
         self, exchange: Exchange, request: ApiRequest, cutoff: Cutoff, *, most: Residual, now: datetime
     ) -> None:
-        """Keep an answer, unless it may be another one when it is asked for again."""
+        """Store an answer, unless the next one may differ."""
         if not exchange.from_vendor or not _is_settled(request.endpoint, cutoff, now):
             return
         size = len(exchange.answer.encoded()) + _OVERHEAD
         if size > self._max_bytes // 4:
             return
-        entry = _Entry(endpoint=request.endpoint, made_at=now, exchange=_without_value(exchange), size=size)
+        # without the parsed value, which takes several times the room of its JSON
+        exchange = Exchange(answer=exchange.answer.unread(), sent=exchange.sent)
+        entry = _Entry(endpoint=request.endpoint, made_at=now, exchange=exchange, size=size)
         key = question(request, cutoff, most=most)
         former = self._entries.pop(key, None)
         self._bytes += entry.size - (former.size if former else 0)
@@ -93,14 +95,8 @@ class AnswerCache:
             self._bytes -= oldest.size
 
 
-def _without_value(exchange: Exchange) -> Exchange:
-    answer = exchange.answer
-    bare = Answer(meta=answer.meta, body=answer.encoded(), dropped=answer.dropped)
-    return Exchange(answer=bare, sent=exchange.sent)
-
-
 def _is_settled(endpoint: Endpoint, cutoff: Cutoff, now: datetime) -> bool:
-    """Whether time can add nothing to an answer: a live one ages, a cutoff that lies ahead is the present, files change.
+    """Whether time cannot change an answer: live ones age, a cutoff ahead is the present, files change.
 
     Files of an installed package do not: its series are read once a process, and a tree asks for each of them a few times.
     """

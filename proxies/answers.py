@@ -1,4 +1,4 @@
-"""From raw pages to an answer: decode, filter, page on, encode. No I/O, so that the broker and its worker run the same code.
+"""Turn raw pages into an answer: decode, filter, page on, encode. No I/O: broker and worker run the same code.
 
 Small answers are read in the broker's process by a `PageReader`, page by page. Large ones are read by `read_pages` in the
 worker (`proxies.fetch.worker`), which starts anew from all pages: nothing of a job is left there between two calls.
@@ -35,7 +35,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """All that is needed to read a request's raw pages; it is pickled for the worker."""
+    """The input for reading a request's raw pages; it is pickled for the worker."""
 
     request: ApiRequest
     cutoff: Cutoff
@@ -51,7 +51,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextPage:
-    """Another page is needed: its parameters."""
+    """The parameters of the next page that is needed."""
 
     params: Mapping[str, Any]
 
@@ -81,7 +81,7 @@ class PageReader:
         self._params = self._pager.next()
 
     def step(self, fetched_at: datetime | None) -> NextPage | Answer:
-        """The page that is needed next, or the answer. ``fetched_at`` is the last page's.
+        """Return the page that is needed next, or the answer. ``fetched_at`` is the last page's.
 
         Raises `SchemaDrift`: Hardly a row of the answer bears a date that can be read.
         """
@@ -98,7 +98,7 @@ class PageReader:
 
 
 def is_flat(body: bytes, payload: Any) -> bool:
-    """Whether an answer whose rows are all objects surely holds plain values alone: its brackets are counted, since rows take longer.
+    """Whether all rows of an answer surely hold plain values, by counting brackets, which is faster than walking the rows.
 
     >>> [is_flat(body, orjson.loads(body)) for body in (b'[{"a": 1}, {"a": 2}]', b'[{"a": {"b": 1}}]', b'[{"a": [1]}]')]
     [True, False, False]
@@ -112,7 +112,7 @@ def is_flat(body: bytes, payload: Any) -> bool:
 
 
 def read_pages(job: Job, bodies: Sequence[bytes], fetched_at: datetime | None) -> NextPage | Answer:
-    """As a `PageReader` that was given all pages so far. The worker runs this for large answers."""
+    """Read all pages so far as a `PageReader` would. The worker runs this for large answers."""
     reader = PageReader(job)
     for body in bodies:
         reader.add(body)
@@ -120,7 +120,7 @@ def read_pages(job: Job, bodies: Sequence[bytes], fetched_at: datetime | None) -
 
 
 def apply_cutoff(request: ApiRequest, cutoff: Cutoff, payload: Any, context: PolicyContext) -> Filtered:
-    """What may be shown of a raw answer, in the upstream's shape; the raw answer itself is not changed.
+    """Return the part of a raw answer that may be shown, in the upstream's shape; the raw answer is not changed.
 
     Raises `SchemaDrift`: The answer is not built as the catalogue says. Raises `CutoffRefused`: The policy errs: nothing is shown.
     """
@@ -153,7 +153,7 @@ def _drifted(endpoint: Endpoint) -> SchemaDrift:
 
 
 def _refuse_drift(endpoint: Endpoint, filtered: Filtered) -> None:
-    """Raise SchemaDrift if the dates are gone: the vendor renamed their field or writes them otherwise.
+    """Raise SchemaDrift if the dates are gone: the vendor renamed their field or writes them in another form.
 
     Late rows are not counted, though they would show that dates can be read: the error would then tell that there are some.
     """
@@ -167,7 +167,7 @@ def _refuse_drift(endpoint: Endpoint, filtered: Filtered) -> None:
 
 
 def empty(job: Job, fetched_at: datetime | None, *, hint: bool) -> Answer:
-    """The answer without rows: of a window after the cutoff, or (with a hint) of a name that the vendor does not know."""
+    """Return the answer without rows: of a window after the cutoff, or (with a hint) of a name that the vendor does not know."""
     filtered = Filtered(data=_no_rows(job))
     return answer_of(job, _with_hint(job, filtered) if hint else filtered, fetched_at)
 
@@ -178,7 +178,7 @@ def _no_rows(job: Job) -> Any:
 
 
 def _emptied(job: Job, filtered: Filtered) -> Filtered:
-    """An answer of which no row is left, in the form of one to a name that never was.
+    """Return an answer of which no row is left, in the form of one to a name that never was.
 
     What stands beside the rows (a ticker, a section that Brave leaves out where it finds nothing) would tell that rows come later.
     """
@@ -189,7 +189,7 @@ def _emptied(job: Job, filtered: Filtered) -> Filtered:
 
 
 def answer_of(job: Job, filtered: Filtered, fetched_at: datetime | None) -> Answer:
-    """The answer of filtered data: encoded, hashed, with its meta. An agent reads all of it, so late rows must not show."""
+    """Return the answer of filtered data: encoded, hashed, with its meta. An agent reads all of it, so late rows must not show."""
     as_of, endpoint, cutoff = job.request.endpoint.as_of, job.request.endpoint, job.cutoff
     filtered = replace(filtered, data=_as_series(endpoint, filtered.data))
     try:
@@ -214,7 +214,7 @@ def answer_of(job: Job, filtered: Filtered, fetched_at: datetime | None) -> Answ
 
 
 def _as_series(endpoint: Endpoint, data: Any) -> Any:
-    """The data of an endpoint that gives a series as {date, value} rows; of several rows of one day the last known one is the last."""
+    """Return the data of an endpoint that gives a series as {date, value} rows; of several rows of one day the last known one is the last."""
     fields, stamp = endpoint.series, endpoint.as_of.stamp
     if fields is None:
         return data
@@ -266,7 +266,7 @@ def gives_rows(endpoint: Endpoint) -> bool:
 
 
 def parse(source: str, body: bytes) -> Any:
-    """The value of a raw answer.
+    """Return the value of a raw answer.
 
     Raises `NotJson`: It is not JSON.
     """

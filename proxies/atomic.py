@@ -1,4 +1,4 @@
-"""Files that a reader sees whole: the old one or the new one, never half of either."""
+"""Write files that a reader sees whole: the old one or the new one, never half of either."""
 
 import contextlib
 import errno
@@ -12,12 +12,8 @@ READ_ONLY = "WORKBENCH_READ_ONLY"
 
 
 def reads_only() -> bool:
-    """Whether this process writes nothing into a data folder, nor does any that it starts."""
+    """Whether this process and its children write nothing into a data folder."""
     return bool(os.environ.get(READ_ONLY))
-
-
-def _in_data_folder(path: Path) -> bool:
-    return any((folder / "workbench.db").exists() for folder in path.absolute().parents)
 
 
 def _refuse_if_reading(path: Path) -> None:
@@ -27,7 +23,7 @@ def _refuse_if_reading(path: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes, *, private: bool = False, sync: bool = True) -> None:
-    """Write a file by atomic rename; its folder is made when missing.
+    """Write a file by atomic rename, creating its folder.
 
     Not to ``sync`` is for what can be made anew from other records: a power cut may leave it empty, a kill may not.
 
@@ -47,7 +43,7 @@ def replace_file(path: Path, data: bytes, *, private: bool = False, sync: bool =
         if kind is not None and not stat.S_ISREG(kind):
             raise OSError(errno.EINVAL, "it is no file", str(path))
         path = Path(os.path.realpath(path))
-        private = _in_data_folder(path)
+        private = any((folder / "workbench.db").exists() for folder in path.absolute().parents)
     private_folder(path.parent) if private else path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     mode = 0o600 if private else 0o666
@@ -77,7 +73,7 @@ def _write_into(path: Path, data: bytes) -> None:
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder and its missing parents, each for its owner alone; what exists keeps its mode."""
+    """Create a folder and its missing parents, each for its owner alone; existing ones keep their mode."""
     # mkdir's own parents=True would give the mode to the last one only
     for folder in reversed([path, *path.parents]):
         if not folder.is_dir():

@@ -1,4 +1,4 @@
-"""The broker: the one door to data. Allow-list, clamp, fetch, filter, meta, ledger; fail closed.
+"""The broker, the one door to data: allow-list, clamp, fetch, filter, meta, ledger; fail closed.
 
 A `Broker` holds what is shared (sources, raw cache, last answers, calls in flight); a `BrokerSession` holds one cutoff and one
 ledger, so that parallel tasks with other dates cannot touch each other's clock.
@@ -53,7 +53,7 @@ _IN_THREAD = 200_000  # bytes
 
 
 class Broker:
-    """Fetches and filters for all sessions of a process, so that equal requests of theirs are one. Made by `open_broker`."""
+    """Fetches and filters for all sessions of a process, sending equal requests once. Made by `open_broker`."""
 
     def __init__(
         self, *, catalogue: Catalogue, sources: Mapping[str, Source], settings: ProxySettings
@@ -73,11 +73,11 @@ class Broker:
         strict: bool = False,
         max_residual: Residual | None = None,
     ) -> "BrokerSession":
-        """A session with its own cutoff and ledger."""
+        """Open a session with its own cutoff and ledger."""
         return BrokerSession(self, cutoff, ledger, most=residual_limit(max_residual, strict=strict))
 
     async def aclose(self) -> None:
-        """End what is under way; close sources, cache and worker."""
+        """Cancel what is under way; close sources, cache and worker."""
         await self._exchanges.aclose()
         await self._worker.aclose()
         await self._raw.aclose()
@@ -85,7 +85,7 @@ class Broker:
     async def exchange(
         self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff, *, most: Residual
     ) -> Exchange:
-        """The answer to a checked request as of a cutoff. Sessions call this; equal requests at the same time are sent once.
+        """Answer a checked request as of a cutoff; simultaneous equal requests are sent once.
 
         Raises `Refused, SourceError`: As BrokerSession.call.
         """
@@ -140,7 +140,7 @@ class Broker:
         )
 
     async def _pages(self, job: Job, sent: list[dict[str, Any]]) -> Answer:
-        """The answer from one page, or from as many as it takes until enough rows survive the policy."""
+        """Answer from one page, or from as many as it takes until enough rows survive the policy."""
         endpoint = job.request.endpoint
         bodies: list[bytes] = []
         reader: PageReader | None = None
@@ -192,7 +192,7 @@ class Broker:
     async def _look_up(
         self, lookup: Lookup, cutoff: Cutoff, sent: list[dict[str, Any]]
     ) -> tuple[str, bytes] | None:
-        """Another endpoint's raw answer, which the policy needs and the caller never sees; None if there is none."""
+        """Return another endpoint's raw answer, for the policy and never for the caller; None if there is none."""
         endpoint = self.catalogue.resolve(lookup.path)
         try:
             raw = await self._raw.get(endpoint, lookup.params, cutoff)
@@ -223,7 +223,7 @@ class BrokerSession:
         self._written: tuple[Cutoff | None, str] = (None, "")
 
     def pin(self, cutoff: Cutoff) -> None:
-        """Declare the cutoff; once declared it can only move back.
+        """Declare the cutoff; afterwards it can only move back.
 
         Raises `CutoffRefused`: The new cutoff is later than the pinned one.
         """
@@ -234,7 +234,7 @@ class BrokerSession:
         self.cutoff = cutoff
 
     async def call(self, path: str, params: Mapping[str, Any] | None, address: Address) -> Answer:
-        """The answer to a request as of the session's cutoff, from the ledger if it is recorded at this address.
+        """Answer a request as of the session's cutoff, from the ledger if it is recorded at this address.
 
         Raises `Refused`: The request cannot be answered as asked. Raises `SourceError`: The upstream failed; nothing is recorded, so that
         it can be asked again. Raises `LedgerMismatch`: Another request is recorded at the address.
@@ -288,7 +288,7 @@ class BrokerSession:
         return answer
 
     def _instant(self, cutoff: Cutoff | None) -> str:
-        """The cutoff as requests are hashed with it; written once for each that the session had."""
+        """Return the cutoff as requests are hashed with it; written once per cutoff."""
         written_for, text = self._written
         if written_for is not cutoff or text == "":
             text = "none" if cutoff is None else "live" if cutoff.live else cutoff.instant.isoformat()
@@ -296,14 +296,14 @@ class BrokerSession:
         return text
 
     def _read(self, path: str, params: Mapping[str, Any]) -> Answer:
-        """The answer of `CALL_API.search` or `.doc`; recorded like data, so that a cell that reads it can be run again."""
+        """Answer `CALL_API.search` or `.doc`; recorded like data, so that a cell can be run again."""
         settings = self._broker.settings
         setting = Availability.of(settings.keys, self.cutoff, most=self.most)
         text = read_catalogue(self._broker.catalogue, path, params, setting)
         return Answer(data=text, meta={"endpoint": path, "content_hash": content_hash(text)})
 
     async def _record(self, row: LedgerRow) -> None:
-        """Store a row; a large one in a thread, since compressing and writing it takes the loop 20 ms and more."""
+        """Store a row; a large one in a thread, since compressing it would block the loop for 20 ms and more."""
         if row.answer is not None and len(row.answer.encoded()) >= _IN_THREAD:
             await asyncio.to_thread(self._ledger.record, row)
         else:
@@ -313,7 +313,7 @@ class BrokerSession:
 def open_broker(
     settings: ProxySettings, *, transport: Callable[[SourceInfo], Transport] | None = None
 ) -> Broker:
-    """A broker over the whole catalogue, with every source set up as the settings say.
+    """Open a broker over the whole catalogue, with every source set up by the settings.
 
     ``transport`` makes another transport than each source's own, for tests.
     """

@@ -1,4 +1,4 @@
-"""What can go wrong at the broker.
+"""Errors of the broker.
 
 ```
 ProxyError
@@ -30,7 +30,7 @@ ANOTHER_WAY = "take another source, or do without"
 
 
 class ProxyError(Remedied):
-    """Root of this room's errors. The message is one line that says what is wrong and how to mend it."""
+    """Root of this room's errors. The message is one line: the fault and its remedy."""
 
 
 class LedgerMismatch(ProxyError):
@@ -74,7 +74,7 @@ class NoSuch(Refused):
 
 
 def no_answer(source: str, path: str) -> NoSuch:
-    """The one neutral line for "not found", "no longer" and "not yet"."""
+    """Return the one neutral line for "not found", "no longer" and "not yet"."""
     return NoSuch(f"{source} has no answer to this request: check the parameters of {path}")
 
 

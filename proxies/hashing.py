@@ -1,4 +1,4 @@
-"""The one hash and the one canonical JSON: whatever is filed, sealed or compared by its hash is hashed here.
+"""Define the one hash and the one canonical JSON for everything that is filed, sealed or compared by its hash.
 
 It stands at the bottom, so that the broker, the sandbox and the store cannot come to different hashes of one value. The bytes
 must never change: ledgers, journals and packages of every version rest on them (tests/proxies/test_hashing.py).
@@ -19,7 +19,7 @@ PREFIX = "sha256:"
 
 
 def sha256_of(data: bytes) -> str:
-    """Return the hash of bytes as ``sha256:<64 hex digits>``.
+    """Hash bytes as ``sha256:<64 hex digits>``.
 
     >>> sha256_of(b"")
     'sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
@@ -28,13 +28,13 @@ def sha256_of(data: bytes) -> str:
 
 
 def sha256_of_file(path: Path) -> str:
-    """Return the hash of a file's bytes, read in pieces: a package may have two gigabytes."""
+    """Hash a file's bytes in pieces: a package may have two gigabytes."""
     with open(path, "rb") as file:
         return PREFIX + hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def canonical_json(value: Any, *, default: Callable[[Any], Any] | None = None) -> bytes:
-    """Return the JSON that hashes are taken of: sorted keys, no spaces, UTF-8.
+    """Write the JSON that is hashed: sorted keys, no spaces, UTF-8.
 
     ``default`` turns a value that JSON does not know into one that it does; without it such a value raises ``TypeError``.
 
@@ -45,5 +45,5 @@ def canonical_json(value: Any, *, default: Callable[[Any], Any] | None = None) -
 
 
 def content_hash(value: Any) -> str:
-    """Return the hash of a value's canonical JSON: what an answer's meta states and ``verify`` compares."""
+    """Hash a value's canonical JSON, as stated in an answer's meta and compared by ``verify``."""
     return sha256_of(canonical_json(value))

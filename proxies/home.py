@@ -1,4 +1,4 @@
-"""The data folder of this environment, which holds the user's own catalogue beside the runs."""
+"""Find the data folder of this environment, with the user's own catalogue and the runs."""
 
 from collections.abc import Mapping
 from pathlib import Path

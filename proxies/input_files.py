@@ -1,4 +1,4 @@
-"""The one way by which a file that somebody wrote is read: a small regular file, then YAML, JSON, TOML or CSV within bounds.
+"""Read every file that a person wrote: a small regular file, then YAML, JSON, TOML or CSV within bounds.
 
 A reader that takes whatever parses can be stopped with a few hundred bytes: aliases that multiply, a number of a million
 digits, a list nested deeper than Python can walk, ``/dev/zero``. So every reader of such files uses `read_text` and one of
@@ -42,11 +42,11 @@ _MAYBE_HALVES = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 
 
 class InputRefused(ValueError):
-    """A file, or the text of one, that is not read; one line says why."""
+    """A file or text that is refused; one line says why."""
 
 
 def read_bytes(path: Path, *, most: int = MOST_BYTES) -> bytes:
-    """Bytes of a regular file, unpacked if they are gzip's, whatever the file is called.
+    """Read a regular file, unpacked if it is gzip, whatever its name.
 
     Raises `InputRefused`: There is none, it is a device, a pipe or a folder, it cannot be read, or it has more than ``most`` bytes.
     """
@@ -78,7 +78,7 @@ def read_bytes(path: Path, *, most: int = MOST_BYTES) -> bytes:
 
 
 def read_text(path: Path, *, most: int = MOST_BYTES) -> str:
-    """Text of a file in UTF-8, without a byte order mark. Raises `InputRefused`, as `read_bytes` does."""
+    """Read a file in UTF-8, without a byte order mark. Raises `InputRefused`, as `read_bytes` does."""
     try:
         return read_bytes(path, most=most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -86,7 +86,7 @@ def read_text(path: Path, *, most: int = MOST_BYTES) -> str:
 
 
 def parse_json(text: str | bytes, what: str) -> Any:
-    """The value of a JSON text; ``what`` names it in the complaint. Raises `InputRefused`."""
+    """Parse a JSON text; ``what`` names it in errors. Raises `InputRefused`."""
     _check_count(text, what, "[{,:")
     try:
         text = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
@@ -104,20 +104,20 @@ def parse_json(text: str | bytes, what: str) -> Any:
 
 
 def parse_toml(text: str, what: str) -> dict[str, Any]:
-    """The tables of a TOML text. Raises `InputRefused`."""
+    """Parse a TOML text. Raises `InputRefused`."""
     # tomllib takes half a minute for one key of 32,000 parts
     if max(line.count(".") for line in text.split("\n")) > _MOST_DOTS:
         raise InputRefused(f"{what} has a line of more than {_MOST_DOTS:,} dots")
     try:
         value = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputRefused(f"{what} is no TOML: {_one_line(error)}") from None
+        raise InputRefused(f"{what} is no TOML: {' '.join(str(error).split())[:200]}") from None
     _check_levels(value, what)
     return value
 
 
 def parse_csv(text: str, what: str) -> list[list[str]]:
-    """Rows of a CSV text as lists of cells, the header among them; quoted as spreadsheets do it. Raises `InputRefused`."""
+    """Parse a CSV text into lists of cells, header included, with spreadsheets' quoting. Raises `InputRefused`."""
     _check_count(text, what, ",\n\r")
     # for the whole process, and the module's own limit would refuse a long report; the text is bounded already
     csv.field_size_limit(2**31 - 1)
@@ -129,7 +129,7 @@ def parse_csv(text: str, what: str) -> list[list[str]]:
 
 
 def parse_csv_rows(text: str, what: str, sign: str = "") -> list[dict[str, str]]:
-    """Rows of a CSV text by the names of its header, empty lines left out; the sign between cells is found out if not said.
+    """Parse a CSV text into rows by the header's names, without empty lines; the separator is detected by default.
 
     Raises `InputRefused`: Also for a row of another number of cells, or a header that names a column twice.
     """
@@ -148,7 +148,7 @@ def parse_csv_rows(text: str, what: str, sign: str = "") -> list[dict[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsvForm:
-    """How a CSV is written: the sign between its cells, lines before its header, and how lines begin that are no rows."""
+    """The form of a CSV: its separator, lines before its header, and the beginning of comment lines."""
 
     separator: str = ","
     skip: int = 0
@@ -156,27 +156,27 @@ class CsvForm:
 
 
 def csv_encoding(head: bytes) -> str:
-    """Return how a text is encoded, by its byte order mark; UTF-8 without one."""
+    """Detect a text's encoding by its byte order mark; UTF-8 without one."""
     return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
 
 
 def csv_form(sample: str, *, skip: int = 0, comment: str = "") -> CsvForm:
-    r"""Return how a CSV is written, from its beginning: a line ``sep=;``, or the sign that parts most names of the header.
+    r"""Detect a CSV's form from its beginning: a line ``sep=;``, or the sign that splits most names of the header.
 
     >>> csv_form("day;price\\n2018-01-02;1.234,5\\n").separator
     ';'
     """
     lines = sample.removeprefix("\ufeff").splitlines()[skip:]
-    stated = re.fullmatch(r'"?sep=(.)"?', lines[0].strip(" ")) if lines else None
-    if stated:
-        return CsvForm(separator=stated[1], skip=skip + 1, comment=comment)
+    declared = re.fullmatch(r'"?sep=(.)"?', lines[0].strip(" ")) if lines else None
+    if declared:
+        return CsvForm(separator=declared[1], skip=skip + 1, comment=comment)
     header = next((line for line in lines if line.strip() and not (comment and line.startswith(comment))), "")
     counts = {sign: len(next(csv.reader([header], delimiter=sign), [])) for sign in ",;\t|"}
     return CsvForm(separator=max(counts, key=lambda sign: counts[sign]), skip=skip, comment=comment)
 
 
 def csv_rows(file: TextIO, what: str, form: CsvForm, *, spaces: bool = False) -> Iterator[list[str]]:
-    """Yield the header of a CSV and its rows, blank lines left out: the one reader of tables that somebody wrote.
+    """Yield the header of a CSV and its rows, without blank lines: the one reader of people's tables.
 
     Cells beyond the header are left out where they are empty. ``spaces`` says that those behind a separator do not count.
 
@@ -228,7 +228,7 @@ def csv_rows(file: TextIO, what: str, form: CsvForm, *, spaces: bool = False) ->
 def csv_columns(
     file: TextIO, what: str, form: CsvForm, *, spaces: bool = False
 ) -> tuple[list[str], list[list[str]]]:
-    """The header of a CSV and its columns, short rows filled with empty cells. Raises `InputRefused`, as `csv_rows` does."""
+    """Return the header of a CSV and its columns, short rows padded. Raises `InputRefused`, as `csv_rows` does."""
     rows = csv_rows(file, what, form, spaces=spaces)
     header = next(rows, None)
     if header is None:
@@ -238,8 +238,8 @@ def csv_columns(
     shared: list[dict[str, str]] = [{} for _ in header]
     while batch := list(itertools.islice(rows, 20_000)):
         for place, cells in enumerate(itertools.zip_longest(*batch, header, fillvalue="")):
-            known = shared[place] if len(shared[place]) < 10_000 else {}
-            columns[place].extend([known.setdefault(cell, cell) for cell in cells[:-1]])
+            interned = shared[place] if len(shared[place]) < 10_000 else {}
+            columns[place].extend([interned.setdefault(cell, cell) for cell in cells[:-1]])
     return [name.strip() or f"Unnamed: {place}" for place, name in enumerate(header)], columns
 
 
@@ -280,15 +280,11 @@ def _check_letters(value: Any, what: str) -> None:
         elif isinstance(item, list):
             pending += [(f"{place}[{number}]", part) for number, part in enumerate(item)]
         elif isinstance(item, str) and (half := _HALF.search(item)):
-            where = ascii(place.removeprefix("."))[1:-1][:100] or "its text"
+            position = ascii(place.removeprefix("."))[1:-1][:100] or "its text"
             raise InputRefused(
-                f"{what} holds half a letter, {ascii(half[0])[1:-1]}, in {where}: write both halves, or leave it out"
+                f"{what} holds half a letter, {ascii(half[0])[1:-1]}, in {position}: write both halves, or leave it out"
             )
 
 
 def _size(count: int) -> str:
     return f"{count // 1_000_000} MB" if count >= 1_000_000 else f"{count // 1024} KiB"
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]

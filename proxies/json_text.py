@@ -1,4 +1,4 @@
-"""The value of a vendor's JSON, read so that one bad figure or byte does not lose a whole answer."""
+"""Parse a vendor's JSON so that one bad figure or byte does not lose a whole answer."""
 
 import codecs
 import json
@@ -9,7 +9,7 @@ import orjson
 
 
 def read_json(body: bytes) -> Any:
-    """The value of JSON bytes. Figures that are none (NaN, Infinity, 1e999) become null, odd bytes become U+FFFD.
+    """Parse JSON bytes. Invalid figures (NaN, Infinity, 1e999) become null, odd bytes U+FFFD.
 
     Sources read small answers with it, `proxies.answers` every answer. Deep nesting, truncated text and anything else that
     is no JSON is refused.

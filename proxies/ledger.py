@@ -1,4 +1,4 @@
-"""Who asked what and what came back: the broker's record, by address.
+"""Record every call by address: who asked what, and the answer.
 
 An answer is read from the ledger only at the address it was recorded under, with the hash of its request
 beside it as a check, so that trials stay independent and a resumed run asks for nothing twice.
@@ -15,7 +15,7 @@ from proxies.errors import LedgerMismatch
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Address:
-    """Where in a run a call stands.
+    """The place of a call in a run.
 
     For calls out of a cell: ``stage`` is ``cell``, ``step`` the 0-based index of the code cell in its session,
     ``retry`` the 0-based count of the cell's calls.
@@ -31,7 +31,7 @@ class Address:
 
 
 class _Unread:
-    """Data that nobody has read yet."""
+    """Data that nobody has parsed yet."""
 
     def __repr__(self) -> str:
         return "UNREAD"
@@ -43,7 +43,7 @@ CATALOGUE = "catalogue/"
 
 
 class Answer:
-    """What a caller gets: data in the upstream's shape, and meta that says what was done to it.
+    """An answer to a caller: data in the upstream's shape, and meta on what was done to it.
 
     `data`: Left out if ``body`` holds it: it is then read when somebody looks at it, which for a large answer that goes to a kernel is
     never.
@@ -67,7 +67,7 @@ class Answer:
         self._data = data
 
     def unread(self) -> "Answer":
-        """Return the same answer without the value that somebody may have read: the JSON alone, shared, not copied."""
+        """Return the same answer without its parsed value: the JSON alone, shared, not copied."""
         # Not through __init__: this is a third of what a cached call does beside its ledger row.
         same = Answer.__new__(Answer)
         same.meta, same.body, same.dropped, same._data = self.meta, self.encoded(), self.dropped, UNREAD
@@ -82,7 +82,7 @@ class Answer:
         return f"Answer(data={self._data!r}, meta={self.meta!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the JSON without the value: from the worker the value would cost several times as much."""
+        """Pickle the JSON without the value, which would cost several times as much from the worker."""
         return _unpickled, (self.meta, self.encoded(), dict(self.dropped))
 
     @property
@@ -94,7 +94,7 @@ class Answer:
         return self._data
 
     def encoded(self) -> bytes:
-        """The data as JSON bytes, in the upstream's key order, without encoding twice."""
+        """Return the data as JSON bytes, in the upstream's key order, encoded once."""
         return self.body if self.body is not None else orjson.dumps(self.data)
 
 
@@ -104,7 +104,7 @@ def _unpickled(meta: dict[str, Any], body: bytes, dropped: dict[str, int]) -> An
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow:
-    """One call: who asked, what was asked and sent (never a key), and the answer or the refusal."""
+    """One call: caller, request as asked and sent (never a key), and the answer or the refusal."""
 
     address: Address
     at_utc: str
@@ -120,21 +120,21 @@ class LedgerRow:
 
     @property
     def rows_dropped(self) -> int:
-        """How many rows were left out of the answer."""
+        """Number of rows left out of the answer."""
         return int(self.audit.get("rows_dropped", 0))
 
     @property
     def dropped_why(self) -> Mapping[str, int]:
-        """How many rows were left out, by reason."""
+        """Number of rows left out, by reason."""
         why: Mapping[str, int] = self.audit.get("dropped_why", {})
         return why
 
 
 class Ledger(Protocol):
-    """Where the broker records; the store implements it."""
+    """The broker's record; the store implements it."""
 
     def recall(self, address: Address, request_hash: str) -> LedgerRow | None:
-        """The row at this address, or None; a row with another hash raises LedgerMismatch."""
+        """Return the row at this address, or None; a row with another hash raises LedgerMismatch."""
         ...
 
     def record(self, row: LedgerRow) -> None:
@@ -149,7 +149,7 @@ class MemoryLedger:
         self.rows: dict[Address, LedgerRow] = {}
 
     def recall(self, address: Address, request_hash: str) -> LedgerRow | None:
-        """The row at this address, or None; a row with another hash raises LedgerMismatch."""
+        """Return the row at this address, or None; a row with another hash raises LedgerMismatch."""
         row = self.rows.get(address)
         if row is not None and row.request_hash != request_hash:
             raise mismatch(address, row.path)
@@ -161,7 +161,7 @@ class MemoryLedger:
 
 
 def mismatch(address: Address, path: str) -> LedgerMismatch:
-    """The error of an address that holds another request."""
+    """Build the error of an address that holds another request."""
     return LedgerMismatch(
         f"another request ({path}) is recorded at {address.node}, trial {address.trial}, cell {address.step}, "
         f"call {address.retry}: the code has changed since, start a new attempt"

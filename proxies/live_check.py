@@ -1,4 +1,4 @@
-"""Whether each source still answers as the catalogue says: one example of each, asked with the keys that are set.
+"""Check that each source still answers by the catalogue: one example of each, with the present keys.
 
 ``workbench doctor --live`` calls it. The catalogue holds facts that only a live answer confirms, and a vendor may change
 them any day.
@@ -22,7 +22,7 @@ Verdict = Literal["answers", "no rows", "no key", "fails"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCheck:
-    """What became of one source's example."""
+    """The outcome of one source's example."""
 
     source: str
     #: The endpoint's path.
@@ -34,7 +34,7 @@ class SourceCheck:
 
 
 async def check_sources(broker: Broker) -> list[SourceCheck]:
-    """One check per source of the broker's catalogue, all at the same time. Costs one call of each plan, sometimes a few."""
+    """Check every source of the broker's catalogue concurrently. Costs one call of each plan, sometimes a few."""
     examples: dict[str, list[Endpoint]] = {}
     for endpoint in broker.catalogue:
         examples.setdefault(endpoint.source.name, []).append(endpoint)
@@ -68,7 +68,7 @@ async def check_sources(broker: Broker) -> list[SourceCheck]:
 
 
 def example_of(endpoints: Iterable[Endpoint]) -> Endpoint:
-    """The endpoint of a source whose example shows most: rows with dates, from the vendor itself."""
+    """Return the endpoint of a source whose example is most telling: rows with dates, from the vendor itself."""
     listed = list(endpoints)
 
     def usefulness(endpoint: Endpoint) -> tuple[bool, ...]:

@@ -1,4 +1,4 @@
-"""What mends an error, as data in it: a `Command` or an `Option` among the strings of its message.
+"""Put the remedy of an error into it as data: a `Command` or an `Option` among the strings of its message.
 
 Each face words them in its own terms: `workbench resume RUN` on the command line, ``wb.resume("RUN")`` in Python, a button on the
 page, a tool in MCP. It stands in the lowest room because the broker's and the sandbox's errors are shown by the same faces.
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that mends an error: its name, its arguments, its options by the names of settings (True: without a value)."""
+    """A command that remedies an error: name, arguments, options by setting (True: without a value)."""
 
     name: str
     arguments: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A setting of the refused call that mends an error, and what to write for it (True: a switch)."""
+    """A setting of the refused call that remedies an error, and its value (True: a switch)."""
 
     name: str
     value: str | bool = ""
@@ -33,25 +33,25 @@ Terms: TypeAlias = Callable[[Command | Option], str]
 
 
 def command(name: str, /, *arguments: str, **options: Any) -> Command:
-    """Return a remedy: ``command("resume", run_id, yes=True)``."""
+    """Build a remedy: ``command("resume", run_id, yes=True)``."""
     return Command(name, arguments, tuple(options.items()))
 
 
 def option_text(name: str, value: Any = "") -> str:
-    """Return an option as it is typed: ``--budget-usd 5``."""
-    shown = "" if value is True or value == "" else f" {shlex.quote(value) if ' ' in str(value) else value}"
-    return f"--{name.replace('_', '-')}{shown}"
+    """Write an option as it is typed: ``--budget-usd 5``."""
+    typed = "" if value is True or value == "" else f" {shlex.quote(value) if ' ' in str(value) else value}"
+    return f"--{name.replace('_', '-')}{typed}"
 
 
 def shell_terms(remedy: Command | Option) -> str:
-    """Return what to type in a shell."""
+    """Write a remedy for a shell."""
     if isinstance(remedy, Option):
         return option_text(remedy.name, remedy.value)
     return f"`{' '.join(['workbench', remedy.name, *remedy.arguments, *(option_text(*pair) for pair in remedy.options)])}`"
 
 
 def sentence(*parts: "str | Command | Option") -> str:
-    """Return one line of text with what mends it: what is stored or returned is in the words of a shell, which `reworded` reads back."""
+    """Join a text with its remedies in shell terms, for storage; `reworded` converts it back."""
     return "".join(part if isinstance(part, str) else shell_terms(part) for part in parts)
 
 
@@ -62,7 +62,7 @@ _TYPED = re.compile(
 
 
 def reworded(text: str, terms: Terms) -> str:
-    """Return a stored or returned line of ours with its remedies in the terms of a face; for no text of a stranger.
+    """Rewrite the remedies in one of our stored lines for another face; never for a stranger's text.
 
     >>> reworded("it waits: `workbench resume R1` does it", lambda remedy: f"<{remedy.name}>")
     'it waits: <resume> does it'
@@ -90,7 +90,7 @@ def _typed(match: "re.Match[str]") -> Command | Option:
 
 
 class Remedied(Exception):
-    """An error whose message is one clear line, made of strings and of what mends it."""
+    """An error whose message is one clear line of strings and remedies."""
 
     #: The face that shows it; set at that face's door.
     terms: Terms = staticmethod(shell_terms)
@@ -102,5 +102,5 @@ class Remedied(Exception):
 
     @property
     def remedies(self) -> tuple[Command | Option, ...]:
-        """What mends it, in the order of the message."""
+        """The remedies, in the order of the message."""
         return tuple(part for part in self.args if isinstance(part, Command | Option))

@@ -1,4 +1,4 @@
-"""Checking what a caller asks for: listed parameters only, each of its type; the caller's dict stays as it is."""
+"""Check a caller's request: listed parameters only, each of its type; the caller's dict stays unchanged."""
 
 import math
 import re
@@ -18,7 +18,7 @@ _MOST_ITEMS = 200
 
 
 def check(endpoint: Endpoint, params: Mapping[str, Any] | None, cutoff: Cutoff) -> dict[str, Any]:
-    """A new dict of the parameters in the upstream's own types, in the catalogue's order.
+    """Return a new dict of the parameters in the upstream's own types, in the catalogue's order.
 
     Raises `ParameterNotListed, ParameterInvalid, MissingParameter`: The request does not fit the endpoint.
     """
@@ -37,7 +37,8 @@ def check(endpoint: Endpoint, params: Mapping[str, Any] | None, cutoff: Cutoff) 
                 continue
             out[name] = value
         elif param.required:
-            raise MissingParameter(f"{endpoint.path} needs {name} ({param.type}{_eg(param)})")
+            example = f", e.g. {param.example}" if param.example is not None else ""
+            raise MissingParameter(f"{endpoint.path} needs {name} ({param.type}{example})")
     if not cutoff.live:
         for name, values in endpoint.as_of.forbid_values.items():
             if str(out.get(name)) in values:
@@ -48,7 +49,7 @@ def check(endpoint: Endpoint, params: Mapping[str, Any] | None, cutoff: Cutoff) 
 
 
 def as_json(value: Any, depth: int = 0) -> Any:
-    """Anything a caller may pass, as a JSON value that can be hashed and stored."""
+    """Convert any value of a caller to JSON that can be hashed and stored."""
     if depth > 20:
         return "..."
     # Text first: most of what a caller passes, and the look for a Mapping below takes ten times as long.
@@ -66,10 +67,6 @@ def as_json(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return value
     return as_json(repr(value))
-
-
-def _eg(param: Param) -> str:
-    return f", e.g. {param.example}" if param.example is not None else ""
 
 
 def _unlisted(endpoint: Endpoint, name: str) -> ParameterNotListed:
@@ -93,17 +90,14 @@ def _typed(name: str, param: Param, value: Any) -> Any:
         if param.high is not None and typed > param.high:
             raise ParameterInvalid(f"{name}={value} is above {param.high}")
     if param.place == "path":
-        _path_safe(name, str(typed), param)
+        text = str(typed)
+        # it cannot climb out of its place: few characters, never only dots
+        if not re.fullmatch(param.chars or PATH_CHARS, text) or set(text) <= {"."}:
+            raise ParameterInvalid(f"{name}={text[:60]!r} holds characters that this parameter cannot have")
     elif param.chars and not re.fullmatch(param.chars, str(typed)):
         form = param.about or f"it is written like {param.example}"
         raise ParameterInvalid(f"{name}={str(typed)[:60]!r} is not written as it must be: {form}")
     return typed
-
-
-def _path_safe(name: str, text: str, param: Param) -> None:
-    """A path parameter cannot climb out of its place: few characters, never only dots."""
-    if not re.fullmatch(param.chars or PATH_CHARS, text) or set(text) <= {"."}:
-        raise ParameterInvalid(f"{name}={text[:60]!r} holds characters that this parameter cannot have")
 
 
 def _checked_text(name: str, value: Any, param: Param) -> str:
@@ -148,7 +142,7 @@ def _boolean(name: str, value: Any, param: Param) -> bool:
 
 
 def _date(name: str, value: Any, param: Param) -> str:
-    """A day; a time of day is read in its zone (New York without one) and dropped."""
+    """Parse a day; a time of day is read in its zone (New York by default) and dropped."""
     if isinstance(value, str):
         text = value.strip()
         day = parse_day(text)
@@ -161,7 +155,7 @@ def _date(name: str, value: Any, param: Param) -> str:
 
 
 def _instant(name: str, value: Any, param: Param) -> str:
-    """An instant in UTC with milliseconds; a bare day is its start in UTC."""
+    """Parse an instant into UTC with milliseconds; a bare day is its start in UTC."""
     if isinstance(value, str):
         day = parse_day(value.strip())
         stamp = (
@@ -176,7 +170,7 @@ def _instant(name: str, value: Any, param: Param) -> str:
 
 
 def _epoch(name: str, value: Any, param: Param) -> int:
-    """Epoch seconds; a day or an instant is turned into them."""
+    """Parse epoch seconds; days and instants are converted."""
     if isinstance(value, str) and not re.fullmatch(r"-?\d{1,12}", value.strip()):
         text = _instant(name, value, param)
         return int(datetime.fromisoformat(text).timestamp())

@@ -1,4 +1,4 @@
-"""The secrets that this process uses, and their removal from every text that leaves it: errors, logs, events, exports, answers.
+"""Register this process's secrets and remove them from every text that leaves it: errors, logs, events, exports, answers.
 
 One registry per process, `SECRETS`. It is filled where a key is read (`add`), and looks at the environment's own keys by
 their names (`is_key_name`) whenever it is asked. A server echoes what it was sent in ways of its own, so a secret is looked for
@@ -81,12 +81,12 @@ _BEFORE_KEY = r"(?:(?:key|token|secret|passw(?:or)?d|auth\w*|bearer|basic)[\"'\s
 
 
 def is_key_name(name: str) -> bool:
-    """Whether an environment variable holds a key and nothing but a key, judged by its name."""
+    """Whether an environment variable holds only a key, judged by its name."""
     return name in OTHER_KEY_NAMES or _KEY_NAME.fullmatch(name) is not None
 
 
 def is_model_key(name: str) -> bool:
-    """Whether a variable holds the key of a provider of models, judged by its name; a source of data may name none.
+    """Whether a variable holds a model provider's key, judged by its name; a source of data may name none.
 
     >>> is_model_key("OPENAI_API_KEY"), is_model_key("DESK_API_KEY")
     (True, False)
@@ -96,7 +96,7 @@ def is_model_key(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyOrigin:
-    """Whose key is used, without the key: where it was read, and the first four characters of its SHA-256."""
+    """The origin of a key, without the key: where it was read, and the first four characters of its SHA-256."""
 
     origin: str
     hash: str
@@ -111,28 +111,28 @@ class SecretRegistry:
         self._origins: dict[str, tuple[str, str]] = {}
 
     def add(self, secret: str | None, *, name: str = "", origin: str = "") -> None:
-        """Remember a secret that was just read; ``name`` is its variable and ``origin`` where its value came from."""
+        """Register a secret that was just read; ``name`` is its variable and ``origin`` its source."""
         if secret and len(secret.strip()) >= LEAST:
             self._added.add(secret.strip())
         if secret and name:
             self._origins[name] = (secret, origin)
 
     def add_address(self, address: str | None) -> None:
-        """Remember the password of an address: ``postgresql://user:password@host/base``, ``...?password=...``."""
+        """Register the password of an address: ``postgresql://user:password@host/base``, ``...?password=...``."""
         for secret in _passwords(address or ""):
             self.add(secret)
 
     def origin(self, name: str) -> KeyOrigin | None:
-        """Return where the value of a variable came from; None if it is not set."""
+        """Return the origin of a variable's value; None if it is not set."""
         value = self._environ.get(name, "").strip()
         if not value:
             return None
         stored, origin = self._origins.get(name, ("", ""))
-        known = origin if stored.strip() == value and origin else "the environment"
-        return KeyOrigin(origin=known, hash=hashlib.sha256(value.encode()).hexdigest()[:4])
+        source = origin if stored.strip() == value and origin else "the environment"
+        return KeyOrigin(origin=source, hash=hashlib.sha256(value.encode()).hexdigest()[:4])
 
     def clean(self, text: str) -> str:
-        """Return the text with `MASK` for every secret and every piece of one; the same object if it holds none."""
+        """Replace every secret and every piece of one in a text by `MASK`; the same object if it holds none."""
         secrets = self._secrets()
         # where they stand is asked of the few texts that hold one: to follow each character through its spellings takes long
         if not secrets or not _held(text, secrets):
@@ -149,7 +149,7 @@ class SecretRegistry:
         return "".join([*parts, text[end:]])
 
     def clean_values(self, value: Any) -> Any:
-        """Return JSON data with every text in it cleaned, keys of mappings too."""
+        """Clean every text in JSON data, keys included."""
         match value:
             case str():
                 return self.clean(value)
@@ -161,11 +161,11 @@ class SecretRegistry:
                 return value
 
     def held_in(self, body: bytes, *, only: Iterable[str] | None = None) -> bool:
-        """Whether bytes hold a secret; with ``only``, one of these. For what must not be altered: it is refused instead."""
+        """Whether bytes that must not be altered hold a secret, or one of ``only``; they are refused instead."""
         secrets = (
             self._secrets()
             if only is None
-            else _as_secrets(frozenset(each for each in only if len(each) >= LEAST))
+            else _as_secrets(frozenset(secret for secret in only if len(secret) >= LEAST))
         )
         # in stretches that overlap by more than a secret in its longest spelling: a package may be large
         for begin in range(0, max(len(body), 1), _STRETCH):
@@ -174,15 +174,15 @@ class SecretRegistry:
         return False
 
     def _secrets(self) -> tuple["_Secret", ...]:
-        own = {
+        environment_secrets = {
             value.strip()
             for name, value in self._environ.items()
             if (_SECRET_NAME.fullmatch(name) or is_key_name(name)) and len(value.strip()) >= LEAST
         }
         for name, value in self._environ.items():
             if "@" in value and _ADDRESS_NAME.fullmatch(name):
-                own.update(secret for secret in _passwords(value) if len(secret) >= LEAST)
-        return _as_secrets(frozenset(self._added | own))
+                environment_secrets.update(secret for secret in _passwords(value) if len(secret) >= LEAST)
+        return _as_secrets(frozenset(self._added | environment_secrets))
 
 
 #: What every door of this process asks.
@@ -191,7 +191,7 @@ SECRETS = SecretRegistry(os.environ)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Secret:
-    """One secret in one spelling, in lower case; ``blocks`` are where a search begins, by their place."""
+    """One secret in one spelling, in lower case; ``blocks`` are the starting points of a search, by their place."""
 
     text: str
     piece: int
@@ -228,9 +228,9 @@ def _in_base64(secret: str) -> Iterator[str]:
     for before in range(3):
         text = base64.b64encode(bytes(before) + key).decode()
         # the first and last characters also hold bits of the neighbours
-        whole = text[-(-before * 8 // 6) : (before + len(key)) * 8 // 6]
-        yield whole
-        yield whole.replace("+", "-").replace("/", "_")
+        block = text[-(-before * 8 // 6) : (before + len(key)) * 8 // 6]
+        yield block
+        yield block.replace("+", "-").replace("/", "_")
 
 
 def _held(text: str, secrets: tuple[_Secret, ...]) -> bool:
@@ -256,7 +256,7 @@ def _spans(view: str, places: list[int] | None, secrets: tuple[_Secret, ...]) ->
         if secret.short is not None:
             if secret.text in low:
                 yield from (
-                    (place(each.start(1)), place(each.end(1))) for each in secret.short.finditer(view)
+                    (place(match.start(1)), place(match.end(1))) for match in secret.short.finditer(view)
                 )
             continue
         for begin, block in secret.blocks:
@@ -326,7 +326,7 @@ def _passwords(address: str) -> Iterator[str]:
 
 
 def clean_log_records() -> None:
-    """Have every log record of this process pass the registry, with its traceback; called once by a program's entry."""
+    """Clean every log record of this process, tracebacks included; called once by a program's entry."""
     make: Callable[..., logging.LogRecord] = logging.getLogRecordFactory()
     if getattr(make, "cleans", False):
         return

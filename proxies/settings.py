@@ -1,4 +1,4 @@
-"""What the broker is told from outside: keys, upstream addresses, where to cache. Read once, at the door."""
+"""Read the broker's settings from outside, once: keys, upstream addresses, the cache's place."""
 
 import asyncio
 import re
@@ -19,13 +19,13 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def utc_now() -> datetime:
-    """The present instant, aware, UTC."""
+    """Return the present instant, aware, UTC."""
     return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """How often and how patiently a failing upstream is asked again: tries in all, first pause and cap in seconds."""
+    """The retries of a failing upstream: tries in all, first pause and longest pause in seconds."""
 
     tries: int = 4
     base: float = 1.0
@@ -76,7 +76,7 @@ class ProxySettings:
         services_at: datetime | None = None,
         reader: Reader = "model",
     ) -> "ProxySettings":
-        """Settings as environment variables state them (see docs/data.md).
+        """Read the settings from environment variables (see docs/data.md).
 
         Raises `ParameterInvalid`: An upstream address is not an http(s) URL, or WORKBENCH_NETWORK is something else than on or off, or
         WORKBENCH_CONTACT does not fit into a header.
@@ -117,12 +117,14 @@ class ProxySettings:
         )
 
     def catalogue(self) -> Catalogue:
-        """The catalogue that these settings name.
+        """Load the catalogue that these settings name.
 
         Raises `CatalogueError`: One of its texts does not load.
         """
-        own = own_catalogue(self.own_folder, self.reader, self.own_at)
-        catalogue = load_catalogue(self.catalogue_folder, _compiled(self.cache_path), own, self.services_at)
+        own_sources = own_catalogue(self.own_folder, self.reader, self.own_at)
+        catalogue = load_catalogue(
+            self.catalogue_folder, _compiled(self.cache_path), own_sources, self.services_at
+        )
         return catalogue.for_models() if self.reader == "model" else catalogue
 
 

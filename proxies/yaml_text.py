@@ -1,4 +1,4 @@
-"""YAML of files that somebody wrote, as plain data within the bounds of `input_files`; apart from it, for few commands need PyYAML."""
+"""Parse YAML that people wrote as plain data within the bounds of `input_files`; separate, since few commands need PyYAML."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ _PLAIN_TAGS = (None, "!", "tag:yaml.org,2002:str")
 
 
 def parse_yaml(text: str, what: str, *, aliases: bool = False) -> Any:
-    """The one document of a YAML text as JSON data: a date without quotes becomes text, a whole number as a key too.
+    """Parse a YAML text's one document as JSON data: an unquoted date becomes text, as does an integer key.
 
     ``aliases`` is for texts that ship with the package.
 
@@ -35,7 +35,7 @@ def parse_yaml(text: str, what: str, *, aliases: bool = False) -> Any:
 
 
 def line_of(text: str, place: Sequence[str | int]) -> int | None:
-    r"""Return the line, from 1, on which a part of a YAML text begins, or the last part on the way to it that is there.
+    r"""Return the line, from 1, of a part of a YAML text, or of its nearest present ancestor.
 
     >>> line_of("a: 1\nb:\n- c: 2\n- d: 3\n", ("b", 1, "x"))
     4
@@ -60,7 +60,7 @@ def line_of(text: str, place: Sequence[str | int]) -> int | None:
 
 
 def _check_events(text: str, *, aliases: bool) -> None:
-    """Refuse what would take too long, or too much, to build, before anything is built."""
+    """Refuse what would take too long, or too much memory, before anything is built."""
     levels = nodes = 0
     for event in yaml.parse(text, Loader=_BASE):
         if getattr(event, "anchor", None) is not None and not aliases:
@@ -80,17 +80,17 @@ _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_BASE):  # type: ignore[misc]
-    """PyYAML's safe loader, which takes the last of two equal keys without a word: here they are an error."""
+    """PyYAML's safe loader with an error for equal keys, of which PyYAML silently takes the last."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        seen: set[Hashable] = set()
+        names: set[Hashable] = set()
         for key, _ in node.value:
             name = _as_key(self.construct_object(key, deep=True))
-            if isinstance(name, Hashable) and name in seen:
+            if isinstance(name, Hashable) and name in names:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {name!r} occurs twice", node.start_mark
                 )
-            seen.add(name)
+            names.add(name)
         return {_as_key(name): value for name, value in super().construct_mapping(node, deep).items()}
 
     def construct_number(self, node: Any) -> int | float:

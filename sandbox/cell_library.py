@@ -1,4 +1,4 @@
-"""Source that cells may import: mounted when a session's kernel starts, and filed beside its journal under its hash.
+"""Keep the source that cells may import: mounted when a kernel starts, filed beside the journal under its hash.
 
 A proof is run again with the text that it was made with, whatever is installed by then. In a package that text is a stranger's, as the
 cells are: it is held to be text under names of modules, and runs in a sealed kernel alone.
@@ -28,14 +28,14 @@ _MOST_MODULES, _MOST_BYTES = 500, 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class CellLibrary:
-    """Modules that a cell may import by name, as one text."""
+    """The modules that a cell may import, as one text."""
 
     #: JSON object of dotted module names and their source; a name that others begin with is a package.
     text: bytes
 
     @classmethod
     def of(cls, modules: Mapping[str, str]) -> Self:
-        """Return the library of these modules."""
+        """Build the library of these modules."""
         return cls(canonical_json(dict(modules)))
 
     @property
@@ -44,27 +44,27 @@ class CellLibrary:
         return sha256_of(self.text).removeprefix(PREFIX)
 
     def file_in(self, folder: Path) -> None:
-        """Write it into the folder of the journals, where it is not there yet."""
+        """Write the library into the folder of the journals unless it is there."""
         path = library_path(folder, self.digest)
         if not path.exists():
             replace_file(path, self.text, private=True)
 
     @classmethod
     def read(cls, folder: Path, digest: str) -> Self:
-        """Return the library that is filed under a hash.
+        """Read the library that is filed under a hash.
 
         Raises `JournalBroken`: There is none, or the file holds another text, or no modules.
         """
-        what = f"the source that its cells import ({digest[:12]!s})"
+        label = f"the source that its cells import ({digest[:12]!s})"
         if not _DIGEST.fullmatch(digest):
-            raise JournalBroken(f"{what} is named by no hash")
+            raise JournalBroken(f"{label} is named by no hash")
         try:
             with open(library_path(folder, digest), "rb") as file:
                 library = cls(file.read(_MOST_BYTES + 1))
         except OSError as error:
-            raise JournalBroken(f"{what} cannot be read ({error.strerror})") from error
+            raise JournalBroken(f"{label} cannot be read ({error.strerror})") from error
         if library.digest != digest:
-            raise JournalBroken(f"{what} was altered")
+            raise JournalBroken(f"{label} was altered")
         try:
             modules = orjson.loads(library.text)
         except ValueError:
@@ -74,12 +74,12 @@ class CellLibrary:
             or len(modules) > _MOST_MODULES
             or not all(_MODULE.fullmatch(name) and isinstance(text, str) for name, text in modules.items())
         ):
-            raise JournalBroken(f"{what} is no source of modules")
+            raise JournalBroken(f"{label} is no source of modules")
         return library
 
 
 def installed_library() -> CellLibrary | None:
-    """Return the library that the workbench gives to kernels of a person's own; None where it is not installed.
+    """Load the library for kernels that a person opens; None where the workbench is not installed.
 
     Cells of proofs are then run anywhere: in a new notebook, or in one that was copied away from its run.
     """
@@ -90,12 +90,12 @@ def installed_library() -> CellLibrary | None:
 
 
 def library_path(folder: Path, digest: str) -> Path:
-    """Return where the library of a hash lies in the folder of the journals."""
+    """Return the path of a library in the folder of the journals."""
     return folder / f"library-{digest}.json"
 
 
 def named_library(lines: Iterable[Mapping[str, Any]]) -> str | None:
-    """Return the hash of the library that the cells of a journal's lines import; None where they have none.
+    """Return the hash of the library that a journal names; None if it names none.
 
     Raises `JournalBroken`: Two are named: nobody could say which of them a cell had.
     """

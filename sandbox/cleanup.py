@@ -6,9 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 @asynccontextmanager
 async def cleanup_on_error(cleanup: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-    """Cleanup on error. ``async with cleanup_on_error(kernel.kill):`` runs the block; if it raises or is cancelled, awaits
-    ``kernel.kill()`` and re-raises. Use it while an object exists that no caller owns yet.
-    """
+    """Await ``cleanup`` if the block raises or is cancelled; use it while an object exists that no caller owns yet."""
     async with AsyncExitStack() as stack:
         stack.push_async_callback(cleanup)
         yield

@@ -1,4 +1,4 @@
-"""What can go wrong with the machinery of the sandbox. A cell that fails is a value (`CellResult`), never one of these.
+"""Errors of the sandbox's machinery. A cell that fails is a value (`CellResult`), never one of these.
 
 SandboxError
 ├── IsolationUnavailable   this machine refuses the asked level; fatal, mended by hand    exit 5
@@ -13,11 +13,11 @@ from proxies.remedies import Remedied
 
 
 class SandboxError(Remedied):
-    """A failure of the sandbox itself; the message is one clear line."""
+    """The sandbox itself failed; the message is one clear line."""
 
 
 class IsolationUnavailable(SandboxError):
-    """The asked isolation level cannot be made here; the line says what refused and what can be done."""
+    """The isolation level cannot be had here; the message names the refused step and a remedy."""
 
 
 class KernelStartFailed(SandboxError):
@@ -25,7 +25,7 @@ class KernelStartFailed(SandboxError):
 
 
 class KernelDied(SandboxError):
-    """The kernel is gone although the call needs one."""
+    """The kernel of a call has ended."""
 
 
 class SessionClosed(SandboxError):

@@ -1,4 +1,4 @@
-"""`Sandbox`: what callers start with. It probes the machine, opens sessions and closes them all."""
+"""`Sandbox`, the entrance: it probes the machine, opens sessions and closes them all."""
 
 import asyncio
 import contextlib
@@ -41,7 +41,7 @@ class Sandbox:
         self._warming: asyncio.Task[None] | None = None
 
     def warm(self) -> None:
-        """Begin to start what the first kernel needs (1 to 3 s) while the caller does other work; a plan is made meanwhile.
+        """Start what the first kernel needs (1 to 3 s) in the background, while a plan is made.
 
         What fails here fails again, and is raised, when a session is opened.
         """
@@ -53,31 +53,31 @@ class Sandbox:
             await fork_server(await self.level(), packages=self.packages)
 
     async def probe(self) -> IsolationReport:
-        """The isolation levels that work on this machine; tried at the first call in this process."""
+        """Return the isolation levels that work on this machine, tried at the first call in this process."""
         return await asyncio.to_thread(_probed_once)
 
     async def level(self) -> str:
-        """The level for the sessions of this sandbox, found by trying; raises `IsolationUnavailable`.
+        """Return the level for sessions of this sandbox; raises `IsolationUnavailable`.
 
         Whoever makes a `SessionSpec` asks this, so that no record of a run decides it.
         """
         return (await self.probe()).choose(self.isolation)
 
     async def open(self, spec: SessionSpec, call_api: ApiCaller) -> Session:
-        """Return an open session, or the one whose journal exists, taken up where it ended; the caller closes it.
+        """Open a session, or resume the one whose journal exists; the caller closes it.
 
         Raises `IsolationUnavailable`: This machine refuses the level; no kernel was started. Raises `KernelStartFailed, JournalBroken`.
         """
         (await self.probe()).require(spec.isolation)
         session = Session(spec, call_api, self.pool.claim)
-        self._sessions = {other for other in self._sessions if not other.closed}
+        self._sessions = {opened for opened in self._sessions if not opened.closed}
         self._sessions.add(session)
         async with cleanup_on_error(session.close):
             await session.start()
         return session
 
     async def aclose(self) -> None:
-        """Close every session, and end the kernels in waiting; raises the first failure when all are closed."""
+        """Close every session and the kernels in waiting, then raise the first failure."""
         sessions, self._sessions = self._sessions, set()
         # exceptions are collected: one session that cannot be closed must not leave the others' kernels running
         ended = await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
@@ -101,7 +101,7 @@ class Sandbox:
 
 
 def _probed_once() -> IsolationReport:
-    """The report of this process; threads that ask at the same time try the machine once."""
+    """Return the report of this process; concurrent threads try the machine once."""
     with _PROBING:
         return probed()
 

@@ -1,4 +1,4 @@
-"""A session: one sealed kernel at a time, and the journal of everything that was run on it."""
+"""Run a session: one sealed kernel at a time, and the journal of everything that ran on it."""
 
 import asyncio
 import contextlib
@@ -34,9 +34,8 @@ _BEGINS_IN = 5.0  # seconds until a kernel says that it took up a cell
 _END_GRACE = 0.5  # seconds for a kernel whose channel ended to end by itself, so that we see how it did
 GUARD_INTERVAL = 0.5  # seconds between two looks at the disk while no cell runs
 _SESSION_FACTOR = 10  # a session may show and hold so many times what a cell may
-_SILENT = (
-    0.05  # of the seconds of a cell: one that was stopped and took less processor time than that was waiting
-)
+#: Of the seconds of a cell: one that was stopped and took less processor time than that was waiting.
+_SILENT = 0.05
 _PROBE_SECONDS = 5.0  # for a kernel to print nothing; it takes a millisecond
 _LARGE = 256 << 10  # bytes of output that are written to the journal in a thread
 RENDER_AFTER = 1.0  # seconds after a cell, so that a burst of cells is rendered once
@@ -83,7 +82,7 @@ class Session:
         self._silent: str | None = None  # the last cell, where it was stopped and had taken no processor time
 
     async def start(self) -> None:
-        """Start the kernel; a journal that exists already is taken up where it ended. `Sandbox.open` calls it once.
+        """Start the kernel; an existing journal is resumed. `Sandbox.open` calls it once.
 
         Raises `JournalBroken`: The journal's lines do not chain, or a line lacks what its kind needs; the library of its cells is gone.
         Raises `KernelStartFailed, KernelDied`: No kernel, or one that died when the session's earlier cells were run again in it.
@@ -92,9 +91,7 @@ class Session:
         if lines:
             self._resume(lines)
         else:
-            clock: dict[str, Any] = {}
-            if self.spec.clock is not None:
-                clock["clock"] = self.spec.clock.isoformat()
+            clock = {} if self.spec.clock is None else {"clock": self.spec.clock.isoformat()}
             metadata = dict(self.spec.metadata)
             # no sync of its own: nothing is lost with it, and the sync of the first result puts it on the disk
             self._journal.append(
@@ -104,7 +101,7 @@ class Session:
         await self._start_kernel("resumed" if self.cells else "opened")
 
     def _file_library(self, named: str | None) -> None:
-        """File the library beside the journal and name it there; cells that ran keep the one that the journal names."""
+        """File the library beside the journal and name it there; resumed cells keep the one already named."""
         folder, library = self.spec.journal.parent, self.spec.library
         if named is not None and (library is None or library.digest != named):
             self.spec = replace(self.spec, library=CellLibrary.read(folder, named))
@@ -114,20 +111,20 @@ class Session:
                 self._journal.append("library", sync=False, sha256=library.digest)
 
     async def markdown(self, source: str) -> JournalCell:
-        """Append a text cell and return it; it is on the disk then. Raises `SessionClosed`, `AnotherWriter`."""
+        """Append a text cell and return it, on the disk. Raises `SessionClosed`, `AnotherWriter`."""
         self._check_open()
         async with self._busy:
             source = source.encode("utf-8", "replace").decode()  # a lone surrogate fits no file
             passive = passive_text(source)
             cell = JournalCell(id=self._next_id(), kind="markdown", source=source, shown=passive)
-            shown: dict[str, Any] = {"shown": passive} if passive else {}
-            self._journal.append("markdown", id=cell.id, source=source, **shown)
+            forms: dict[str, Any] = {"shown": passive} if passive else {}
+            self._journal.append("markdown", id=cell.id, source=source, **forms)
             self.cells = [*self.cells, cell]
             self._render_soon()
             return cell
 
     async def execute(self, source: str, *, fixes: str | None = None) -> CellResult:
-        """Append a code cell, run it and return what it did; its result is on the disk then.
+        """Append a code cell, run it and return its result, on the disk.
 
         An exception in the cell, a limit and a dead kernel are no errors here but a `CellResult` with that status. If the
         cell before left something running that broke a limit since, that cell's result is corrected first.
@@ -146,7 +143,7 @@ class Session:
             self._record_late()
             source = source.encode("utf-8", "replace").decode()  # a lone surrogate fits no file
             cell = JournalCell(id=self._next_id(), kind="code", source=source)
-            index = sum(1 for other in self.cells if other.kind == "code")
+            index = sum(1 for earlier_cell in self.cells if earlier_cell.kind == "code")
             # one sync a cell: this line outlives a kill of ours, and the sync of the result puts both on the disk
             self._journal.append("code", sync=False, id=cell.id, source=source, fixes=fixes)
             earlier = [replace(c, superseded=True) if c.id == fixes else c for c in self.cells]
@@ -158,11 +155,11 @@ class Session:
             if self._cut:
                 cut["rest"] = self._cut
             if self._written < _LARGE:
-                shown = self._record(cell.id, result, **cut)
+                passive = self._record(cell.id, result, **cut)
             else:
-                shown = await asyncio.to_thread(self._record, cell.id, result, **cut)
+                passive = await asyncio.to_thread(self._record, cell.id, result, **cut)
             self.cells = [
-                replace(c, result=result, shown=shown) if c.id == cell.id else c for c in self.cells
+                replace(c, result=result, shown=passive) if c.id == cell.id else c for c in self.cells
             ]
             self._render_soon()
             wire = self._wire
@@ -177,7 +174,7 @@ class Session:
             return result
 
     async def interrupt(self) -> None:
-        """Stop the running cell with a KeyboardInterrupt; the kernel stays. Nothing when none runs."""
+        """Stop the running cell with a KeyboardInterrupt; the kernel stays."""
         run = self._running
         if run is None:
             return
@@ -212,7 +209,7 @@ class Session:
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the session was closed."""
         return self._closing.is_set()
 
     def _check_open(self) -> None:
@@ -224,7 +221,7 @@ class Session:
         return f"cell-{self._cell_count:03d}"
 
     def _resume(self, lines: list[dict[str, Any]]) -> None:
-        """Take the cells from the journal; a code cell that never ended is voided, for its author to run again."""
+        """Load the cells from the journal; a code cell without a result is voided, for its author to run again."""
         self._cell_count = sum(1 for line in lines if line["kind"] in ("code", "markdown"))
         fixes = {line["id"]: line.get("fixes") for line in lines if line["kind"] == "code"}
         for cell in fold(lines):
@@ -268,35 +265,34 @@ class Session:
         await self._restore()
 
     def _claim_usage(self) -> dict[str, Any]:
-        """The calls that threads made after their cell had ended, as a field for the journal; no cell's share has them."""
+        """Return the calls that threads made after their cell had ended, as a field for the journal."""
         wire, self._wire = self._wire, None
         if wire is None:
             return {}
         counted = self._usage.total
-        rest = ResourceUsage(
+        late = ResourceUsage(
             calls=wire.calls - counted.calls, answer_bytes=wire.answer_bytes - counted.answer_bytes
         )
-        if rest == ResourceUsage():
+        if late == ResourceUsage():
             return {}
-        self._usage.record(f"line {self._journal.sequence}", rest)
-        return {"usage": asdict(rest)}
+        self._usage.record(f"line {self._journal.sequence}", late)
+        return {"usage": asdict(late)}
 
     def _spec_for_next_kernel(self) -> SessionSpec:
-        """The session's specification less the processor time of cells that will not run again in the next kernel.
+        """Return the specification less the processor time of cells that will not run again.
 
         The others take their time anew there, and so are counted by its own limit.
         """
         limits = self.spec.limits
-        gone = [self._usage.of(cell.id) for cell in self.cells if not _runs_again(cell)]
+        not_repeated = [self._usage.of(cell.id) for cell in self.cells if not _runs_again(cell)]
         # whole seconds, and less than one is none: a kernel in waiting fits as long as nothing is taken off
-        spent = int(ResourceUsage.total(gone).cpu_seconds)
+        spent = int(ResourceUsage.total(not_repeated).cpu_seconds)
         if not spent:
             return self.spec
-        rest = max(1, limits.cpu_seconds - spent)
-        return replace(self.spec, limits=replace(limits, cpu_seconds=rest))
+        return replace(self.spec, limits=replace(limits, cpu_seconds=max(1, limits.cpu_seconds - spent)))
 
     async def _restore(self) -> None:
-        """Run the session's cells again in a fresh kernel, for their effect; their outputs are not recorded again."""
+        """Run the session's cells again in a fresh kernel, for their effect; their outputs are not recorded."""
         index = -1
         for position, cell in enumerate(self.cells):
             if cell.kind != "code":
@@ -332,7 +328,7 @@ class Session:
     async def _run(
         self, cell: JournalCell, index: int, *, repeats: int = 0
     ) -> tuple[CellResult, ResourceUsage]:
-        """Run a cell; return what it did and what it used. `repeats`: its calls that were counted when it first ran."""
+        """Run a cell; return its result and its use. `repeats`: its calls that were counted when it first ran."""
         assert self._client is not None and self.kernel is not None and self._wire is not None
         assert self._memory is not None
         limits, kernel, client, wire = self.spec.limits, self.kernel, self._client, self._wire
@@ -419,7 +415,7 @@ class Session:
         return result, usage
 
     async def _wedging_cell(self, result: CellResult, usage: ResourceUsage) -> str | None:
-        """Return the cell after which the kernel answers nothing any more; asked at the second silent time-out in a row.
+        """Return the cell that left the kernel without answers; asked at the second silent time-out in a row.
 
         A cell that only waits is silent too, so the kernel is asked to print nothing first: one without its stdout, or with a lock
         that nobody opens, does not come back from that.
@@ -443,13 +439,13 @@ class Session:
         return ran[-1] if ran else before
 
     async def _relieve(self, watch: MemoryWatch | DiskWatch) -> bool:
-        """Kill what the cells started; return whether the kernel by itself then stays within the watch's limit."""
+        """Kill the cells' processes; return whether the kernel alone then stays within the watch's limit."""
         assert self.kernel is not None
         await end_children(self.kernel)
         return await watch.recovers(_WATCH_GRACE)
 
     async def _guard_disk(self, kernel: Kernel) -> None:
-        """Stop what a cell left writing when it had ended: between two cells nobody else looks.
+        """Stop what an ended cell left writing: between cells nothing else watches the disk.
 
         The cell before is blamed at once, as at the begin of the next one.
         """
@@ -464,7 +460,7 @@ class Session:
                     await self._blame_earlier()
 
     async def _blame_earlier(self) -> None:
-        """Before a cell starts: if a limit is exceeded now, the cell before is to blame, by what it left running.
+        """Blame the previous cell if a limit is exceeded before the next one starts.
 
         Its result is corrected, in the journal too. What it started is killed, and the kernel where that is not enough;
         the cell to come then runs in a fresh one.
@@ -494,9 +490,9 @@ class Session:
         earlier = ran[-1]
         assert earlier.result is not None
         result = exceeded_afterwards(earlier.result, limit, died=died)
-        shown = self._record(earlier.id, result)
+        passive = self._record(earlier.id, result)
         self.cells = [
-            replace(cell, result=result, shown=shown) if cell.id == earlier.id else cell
+            replace(cell, result=result, shown=passive) if cell.id == earlier.id else cell
             for cell in self.cells
         ]
         if died:
@@ -540,5 +536,5 @@ class Session:
 
 
 def _runs_again(cell: JournalCell) -> bool:
-    """Whether a fresh kernel runs this cell again: one that hung or killed its kernel would do so again."""
+    """Whether a fresh kernel runs this cell again; a cell that hung or killed its kernel is left out."""
     return cell.kind == "code" and not cell.superseded and cell.result is not None and not cell.result.stopped

@@ -1,4 +1,4 @@
-"""The values that callers of the sandbox hand in and get back: limits, specifications, cells, results, isolation reports."""
+"""Values that callers of the sandbox pass in and get back: limits, specifications, cells, results, isolation reports."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ CellStatus = Literal["ok", "error", "timeout", "died"]
 
 
 class ApiAnswer(Protocol):
-    """What a cell gets back: `proxies.ledger.Answer` has this shape."""
+    """A cell's answer: `proxies.ledger.Answer` has this shape."""
 
     @property
     def data(self) -> Any:
@@ -29,7 +29,7 @@ class ApiAnswer(Protocol):
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """What was clamped, dropped, and where it came from."""
+        """What was clamped and dropped, and the source."""
 
 
 class ApiCaller(Protocol):
@@ -46,7 +46,7 @@ class ApiCaller(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits of one session. Each limit that is hit becomes a result the agent can read."""
+    """Limits of one session. Each limit that is hit becomes a result that the agent can read."""
 
     cell_seconds: float = 120.0
     grace_seconds: float = 5.0
@@ -63,14 +63,14 @@ class Limits:
     open_files: int = 512
 
     def memory_bytes(self, level: str) -> int:
-        """Bytes that kernel and children may take together; in a private root, files live in memory and count apart."""
+        """Return the bytes for kernel and children; in a private root, files live in memory and are added."""
         folders = 2 if level == "namespaces" else 0  # /tmp and /dev/shm
         return (self.memory_mb + folders * self.disk_mb) << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSpec:
-    """What to open: a name, where its journal and notebook lie, how sealed, and how much it may use."""
+    """The session to open: name, paths of journal and notebook, isolation level, and limits."""
 
     name: str
     journal: Path
@@ -85,7 +85,7 @@ class SessionSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellError:
-    """The exception a cell ended with."""
+    """The exception that ended a cell."""
 
     ename: str
     evalue: str
@@ -94,7 +94,7 @@ class CellError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellResult:
-    """What one cell did."""
+    """The result of one cell."""
 
     cell_id: str
     status: CellStatus
@@ -111,7 +111,7 @@ class CellResult:
     wedged: str | None = None
 
     def text(self, limit: int = 6000) -> str:
-        """Everything a language model can read of the outputs, at most `limit` characters (head and tail are kept)."""
+        """Return the outputs as a model reads them, at most `limit` characters (head and tail are kept)."""
         parts = [part for output in self.outputs if (part := _readable(output))]
         if self.error and not any(output.get("output_type") == "error" for output in self.outputs):
             parts.append(f"{self.error.ename}: {self.error.evalue}")
@@ -119,13 +119,13 @@ class CellResult:
 
     @property
     def stopped(self) -> bool:
-        """Whether the sandbox ended it: such a cell is not run again, it would only be stopped again."""
+        """Whether the sandbox ended the cell: it is not run again, it would only be stopped again."""
         by_itself = self.error is None or self.error.ename in ("MemoryError", "OSError")
         by_watch = self.limit in WATCHED and not by_itself
         return self.status in ("timeout", "died") or by_watch
 
     def images(self) -> tuple[bytes, ...]:
-        """The PNG images among the outputs, decoded, in order."""
+        """Return the PNG images among the outputs, decoded, in order."""
         images = []
         for output in self.outputs:
             png = output.get("data", {}).get("image/png")
@@ -136,7 +136,7 @@ class CellResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalCell:
-    """A cell of a session as its journal tells it; `result` is None for text and for a cell that never finished."""
+    """A cell of a journal; `result` is None for text and for a cell that never finished."""
 
     id: str
     kind: CellKind
@@ -149,7 +149,7 @@ class JournalCell:
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What a reader of the proof should know of this cell, in sentences; empty for nearly all."""
+        """Sentences that a reader of the proof should know of this cell; empty for nearly all."""
         sentences = []
         if self.result is not None and self.result.replaced:
             names = ", ".join(self.result.replaced)
@@ -165,7 +165,7 @@ class JournalCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IsolationReport:
-    """What this machine gives, found by doing it."""
+    """The isolation levels of this machine, found by trying."""
 
     level: str
     available: tuple[str, ...]
@@ -188,7 +188,7 @@ class IsolationReport:
         )
 
     def choose(self, requested: str | None) -> str:
-        """Return the level that kernels start at: the one asked for by name, or the best sealed one that works here.
+        """Return the level for new kernels: the one requested by name, or the best sealed one that works here.
 
         Called wherever kernels are about to start. `requested` is what the person at this machine wrote; a level that
         stands in a run's records is never passed in, since whoever wrote the run would then choose it.

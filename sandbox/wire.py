@@ -1,4 +1,4 @@
-"""The trusted end of `CALL_API`: one server per kernel, on a socket that only this kernel holds.
+"""Serve the trusted end of `CALL_API`: one server per kernel, on a socket that only this kernel holds.
 
 A frame is four bytes of length (big endian) and a JSON object; `kernels/analyst/call_api.py` is the other end. The
 kernel is hostile: everything it sends is validated, unknown fields refuse the request, sizes and counts are capped.
@@ -32,9 +32,8 @@ _AT_ONCE = 64 << 10  # bytes of a reply that are joined and sent in one go
 _ENCODING = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 _MAX_SKIP = 16 << 20  # a longer frame is not read to its end to find the next one
 _SLOW_DOWN = 0.05  # seconds per call of a kernel that is over its limit
-_MAX_DEPTH = (
-    32  # lists and objects within each other; orjson writes no more than 254, the ledger must write it too
-)
+#: Lists and objects within each other; orjson writes no more than 254, the ledger must write it too.
+_MAX_DEPTH = 32
 _ID = re.compile(rb'\s*\{\s*"id"\s*:\s*(\d{1,15})\s*[,}]')
 
 log = logging.getLogger(__name__)
@@ -63,7 +62,7 @@ class DeclareRequest(BaseModel):
 
 
 class BadFrame(ValueError):
-    """A kernel sent a frame that is no valid request; it is answered with a refusal."""
+    """A kernel sent an invalid request; it is answered with a refusal."""
 
 
 def parse_request(body: bytes) -> CallRequest | DeclareRequest:
@@ -81,7 +80,7 @@ def parse_request(body: bytes) -> CallRequest | DeclareRequest:
 
 
 def _check_values(value: Any) -> None:
-    """Raise `BadFrame` for nesting and numbers that cannot be written again as JSON."""
+    """Raise `BadFrame` for nesting and numbers that cannot be written as JSON again."""
     level: list[Any] = [value]
     for _ in range(_MAX_DEPTH):
         if any(isinstance(item, float) and not math.isfinite(item) for item in level):
@@ -94,14 +93,14 @@ def _check_values(value: Any) -> None:
 
 
 def _request_id(body: bytes) -> int | None:
-    """The id of a request that could not be read otherwise; our own stub puts it first."""
+    """Find the id in a request that could not be parsed; our own stub puts it first."""
     match = _ID.match(body)
     return int(match[1]) if match else None
 
 
 @dataclass(slots=True)
 class CellCalls:
-    """What one cell asked for.
+    """The data calls of one cell.
 
     `repeated` of its first calls were counted already: the cell is run again in a fresh kernel.
     """
@@ -137,11 +136,11 @@ class WireServer:
         self.failure: Exception | None = None
 
     def begin(self, index: int, *, repeated: int = 0) -> None:
-        """Calls from now on belong to the code cell `index`; the first `repeated` of them were counted when it first ran."""
+        """Assign calls from now on to the code cell `index`; its first `repeated` were counted when it first ran."""
         self.cell = CellCalls(index=index, repeated=repeated)
 
     async def run(self) -> None:
-        """Serve until the kernel closes its end; a fault of the caller is left in `failure` and does not end it."""
+        """Serve until the kernel closes its end; a fault of the caller is kept in `failure`."""
         link = _Link(self._socket)
         try:
             while (body := await link.frame()) is not None:
@@ -208,7 +207,7 @@ class WireServer:
 
 
 class _Link:
-    """Frames of one socket in the running loop, without a stream between: a small call costs few turns and no copy.
+    """Frames of one socket in the running loop, without a stream: a small call costs few turns and no copy.
 
     No more is read than one request can be, so a kernel that floods fills its own end of the socket.
     """
@@ -226,7 +225,7 @@ class _Link:
         self._loop.add_reader(connection, self._readable)
 
     async def frame(self) -> bytes | None:
-        """The next frame's body, empty for one that was too long to be read; None when the other end is closed."""
+        """Return the next frame's body, empty for one that was too long; None when the other end is closed."""
         while (body := self._take()) is None:
             if self._over:
                 return None
@@ -241,7 +240,7 @@ class _Link:
         return body
 
     def _take(self) -> bytes | None:
-        """One frame's body off the front of what was received; None when it is not all there."""
+        """Take one frame's body off the buffer; None while it is incomplete."""
         if self._skip:
             dropped = min(self._skip, self._end)
             self._skip -= dropped
@@ -271,13 +270,13 @@ class _Link:
     def _readable(self) -> None:
         try:
             with memoryview(self._received) as room:
-                got = self._socket.recv_into(room[self._end :])
+                count = self._socket.recv_into(room[self._end :])
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
-            got = 0
-        self._end += got
-        self._over = got == 0
+            count = 0
+        self._end += count
+        self._over = count == 0
         if self._over or self._end == len(self._received):
             # the loop would call this in every turn as long as something waits and there is no room for it
             self._reads = False
@@ -301,7 +300,7 @@ class _Link:
             await self._loop.sock_sendall(self._socket, memoryview(part)[sent:])
 
     def close(self) -> None:
-        """Close the socket; somebody else may have closed it already."""
+        """Close the socket, closed already or not."""
         if self._reads:
             self._loop.remove_reader(self._socket)
         self._socket.close()

@@ -1,4 +1,4 @@
-"""The IPython kernel: built before the fork, connected after it to sockets that the manager bound, with `CALL_API`."""
+"""Build the IPython kernel before the fork and connect it, with `CALL_API`, after it to sockets that the manager bound."""
 
 # ipykernel declares half of its functions
 # mypy: disable-error-code="no-untyped-call"
@@ -36,7 +36,7 @@ CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
 
 
 def pack(message: Any) -> bytes:
-    """Return a message's part as JSON; a lone surrogate, which no file can hold, is a question mark."""
+    """Encode a part of a message as JSON; a lone surrogate, which no file can hold, becomes a question mark."""
     try:
         return bytes(json_packer(message))
     except UnicodeEncodeError:
@@ -46,14 +46,14 @@ def pack(message: Any) -> bytes:
 
 
 class AnalystShell(ZMQInteractiveShell):
-    """A shell that may be built before the fork and is then taken over by the kernel."""
+    """A shell that is built before the fork and taken over by the kernel."""
 
     displayhook_class = Type(DisplayHook)
     display_pub_class = Type(DisplayPublisher)
 
     @classmethod
     def instance(cls, *args: Any, **kwargs: Any) -> Any:
-        """Return the shell. ipykernel asks for it when the kernel is built; the one built before gets that kernel."""
+        """Return the shell; ipykernel asks for it when the kernel is built, and the prepared one gets that kernel."""
         if not cls.initialized():
             return super().instance(*args, **kwargs)
         shell = super().instance()
@@ -62,15 +62,15 @@ class AnalystShell(ZMQInteractiveShell):
         return shell
 
     def payloadpage_page(self, strg: Any, *args: Any, **kwargs: Any) -> None:
-        """Show among the cell's outputs what would open in a pager (`len?`): a reply's payload reaches nobody."""
+        """Show the content of a pager (`len?`) among the cell's outputs: a reply's payload reaches nobody."""
         self.display_pub.publish(strg if isinstance(strg, dict) else {"text/plain": strg})
 
     def set_next_input(self, s: str, replace: bool = False) -> None:
-        """Show what would be written into the next cell (`%recall`), likewise."""
+        """Show the text for the next cell (`%recall`) among the cell's outputs."""
         self.payloadpage_page(s)
 
     def ask_exit(self) -> None:
-        """Go on in a session (`exit()`): it would end a tenth of a second later, in whichever cell runs then."""
+        """Ignore `exit()` in a session: it would take effect in whichever cell runs a tenth of a second later."""
         if self.kernel.supplied is None:
             super().ask_exit()
 
@@ -86,7 +86,7 @@ class AnalystKernel(IPythonKernel):
     supplied: SuppliedNames | None = None
 
     async def do_execute(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a cell and put back the names that it took; the reply says which, beside what replies always say."""
+        """Run a cell and put back the names that it replaced; the reply lists them."""
         replaced: list[str] = []
         if self.supplied is not None:
             self.supplied.begin()
@@ -98,7 +98,7 @@ class AnalystKernel(IPythonKernel):
         return {**reply, "replaced": replaced} if replaced else reply
 
     def do_history(self, *args: Any, **kwargs: Any) -> Any:
-        """Return history with the session's number at each line: IPython writes 0 for the session itself, whatever was asked."""
+        """Return history with the session's number at each line: IPython writes 0 for the present session."""
         reply = super().do_history(*args, **kwargs)
         assert self.shell is not None, "a kernel that answers has its shell"
         number = self.shell.history_manager.session_number
@@ -106,7 +106,7 @@ class AnalystKernel(IPythonKernel):
 
     @property
     def _supports_kernel_subshells(self) -> bool:
-        """No cells beside a running cell."""
+        """Refuse cells beside a running cell."""
         # so no thread for the shell channel either: 0.3 MB a kernel, and 2.5 ms less until it is ready
         return False
 
@@ -125,7 +125,7 @@ class AnalystKernel(IPythonKernel):
         hook.topic = self._topic("execute_result")
 
     def start(self) -> None:
-        """Answer messages from now on; the debugger's part is left out."""
+        """Start to answer messages, without the debugger's part."""
         shell: Any = self.shell
         shell.exit_now = False
         Kernel.start(self)
@@ -137,7 +137,7 @@ class AnalystApp(IPKernelApp):
     hook: Any = None
 
     def prepare(self, shell: Any) -> None:
-        """Build all that needs neither socket nor thread."""
+        """Build everything that needs neither socket nor thread."""
         self.profile_dir = shell.profile_dir
         self.session.pack = pack
         self.kernel = AnalystKernel.instance(
@@ -170,7 +170,7 @@ class AnalystApp(IPKernelApp):
         return port
 
     def init_control(self, context: Any) -> None:
-        """Make the control channel; the debugger's sockets are left out."""
+        """Make the control channel, without the debugger's sockets."""
         self.control_socket = context.socket(zmq.ROUTER)
         self.control_socket.linger = 1000
         self.control_port = self._bind_socket(self.control_socket, self.control_port)
@@ -204,7 +204,7 @@ class AnalystApp(IPKernelApp):
         self.heartbeat.start()
 
     def init_io(self) -> None:
-        """Send what is printed and shown over the output channel."""
+        """Send printed and displayed output over the output channel."""
         for name in ("stdout", "stderr"):
             setattr(sys, name, Stream(self.session, self.iopub_thread, name))
         self.displayhook = sys.displayhook = ZMQDisplayHook(self.session, self.iopub_socket)
@@ -212,7 +212,7 @@ class AnalystApp(IPKernelApp):
 
 
 def configuration() -> Any:
-    """Traitlets configuration of every analyst kernel."""
+    """Return the traitlets configuration of every analyst kernel."""
     config = Config()
     # in memory: a file would bring a thread of its own, and the fork server must have one thread; it ends with the kernel
     config.HistoryManager.hist_file = ":memory:"
@@ -227,7 +227,7 @@ def configuration() -> Any:
 
 
 def adapt() -> None:
-    """Patch libraries for life in a kernel, as ipykernel does at the start of each; called once, before any fork."""
+    """Patch libraries for life in a kernel, as ipykernel does at each start; called once, before any fork."""
     app = AnalystApp(config=configuration())
     app.configure_tornado_logger()
     app.init_pdb()
@@ -235,7 +235,7 @@ def adapt() -> None:
 
 
 def prepare() -> None:
-    """Before any fork: build the shell and the kernel, and switch inline plots on."""
+    """Build the shell and the kernel before any fork, and switch inline plots on."""
     shell = AnalystShell.instance(
         config=configuration(),
         profile_dir=ProfileDir(location=f"{os.environ['HOME']}/.ipython/profile_default"),
@@ -250,7 +250,7 @@ def prepare() -> None:
 def build(
     connection: dict[str, Any], descriptors: dict[str, int], api_fd: int | None, *, lossless: bool = False
 ) -> Any:
-    """After the fork: return the connected app, ready to `start`.
+    """Return the connected app, ready to `start`; called after the fork.
 
     Parameters
     ----------
@@ -287,15 +287,14 @@ def dismantle(app: Any) -> None:
     app.close()
     for kind in (AnalystApp, AnalystKernel, AnalystShell, InlineBackend):
         kind.clear_instance()
-    vars(configure_inline_support).pop(
-        "current_backend", None
-    )  # else the next shell gets no formatter for figures
+    # else the next shell gets no formatter for figures
+    vars(configure_inline_support).pop("current_backend", None)
     for name in ("last_type", "last_value", "last_traceback"):  # of the last error, for post-mortem debuggers
         vars(sys).pop(name, None)
 
 
 def enable_plots() -> None:
-    """Show figures inline as PNG, also at the end of a cell that made one and never called `show`."""
+    """Show figures inline as PNG, also at the end of a cell that never called `show`."""
     from matplotlib_inline import backend_inline
 
     if "matplotlib" in sys.modules:
@@ -303,7 +302,7 @@ def enable_plots() -> None:
 
 
 def silence() -> None:
-    """Point the standard descriptors nowhere; what a cell prints goes over the output channel."""
+    """Point the standard descriptors to /dev/null: the output of cells goes over the output channel."""
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)

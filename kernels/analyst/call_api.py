@@ -1,4 +1,4 @@
-"""`CALL_API`, the one window of a kernel: a request on an inherited socket, a reply from the broker behind it.
+"""Provide `CALL_API`, the one window of a kernel: a request on an inherited socket, a reply from the broker behind it.
 
 A frame is four bytes of length (big endian) and a JSON object. Request ``{"id", "path", "params"}`` or
 ``{"id", "cutoff"}``; reply ``{"id", "data", "meta"}`` or ``{"id", "error", "message"}`` with error ``refused`` or
@@ -23,15 +23,15 @@ _DATE_COLUMNS = ("date", "datetime", "timestamp", "day", "time")
 
 
 class ApiError(Exception):
-    """A call that brought no data; the message is one line."""
+    """A call without data; the message is one line."""
 
 
 class ApiRefused(ApiError):
-    """The request cannot be answered as asked: unknown path, parameter not listed, beyond the cutoff."""
+    """The request cannot be answered: unknown path, unlisted parameter, or beyond the cutoff."""
 
 
 class ApiUnavailable(ApiError):
-    """The source, or the way to it, failed; the same call may work later."""
+    """The source, or the connection to it, failed; the same call may work later."""
 
 
 class CallApi:
@@ -76,7 +76,7 @@ class CallApi:
         return reply.get("data")
 
     def search(self, words: str) -> str:
-        """Return what answers some words: endpoints, series with their parameters, sources to search in; print it."""
+        """Search the catalogue: endpoints, series with their parameters, sources to search in; print the result."""
         return _Text(self._ask({"path": "catalogue/search", "params": {"words": words}}).get("data"))
 
     def doc(self, *paths: str) -> str:
@@ -90,7 +90,7 @@ class CallApi:
         return _with_dates(pandas.DataFrame(_flat(_rows(self(path, params)))))
 
     def notes(self) -> str:
-        """One line on what the last answer left out, or an empty string."""
+        """Return one line on what the last answer left out, or ""."""
         parts = []
         clamped = self.meta.get("clamped") or []
         if clamped:
@@ -101,7 +101,7 @@ class CallApi:
         return " ".join("; ".join(parts).split())
 
     def declare_cutoff(self, text: str) -> Any:
-        """Declare the knowledge cutoff where none is pinned; a later one may only be earlier."""
+        """Declare the knowledge cutoff where none is pinned; a later declaration can only be earlier."""
         return self._ask({"cutoff": text}).get("data")
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -143,8 +143,8 @@ class CallApi:
             if reply.get("id") == number:
                 return reply
 
-    def _fill(self, link: socket.socket, wanted: int) -> None:
-        while len(self._received) < wanted:
+    def _fill(self, link: socket.socket, size: int) -> None:
+        while len(self._received) < size:
             chunk = link.recv(_CHUNK)
             if not chunk:
                 raise OSError("connection closed")
@@ -152,13 +152,13 @@ class CallApi:
 
 
 class _Text(str):
-    """A text that shows its lines where a cell ends in it."""
+    """A text that a notebook shows line by line as a cell's last value."""
 
     __repr__ = str.__str__
 
 
 def _rows(data: Any) -> Any:
-    """The rows of an answer, however deep they lie; an answer without rows is one row."""
+    """Find the rows of an answer at any depth; an answer without rows is one row."""
     if not isinstance(data, dict):
         return data
     if isinstance(data.get("chart"), dict):
@@ -246,7 +246,7 @@ def _flat(rows: Any) -> Any:
 
 
 def _with_dates(table: Any) -> Any:
-    """The table with its columns of dates, and the numbers that a vendor writes as text, parsed; others stay."""
+    """Parse columns of dates, and numbers that a vendor writes as text; other columns stay."""
     import pandas
 
     for name in table.columns:
@@ -268,7 +268,7 @@ def _with_dates(table: Any) -> Any:
 
 
 def cutoff_magic(api: CallApi) -> Callable[[str], None]:
-    """The line magic ``%cutoff DATE``."""
+    """Return the line magic ``%cutoff DATE``."""
 
     def cutoff(line: str) -> None:
         """Declare the knowledge cutoff of this session: %cutoff 2018-06-30, or %cutoff live."""

@@ -1,4 +1,4 @@
-"""Makes `fredapi` and `yfinance` work in a kernel: their requests go through `CALL_API`.
+"""Make `fredapi` and `yfinance` work in a kernel by sending their requests through `CALL_API`.
 
 `install` puts a finder in front of the import system; it costs nothing until a cell imports one of the two, and then
 replaces only the few functions through which they reach the network. Their own parsing runs. There is no network in
@@ -36,7 +36,7 @@ _YAHOO_PATHS = {
 
 
 class Transport:
-    """Sends the requests of both clients through `CALL_API`, and says which instant stands for "now".
+    """Sends the requests of both clients through `CALL_API`, and tells them the time.
 
     Answers stay until the cell ends, since yfinance makes some requests twice.
     """
@@ -47,11 +47,11 @@ class Transport:
         self.failure: call_api.ApiError | None = None
 
     def new_cell(self, *_: Any) -> None:
-        """Forget what the last cell asked."""
+        """Forget the last cell's answers."""
         self._answers.clear()
 
     def ask(self, path: str, params: dict[str, Any]) -> Any:
-        """The data of `path`; what went wrong stays in `failure` too."""
+        """Return the data of `path`; an error is kept in `failure` too."""
         key = (path, repr(sorted(params.items())))
         if key not in self._answers:
             try:
@@ -62,7 +62,7 @@ class Transport:
         return self._answers[key][0]
 
     def now(self) -> float:
-        """Epoch seconds of the knowledge cutoff; of the machine's clock where nothing is held back."""
+        """Return the knowledge cutoff in epoch seconds; the machine's time where nothing is held back."""
         self.ask(_CLOCK, {})
         as_of = self._answers[_CLOCK, repr([])][1].get("as_of") or "live"
         if as_of == "live":
@@ -72,7 +72,7 @@ class Transport:
 
 
 def install(api: Any, events: Any = None) -> "_Hook":
-    """Have `fredapi` and `yfinance` ask `api` from their first import on.
+    """Patch `fredapi` and `yfinance` on their first import to ask `api`.
 
     Parameters
     ----------
@@ -91,13 +91,13 @@ def install(api: Any, events: Any = None) -> "_Hook":
 
 
 class _Hook:
-    """Import hook: finds the modules of `_PATCHES` with the other finders, and patches each right after it was run."""
+    """Import hook that patches each module of `_PATCHES` right after it was run."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """The module's spec with a loader that patches; None for all other modules."""
+        """Return the module's spec with a loader that patches; None for all other modules."""
         patch = _PATCHES.get(name)
         if patch is None:
             return None
@@ -142,7 +142,7 @@ def _patch_fredapi(module: Any, transport: Transport) -> None:
 
 
 def _as_xml(tree: Any, data: dict[str, Any]) -> Any:
-    """FRED's JSON as the XML element that FRED itself would send: lists become children, the rest attributes."""
+    """Convert FRED's JSON to the XML that FRED itself would send: lists become children, the rest attributes."""
     root = tree.Element("answer")
     for name, value in data.items():
         if not isinstance(value, list):
@@ -168,7 +168,7 @@ _NotCovered.__name__ = _NotCovered.__qualname__ = "ApiRefused"
 
 
 class _NoSession:
-    """Takes the place of yfinance's HTTP session: has the attributes that are set on one, and cannot send."""
+    """Replaces yfinance's HTTP session: it has the attributes that are set on one, and cannot send."""
 
     def __init__(self) -> None:
         self.cookies: dict[str, str] = {}
@@ -196,10 +196,6 @@ def _patch_package(module: Any, transport: Transport) -> None:
 
     # the package asks to see warnings about its own use of pandas, which nobody here can mend
     warnings.filterwarnings("ignore", category=DeprecationWarning, module="yfinance")
-
-
-def _patch_http(module: Any, transport: Transport) -> None:
-    module.new_session = _NoSession
 
 
 def _patch_cache(module: Any, transport: Transport) -> None:
@@ -256,10 +252,6 @@ def _patch_data(module: Any, transport: Transport) -> None:
     client.set_login_cookies = set_login_cookies
 
 
-def _patch_base(module: Any, transport: Transport) -> None:
-    module._tz_info_fetch_ctr = 2  # there is no second place to look for a zone
-
-
 def _patch_history(module: Any, transport: Transport) -> None:
     class Clock:
         time = staticmethod(transport.now)
@@ -301,16 +293,20 @@ def _yahoo(transport: Transport, url: str, params: dict[str, Any]) -> dict[str, 
     parts = urlsplit(url)
     pieces = parts.path.strip("/").split("/")
     if "chart" not in pieces:
-        known = next((path for piece, path in _YAHOO_PATHS.items() if piece in pieces), None)
+        replacement = next((path for piece, path in _YAHOO_PATHS.items() if piece in pieces), None)
         raise _NotCovered(
             f"yfinance gives prices, dividends and splits here, not {parts.path}: "
-            + (f"use CALL_API with {known}" if known else "see what CALL_API has under yfinance/ and fmp/")
+            + (
+                f"use CALL_API with {replacement}"
+                if replacement
+                else "see what CALL_API has under yfinance/ and fmp/"
+            )
         )
     return _chart(transport, pieces[-1], {**dict(parse_qsl(parts.query)), **params})
 
 
 def _chart(transport: Transport, symbol: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Yahoo's chart; windows that count back from now count back from the cutoff."""
+    """Ask for Yahoo's chart; windows that count back from now count back from the cutoff."""
     query = dict(params)
     days: int | None = None
     query.pop("crumb", None)
@@ -357,7 +353,7 @@ def _months_before(day: date, months: int) -> date:
 
 
 def _complete(result: dict[str, Any], interval: str, days: int | None) -> dict[str, Any]:
-    """A chart with the parts of its meta that the broker does not pass on but yfinance looks at."""
+    """Add the parts of a chart's meta that the broker does not pass on but yfinance reads."""
     meta = {
         "instrumentType": "EQUITY",
         "currency": None,
@@ -400,10 +396,11 @@ def _complete(result: dict[str, Any], interval: str, days: int | None) -> dict[s
 _PATCHES: dict[str, Callable[[Any, Transport], None]] = {
     "fredapi.fred": _patch_fredapi,
     "yfinance": _patch_package,
-    "yfinance._http": _patch_http,
+    "yfinance._http": lambda module, transport: setattr(module, "new_session", _NoSession),
     "yfinance.cache": _patch_cache,
     "yfinance.data": _patch_data,
-    "yfinance.base": _patch_base,
+    # there is no second place to look for a zone
+    "yfinance.base": lambda module, transport: setattr(module, "_tz_info_fetch_ctr", 2),
     "yfinance.scrapers.history": _patch_history,
     "yfinance.multi": _patch_multi,
     "yfinance.live": _patch_live,

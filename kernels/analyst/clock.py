@@ -1,4 +1,4 @@
-"""The clock of a kernel, set back to an instant: `time`, `datetime` and pandas then tell the time from there on.
+"""Set the clock of a kernel back to an instant, for `time`, `datetime` and pandas.
 
 For proofs that are run again, not for safety: a cell that wants the true time still finds it (`time.clock_gettime`,
 numpy's ``datetime64('now')``, any program it starts).
@@ -14,7 +14,7 @@ _WITH_DEFAULT = ("localtime", "gmtime", "ctime")
 
 
 def freeze(instant: float) -> None:
-    """Let the time of this process begin at `instant` (seconds since 1970, UTC) now."""
+    """Start the time of this process at `instant` (seconds since 1970, UTC) now."""
     real, real_ns = time.time, time.time_ns
     moved = instant - real()
     moved_ns = int(instant * 1e9) - real_ns()
@@ -42,7 +42,7 @@ def freeze(instant: float) -> None:
 
 
 def freeze_at_first_cell(instant: float, events: Any) -> None:
-    """Call `freeze` when the first cell begins: a kernel may have waited for its session a while."""
+    """Call `freeze` when the first cell begins: a kernel may have waited long for its session."""
     waiting = [instant]
 
     def begin(*_: Any) -> None:

@@ -1,4 +1,4 @@
-"""The seal around a kernel, made by the process that will be sealed: namespaces, private root, no rights, limits.
+"""Seal a kernel from within its own process: namespaces, private root, no rights, limits.
 
 Only the standard library and ctypes, because it runs between a fork and the first cell. Two steps:
 
@@ -17,26 +17,13 @@ import resource
 import shutil
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
-NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (
-    0x00020000,
-    0x04000000,
-    0x08000000,
-    0x10000000,
-    0x20000000,
-    0x40000000,
-)
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = (
-    1,
-    2,
-    4,
-    8,
-    32,
-    4096,
-    16384,
-    1 << 18,
-)
+NEWNS, NEWUTS, NEWIPC = 0x00020000, 0x04000000, 0x08000000
+NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
+MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
 MNT_DETACH = 2
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 ATTR_RDONLY, ATTR_NOSUID, ATTR_NODEV = 1, 2, 4
@@ -54,25 +41,25 @@ CODE_SUFFIXES = (".py", ".pyi", ".so", ".pyd")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _check(result: int, what: str) -> int:
+def _check(result: int, action: str) -> int:
     if result < 0:
         code = ctypes.get_errno()
-        raise OSError(code, f"{what}: {os.strerror(code)}")
+        raise OSError(code, f"{action}: {os.strerror(code)}")
     return result
 
 
-def _syscall(number: int, what: str, *args: Any) -> int:
-    return _check(_libc.syscall(ctypes.c_long(number), *args), what)
+def _syscall(number: int, action: str, *args: Any) -> int:
+    return _check(_libc.syscall(ctypes.c_long(number), *args), action)
 
 
-def unshare(flags: int, what: str) -> None:
+def unshare(flags: int, kinds: str) -> None:
     """Leave the namespaces named by `flags`."""
-    _check(_libc.unshare(ctypes.c_int(flags)), f"new {what} namespace")
+    _check(_libc.unshare(ctypes.c_int(flags)), f"new {kinds} namespace")
 
 
-def setns(fd: int, flags: int, what: str) -> None:
+def setns(fd: int, flags: int, kinds: str) -> None:
     """Join the namespace behind `fd`."""
-    _check(_libc.setns(ctypes.c_int(fd), ctypes.c_int(flags)), f"join {what} namespace")
+    _check(_libc.setns(ctypes.c_int(fd), ctypes.c_int(flags)), f"join {kinds} namespace")
 
 
 def prctl(option: int, *args: int) -> int:
@@ -107,7 +94,7 @@ def bind_read_only(source: str, target: str) -> None:
 
 
 def map_user(uid: int, gid: int) -> None:
-    """Give the new user namespace exactly one user and one group: ourselves."""
+    """Map exactly one user and one group into the new user namespace: ourselves."""
     # in this order: Linux takes a gid_map from an ordinary user only after setgroups is denied
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:
@@ -115,7 +102,7 @@ def map_user(uid: int, gid: int) -> None:
 
 
 def leave_host(view: Mapping[str, Any]) -> bool:
-    """Step out of the host's namespaces (the process id namespace counts from the next fork on).
+    """Leave the host's namespaces; the process id namespace counts from the next fork on.
 
     Returns True when a user namespace was needed, which is how anyone but root gets the right to do this.
     """
@@ -130,7 +117,7 @@ def leave_host(view: Mapping[str, Any]) -> bool:
 
 
 def enter_root(mountpoint: str, operations: Iterable[Sequence[str]]) -> None:
-    """Build the private root on `mountpoint` from the operations of the view and make it ours.
+    """Build the private root on `mountpoint` from the operations of the view and pivot into it.
 
     Operations: ``dir path``, ``bind source path``, ``link target path``, ``text content path``, ``copy source path``,
     ``hide path`` (an empty folder over it), ``code path`` (only the code files of what is there over it).
@@ -211,7 +198,7 @@ def _apply(root: str, operation: Sequence[str]) -> None:
 
 
 def code_files(folder: str) -> Iterator[str]:
-    """Relative paths of the code files below `folder`."""
+    """List the relative paths of the code files below `folder`."""
     for base, _, names in os.walk(folder):
         for name in names:
             if name.endswith(CODE_SUFFIXES):
@@ -224,9 +211,9 @@ def _read(path: str) -> bytes:
 
 
 def grants_of(operations: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """The Landlock grants with which a process sees, in the host's own tree, the files that a private root would show."""
+    """Return the Landlock grants for the files that a private root would show, in the host's own tree."""
     masks = {operation[-1]: operation[0] for operation in operations if operation[0] in ("hide", "code")}
-    holders = {parent for mask in masks for parent in _parents(mask)}
+    holders = {str(parent) for mask in masks for parent in PurePosixPath(mask).parents}
 
     def below(path: str) -> Iterator[tuple[str, str]]:
         kind = masks.get(path)
@@ -251,14 +238,8 @@ def grants_of(operations: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
             yield os.path.dirname(operation[1]), "l"
 
 
-def _parents(path: str) -> Iterator[str]:
-    while path != "/":
-        path = os.path.dirname(path)
-        yield path
-
-
 def processes_of_user() -> int:
-    """The number of processes and threads this user has on the machine: RLIMIT_NPROC counts them all, so ours is added."""
+    """Count this user's processes and threads on the machine: RLIMIT_NPROC counts them all."""
     uid, count = os.getuid(), 0
     for pid in os.listdir("/proc"):
         if pid.isdigit():
@@ -271,7 +252,7 @@ def processes_of_user() -> int:
 
 
 def _renew(folder: str, options: str) -> None:
-    """Mount an empty tmpfs over a private folder, with what the view has below it bound in again.
+    """Mount an empty tmpfs over a private folder, with the view's folders below it bound in again.
 
     An interpreter may live below /tmp.
     """
@@ -288,7 +269,7 @@ def _renew(folder: str, options: str) -> None:
 
 
 def seal_namespaces(request: Mapping[str, Any], user_namespace: bool) -> None:
-    """Give this kernel namespaces, /proc, /tmp and /dev/shm of its own, and a user id nobody else has."""
+    """Give this kernel its own namespaces, /proc, /tmp and /dev/shm, and a unique user id."""
     unshare(NEWNS | NEWNET | NEWIPC | NEWUTS, "kernel")
     size = f"size={int(request['disk_mb'])}m,mode=1777,nr_inodes=20000"
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
@@ -306,7 +287,7 @@ def seal_namespaces(request: Mapping[str, Any], user_namespace: bool) -> None:
 
 
 def drop_rights(uid: int | None = None) -> None:
-    """Give up every capability for good, and become user and group `uid` when one is given."""
+    """Drop every capability for good, and become user and group `uid` if one is given."""
     # the numbers have no gaps: the first that is refused is past the last this system knows
     for capability in range(64):
         if _libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0:
@@ -351,7 +332,7 @@ class _Program(ctypes.Structure):
 
 
 def install_filter(code: bytes) -> None:
-    """Install a seccomp filter (raw BPF) on this process and everything it starts."""
+    """Install a seccomp filter (raw BPF) on this process and its children."""
     buffer = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
     prctl(PR_SET_NO_NEW_PRIVS, 1)
@@ -369,7 +350,7 @@ LL_OF_FILES = LL_EXECUTE | LL_WRITE | LL_READ | LL_TRUNCATE | LL_IOCTL
 
 
 def landlock_version() -> int:
-    """The Landlock interface of the running system; 0 when there is none."""
+    """Return the Landlock version of the running system; 0 without Landlock."""
     version: int = _libc.syscall(
         ctypes.c_long(SYS_LANDLOCK_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint(1)
     )

@@ -1,4 +1,4 @@
-"""Entry of everything that runs in the sandbox: ``launch.py --zygote CONTROL_FD MANAGER_PIDFD``.
+"""Start everything that runs in the sandbox: ``launch.py --zygote CONTROL_FD MANAGER_PIDFD``.
 
 Jupyter's own start of a kernel (``launch.py -f FILE``) is answered with one line: the seal is made by the kernel
 provisioner ``analyst-sandbox``, and a kernel without it would be an open one.
@@ -13,7 +13,7 @@ MAX_PACKET = 192 << 10
 
 
 def main(arguments: list[str]) -> int:
-    """Run the fork server, or say why not."""
+    """Run the fork server, or explain why not."""
     if len(arguments) != 3 or arguments[0] != "--zygote":
         print(
             "the Analyst kernel is started by the kernel provisioner 'analyst-sandbox' only: "

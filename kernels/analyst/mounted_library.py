@@ -1,4 +1,4 @@
-"""Modules that cells may import beside the installed packages: the text that the session was opened with, from a descriptor.
+"""Let cells import modules beside the installed packages, from the text of a descriptor.
 
 It looks last, so it hides nothing that is installed, and holds no file: there is nothing to write to. What a cell changes in a
 module that it has imported is its own and gone with its kernel.
@@ -26,14 +26,14 @@ class LibraryFinder:
         self.packages = frozenset(".".join(part[:end]) for part in parts for end in range(1, len(part)))
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return how a module of the library is loaded, or None."""
+        """Return the spec of a module of the library, or None."""
         if name not in self.modules and name not in self.packages:
             return None
         is_package = name in self.packages
         return ModuleSpec(name, self, origin=_file_name(name, is_package), is_package=is_package)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Leave the module's making to Python."""
+        """Leave the creation of the module to Python."""
         return
 
     def exec_module(self, module: ModuleType) -> None:
@@ -43,7 +43,7 @@ class LibraryFinder:
         exec(code, vars(module))
 
     def get_source(self, name: str) -> str:
-        """Return the source of a module: tracebacks and ``inspect`` show it."""
+        """Return the source of a module, for tracebacks and ``inspect``."""
         return self.modules.get(name, "")
 
 
@@ -53,7 +53,7 @@ def _file_name(name: str, is_package: bool) -> str:
 
 
 def mount(descriptor: int) -> None:
-    """Let cells import the modules whose text a descriptor holds as JSON; it is closed."""
+    """Let cells import the modules in a descriptor's JSON text; the descriptor is closed."""
     with open(descriptor, "rb") as file:
         modules = json.loads(file.read())
     sys.meta_path.append(LibraryFinder(modules))

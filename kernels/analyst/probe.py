@@ -1,4 +1,4 @@
-"""Tries one isolation level in a throw-away process and prints the outcome as one JSON line.
+"""Try one isolation level in a throw-away process and print the outcome as one JSON line.
 
 `sandbox.kernels.probe` starts it, with a JSON object on standard input: as root at ``landlock``, the user to become
 (``uid``), the files it must read (``read``) and the folder it must reach (``pass``).
@@ -24,7 +24,7 @@ MINIMAL = {
 
 
 def main(level: str, mountpoint: str) -> int:
-    """Seal a forked child at `level`, look from the inside, report ``{"ok", "layers"}`` or ``{"ok", "error"}``."""
+    """Seal a forked child at `level`, check from the inside, print ``{"ok", "layers"}`` or ``{"ok", "error"}``."""
     needs = json.load(sys.stdin)
     reader, writer = os.pipe()
     pid = os.fork()

@@ -1,4 +1,4 @@
-"""A dress rehearsal: a kernel that nobody will use plays typical cells in the fork server itself, before any fork.
+"""Run typical cells on a throw-away kernel in the fork server itself, before any fork.
 
 What they import is then there for every kernel, and so is what running code leaves behind in the interpreter: its caches
 of types and of regular expressions, and bytecode specialised to what it met. Each would be made again in every kernel, in
@@ -31,7 +31,7 @@ CELLS = (
 
 
 def rehearse(app: ModuleType) -> list[str]:
-    """Play the cells; return the names of the modules that were imported by them."""
+    """Run the cells; return the names of the modules that they imported."""
     have = set(sys.modules)
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_play(app, folder))
@@ -62,7 +62,7 @@ async def _play(app: ModuleType, folder: str) -> None:
 
 
 async def _alone() -> None:
-    """Wait until the last thread of the rehearsal is gone; one that Python has done with may take a moment to end."""
+    """Wait until the rehearsal's last thread has ended, which takes a moment after Python is done with it."""
     for _ in range(200):
         if len(os.listdir("/proc/self/task")) == 1:
             return
@@ -71,7 +71,7 @@ async def _alone() -> None:
 
 
 async def _send(built: Any, kind: str, content: dict[str, Any]) -> None:
-    """Have the kernel answer a message; the answer goes to nobody."""
+    """Have the kernel answer a message, and drop the answer."""
     import zmq
 
     session = built.session

@@ -1,4 +1,4 @@
-"""The system calls a kernel may make, as one raw BPF program; no library needed. x86_64 and aarch64.
+"""List the system calls that a kernel may make, as one raw BPF program without a library. x86_64 and aarch64.
 
 An allow-list: a call that is named nowhere below, and every call newer than this file, is answered with ENOSYS ("no such
 call"), at which libraries fall back to an older one. Calls into the machinery of the system are answered with EPERM, as
@@ -134,12 +134,12 @@ Code = tuple[bytes, ...]
 
 
 def supported() -> bool:
-    """Whether a filter for this machine's processor is known."""
+    """Whether there is a filter for this machine's processor."""
     return platform.machine() in ARCH
 
 
 def calls(table: str, column: int) -> Iterator[tuple[str, int]]:
-    """Names and numbers of a table's calls on one architecture."""
+    """Yield names and numbers of a table's calls on one architecture."""
     for row in table.replace("\n", " ").split(","):
         name, *numbers = row.split()
         if numbers[column] != "-":
@@ -151,7 +151,7 @@ def _step(code: int, k: int, yes: int = 0, no: int = 0) -> bytes:
 
 
 def _answer(number: int) -> Code:
-    """Skip the call and answer with this error number; with 0 the caller believes that it was done."""
+    """Skip the call and answer with this error number; 0 pretends that it was done."""
     return (_step(_RETURN, _ERRNO | number),)
 
 
@@ -163,8 +163,8 @@ def _argument(index: int) -> bytes:
 
 
 def _one_of(index: int, values: Iterable[int], otherwise: int) -> Code:
-    wanted = tuple(values)
-    tests = tuple(_step(_EQUAL, value, len(wanted) - place) for place, value in enumerate(wanted))
+    accepted = tuple(values)
+    tests = tuple(_step(_EQUAL, value, len(accepted) - place) for place, value in enumerate(accepted))
     return (_argument(index), *tests, *_answer(otherwise), *_PASS)
 
 
@@ -173,18 +173,18 @@ def _own_process(index: int, otherwise: int) -> Code:
 
 
 def _if_not_own_process(index: int, code: Code) -> Code:
-    """Run `code`, which must end in an answer, unless an argument means the caller; else go on behind it."""
+    """Run `code`, which must end in an answer, unless an argument names the caller's own process."""
     over = len(code)
     return (_argument(index), _step(_EQUAL, 0, over + 1), _step(_EQUAL, _OWN_PROCESS, over), *code)
 
 
 def _own_priority(kind: int) -> Code:
-    """Allow what means one process, and the caller; neither a user nor a group."""
+    """Allow calls about one process, the caller's own; not about a user or a group."""
     return (_argument(0), _step(_EQUAL, kind, 1), *_answer(errno.EPERM), *_own_process(1, errno.EPERM))
 
 
 def _if_null(index: int, code: Code) -> Code:
-    """Run `code`, which must end in an answer, when a pointer is null; else go on behind it."""
+    """Run `code`, which must end in an answer, if a pointer is null."""
     high = _step(_LOAD, 16 + 8 * index + 4)
     over = len(code)
     return (_argument(index), _step(_EQUAL, 0, 0, over + 2), high, _step(_EQUAL, 0, 0, over), *code)
@@ -239,7 +239,7 @@ _PRIVATE_ONLY = (
 
 
 def answers(private_root: bool, machine: str = "", *, grouped: bool = True) -> dict[int, Code]:
-    """The code that answers each call, by its number; what is not in it is answered with ENOSYS."""
+    """Return the code that answers each call, by its number; all others are answered with ENOSYS."""
     _, column = ARCH[machine or platform.machine()]
     table = {number: _PASS for _, number in calls(_ALLOWED, column)}
     for names in (*(_PRIVATE_ONLY if private_root else ()), _NAMELESS):
@@ -252,7 +252,7 @@ def answers(private_root: bool, machine: str = "", *, grouped: bool = True) -> d
 
 @functools.cache
 def build(private_root: bool = True, machine: str = "", *, grouped: bool = True) -> bytes:
-    """Raw BPF of the filter; `for_process` completes it.
+    """Build the raw BPF of the filter; `for_process` completes it.
 
     A tree of comparisons, so that Linux, which tries every number once when the filter is installed in order to let the
     plain ones pass without it, is soon done.
@@ -293,5 +293,5 @@ def _tree(runs: list[tuple[int, Code]]) -> Code:
 
 
 def for_process(program: bytes, process: int) -> bytes:
-    """The filter for the kernel with this process id."""
+    """Complete the filter for the kernel with this process id."""
     return program.replace(struct.pack("I", _OWN_PROCESS), struct.pack("I", process))

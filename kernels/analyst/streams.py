@@ -1,4 +1,4 @@
-"""The standard streams of a kernel and its heartbeat, where ipykernel's own cannot be used as they are."""
+"""Replace ipykernel's standard streams and heartbeat where they cannot be used as they are."""
 
 # ipykernel declares half of its functions
 # mypy: disable-error-code="no-untyped-call"
@@ -22,7 +22,7 @@ _MOST = 8 << 20  # characters of one display
 
 
 class Stream(OutStream):
-    """A standard stream: what is written to it, and to its descriptor by programs, goes over the output channel.
+    """A standard stream that sends its text, and what programs write to its descriptor, over the output channel.
 
     ipykernel reads each descriptor in a thread of its own, which no flush waits for: of 300 cells that called
     `os.system`, 27 lost the program's output, or had it shown under the next cell. A proof that is run again would
@@ -56,7 +56,7 @@ class Stream(OutStream):
         self.write(written.decode(errors="replace"))
 
     def flush(self) -> None:
-        """Return when everything written so far is on its way."""
+        """Return when everything written so far is sent."""
         programs = self._fid is not None and bool(self._poll.poll(0))
         # Nothing to send: a cell flushes six times, each a change of threads and back. 2 ms of processor time a cell
         # (of 4), and a tenth of the time until twenty kernels are ready at once.
@@ -80,7 +80,7 @@ class Stream(OutStream):
             self._sending = False
 
     def restore(self) -> None:
-        """Undo the redirection of the descriptor; called when the rehearsal's kernel is taken apart."""
+        """Undo the redirection of the descriptor, when the rehearsal's kernel is dismantled."""
         os.dup2(self._original_stdstream_copy, self._original_stdstream_fd)
         os.close(self._original_stdstream_copy)
         self._io_loop.asyncio_loop.call_soon_threadsafe(self._forget)
@@ -92,7 +92,7 @@ class Stream(OutStream):
         self._fid = None
 
     def close(self) -> None:
-        """Close it, unless cells print on it: nothing of them, nor of what goes wrong, would be seen any more."""
+        """Close the stream, unless cells print on it: their output and errors would be lost."""
         if self in (sys.stdout, sys.stderr):
             self.flush()
             return
@@ -101,8 +101,8 @@ class Stream(OutStream):
 
 
 def head(data: dict[str, Any]) -> dict[str, Any]:
-    """Return what is displayed; of too much the head of its text, which says that it was cut."""
-    size = sum(len(shown) for shown in data.values() if isinstance(shown, (str, bytes)))
+    """Cut a display that is too large to the head of its text, with a note."""
+    size = sum(len(content) for content in data.values() if isinstance(content, (str, bytes)))
     if size <= _MOST:
         return data
     text = str(data.get("text/plain", ""))
@@ -110,18 +110,18 @@ def head(data: dict[str, Any]) -> dict[str, Any]:
 
 
 class DisplayHook(ZMQShellDisplayHook):
-    """Shows a cell's last value, or the head of one that is too large."""
+    """Displays a cell's last value, or the head of one that is too large."""
 
     def write_format_data(self, format_dict: dict[str, Any], md_dict: Any = None) -> None:
-        """Send it."""
+        """Send the value, cut if it is too large."""
         super().write_format_data(head(format_dict), md_dict)
 
 
 class DisplayPublisher(ZMQDisplayPublisher):
-    """Shows what `display` is given, or the head of what is too large."""
+    """Displays the arguments of `display`, or the head of what is too large."""
 
     def publish(self, data: dict[str, Any], *args: Any, **kwargs: Any) -> None:
-        """Send it."""
+        """Send the display, cut if it is too large."""
         super().publish(head(data), *args, **kwargs)
 
 
@@ -136,7 +136,7 @@ class BoundHeartbeat(Heartbeat):
 
 
 class NoChannelThread:
-    """Takes the place of ipykernel's thread for the shell channel: cells come straight to the main thread."""
+    """Replaces ipykernel's thread for the shell channel: cells come straight to the main thread."""
 
     def __init__(self) -> None:
         self.parent_thread = threading.main_thread()

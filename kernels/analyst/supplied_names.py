@@ -1,4 +1,4 @@
-"""What cells are given and what runs them (`CALL_API`, the shell's hooks): looked at after each cell, and put back.
+"""Put back, after each cell, the names that cells are given and the hooks that run them (`CALL_API`, the shell's).
 
 Advice for an honest author, and no wall: a cell can rewrite this as well as anything else in here. What was read is told
 by the ledger outside alone. But a hook that changes what later cells run would not be seen in the notebook that shows them.
@@ -47,7 +47,7 @@ _PLOTS = ("matplotlib", "matplotlib_inline")
 
 
 class SuppliedNames:
-    """What the cells of a session are given, as it was before the first of them.
+    """The supplied names and hooks of a session, as they were before its first cell.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class SuppliedNames:
         self._begun = False
 
     def begin(self) -> None:
-        """Note, before the first cell and not again, what is as it should be."""
+        """Record the proper state, once, before the first cell."""
         if self._begun:
             return
         self._begun, shell = True, self._shell
@@ -76,12 +76,15 @@ class SuppliedNames:
         self._finders = list(sys.meta_path)
         runs = [attrgetter(name)(shell) for name in _RUNS]
         # a method that is replaced on a class runs for every later cell as one on the object does
-        classes = {kind: None for one in (shell, *runs) for kind in type(one).__mro__ if _of_shell(kind)}
-        self._code = [(one, dict(vars(one))) for one in (shell, *runs, *classes)]
+        kinds = [kind for holder in (shell, *runs) for kind in type(holder).__mro__]
+        classes = {
+            kind: None for kind in kinds if kind.__module__.partition(".")[0] not in ("builtins", "traitlets")
+        }
+        self._code = [(holder, dict(vars(holder))) for holder in (shell, *runs, *classes)]
         sys.addaudithook = _no_audit_hook
 
     def restore(self) -> list[str]:
-        """Put back what a cell replaced or deleted; return the names of it, as a cell writes them, sorted."""
+        """Put back what a cell replaced or deleted; return those names as a cell writes them, sorted."""
         replaced = {*self._restore_shell(), *self._restore_interpreter()}
         if self._shell.user_ns.get("__builtins__", builtins) not in (builtins, vars(builtins)):
             self._shell.user_ns["__builtins__"] = builtins
@@ -112,17 +115,17 @@ class SuppliedNames:
             if not _same(_without_plots(now), _without_plots(before)):
                 now[:] = [*_without_plots(before), *(called for called in now if _of_plots(called))]
                 yield f"events.{name}"
-        for one, before in self._code:
-            own = vars(one)
-            fresh = [name for name in own if name not in before and callable(own[name])]
+        for holder, before in self._code:
+            attributes = vars(holder)
+            fresh = [name for name in attributes if name not in before and callable(attributes[name])]
             for name in fresh:
                 # what a class has no method of changes nothing that is called
-                if isinstance(one, type) or hasattr(type(one), name):
-                    delattr(one, name)
+                if isinstance(holder, type) or hasattr(type(holder), name):
+                    delattr(holder, name)
                     yield name
             for name, value in before.items():
-                if callable(value) and own.get(name) is not value:
-                    setattr(one, name, value)
+                if callable(value) and attributes.get(name) is not value:
+                    setattr(holder, name, value)
                     yield name
 
     def _restore_interpreter(self) -> Iterator[str]:
@@ -136,7 +139,7 @@ class SuppliedNames:
                 yield f"builtins.{name}"
         added = [finder for finder in sys.meta_path if not _among(finder, self._finders)]
         libraries = [finder for finder in added if _of_library(finder)]
-        if len(libraries) < len(added) or not all(_among(one, sys.meta_path) for one in self._finders):
+        if len(libraries) < len(added) or not all(_among(finder, sys.meta_path) for finder in self._finders):
             sys.meta_path[:] = [*self._finders, *libraries]
             yield "sys.meta_path"
         for module in (sys, threading):
@@ -164,13 +167,13 @@ class SuppliedNames:
         return replaced
 
     def _restore_attributes(self) -> list[str]:
-        own = object.__getattribute__(self._api, "__dict__")
-        replaced = [name for name in own if name not in self._attributes]
+        attributes = object.__getattribute__(self._api, "__dict__")
+        replaced = [name for name in attributes if name not in self._attributes]
         for name in replaced:
-            del own[name]
+            del attributes[name]
         for name, value in self._attributes.items():
-            if name not in own or (name in _FIXED and own[name] is not value):
-                own[name] = value
+            if name not in attributes or (name in _FIXED and attributes[name] is not value):
+                attributes[name] = value
                 replaced.append(name)
         return replaced
 
@@ -179,26 +182,22 @@ def _no_audit_hook(hook: Any) -> None:
     raise RuntimeError("a cell may add no audit hook: nothing could take it out again")
 
 
-def _of_shell(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] not in ("builtins", "traitlets")
-
-
-def _among(one: Any, several: list[Any]) -> bool:
-    return any(one is other for other in several)
+def _among(item: Any, items: list[Any]) -> bool:
+    return any(item is candidate for candidate in items)
 
 
 def _same(now: Any, before: list[Any]) -> bool:
     return len(now) == len(before) and all(map(is_, now, before))
 
 
-def _without_plots(called: list[Any]) -> list[Any]:
-    return [one for one in called if not _of_plots(one)]
+def _without_plots(hooks: list[Any]) -> list[Any]:
+    return [hook for hook in hooks if not _of_plots(hook)]
 
 
-def _of_plots(called: Any) -> bool:
-    name = str(getattr(called, "__module__", ""))
-    own = vars(sys.modules.get(name, builtins)).get(getattr(called, "__name__", ""))
-    return name.partition(".")[0] in _PLOTS and own is called
+def _of_plots(hook: Any) -> bool:
+    name = str(getattr(hook, "__module__", ""))
+    function = vars(sys.modules.get(name, builtins)).get(getattr(hook, "__name__", ""))
+    return name.partition(".")[0] in _PLOTS and function is hook
 
 
 def _of_library(hook: Any) -> bool:

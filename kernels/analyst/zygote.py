@@ -1,4 +1,4 @@
-"""The fork server: imports the analysis stack once, then forks a sealed kernel for every request.
+"""Run the fork server: import the analysis stack once, then fork a sealed kernel for every request.
 
 It is started from a clean environment, holds no secret, has one thread at every fork, and dies with its manager: a
 guard process waits for both and, as the fork server is process 1 of its own namespace, its end is the end of every
@@ -24,7 +24,8 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
@@ -44,21 +45,20 @@ def guard(control: socket.socket, manager: int, view: dict[str, Any]) -> NoRetur
 
     view["user_namespace"] = view["level"] == "namespaces" and isolation.leave_host(view)
     isolation.prctl(isolation.PR_SET_CHILD_SUBREAPER, 1)
-    own = os.pidfd_open(os.getpid())
+    itself = os.pidfd_open(os.getpid())
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
             isolation.prctl(isolation.PR_SET_PDEATHSIG, signal.SIGKILL)
-            if select.select([own], [], [], 0)[0]:
+            if select.select([itself], [], [], 0)[0]:
                 os._exit(1)  # the guard was gone before the line above
-            os.close(own)
+            os.close(itself)
             os.close(manager)
             serve(control, view)
             code = 0
-        except (
-            BaseException
-        ):  # logged and reported, not raised: above this frame is the guard's code, not the child's
+        # logged and reported, not raised: above this frame is the guard's code, not the child's
+        except BaseException:
             traceback.print_exc(file=sys.__stderr__)
             report = {"down": traceback.format_exc(limit=-4).strip().splitlines()[-1]}
             with contextlib.suppress(OSError):  # the manager is gone, and the guard sees that
@@ -76,9 +76,7 @@ def guard(control: socket.socket, manager: int, view: dict[str, Any]) -> NoRetur
 
 
 def kill_orphans(spared: Iterable[int] = ()) -> None:
-    """Kill what ended kernels left running. Called at levels without a process namespace, which would do it: Linux has
-    made us the parent of these processes.
-    """
+    """Kill the leftover children of ended kernels: without a process namespace, Linux made us their parent."""
     while True:
         try:
             with open("/proc/thread-self/children") as file:
@@ -205,7 +203,7 @@ class Server:
         self.address_mb = pages * os.sysconf("SC_PAGE_SIZE") >> 20
 
     def run(self) -> None:
-        """Answer until the manager closes its end."""
+        """Answer requests until the manager closes its end."""
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
         poll.register(self.wake, select.POLLIN)
@@ -227,7 +225,7 @@ class Server:
                     self.spawn(request, descriptors)
 
     def send(self, message: dict[str, Any], descriptors: Iterable[int] = ()) -> None:
-        """Send a message to the manager; one that is gone is noticed by `run`."""
+        """Send a message to the manager; `run` notices if it is gone."""
         try:
             socket.send_fds(self.control, [json.dumps(message).encode()], list(descriptors))
         except (BrokenPipeError, ConnectionResetError):
@@ -256,7 +254,10 @@ class Server:
         requested = time.perf_counter()
         threads = len(os.listdir("/proc/self/task"))
         if threads != 1:
-            names = ", ".join(_thread_names())
+            names = ", ".join(
+                Path(f"/proc/self/task/{task}/comm").read_text().strip()
+                for task in os.listdir("/proc/self/task")
+            )
             self.send({"failed": request["id"], "error": f"the fork server has {threads} threads: {names}"})
             return
         own_processes = request["level"] == "namespaces"
@@ -282,7 +283,7 @@ class Server:
         os.close(pidfd)
 
     def become_kernel(self, request: dict[str, Any], descriptors: list[int], requested: float) -> NoReturn:
-        """In the child: seal, build the kernel, say so, run. Never returns."""
+        """Seal the child, build the kernel, report, and run. Never returns."""
         steps = [("forked", time.perf_counter() - requested)]
         code = 70
         notice = descriptors[5]
@@ -332,7 +333,7 @@ class Server:
             os._exit(code)
 
     def seal(self, request: dict[str, Any]) -> None:
-        """Apply the layers of the asked level, in the order that leaves each the rights it needs."""
+        """Apply the layers of the requested level, in the order that leaves each the rights it needs."""
         import isolation
 
         request["address_mb"] = request["memory_mb"] + self.address_mb + 384
@@ -357,8 +358,8 @@ class Server:
                 # the files of root are many, and Landlock mediates neither their modes nor their times
                 raise OSError("a kernel at level landlock needs a user id of its own, not root's")
             isolation.set_limits(request)
-            own = f"/proc/{os.getpid()}"
-            isolation.restrict_files([*self.grants, (home, "w"), (own, "w"), *_devices()])
+            process_folder = f"/proc/{os.getpid()}"
+            isolation.restrict_files([*self.grants, (home, "w"), (process_folder, "w"), *_devices()])
             program = self.filters[request["grouped"]]
             isolation.install_filter(seccomp.for_process(program, os.getpid()))
         elif level != "none":
@@ -372,12 +373,6 @@ class Server:
         os.environ.update({**request["env"], "HOME": home, "IPYTHONDIR": f"{home}/.ipython"})
         if level != "namespaces":
             os.environ.update({"TMPDIR": home, "MPLCONFIGDIR": f"{home}/matplotlib"})
-
-
-def _thread_names() -> Iterator[str]:
-    for task in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{task}/comm") as file:
-            yield file.read().strip()
 
 
 def _devices() -> list[tuple[str, str]]:

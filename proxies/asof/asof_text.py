@@ -1,4 +1,4 @@
-"""`AsOfText`: a text of somebody else as it may be shown at a cutoff; made by `as_of` alone, which cuts what was written later.
+"""`AsOfText`: a stranger's text as it may be shown at a cutoff; made only by `as_of`, which cuts what was written later.
 
 Texts of questions (criteria, fine print, rules of a market, background) go on being edited after they were published, and an edit
 tells how the question came out. Prompts take an `AsOfText` and nothing else. What goes is found by `later_parts`.
@@ -20,7 +20,7 @@ _MADE_HERE = object()
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A piece that was cut from a text, and why."""
+    """A piece that was cut from a text, with the reason."""
 
     text: str
     reason: str
@@ -55,21 +55,21 @@ class AsOfText:
         return bool(self.cut) and not self
 
     def framed(self, before: str = "", after: str = "", *, otherwise: str = "") -> AsOfText:
-        """The text, stripped, with words of our own around it; ``otherwise`` where there is none."""
-        shown = f"{before}{self.text.strip()}{after}" if self else otherwise
-        return AsOfText(shown, self.cutoff, self.cut, _MADE_HERE)
+        """Return the stripped text with our own words around it; ``otherwise`` if it is empty."""
+        framed_text = f"{before}{self.text.strip()}{after}" if self else otherwise
+        return AsOfText(framed_text, self.cutoff, self.cut, _MADE_HERE)
 
     def followed_by(self, words: str) -> AsOfText:
-        """The text with words of our own behind it, or with what was looked up as of the cutoff."""
+        """Return the text with our own words, or text looked up as of the cutoff, behind it."""
         return AsOfText(self.text + words, self.cutoff, self.cut, _MADE_HERE)
 
     def first(self, length: int) -> AsOfText:
-        """The first so many characters."""
+        """Return the first so many characters."""
         return AsOfText(self.text[:length], self.cutoff, self.cut, _MADE_HERE)
 
 
 def emptied_line(what: str, cutoff: Cutoff) -> str:
-    """The sentence for a text of which nothing may be shown."""
+    """Return the sentence for a text of which nothing may be shown."""
     return f"{what} speaks of nothing but later than the cutoff {cutoff.text}, or says so of itself: nothing is left to ask by"
 
 
@@ -78,14 +78,14 @@ NO_TEXT = AsOfText("", Cutoff.parse("now"), (), _MADE_HERE)
 
 
 def joined(texts: Iterable[AsOfText], gap: str, cutoff: Cutoff) -> AsOfText:
-    """Texts as one, without the empty ones and those that stood before; what was cut from all of them is cut from it."""
+    """Join texts without empty and repeated ones; their removed pieces are joined too."""
     parts = list(texts)
-    shown = gap.join(dict.fromkeys(part.text for part in parts if part))
-    return AsOfText(shown, cutoff, tuple(piece for part in parts for piece in part.cut), _MADE_HERE)
+    text = gap.join(dict.fromkeys(part.text for part in parts if part))
+    return AsOfText(text, cutoff, tuple(piece for part in parts for piece in part.cut), _MADE_HERE)
 
 
 def as_of(text: str, cutoff: Cutoff, *, opened: str = "", kind: Kind = "text") -> AsOfText:
-    """A text without what speaks of later than the cutoff; byte for byte the same where nothing does. A live cutoff cuts nothing.
+    """Cut from a text what speaks of later than the cutoff; all else stays byte for byte. A live cutoff cuts nothing.
 
     `opened`: ISO day on which the text was first published, "" if it is not known: a date without a year is read against it.
 
@@ -106,7 +106,7 @@ def as_of(text: str, cutoff: Cutoff, *, opened: str = "", kind: Kind = "text") -
 
 
 def _without(text: str, spans: list[tuple[int, int, str]]) -> str:
-    """The text without these stretches; of the space on both sides of a cut the wider stays."""
+    """Cut stretches from a text; of the gaps around a cut the wider stays."""
     out, place = "", 0
     for start, end, _ in spans:
         out, place = _beside(out, text[place:start]), end
@@ -114,9 +114,9 @@ def _without(text: str, spans: list[tuple[int, int, str]]) -> str:
 
 
 def _beside(before: str, after: str) -> str:
-    left, right = before[len(before.rstrip()) :], after[: len(after) - len(after.lstrip())]
-    if not before or not left or not right:
+    gap_before, gap_after = before[len(before.rstrip()) :], after[: len(after) - len(after.lstrip())]
+    if not before or not gap_before or not gap_after:
         return before + after
-    if left.count("\n") >= right.count("\n"):
+    if gap_before.count("\n") >= gap_after.count("\n"):
         return before + after.lstrip()
     return before.rstrip() + after

@@ -1,4 +1,4 @@
-"""One clock for all sources: the knowledge cutoff as an instant, and the reading of foreign time stamps.
+"""Keep one clock for all sources: the knowledge cutoff as an instant, and the parsing of foreign time stamps.
 
 Every policy asks one question, *when was this known*, and compares the answer with one instant. Whatever
 cannot be read is not known: the row goes.
@@ -33,7 +33,7 @@ class Cutoff:
 
     @classmethod
     def parse(cls, text: str, *, now: datetime | None = None) -> "Cutoff":
-        """The cutoff a text means.
+        """Parse a cutoff.
 
         A bare date is the start of that day in New York, so the day before is the last visible one.
 
@@ -75,11 +75,11 @@ class Cutoff:
 
     @property
     def shown(self) -> str:
-        """The cutoff as a model reads it: as written, or ``live``; which day a live one is asked on stands beside it."""
+        """The cutoff as a model reads it: as written, or ``live``."""
         return "live" if self.live else self.text
 
     def asked_on(self, now: datetime | None = None) -> date:
-        """The day that a question is asked on: for a live cutoff New York's calendar day, else the last visible day."""
+        """Return the day that a question is asked on: for a live cutoff New York's calendar day, else the last visible day."""
         if not self.live:
             return self.last_visible_day
         return (now or datetime.now(UTC)).astimezone(NEW_YORK).date()
@@ -95,24 +95,24 @@ class Cutoff:
         return (self.instant - TICK).astimezone(NEW_YORK).date()
 
     def admits(self, known: datetime) -> bool:
-        """Whether something known from ``known`` on (that instant included) was known before the cutoff ended."""
+        """Whether something known from ``known`` on, inclusive, was known before the cutoff."""
         # not "<": an event's known instant lies one TICK after its stamp (see stamps), an interval's is its end
         return self.live or known <= self.instant
 
 
 def start_of_day(day: date, zone: ZoneInfo) -> datetime:
-    """Midnight at the start of a day in a zone, as UTC."""
+    """Return midnight at the start of a day in a zone, as UTC."""
     return datetime.combine(day, time(0), tzinfo=zone).astimezone(UTC)
 
 
 def end_of_day(day: date, zone: ZoneInfo) -> datetime:
-    """Midnight at the end of a day in a zone, as UTC: when a day-stamped fact is known for certain."""
+    """Return midnight at the end of a day in a zone, as UTC: from then on a day-stamped fact is surely known."""
     return start_of_day(day + timedelta(days=1), zone)
 
 
 @lru_cache(maxsize=65536)
 def parse_day(text: str) -> date | None:
-    """The date of a strict ``YYYY-MM-DD``, else None."""
+    """Parse a strict ``YYYY-MM-DD``; None for anything else."""
     if not _DAY.match(text):
         return None
     try:
@@ -134,7 +134,7 @@ def _naive(text: str) -> datetime | None:
 
 @lru_cache(maxsize=65536)
 def parse_instant(text: str, zone: ZoneInfo | None) -> datetime | None:
-    """The UTC instant of an ISO date-time, else None."""
+    """Parse an ISO date-time into a UTC instant; None for anything else."""
     stamp = _naive(text)
     if stamp is None:
         return None
@@ -150,7 +150,7 @@ def parse_instant(text: str, zone: ZoneInfo | None) -> datetime | None:
 
 
 def from_epoch(seconds: float) -> datetime | None:
-    """The UTC instant of epoch seconds (or milliseconds, told by their size), else None."""
+    """Convert epoch seconds (or milliseconds, told by their size) to a UTC instant, or None."""
     try:
         # 1e11 as seconds is the year 5138, as milliseconds March 1973: no vendor's data lie beyond either
         return datetime.fromtimestamp(seconds / 1000 if abs(seconds) > 1e11 else seconds, tz=UTC)
@@ -159,5 +159,5 @@ def from_epoch(seconds: float) -> datetime | None:
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """The zone of an IANA name."""
+    """Return the zone of an IANA name."""
     return ZoneInfo(name)

@@ -1,4 +1,4 @@
-"""Edit marks: words by which a text says that a part of it was added later ("[Edited on March 1, 2024]", "Update 12 Mar:", "更新").
+"""Find edit marks, by which a text says that a part was added later ("[Edited on March 1, 2024]", "Update 12 Mar:", "更新").
 
 `later_edits` finds each mark with all that belongs to it: its bracket, else the text from the mark to the end of its paragraph.
 Used by `later_text` for what vendors send, and by `asof_text` for the texts of questions.
@@ -77,7 +77,7 @@ _WIRE = re.compile(r"\s?\d+[-–]\w")  # a news agency's "UPDATE 1-Fed holds rat
 
 @dataclass(frozen=True, slots=True)
 class EditBlock:
-    """A mark with what belongs to it: a stretch of a text, and the day that stands at the mark.
+    """A mark with the stretch of text that it covers, and the day at the mark.
 
     ``day`` is None where no date that can be read stands there. ``bare`` marks follow what they mark: nothing comes after them in
     their paragraph.
@@ -92,7 +92,7 @@ class EditBlock:
 def later_edits(
     text: str, last: date, *, undated: bool = True, without_year: _WithoutYear = None
 ) -> Iterator[EditBlock]:
-    """Yield the edits of a text that were made after a day, in order; of one inside another only the outer."""
+    """Yield the edits made after a day, in order; of nested ones only the outer."""
     passed = 0
     for match in _START.finditer(text):
         if match.end() < passed:
@@ -130,8 +130,8 @@ def _block_at(text: str, start: int, without_year: _WithoutYear) -> EditBlock | 
     if not marked and not _LOUD.match(word):
         return None
     begins = after if dated is None else dated.end
-    if rest := _AFTER_DATE.match(text, begins):
-        begins = rest.end()
+    if continuation := _AFTER_DATE.match(text, begins):
+        begins = continuation.end()
     day = dated.day if dated is not None else earlier.day if earlier is not None else None
     # a bracket behind the date is one of its own: "Before 2024 [edited on March 1, 2024: it fell]"
     opened = max((text.rfind(sign, start, place) for sign in "[("), default=-1)
@@ -164,7 +164,7 @@ def _closing(text: str, start: int) -> int | None:
 
 
 def _block_end(text: str, start: int, begins: int, *, heading: bool) -> int:
-    """Where a block ends that no bracket bounds: with its paragraph, with the next one if its mark stands alone, a heading's with its section."""
+    """Find the end of a block without brackets: its paragraph's, the next one's after a lone mark, a section's after a heading."""
     if heading:
         following = _NEXT_HEADING.search(text, begins)
         return following.start() if following else len(text)

@@ -1,4 +1,4 @@
-"""The guards that policies call for, as small pure functions.
+"""Implement the guards that policies call for, as small pure functions.
 
 `clamp_params` lives with the windows, `param_allowlist` in the request check, `overfetch` in the broker's paging,
 `readjust` in its own module; plain are the ones that work on a single row, and the notes of those that can only
@@ -31,27 +31,27 @@ NOTES: Mapping[str, str] = MappingProxyType(
 
 
 def strip(row: Any, drop: tuple[str, ...]) -> Any:
-    """A row without the named fields (dotted paths reach inside)."""
+    """Remove the named fields from a row (dotted paths reach inside)."""
     if not isinstance(row, dict) or not drop:
         return row
     plain = {name for name in drop if "." not in name}
     out = {key: value for key, value in row.items() if key not in plain}
     for name in drop:
-        head, _, rest = name.partition(".")
-        if rest and isinstance(out.get(head), dict):
-            out[head] = strip(out[head], (rest,))
+        head, _, inner = name.partition(".")
+        if inner and isinstance(out.get(head), dict):
+            out[head] = strip(out[head], (inner,))
     return out
 
 
 def keep_only(row: Any, keep: tuple[str, ...]) -> Any:
-    """A row with the named fields alone, in its own order."""
+    """Keep only the named fields of a row, in its own order."""
     if not isinstance(row, dict):
         return DROP
     return {key: value for key, value in row.items() if key in keep}
 
 
 def listed_only(row: Any, endpoint: Endpoint) -> Any:
-    """A row with the fields the catalogue lists: what the upstream adds unannounced may be of today."""
+    """Keep only the fields that the catalogue lists: an unannounced one may be of today."""
     if endpoint.open_rows or not endpoint.fields or not isinstance(row, dict):
         return row
     if row.keys() <= endpoint.fields.keys():
@@ -61,7 +61,7 @@ def listed_only(row: Any, endpoint: Endpoint) -> Any:
 
 @lru_cache(maxsize=1024)
 def shape_of(inner: tuple[Nested, ...]) -> Shape:
-    """What may stand inside the objects of a row, or beside the rows: what the catalogue lists as nested, nothing else.
+    """Return the shape that may stand inside a row's objects or beside the rows, by the catalogue's nested fields.
 
     >>> shape_of((Nested(rows="values[]", keep=("query", "value")), Nested(rows="data")))
     {'values': {'query': {}, 'value': {}}, 'data': {'*': {}}}
@@ -77,7 +77,7 @@ def shape_of(inner: tuple[Nested, ...]) -> Shape:
 
 
 def inside(row: Any, shape: Shape) -> Any:
-    """A row whose objects hold what the catalogue lists in them; an object where a value is listed goes with its field."""
+    """Reduce a row's objects to the fields that the catalogue lists in them; an object in place of a value goes."""
     if not isinstance(row, dict) or not any(isinstance(value, (dict, list)) for value in row.values()):
         return row
     values = {name: _as_listed(value, shape.get(name, _NO_OBJECT)) for name, value in row.items()}
@@ -101,7 +101,7 @@ def _as_listed(value: Any, shape: Shape) -> Any:
 
 
 def envelope_only(answer: Any, endpoint: Endpoint) -> Any:
-    """An answer that holds, on the whole way to its rows, what the catalogue lists beside them and nothing else.
+    """Reduce an answer to its rows and the fields beside them that the catalogue lists.
 
     The catalogue's names are paths as the rows' own: ``count`` lies beside the rows' list, ``metrics[].label`` in the element
     that holds them.
@@ -117,29 +117,29 @@ def _on_the_way(
 ) -> Any:
     if not steps or not isinstance(value, (dict, list)):
         return value
-    step, rest = steps[0], steps[1:]
+    step, further = steps[0], steps[1:]
     if step.kind == "each":
         # the rows themselves, or single values, are the row filter's
-        if not rest or not isinstance(value, list):
+        if not further or not isinstance(value, list):
             return value
-        return [_on_the_way(item, rest, listed, f"{way}[]", shape) for item in value]
+        return [_on_the_way(item, further, listed, f"{way}[]", shape) for item in value]
     if not isinstance(value, dict):
         return value
     if step.kind == "any":
         below = shape.get("*", _NO_OBJECT)
-        return {key: _on_the_way(item, rest, listed, f"{way}.*", below) for key, item in value.items()}
+        return {key: _on_the_way(item, further, listed, f"{way}.*", below) for key, item in value.items()}
     out = {}
     for key, item in value.items():
         place, below = f"{way}.{key}".lstrip("."), shape.get(key, _NO_OBJECT)
         if key in step.names:
-            out[key] = _on_the_way(item, rest, listed, place, below)
+            out[key] = _on_the_way(item, further, listed, place, below)
         elif place in listed and (plain := _as_listed(item, below)) is not DROP:
             out[key] = plain
     return out
 
 
 def recount(answer: Any, endpoint: Endpoint) -> Any:
-    """An answer whose totals say what is in it, not what the upstream holds today."""
+    """Recompute an answer's totals from its own rows, not from the upstream of today."""
     if not endpoint.recount or not isinstance(answer, dict) or endpoint.rows is None:
         return answer
     total = 0
@@ -155,9 +155,9 @@ def recount(answer: Any, endpoint: Endpoint) -> Any:
         return answer
     out = dict(answer)
     for name, base in endpoint.recount.items():
-        head, _, rest = name.partition(".")
-        if rest and isinstance(out.get(head), dict):
-            out[head] = {**out[head], **({rest: total} if rest in out[head] else {})}
+        head, _, inner = name.partition(".")
+        if inner and isinstance(out.get(head), dict):
+            out[head] = {**out[head], **({inner: total} if inner in out[head] else {})}
         elif name in out:
             extra = out.get(base) if base else 0
             out[name] = total + (extra if isinstance(extra, int) else 0)

@@ -1,4 +1,4 @@
-"""Which stretches of a text speak of later than a cutoff: edits, outcomes, later days spoken of as past.
+"""Find the stretches of a text that speak of later than a cutoff: edits, outcomes, later days spoken of as past.
 
 Fails closed: an edit that bears no date goes. `as_of` cuts what is found here.
 """
@@ -108,16 +108,16 @@ _NEAR = timedelta(days=183)
 
 
 def later_parts(text: str, cutoff: Cutoff, *, opened: str, kind: Kind) -> list[tuple[int, int, str]]:
-    """Return where each part of later begins and ends, and why it goes; in order, none touching another. Parameters as of `as_of`."""
+    """Return begin, end and reason of each later part, in order and disjoint. Parameters as of `as_of`."""
     begun = date.fromisoformat(opened) if opened else None
     without_year = partial(day_without_year, last=cutoff.last_moment_day, opened=begun)
-    shown, places = plain(text)
-    spans = _merged(_Reader(shown, cutoff, without_year, kind).spans())
+    normalised, places = plain(text)
+    spans = _merged(_Reader(normalised, cutoff, without_year, kind).spans())
     return [(places[start], places[end], reason) for start, end, reason in spans]
 
 
 class _Reader:
-    """Finds the stretches of one text that go."""
+    """Finds the later stretches of one text."""
 
     def __init__(self, text: str, cutoff: Cutoff, without_year: Any, kind: Kind) -> None:
         self._text, self._cutoff, self._kind = text, cutoff, kind
@@ -227,8 +227,8 @@ class _Reader:
         if _GOVERNS.search(sentence[first:place]) or sentence.rstrip().endswith("?"):
             return False
         looked = LOOKS_BACK.search(_PASSIVE.sub(" ", sentence[first:place]))
-        stated = looked is None or _BOUND.search(sentence[:place]) or _AS_SHOWN.search(sentence[:place])
-        if _NO_LATER.search(sentence[:place]) or (stated and _RULE.search(sentence[begin:stop])):
+        is_rule = looked is None or _BOUND.search(sentence[:place]) or _AS_SHOWN.search(sentence[:place])
+        if _NO_LATER.search(sentence[:place]) or (is_rule and _RULE.search(sentence[begin:stop])):
             return False
         certain = past is not None and not MAY_BE_AHEAD.search(part) and not _PAPER.search(part)
         if (

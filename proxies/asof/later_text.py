@@ -1,4 +1,4 @@
-"""Sentences that speak of a later day as past: cut from the texts of pages and rules, whose stated dates cannot be trusted.
+"""Cut sentences that speak of a later day as past from pages and rules, whose own dates cannot be trusted.
 
 A page may have been edited since the day it bears, and the edit names its own day. A day that is merely ahead (a meeting, a
 deadline, a maturity) was known and is what a forecaster needs: such a sentence stays. Where the words leave it open the sentence
@@ -76,7 +76,7 @@ LOOKS_BACK = re.compile(
 
 
 def cut_page(row: Any, cutoff: Cutoff, fields: tuple[str, ...]) -> tuple[Any, str | None]:
-    """A row whose texts have lost what speaks of later days as past; and why the whole row must go, or None.
+    """Cut later sentences from a row's texts; return the row and the reason to drop it whole, or None.
 
     Fields may lead through lists. A field ``url`` is an address, a field ``title`` speaks for the whole page. A text of which nothing
     is left reads like one that never was.
@@ -134,28 +134,28 @@ def dated_later(address: str, cutoff: Cutoff) -> bool:
 
 
 def without_later(text: str, cutoff: Cutoff) -> str:
-    """A text without the sentences that speak of a later day as past, and without edits that bear a later day.
+    """Cut the sentences that speak of a later day as past, and the edits of a later day.
 
     Stripped in every case, so that nothing tells of a cut.
     """
-    shown, places = plain(text)
+    normalised, places = plain(text)
     last = cutoff.last_moment_day
-    dates = dates_beside_later(shown, last)
+    dates = dates_beside_later(normalised, last)
     if not dates:
         return text.strip()
-    edits = list(later_edits(shown, last, undated=False))
+    edits = list(later_edits(normalised, last, undated=False))
     out = []
-    for start, first, end in sentences(shown, dates):
+    for start, first, end in sentences(normalised, dates):
         inside = [d for d in dates if start <= d.start < end and d.day > last]
         if any(block.start < first and start < block.end for block in edits):
             continue
-        if all(speaks_ahead(shown[start:first], d.start - start, d.end - start, cutoff) for d in inside):
+        if all(speaks_ahead(normalised[start:first], d.start - start, d.end - start, cutoff) for d in inside):
             out.append(text[places[start] : places[end]])
     return "".join(out).strip()
 
 
 def dates_beside_later(text: str, last: date) -> list[Mention]:
-    """The dates of a text, if one of them is after a day; else none at all."""
+    """Return all dates of a text if one is after a day; else none."""
     matches = list(_YEARS.finditer(text))
     # most texts name no year of later: the search for dates takes a hundred times as long as this look
     if not any(
@@ -172,7 +172,7 @@ def dates_beside_later(text: str, last: date) -> list[Mention]:
 
 
 def sentences(text: str, dates: Sequence[Mention]) -> Iterator[tuple[int, int, int]]:
-    """Yield the sentences of a text as (start, end of its words, end): ``dates`` are its dates, in which a full stop ends none."""
+    """Yield the sentences of a text as (start, end of its words, end); a full stop inside one of ``dates`` ends none."""
     start = 0
     for match in _END.finditer(text):
         if not any(d.start < match.end() and match.start() < d.end for d in dates):
@@ -183,7 +183,7 @@ def sentences(text: str, dates: Sequence[Mention]) -> Iterator[tuple[int, int, i
 
 
 def later_dates(text: str, cutoff: Cutoff) -> list[tuple[int, int]]:
-    """Where in a text the dates after the cutoff stand, as (start, end), whatever is said of them."""
+    """Return the places of the dates after the cutoff in a text, as (start, end)."""
     last = cutoff.last_moment_day
     return [(mention.start, mention.end) for mention in mentions(text) if mention.day > last]
 
@@ -213,23 +213,23 @@ def _dates_in(words: str) -> tuple[Mention, ...]:
 
 
 def speaks_ahead(sentence: str, start: int, end: int, cutoff: Cutoff) -> bool:
-    """Whether a sentence may stay that holds a later date at a place: it speaks of what is to come, or merely names the day."""
+    """Whether a sentence with a later date may stay: it speaks of the future, or only names the day."""
     return is_ahead(sentence, start, end) or names_a_day(sentence, start, end, cutoff.last_moment_day)
 
 
 @lru_cache(maxsize=REPEATED)
 def names_a_day(sentence: str, start: int, end: int, last: date) -> bool:
-    """Whether a sentence names the later date at a place and can tell nothing of it (`named_days`)."""
+    """Whether a sentence names a later date and can reveal nothing of it (`named_days`)."""
     if len(sentence) > _LONGEST:
         return False
     dates = _dates_in(sentence)
-    own = next((mention for mention in dates if mention.start < end and start < mention.end), None)
+    named = next((mention for mention in dates if mention.start < end and start < mention.end), None)
     earlier = [mention for mention in dates if mention.day <= last]
-    return own is not None and merely_names(sentence, own, earlier)
+    return named is not None and merely_names(sentence, named, earlier)
 
 
 def without_clauses_beside(sentence: str, start: int, end: int) -> str:
-    """A sentence with spaces in the place of its clauses between commas that do not hold the date: "which will be replaced"."""
+    """Blank the clauses between commas that do not hold the date: "which will be replaced"."""
     return _ASIDE.sub(
         lambda match: match[0] if match.start() < end and start < match.end() else " " * len(match[0]),
         sentence,
@@ -238,7 +238,7 @@ def without_clauses_beside(sentence: str, start: int, end: int) -> str:
 
 @lru_cache(maxsize=REPEATED)
 def is_ahead(sentence: str, start: int, end: int) -> bool:
-    """Whether a sentence speaks of the date at a place as one that is to come, in the date's own clause or one before it."""
+    """Whether a sentence treats the date as future, in the date's own clause or an earlier one."""
     sentence = without_clauses_beside(sentence, start, end)
     cuts = [m for m in _CLAUSE.finditer(sentence) if not (m.start() < end and start < m.end())]
     first = max((m.end() for m in cuts if m.end() <= start), default=0)

@@ -1,4 +1,4 @@
-"""When a market's day is over, by instrument and exchange, and which instruments never split.
+"""Tell when a market's day is over, by instrument and exchange, and which instruments never split.
 
 The policies need it for day bars of two vendors: a bar told before its market's close would hold a price of the future. The
 closes stand with their closing auction and some minutes more; what is not listed here ends with the exchange's calendar day.
@@ -17,7 +17,7 @@ _UTC = ZoneInfo("UTC")
 
 @dataclass(frozen=True, slots=True)
 class DayEnd:
-    """When a trading day's bar is complete: a time of that day in a zone, or (None) the day's end there."""
+    """The time at which a trading day's bar is complete in a zone; None for the day's end there."""
 
     zone: ZoneInfo
     close: tuple[int, int] | None
@@ -114,7 +114,7 @@ _MONEY = frozenset(
 
 
 def never_splits(symbol: str) -> bool:
-    """Whether a symbol names, by its form, an index, a currency pair, a commodity or a coin, whose prices no split rescales.
+    """Whether a symbol has the form of an index, currency pair, commodity or coin, whose prices no split rescales.
 
     The readjustment asks. A share has none of these forms: symbols of shares are at most five letters, or bear a dot.
     """
@@ -128,7 +128,7 @@ def _is_pair(name: str) -> bool:
 
 
 def day_end(symbol: str) -> DayEnd:
-    """When the day's bar of a symbol is complete, told from the symbol alone (FMP names no market in its bars)."""
+    """Return when a symbol's bar of the day is complete, by the symbol alone (FMP names no market in its bars)."""
     name = symbol.upper()
     if name.startswith("^"):
         return US_INDEX
@@ -141,7 +141,7 @@ def day_end(symbol: str) -> DayEnd:
 
 
 def day_end_of_kind(kind: str, symbol: str, zone: ZoneInfo) -> DayEnd:
-    """When a day's bar is complete, by the vendor's word for the kind of instrument and the exchange's zone (Yahoo)."""
+    """Return when a day's bar is complete, by Yahoo's word for the instrument and the exchange's zone."""
     american = zone.key in ("America/New_York", "America/Chicago")
     if kind == "CRYPTOCURRENCY":
         return AROUND_THE_CLOCK

@@ -1,4 +1,4 @@
-"""A market's status at the cutoff, computed from the instants on its record and from nothing that describes today.
+"""Compute a market's status at the cutoff from the instants on its record, never from fields of today.
 
 A settled market's record says "settled", with its result; under a cutoff none of that is shown. What was known then
 follows from when it opened and when trading ended. An end after the cutoff is not shown either: exchanges bring it
@@ -17,15 +17,15 @@ _INSTANT = Stamp(zone=ZoneInfo("UTC"))
 
 
 def market_at(state: State, cutoff: Cutoff) -> Callable[[Any], Any]:
-    """A function from a market, or an event with markets, to the same with ``status`` as of the cutoff.
+    """Return a function that sets ``status`` of a market, or of an event's markets, as of the cutoff.
 
     ``status`` is ``unopened`` (listed, trading had not begun), ``open``, ``past its planned end`` (no end of trading is
     known by the cutoff, the planned one had passed) or ``closed``. The field that tells the end of trading goes.
     """
 
     def over(value: Any) -> bool | None:
-        known = known_from(value, _INSTANT)
-        return None if known is None else cutoff.admits(known)
+        known_at = known_from(value, _INSTANT)
+        return None if known_at is None else cutoff.admits(known_at)
 
     def status(row: dict[str, Any]) -> str:
         # a record without an end of trading reads like one whose end came later: the difference would tell today's state

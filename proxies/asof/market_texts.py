@@ -1,4 +1,4 @@
-"""The texts of markets as of a cutoff, by one list of fields: for the broker, and for the door of questions."""
+"""Cut the texts of markets as of a cutoff, by one list of fields, for the broker and for imported questions."""
 
 import json
 from collections.abc import Mapping
@@ -30,12 +30,12 @@ _OPENED = ("createdAt", "created_time", "open_time", "startDate")
 
 
 def cut_market(value: Any, cutoff: Cutoff, name: str = "", opened: str = "") -> Any:
-    """A row of a venue, at any depth, with the texts of `MARKET_TEXTS` as of a cutoff and without those that are replaced whole."""
+    """Cut the texts of `MARKET_TEXTS` in a venue's row, at any depth, and drop those that are replaced whole."""
     if isinstance(value, dict):
         days = (str(value[field])[:10] for field in _OPENED if value.get(field))
         opened = next((day for day in days if parse_day(day)), opened)
-        told = value.keys() - REPLACED_WHOLE
-        return {key: cut_market(item, cutoff, key, opened) for key, item in value.items() if key in told}
+        fields = value.keys() - REPLACED_WHOLE
+        return {key: cut_market(item, cutoff, key, opened) for key, item in value.items() if key in fields}
     if isinstance(value, list):
         return [cut_market(item, cutoff, name, opened) for item in value]
     if isinstance(value, str) and name in MARKET_TEXTS:

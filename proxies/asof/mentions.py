@@ -1,4 +1,4 @@
-"""Dates as people write them, found in running text, each as the earliest day that it may mean."""
+"""Find dates in running text, each as the earliest day that it may mean."""
 
 import re
 import unicodedata
@@ -118,7 +118,7 @@ def _plain_signs() -> dict[int, str]:
 
 
 def plain(text: str) -> tuple[str, Sequence[int]]:
-    """A text with the digits of any script as ASCII and without signs that have no width; and where each place of it lies in the text.
+    """Normalise a text: ASCII digits, no zero-width signs; return it with the original place of each character.
 
     >>> plain("Update ２０\u200b２４")[0]
     'Update 2024'
@@ -145,7 +145,7 @@ _WITHOUT_YEAR = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Where a date stands in a text, the earliest day that it may mean, and whether its year is written."""
+    """A date in a text: its place, the earliest day that it may mean, and whether its year is written."""
 
     start: int
     end: int
@@ -164,15 +164,17 @@ def mentions(
     ]
     if without_year is not None:
         for match in _WITHOUT_YEAR.finditer(text):
-            days = [without_year(*each) for each in _day_and_month(match)]
-            if days and not any(each.start < match.end() and match.start() < each.end for each in dates):
+            days = [without_year(*day_and_month) for day_and_month in _day_and_month(match)]
+            if days and not any(
+                mention.start < match.end() and match.start() < mention.end for mention in dates
+            ):
                 dates.append(Mention(match.start(), match.end(), max(days), has_year=False))
-        dates.sort(key=lambda each: each.start)
+        dates.sort(key=lambda mention: mention.start)
     yield from dates
 
 
 def day_without_year(day: int, month: int, last: date, opened: date | None) -> date:
-    """The day that a date without a year means, read against the last day that may be known and the text's first day.
+    """Return the day of a date without a year, by the last day that may be known and the text's first day.
 
     It is before the cutoff only where the text was new less than a year before it, and the day came in between. Else it may as
     well be the day after the cutoff: that one is returned.
@@ -206,7 +208,7 @@ def _day_and_month(match: re.Match[str]) -> list[tuple[int, int]]:
 
 
 def _earliest(match: re.Match[str]) -> date | None:
-    """The earliest day that a match may mean, or None where it is no date of the calendar."""
+    """Return the earliest day that a match may mean, or None if the calendar has none."""
     parts = {
         name.partition("_")[0]: value
         for name, value in match.groupdict().items()
@@ -238,7 +240,7 @@ def _earliest(match: re.Match[str]) -> date | None:
 
 
 def _either(year: int, first: int, second: int) -> date | None:
-    """Of a day and a month in unknown order the later reading, since a later one is reason enough to look at the sentence."""
+    """Return the later reading of a day and a month in unknown order: it is reason enough to check the sentence."""
     days = []
     for month, day in ((first, second), (second, first)):
         try:

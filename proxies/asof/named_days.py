@@ -1,4 +1,4 @@
-"""Later days that a sentence names without a word of the future, in places where nothing can have been told of them.
+"""Recognise later days that a sentence only names, without a word of the future and without news of them.
 
 A bare later day is no proof that a text was written later: "5 July 2024 is a Friday", "the calendar names 5 July 2024 as the day",
 "tickets for 5 July 2024 cost twice as much". `later_text` lets such a sentence stay. It takes a sign here *and* the absence of any past
@@ -108,7 +108,7 @@ _CLAUSE = re.compile(
 
 
 def merely_names(sentence: str, date: Mention, dates: Sequence[Mention]) -> bool:
-    """Whether a sentence names a later day and can tell nothing of it.
+    """Whether a sentence names a later day and can reveal nothing of it.
 
     `dates`: The days of the sentence that are not of later; places are those in the sentence.
     """
@@ -118,11 +118,11 @@ def merely_names(sentence: str, date: Mention, dates: Sequence[Mention]) -> bool
         _BEFORE.search(before) or _AFTER.match(sentence, date.end) or _PROBABLE.search(sentence[first:last])
     ):
         return False
-    rest = _OF_NOW.sub(lambda match: " " * len(match[0]), sentence)
-    if _STANDS.search(rest) or _FIGURE.search(before):
+    later_words = _OF_NOW.sub(lambda match: " " * len(match[0]), sentence)
+    if _STANDS.search(later_words) or _FIGURE.search(before):
         return False
-    anchors = [each.start for each in dates if _WHEN.search(sentence[: each.start])]
-    for verb in _PAST.finditer(rest):
+    anchors = [mention.start for mention in dates if _WHEN.search(sentence[: mention.start])]
+    for verb in _PAST.finditer(later_words):
         begin, end = _clause(sentence, verb.start(), verb.end())
         if not _SAID_AHEAD.fullmatch(verb[0]) and not any(begin <= anchor < end for anchor in anchors):
             return False

@@ -1,4 +1,4 @@
-"""The readjust guard: undoing what splits and dividends after the cutoff did to earlier prices.
+"""Undo (readjust guard) what splits and dividends after the cutoff did to earlier prices.
 
 A vendor rescales all earlier bars at every split, so that old levels tell of later splits. Splits after the cutoff
 lie after every visible row; they scaled all of them by one and the same factor, and undoing them is one
@@ -50,7 +50,7 @@ _AGAINST = frozenset({"volume"})
 
 
 def adjust_lookups(request: ApiRequest, cutoff: Cutoff) -> tuple[Lookup, ...]:
-    """The bars and events that must be read before prices can be told."""
+    """Return the lookups of bars and events that prices need."""
     kind = request.endpoint.as_of.adjust
     if cutoff.live or kind in ("", "drop", "state"):
         return ()
@@ -121,7 +121,7 @@ def adjust_lookups(request: ApiRequest, cutoff: Cutoff) -> tuple[Lookup, ...]:
 
 
 def aged(endpoint: Endpoint, fetched_at: datetime, now: datetime) -> bool:
-    """Whether a kept answer is too old to stand beside fresh ones, since each split or dividend changes its old rows.
+    """Whether a cached answer is too old to stand beside fresh ones: each split or dividend changes its old rows.
 
     Rescaled prices and what undoes their scale must stem from one state of the vendor; prices as traded do not age.
     """
@@ -130,7 +130,7 @@ def aged(endpoint: Endpoint, fetched_at: datetime, now: datetime) -> bool:
 
 
 def adjuster(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Callable[[Any], Any]:
-    """A function from a row to the row as it read at the cutoff; it refuses rows if the factor cannot be known."""
+    """Return a function that restores a row as of the cutoff; it refuses rows if the factor is unknown."""
     kind = request.endpoint.as_of.adjust
     if cutoff.live or kind in ("", "drop"):
         return unchanged
@@ -173,12 +173,12 @@ def adjuster(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Cal
 
 
 def unchanged(row: Any) -> Any:
-    """The row as it is."""
+    """Return the row as it is."""
     return row
 
 
 def _refuse(request: ApiRequest) -> Callable[[Any], Any]:
-    """A function that refuses any row. An answer without rows never calls it, and needs no factor."""
+    """Return a function that refuses any row; an answer without rows needs no factor."""
 
     def refuse(row: Any) -> Any:
         raise CutoffRefused(
@@ -189,7 +189,7 @@ def _refuse(request: ApiRequest) -> Callable[[Any], Any]:
 
 
 def scale(row: Any, factor: float, places: int | None = None) -> Any:
-    """A row with its prices multiplied and its volume divided.
+    """Multiply a row's prices and divide its volume.
 
     ``places`` is to how many places its vendor rounds prices. A full cent that was rounded after the split is told as that cent
     again; without ``places`` nothing is.
@@ -201,15 +201,15 @@ def scale(row: Any, factor: float, places: int | None = None) -> Any:
         if is_number(value):
             if name in _WITH:
                 # a difference of prices is rounded by itself
-                own = places_of([value]) if places and name == "change" else places
-                out[name] = _price(value, factor, own)
+                decimals = places_of([value]) if places and name == "change" else places
+                out[name] = _price(value, factor, decimals)
             elif name in _AGAINST:
                 out[name] = round(value / factor)
     return out
 
 
 def scaled(value: float, factor: float) -> float:
-    """A price times a factor, without the dust of floating point."""
+    """Multiply a price by a factor and remove the dust of floating point."""
     return float(f"{value * factor:.10g}")
 
 

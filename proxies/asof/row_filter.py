@@ -1,4 +1,4 @@
-"""The row filter: of a raw answer, what was known before the cutoff. Pure; made anew for every answer."""
+"""Filter a raw answer to what was known before the cutoff. Pure; made anew for every answer."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -40,7 +40,7 @@ class Filtered:
 
 
 def is_search(as_of: AsOf) -> bool:
-    """Whether an endpoint is a search, of whose hits nobody may know how many bear no date."""
+    """Whether an endpoint is a search: the number of its undated hits must not be told."""
     return as_of.policy == "search_date_filter" or "ranked" in as_of.open_to
 
 
@@ -75,7 +75,7 @@ class RowFilter:
         self._went = False
 
     def apply(self, payload: Any) -> Filtered:
-        """What may be shown of an answer; the answer itself is not changed.
+        """Return the part of an answer that may be shown; the answer itself is not changed.
 
         Raises `NoSuch`: One thing was asked for and it may not be shown. Raises `ShapeError, CutoffRefused`: The answer is not built as
         the catalogue says, or cannot be dated.
@@ -106,7 +106,7 @@ class RowFilter:
         )
 
     def _only_judges(self) -> bool:
-        """Whether rows are judged and nothing else: true of prices and other long lists."""
+        """Whether rows are only judged, as prices and other long lists are."""
         as_of = self._as_of
         changes = as_of.keep or as_of.nested or as_of.alive or as_of.drop or self._adjust is not unchanged
         listed = self._endpoint.fields and not self._endpoint.open_rows
@@ -115,7 +115,7 @@ class RowFilter:
         )
 
     def _filter_list(self, rows: list[Any]) -> list[Any]:
-        """The fast branch: all rows judged at once, ten times as fast as one by one for 100,000 of them."""
+        """Judge all rows at once: ten times as fast as one by one for 100,000 of them."""
         reasons = self._judge.reasons(rows)
         self._dropped = Counter(filter(None, reasons))
         out = list(compress(rows, map(not_, reasons)))
@@ -133,7 +133,7 @@ class RowFilter:
         return [guards.inside(guards.listed_only(row, self._endpoint), self._shape) for row in out]
 
     def _holds_values(self, rows: list[Any]) -> bool:
-        """Whether no row holds an object or a list; to look at each value takes as long as to judge the rows."""
+        """Whether no row holds an object or a list; looking at each value takes as long as judging the rows."""
         if self._context.flat:
             return True
         return {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, rows))))

@@ -1,4 +1,4 @@
-"""Where the rows lie in an answer, and rewriting them without touching the rest.
+"""Find the rows in an answer and rewrite them without touching the rest.
 
 A row path is written as in the catalogue::
 
@@ -24,7 +24,7 @@ _TOKEN = re.compile(r"\[\]|\{[^}]*\}|\*|[^.\[\]{}]+")
 
 
 class ShapeError(ValueError):
-    """The answer is not built as the catalogue says."""
+    """The answer does not have the catalogue's shape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class RowStep:
 
 @lru_cache(maxsize=1024)
 def steps_of(path: str) -> tuple[RowStep, ...]:
-    """The steps of a row path.
+    """Parse a row path into steps.
 
     >>> [s.kind for s in steps_of("series.docs[].{period,value}")]
     ['key', 'key', 'each', 'columns']
@@ -56,7 +56,7 @@ def steps_of(path: str) -> tuple[RowStep, ...]:
 
 
 def rewrite(value: Any, path: str, change: Callable[[Any], Any], *, prune: bool = False) -> Any:
-    """A copy of an answer in which every row went through ``change``; rows it maps to DROP are left out.
+    """Copy an answer with ``change`` applied to every row; rows that it maps to DROP are left out.
 
     `value`: The answer; not changed.
 
@@ -109,16 +109,16 @@ def _rewrite(
     if value.get(key) is None:
         return {k: v for k, v in value.items() if k != key}
     new = _rewrite(value[key], steps, depth + 1, change, hollow)
-    rest = {k: (new if k == key else v) for k, v in value.items()}
+    out = {k: (new if k == key else v) for k, v in value.items()}
     if new is DROP:
         if depth + 1 < len(steps):
             return DROP
-        del rest[key]
-    return rest
+        del out[key]
+    return out
 
 
 def _columns(value: dict[str, Any], names: tuple[str, ...], change: Callable[[Any], Any]) -> dict[str, Any]:
-    """Rewrites rows that lie across parallel lists. A list of another length is left out: its values belong to no row."""
+    """Rewrite rows that lie across parallel lists; a list of another length belongs to no row and is left out."""
     present = [name for name in names if isinstance(value.get(name), list)]
     if not present:
         return {k: v for k, v in value.items() if k not in names}
@@ -131,12 +131,12 @@ def _columns(value: dict[str, Any], names: tuple[str, ...], change: Callable[[An
         new = change(dict(zip(even, cells, strict=True)))
         if new is not DROP:
             rows.append(new)
-    rest = {k: v for k, v in value.items() if k not in names}
-    return rest | {name: [row[name] for row in rows] for name in even if all(name in row for row in rows)}
+    others = {k: v for k, v in value.items() if k not in names}
+    return others | {name: [row[name] for row in rows] for name in even if all(name in row for row in rows)}
 
 
 def in_order(answer: Any, path: str, names: tuple[str, ...]) -> Any:
-    """An answer with its rows sorted by some fields, for vendors whose order follows what is known today."""
+    """Sort the rows of an answer by some fields, for vendors whose order follows facts of today."""
     *way, last = steps_of(path)
     if not names or last.kind != "each" or any(step.kind != "key" for step in way):
         return answer
@@ -165,11 +165,11 @@ def in_order(answer: Any, path: str, names: tuple[str, ...]) -> Any:
 
 
 class _RowFound(Exception):
-    """A row: the search is over."""
+    """A row was found: the search is over."""
 
 
 def any_row(value: Any, path: str) -> bool:
-    """Whether an answer holds a row, without a walk through all of them.
+    """Whether an answer holds a row, without walking through all of them.
 
     >>> any_row({"observations": [1, 2]}, "observations[]"), any_row({"observations": []}, "observations[]")
     (True, False)
@@ -186,7 +186,7 @@ def any_row(value: Any, path: str) -> bool:
 
 
 def get(row: Any, field: str) -> Any:
-    """The value at a dotted field inside a row, or None if it is absent; the row itself for ``""``."""
+    """Return the value at a dotted field inside a row, or None if it is absent; the row itself for ``""``."""
     if not field:
         return row
     # a key that holds a dot itself goes before the path
@@ -200,7 +200,7 @@ def get(row: Any, field: str) -> Any:
 
 
 def empty_answer(path: str) -> Any:
-    """The answer that holds no rows, in the shape of the path."""
+    """Return the answer that holds no rows, in the shape of the path."""
     steps = steps_of(path)
     return _empty(steps)
 

@@ -1,4 +1,4 @@
-"""Per-share amounts and share counts in the shares of the cutoff: what a later split did to them is undone.
+"""Convert per-share amounts and share counts to the shares of the cutoff, undoing later splits.
 
 Vendors restate them at every split, as they do prices. Undoing it for prices alone made price over earnings wrong by the ratio
 of the split, and told the split. Money amounts and ratios stay as they are. Whether a row is restated is not taken on trust:
@@ -33,16 +33,16 @@ class MarketValue:
 
 
 def share_scaler(request: ApiRequest, factor: float | None, values: Any) -> Callable[[Any], Any]:
-    """A function from a statement's row to the row in the shares of the cutoff. Without a factor the row loses these fields."""
+    """Return a function that converts a statement's row to the shares of the cutoff; without a factor these fields go."""
     as_of = request.endpoint.as_of
     named = {*as_of.per_share, *as_of.share_counts}
-    own = request.endpoint.path == VALUES
-    by_day = {} if own else _by_day(values)
+    holds_values = request.endpoint.path == VALUES
+    by_day = {} if holds_values else _by_day(values)
 
     def change(row: Any) -> Any:
         if not isinstance(row, dict):
             return row
-        value = _market_value(row) if own else by_day.get(str(row.get("date"))[:10])
+        value = _market_value(row) if holds_values else by_day.get(str(row.get("date"))[:10])
         count = next((row[name] for name in as_of.share_counts if is_number(row.get(name))), None)
         chosen = divisor_of_count(value, count, factor)
         out = {name: item for name, item in row.items() if name not in named}
@@ -50,7 +50,7 @@ def share_scaler(request: ApiRequest, factor: float | None, values: Any) -> Call
             return out
         # the price in a table of values is rescaled with the vendor's bars, whatever happened to its share counts
         changed = _in_shares_of_then(
-            row, as_of.per_share, as_of.share_counts, chosen, factor if own else chosen
+            row, as_of.per_share, as_of.share_counts, chosen, factor if holds_values else chosen
         )
         return {name: changed.get(name, item) for name, item in row.items() if name in out or name in changed}
 
@@ -93,12 +93,12 @@ def _quotient(row: Mapping[str, Any], name: str, scaled: Mapping[str, Any]) -> f
 
 
 def rounded(value: float) -> float:
-    """A figure to eight digits, in every world alike: a product with a split's ratio has other last digits than what was filed."""
+    """Round a figure to eight digits: a product with a split's ratio would reveal the split by its last digits."""
     return float(f"{value:.8g}")
 
 
 def divisor_of_count(value: MarketValue | None, count: Any, factor: float | None) -> float | None:
-    """What the share count is divided by: the factor where the row is restated, 1 where it is as filed, None where neither fits."""
+    """Return the divisor of the share count: the factor if the row is restated, 1 if as filed, None if neither fits."""
     if value is None or factor is None:
         return None
     shares = count if count is not None else value.shares
@@ -127,7 +127,7 @@ def _market_value(row: Mapping[str, Any]) -> MarketValue | None:
 
 
 def scaled_fields(row: Any, names: tuple[str, ...], factor: float | None) -> Any:
-    """A row with some amounts per share multiplied, or without them where the factor cannot be known."""
+    """Multiply some amounts per share of a row, or remove them if the factor is unknown."""
     if not isinstance(row, dict):
         return row
     out = {}

@@ -1,4 +1,4 @@
-"""By how much a vendor rescaled prices for splits after a cutoff: measured on bars, told exactly by events.
+"""Determine how much a vendor rescaled prices for splits after a cutoff: measured on bars, exact by events.
 
 `readjust` decides what is looked up and undoes the factor; nothing here fetches or changes a row.
 """
@@ -28,7 +28,7 @@ _UNSURE = timedelta(days=5)
 
 @dataclass(frozen=True, slots=True)
 class _Ratio:
-    """A measured ratio, and how far the rounding of prices lets the true one lie from it."""
+    """A measured ratio, and the bounds of the true one given the rounding of prices."""
 
     measured: float
     low: float
@@ -39,7 +39,7 @@ class _Ratio:
 
 
 def bar_factor(raw: Any, adjusted: Any, cutoff: Cutoff, events: Any = None) -> float | None:
-    """What undoes the splits after the cutoff, or None where no day before it has a price both as traded and as adjusted.
+    """Return the factor that undoes the splits after the cutoff, or None without a day that has both kinds of price.
 
     `events`: The vendor's splits. The product of those after the cutoff (of the first ones, else of any) that meets the measured ratio
     within its rounding error is the factor; without one it is the simplest ratio within that error, else the measured one: vendors rescale
@@ -58,26 +58,33 @@ def bar_factor(raw: Any, adjusted: Any, cutoff: Cutoff, events: Any = None) -> f
 
 
 def total_factor(raw: Any, adjusted: Any, cutoff: Cutoff) -> float | None:
-    """As-traded over dividend-adjusted close on the last day before the cutoff that has both; None without one."""
+    """Return the as-traded over the dividend-adjusted close of the last day before the cutoff that has both, or None."""
     ratio = _measured(raw, adjusted, cutoff)
     return None if ratio is None else 1.0 if ratio.admits(1) else ratio.measured
 
 
 def _measured(raw: Any, adjusted: Any, cutoff: Cutoff) -> _Ratio | None:
-    left, right = closes(raw, cutoff), closes(adjusted, cutoff)
-    days = sorted(left.keys() & right.keys(), reverse=True)
+    traded, rescaled = closes(raw, cutoff), closes(adjusted, cutoff)
+    days = sorted(traded.keys() & rescaled.keys(), reverse=True)
     if not days:
         return None
-    error, other = rounding_error(places_of(left.values())), rounding_error(places_of(right.values()))
+    traded_error, rescaled_error = (
+        rounding_error(places_of(traded.values())),
+        rounding_error(places_of(rescaled.values())),
+    )
     low, high = 0.0, inf
     for day in days:
-        bottom = max(0.0, left[day] - error) / (right[day] + other)
-        top = (left[day] + error) / (right[day] - other) if right[day] > other else inf
+        bottom = max(0.0, traded[day] - traded_error) / (rescaled[day] + rescaled_error)
+        top = (
+            (traded[day] + traded_error) / (rescaled[day] - rescaled_error)
+            if rescaled[day] > rescaled_error
+            else inf
+        )
         if max(low, bottom) > min(high, top) * (1 + _DUST):
             # a split among these days changed the as-traded level
             break
         low, high = max(low, bottom), min(high, top)
-    return _Ratio(min(max(left[days[0]] / right[days[0]], low), high), low, high)
+    return _Ratio(min(max(traded[days[0]] / rescaled[days[0]], low), high), low, high)
 
 
 def _later(events: Any, cutoff: Cutoff) -> list[Fraction]:
@@ -98,7 +105,7 @@ def _split_ratio(row: Mapping[str, Any]) -> Fraction | None:
 
 
 def _product_within(ratios: list[Fraction], ratio: _Ratio) -> Fraction | None:
-    """The product of some later splits that meets a measured ratio, those up to some day first.
+    """Return the product of some later splits, those up to some day first, that meets a measured ratio.
 
     A vendor rescales for one split after the other, so that its prices know of all up to some day.
     """
@@ -116,7 +123,7 @@ def _product_within(ratios: list[Fraction], ratio: _Ratio) -> Fraction | None:
 
 
 def event_factor(splits: Any, newest: Any, cutoff: Cutoff) -> float | None:
-    """What undoes the splits that a vendor's list dates after the cutoff, or None where that cannot be known.
+    """Return the factor that undoes a vendor's listed splits after the cutoff, or None if it is unknown.
 
     `splits`, `newest`: The vendor's split events, and its bars up to the present: only events well before the last bar are surely in its
     prices. A list without a single split of before the cutoff is no evidence that the vendor keeps one for this share: were later splits
@@ -143,23 +150,23 @@ def event_factor(splits: Any, newest: Any, cutoff: Cutoff) -> float | None:
 
 
 def rounding_error(places: int) -> float:
-    """The rounding error of a figure with so many places."""
+    """Return the rounding error of a figure with so many places."""
     return 0.5 * 10.0**-places
 
 
 def places_of(values: Iterable[float]) -> int:
-    """To how many places figures are rounded: two at least, else as many as the longest has."""
+    """Return the decimal places of figures: at least two, else those of the longest."""
     # a float has a finite exponent: NaN and infinity are no JSON
     return max([2, *(-int(Decimal(repr(value)).as_tuple().exponent) for value in values)])
 
 
 def rows_of(value: Any) -> list[dict[str, Any]]:
-    """The objects of a list; none of what is no list."""
+    """Return the objects of a list; none for anything else."""
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def closes(rows: Any, cutoff: Cutoff) -> dict[str, float]:
-    """The closing prices of bars by day, up to the last day visible at a cutoff."""
+    """Return the closing prices of bars by day, up to the last day visible at a cutoff."""
     out: dict[str, float] = {}
     for row in rows_of(rows):
         day = parse_day(str(row.get("date")))
@@ -174,7 +181,7 @@ def closes(rows: Any, cutoff: Cutoff) -> dict[str, float]:
 
 
 def chart_factors(payload: Any, cutoff: Cutoff) -> tuple[float | None, float | None]:
-    """What undoes later splits, and what scales adjclose so that it meets the close on the last visible day."""
+    """Return the factor that undoes later splits, and the one that aligns adjclose with the last visible close."""
     results = (payload.get("chart") or {}).get("result") if isinstance(payload, dict) else None
     if not results:
         return None, None

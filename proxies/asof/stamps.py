@@ -1,4 +1,4 @@
-"""When a row was known: reading the stamps that the catalogue describes.
+"""Read when a row was known, by the stamps that the catalogue describes.
 
 `known_from` gives the first instant at which a row may be used, or None where that cannot be told. A row is
 visible when that instant is not after the cutoff. Events (a publication, a trade) are known just after their
@@ -23,7 +23,7 @@ _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})(\d{2})?\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """How a stamp is written and what it means."""
+    """The form of a stamp and its meaning."""
 
     #: ``iso``, ``epoch``, ``month`` (2019-10), ``compact`` (20240131, 2024013100), ``year``.
     form: str = "iso"
@@ -42,7 +42,7 @@ class Stamp:
 
 
 def read(value: Any, stamp: Stamp) -> date | datetime | None:
-    """The day or the UTC instant a stamp says, or None where it cannot be read."""
+    """Parse a stamp into a day or a UTC instant, or None."""
     if value is None or isinstance(value, bool) or value == "":
         return None
     if stamp.form == "epoch":
@@ -81,7 +81,7 @@ def _by_pattern(value: str, stamp: Stamp) -> date | datetime | None:
 
 
 def known_from(value: Any, stamp: Stamp) -> datetime | None:
-    """The first instant at which a row with this stamp may be used, or None if that cannot be told."""
+    """Return the first instant at which a row with this stamp may be used, or None if it cannot be told."""
     moment = read(value, stamp)
     if moment is None:
         return None
@@ -116,14 +116,14 @@ def _of_day(day: date, stamp: Stamp) -> datetime:
 
 
 def month_end(year: int, month: int) -> date | None:
-    """The last day of a month, or None where there is no such month."""
+    """Return the last day of a month, or None where there is no such month."""
     if not (1 <= month <= 12 and 1 <= year <= 9998):
         return None
     return date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
 
 
 def quarter_end(year: int, quarter: int) -> date | None:
-    """The last day of a quarter, or None where there is no such quarter."""
+    """Return the last day of a quarter, or None where there is no such quarter."""
     return month_end(year, 3 * quarter) if 1 <= quarter <= 4 else None
 
 

@@ -1,4 +1,4 @@
-"""Yahoo's lines of statements in the shares of the cutoff: amounts per share and share counts beside price and market value.
+"""Convert lines of Yahoo's statements to the shares of the cutoff, by comparison with price and market value.
 
 That Yahoo restated a line at a later split is not taken on trust. Shares times the close of the period's last week must be the
 market value that Yahoo states for that day; so must income over earnings per share times the close. A value that fits neither in
@@ -42,7 +42,7 @@ _NO_OLDER = timedelta(days=14)
 
 
 def kind_of_line(line: Any) -> str:
-    """Whether a line of Yahoo's statements is an amount ``per share``, a count of ``shares``, or neither (an empty text)."""
+    """Return whether a line of Yahoo's statements is an amount ``per share``, a count of ``shares``, or neither ("")."""
     match = _LINE.match(line) if isinstance(line, str) else None
     if match is None:
         return ""
@@ -52,7 +52,7 @@ def kind_of_line(line: Any) -> str:
 
 
 def line_lookups(request: ApiRequest, cutoff: Cutoff) -> tuple[Lookup, ...]:
-    """What the asked lines are held against: market values, share counts and incomes by period, and closes by week."""
+    """Return the lookups to compare lines with: market values, share counts and incomes by period, weekly closes."""
     lines = str(request.params["type"]).split(",")
     prefixes = dict.fromkeys((*_PERIODS, *(match[1] for line in lines if (match := _LINE.match(line)))))
     day = cutoff.last_visible_day
@@ -69,7 +69,7 @@ def line_lookups(request: ApiRequest, cutoff: Cutoff) -> tuple[Lookup, ...]:
 
 
 def line_scaler(lookups: Mapping[str, Any], factor: float | None) -> Callable[[Any], Any]:
-    """A function from a row of one line to the row in the shares of the cutoff, without its value where that cannot be known."""
+    """Return a function from a row of one line to the row in the shares of the cutoff, without its value where that cannot be known."""
     periods = _Periods(lookups.get("worth"), lookups.get("closes"))
 
     def change(row: Any) -> Any:
@@ -131,18 +131,18 @@ class _Periods:
         return self._lines.get((f"{prefix}{name}", day))
 
     def first(self, names: tuple[str, ...], prefix: str, day: date) -> float | None:
-        """The first of some lines on record for a day; the year's or the quarter's where the line's own period has none."""
+        """Return the first of some recorded lines for a day, of the year or quarter if the line's own period has none."""
         values = (self.line(period, name, day) for name in names for period in (prefix, *_PERIODS))
         return next((value for value in values if value), None)
 
     def value(self, day: date) -> MarketValue | None:
-        """Market value and price, in the vendor's shares of today; None where one is missing or their currencies differ."""
+        """Return market value and price in the vendor's shares of today; None if missing or in unlike currencies."""
         worth = self.first((_WORTH,), _PERIODS[0], day)
         close = next((close for start, close in self._closes if start <= day <= start + _NO_OLDER), None)
         if worth is None or close is None or worth <= 0:
             return None
-        stated, quoted = self._currencies.get(day, ""), _HUNDREDTHS.get(self._currency, self._currency)
-        if stated and quoted and stated != quoted:
+        reported, quoted = self._currencies.get(day, ""), _HUNDREDTHS.get(self._currency, self._currency)
+        if reported and quoted and reported != quoted:
             return None
         price = close / 100 if self._currency in _HUNDREDTHS else close
         return MarketValue(price=price, shares=worth / price, worth=worth)

@@ -1,4 +1,4 @@
-"""From a checked request to what is sent upstream: the policy's plan, the catalogue's forced parameters, the lookups."""
+"""Plan what is sent upstream for a checked request: the policy's plan, forced parameters, lookups."""
 
 from dataclasses import replace
 
@@ -6,19 +6,12 @@ from proxies.asof import guards
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, Plan, policy_of
 from proxies.asof.readjust import adjust_lookups
-from proxies.catalogue.loader import Endpoint
 from proxies.catalogue.schema import Residual, exceeds
 from proxies.errors import CutoffRefused, Refused
 
 
-def _with_defaults(endpoint: Endpoint, plan: Plan) -> Plan:
-    """The plan with what the catalogue says of parameters that were not asked for: no vendor's own default is trusted to be the same."""
-    stated = {name: param.default for name, param in endpoint.params.items() if param.default is not None}
-    return replace(plan, params={**stated, **plan.params})
-
-
 def plan_request(request: ApiRequest, cutoff: Cutoff, *, most: Residual = "high") -> Plan:
-    """What is sent upstream for a request. The broker calls it first, before anything is fetched.
+    """Plan what is sent upstream for a request; the broker calls it before anything is fetched.
 
     Raises `Refused`: The policy refuses, errs, or leaves more residual risk than ``most``.
     """
@@ -36,7 +29,14 @@ def plan_request(request: ApiRequest, cutoff: Cutoff, *, most: Residual = "high"
             f"{request.endpoint.path} has a {as_of.residual} residual risk of later knowledge: refused, since at most {most} is allowed here"
         )
     try:
-        plan = _with_defaults(request.endpoint, policy.prepare(request, cutoff))
+        plan = policy.prepare(request, cutoff)
+        # the catalogue's defaults are sent too: the vendor's own may change
+        defaults = {
+            name: param.default
+            for name, param in request.endpoint.params.items()
+            if param.default is not None
+        }
+        plan = replace(plan, params={**defaults, **plan.params})
         # what the catalogue forces is there to hold the cutoff, and a live call has none
         if cutoff.live:
             return plan

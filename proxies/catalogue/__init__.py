@@ -1,4 +1,4 @@
-"""The catalogue of endpoints: facts as YAML, the loader, the search, the documentation made from it."""
+"""The catalogue of endpoints: facts as YAML, the loader, the search, the generated documentation."""
 
 from proxies.catalogue.availability import Availability, everything
 from proxies.catalogue.docs import api_doc, api_map, api_matches, api_search

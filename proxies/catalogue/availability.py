@@ -1,4 +1,4 @@
-"""What of the catalogue can be used in one setting: keys at hand, network, cutoff.
+"""Decide which parts of the catalogue can be used in a setting: keys, network, cutoff.
 
 Prompts and searches show what works and say in a line why the rest does not, so that no agent builds on a source that would
 refuse it.
@@ -37,17 +37,17 @@ class Availability:
         most: Residual = "high",
         network: bool = True,
     ) -> "Availability":
-        """What works with the keys of these sources at a cutoff; without a cutoff as if one were set."""
+        """Return the setting with the keys of these sources at a cutoff; without one, as if it were set."""
         live = cutoff is not None and cutoff.live
         day = None if cutoff is None or live else cutoff.last_visible_day
         return cls(keyed=frozenset(keys), live=live, most=most, network=network, day=day)
 
     def knows(self, since: date | None) -> bool:
-        """Whether something of our own (a topic, a ticker, an example) that began on a day may be told; None: it always was there."""
+        """Whether an entry of ours (a topic, a ticker, an example) that began on a day may be shown; None: always."""
         return since is None or self.day is None or since <= self.day
 
     def source_obstacle(self, source: SourceInfo) -> str:
-        """Why nothing of a source can be used; "" if it can."""
+        """Explain why a source cannot be used; "" if it can."""
         if source.key and source.name not in self.keyed:
             return f"needs {source.key.variable}"
         if source.hosts and not self.network:
@@ -55,7 +55,7 @@ class Availability:
         return ""
 
     def obstacle(self, endpoint: Endpoint) -> str:
-        """Why an endpoint cannot be used; "" if it can."""
+        """Explain why an endpoint cannot be used; "" if it can."""
         if reason := self.source_obstacle(endpoint.source):
             return reason
         if not self.knows(endpoint.since):
@@ -70,5 +70,5 @@ class Availability:
 
 
 def everything(catalogue: Catalogue, *, live: bool = False) -> Availability:
-    """The setting in which every key is set; for directories and documentation."""
+    """Return the setting in which every key is set, for directories and documentation."""
     return Availability(keyed=frozenset(source.name for source in catalogue.sources()), live=live)

@@ -1,4 +1,4 @@
-"""What the form of a row cannot say: which arguments a policy or guard needs, and that they fit together."""
+"""Check what the form of a row cannot express: the arguments that a policy or guard needs, and their consistency."""
 
 import re
 
@@ -12,7 +12,7 @@ _SEVERAL = re.compile(rf"{_CHARACTER}([+*?]|\{{\d{{1,3}},\d{{0,3}}\}})?")
 
 
 def is_plain_form(pattern: str) -> bool:
-    """Whether a stranger's pattern can be compared in no time: characters in a row, at most two of a length that is left open.
+    """Whether a stranger's pattern matches in short time: characters in a row, at most two of open length.
 
     Groups repeat what is repeated, and a text of forty letters is then compared for years.
 
@@ -36,12 +36,12 @@ def check_as_of(row: EndpointRow) -> None:
     as_of = row.as_of
     needed = [(f"policy {as_of.policy}", NEEDS.get(as_of.policy, ()))]
     needed += [(f"guard {guard}", GUARD_NEEDS.get(guard, ())) for guard in as_of.guards]
-    for who, names in needed:
+    for demander, names in needed:
         for name in names:
             if name == "stamp" and any(item.stamp for item in as_of.nested):
                 continue
             if not getattr(as_of, name) and getattr(as_of, name) != 0:
-                raise CatalogueError(f"{row.path}: {who} needs {name}")
+                raise CatalogueError(f"{row.path}: {demander} needs {name}")
     if "content_check" in as_of.guards and bool(as_of.text_fields) == (as_of.texts == "market"):
         raise CatalogueError(
             f"{row.path}: guard content_check needs text_fields, or texts: market without them"

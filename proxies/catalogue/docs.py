@@ -1,4 +1,4 @@
-"""Documentation made from the catalogue: pages for chosen endpoints, a short map for a prompt."""
+"""Generate documentation from the catalogue: pages for chosen endpoints, a short map for a prompt."""
 
 import json
 import re
@@ -44,7 +44,7 @@ _POLICY_WORDS = {
 
 
 def api_doc(catalogue: Catalogue, paths: Sequence[str], availability: Availability | None = None) -> str:
-    """Markdown documentation of 1 to 25 endpoints, each with a call that runs.
+    """Write Markdown documentation of 1 to 25 endpoints, each with a call that runs.
 
     ``availability`` as for `api_search`: at an early cutoff names stand in the place of examples that tell of later.
 
@@ -63,7 +63,7 @@ def api_doc(catalogue: Catalogue, paths: Sequence[str], availability: Availabili
 def read_catalogue(
     catalogue: Catalogue, path: str, params: Mapping[str, Any], availability: Availability
 ) -> str:
-    """What `CALL_API.search` and `CALL_API.doc` print; the broker's session calls this for the paths in `READING`.
+    """Return the text that `CALL_API.search` and `CALL_API.doc` print, for the paths in `READING`.
 
     Raises `ParameterInvalid`: Other parameters than ``words``, a text, or ``paths``, a list of texts. Raises `UnknownPath`: As `api_doc`.
     """
@@ -81,7 +81,7 @@ def read_catalogue(
 
 
 def api_search(catalogue: Catalogue, words: str, availability: Availability | None = None) -> str:
-    """What answers a question, best first, a line each: a path with the parameters to give, or its parameters' names.
+    """Write the matches for a question, best first, a line each: a path with its parameters.
 
     At most 12 matches, usable ones first; what cannot be used follows in a line that says why. Read by models, so a line is
     all that a call of a well-known series needs.
@@ -94,15 +94,15 @@ def api_search(catalogue: Catalogue, words: str, availability: Availability | No
     usable = [match for match in matches if not match.obstacle]
     best = max((match.score for match in matches), default=0.0)
     # the first ones always, since they hold the sources to search in; then what is not far behind the best
-    shown = usable[:_ALWAYS] + [
+    listed = usable[:_ALWAYS] + [
         match for match in usable[_ALWAYS:MOST_MATCHES] if match.score >= _BEHIND * best
     ]
-    lines = [_line(match) for match in shown]
-    others: dict[str, list[str]] = {}
+    lines = [_line(match) for match in listed]
+    unusable: dict[str, list[str]] = {}
     for match in [m for m in matches if m.obstacle and m.score >= _NEAR * best][:_UNUSABLE]:
         named = f"`{match.endpoint.path}`" + (f" {match.id}" if match.id else "")
-        others.setdefault(match.obstacle, []).append(named)
-    lines += [f"Not usable here: {', '.join(names)} ({obstacle})." for obstacle, names in others.items()]
+        unusable.setdefault(match.obstacle, []).append(named)
+    lines += [f"Not usable here: {', '.join(names)} ({obstacle})." for obstacle, names in unusable.items()]
     return "\n".join(lines or [_NOTHING]) + "\n"
 
 
@@ -120,7 +120,7 @@ def _line(match: Match) -> str:
 
 
 def _examples(endpoint: Endpoint, availability: Availability) -> dict[str, Any]:
-    """Return values that could be known, by parameter; days are moved before the cutoff, and what tells of later is the name."""
+    """Return example values that could be known, by parameter; days move before the cutoff, later names are dropped."""
     days = {
         name: date.fromisoformat(param.example[:10])
         for name, param in endpoint.params.items()
@@ -218,7 +218,7 @@ def _literal(example: dict[str, object]) -> str:
 def api_matches(
     catalogue: Catalogue, pattern: str = "", availability: Availability | None = None
 ) -> list[Match]:
-    """The endpoints in the order of the files, or the best matches for words, each with what stands against it.
+    """Return the endpoints in the order of the files, or the best matches for words, each with what stands against it.
 
     Of what cannot be used a few come at the end, so that a person sees which key would help.
 
@@ -236,13 +236,13 @@ def api_matches(
 
 
 def api_map(catalogue: Catalogue, availability: Availability | None = None) -> str:
-    """A short map for a prompt: the sources that work in a setting, what each is for, and a line with the others.
+    """Write a short map for a prompt: the usable sources with their purposes, and a line with the others.
 
     ``availability`` as for `api_search`.
     """
     setting = availability or everything(catalogue)
     usable: list[str] = []
-    others: dict[str, list[str]] = {}
+    unusable: dict[str, list[str]] = {}
     count = 0
     for source in catalogue.sources():
         mine = [e for e in catalogue if e.source.name == source.name and setting.knows(e.since)]
@@ -250,15 +250,15 @@ def api_map(catalogue: Catalogue, availability: Availability | None = None) -> s
             continue
         works = [e for e in mine if not setting.obstacle(e)]
         if not works:
-            others.setdefault(setting.obstacle(mine[0]), []).append(f"{source.name}/")
+            unusable.setdefault(setting.obstacle(mine[0]), []).append(f"{source.name}/")
             continue
         count += len(works)
         groups = Counter(e.group[0] for e in works if e.group)
         listed = ", ".join(groups) if len(works) > 3 else ", ".join(e.path for e in works)
         usable.append(f"- `{source.name}/` {source.about} {len(works)} endpoints: {listed}.{_ids(works)}")
     lines = [f"{count} endpoints work in this run, all called as CALL_API(path, params):", *usable]
-    if others:
-        refused = "; ".join(f"{', '.join(names)} ({why})" for why, names in others.items())
+    if unusable:
+        refused = "; ".join(f"{', '.join(names)} ({why})" for why, names in unusable.items())
         lines.append(f"Not usable in this run, so do not plan on them: {refused}.")
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""Finding data by words: endpoints, well-known series and topics, ranked by BM25.
+"""Search data by words: endpoints, well-known series and topics, ranked by BM25.
 
 The catalogue is small, so recall comes from what is indexed: next to every endpoint's own sentence stand the words people use
 for it, and beside the endpoints some hundred series and topics with their ids (``topics/*.yaml``). Nothing has to match
@@ -71,7 +71,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """Where an entry leads: an endpoint, an id of its source, parameters; ``words`` takes the question's words."""
+    """The target of an entry: an endpoint, an id of its source, parameters; ``words`` takes the question's words."""
 
     endpoint: Endpoint
     id: str = ""
@@ -117,7 +117,7 @@ class Search:
         self._fine_print = _index([self._words.stems(item.fine_print) for item in self.items])
 
     def find(self, question: str, availability: Availability) -> list[Match]:
-        """The matches for a question, usable ones first; never empty for a question with a word in it.
+        """Return the matches for a question, usable ones first; never empty if the question has a word.
 
         The sources that can be searched by words come behind what matched.
         """
@@ -130,18 +130,18 @@ class Search:
 
         def add(match: Match) -> None:
             key = (match.endpoint.path, match.id)
-            other = best.get(key)
-            if other is None:
+            earlier = best.get(key)
+            if earlier is None:
                 best[key] = match
                 return
             # an endpoint may be found by its own words and as a topic's search: the search says what to send there
-            better = max(match, other, key=lambda either: (bool(either.searches), either.score))
-            best[key] = replace(better, score=max(match.score, other.score))
+            better = max(match, earlier, key=lambda either: (bool(either.searches), either.score))
+            best[key] = replace(better, score=max(match.score, earlier.score))
 
         for score, item in zip(scores.tolist(), self.items, strict=True):
             rank = 0
-            known = score > 0 and availability.knows(item.since)
-            for place in item.places if known else ():
+            is_match = score > 0 and availability.knows(item.since)
+            for place in item.places if is_match else ():
                 if not (availability.knows(place.since) and availability.knows(place.endpoint.since)):
                     continue
                 match = _match(place, item, query, availability, score * place.weight * _NEXT_PLACE**rank)
@@ -155,11 +155,11 @@ class Search:
             if availability.knows(place.endpoint.since):
                 add(_match(place, _ELSE, query, availability, _LAST_RESORT))
         usable = [match for match in best.values() if not match.obstacle]
-        others = [match for match in best.values() if match.obstacle]
-        return _mixed(_ranked(usable)) + _ranked(others)
+        unusable = [match for match in best.values() if match.obstacle]
+        return _mixed(_ranked(usable)) + _ranked(unusable)
 
     def _shares(self, symbol: str) -> list[_Place]:
-        """Where the price of a symbol is that stands in the question and in no list of ours."""
+        """Return the places with prices of a symbol in the question that is in no list of ours."""
         places = (_place(self._catalogue, _topics().places, name, symbol) for name in _SHARE_PLACES)
         return [place for place in places if place]
 
@@ -172,17 +172,17 @@ def _mixed(ranked: list[Match]) -> list[Match]:
     searches = []
     for kind in ("series", "events"):
         searches += [match for match in ranked if match.searches == kind][:1]
-    rest = [match for match in ranked if match not in searches]
+    plain = [match for match in ranked if match not in searches]
     top = ranked[:_FIRST]
     early = [match for match in searches if match in top]
     late = [match for match in searches if match not in top]
-    first = _ranked([*early, *rest[: _FIRST - len(searches)]])
-    return [*first, *late, *rest[_FIRST - len(searches) :]]
+    first = _ranked([*early, *plain[: _FIRST - len(searches)]])
+    return [*first, *late, *plain[_FIRST - len(searches) :]]
 
 
 @functools.cache
 def search_of(catalogue: Catalogue) -> Search:
-    """The search over a catalogue, made once per process: the index takes 0.1 s."""
+    """Return the search over a catalogue, built once per process in 0.1 s."""
     return Search(catalogue)
 
 
@@ -221,7 +221,7 @@ class _Query:
 
 
 class _Vocabulary:
-    """Stems, words that say nothing, and what else a word means."""
+    """Stems, stop words, and synonyms."""
 
     def __init__(self, row: _WordsRow) -> None:
         import Stemmer
@@ -265,7 +265,7 @@ class _Vocabulary:
         )
 
     def _symbols(self, question: str) -> Iterable[str]:
-        """Words in capitals that nothing else is known of; none in a question that is all capitals."""
+        """Return the unknown words in capitals; none if the whole question is in capitals."""
         if question.isupper():
             return
         for symbol in dict.fromkeys(_SYMBOL.findall(question)):
@@ -274,7 +274,7 @@ class _Vocabulary:
 
 
 def _plain(text: str) -> str:
-    """Lower-case words; punctuation is a space, so that S&P, 30-year and BLS/ln read as their parts."""
+    """Split into lower-case words; punctuation is a space, so that S&P, 30-year and BLS/ln read as their parts."""
     return " ".join(_WORD.findall(text.lower().replace("'s ", " ").replace("’s ", " ")))
 
 
@@ -289,11 +289,11 @@ def _index(documents: Sequence[list[str]]) -> bm25s.BM25:
 
 
 def _scores(index: bm25s.BM25, terms: list[str]) -> Any:
-    known = list(dict.fromkeys(term for term in terms if term in index.vocab_dict))
+    indexed = list(dict.fromkeys(term for term in terms if term in index.vocab_dict))
     # with no known term the library would return the score of an empty query, in another shape
     import numpy
 
-    return index.get_scores(known) if known else numpy.zeros(index.scores["num_docs"])
+    return index.get_scores(indexed) if indexed else numpy.zeros(index.scores["num_docs"])
 
 
 class _Row(BaseModel):
@@ -406,10 +406,10 @@ def _entries(catalogue: Catalogue, topics: _Topics) -> Iterable[_Item]:
         name, since = (company, None) if isinstance(company, str) else (company.words, company.since)
         shares = [_place(catalogue, topics.places, place, symbol) for place in _SHARE_PLACES]
         # a ticker of one letter is a word of many questions
-        known = symbol if len(symbol) > 1 else ""
+        symbol_text = symbol if len(symbol) > 1 else ""
         yield _Item(
             about=f"Share price of {name.split()[0]} ({symbol}).",
-            text=f"{name} {name} {known} company shares stock share price",
+            text=f"{name} {name} {symbol_text} company shares stock share price",
             places=tuple(place for place in shares if place),
             since=since,
         )
@@ -444,12 +444,12 @@ def _words_place(catalogue: Catalogue, places: _PlacesRow, path: str) -> _Place 
     raise CatalogueError(f"topics: {path} is no endpoint that is searched by words")
 
 
-def _endpoints(catalogue: Catalogue, said: Mapping[str, str]) -> Iterable[_Item]:
+def _endpoints(catalogue: Catalogue, descriptions: Mapping[str, str]) -> Iterable[_Item]:
     for endpoint in catalogue:
         path = " ".join(re.split(r"[/_.-]", endpoint.path))
         yield _Item(
             about=endpoint.about,
-            text=f"{endpoint.about} {path} {' '.join(endpoint.group)} {said.get(endpoint.path, '')}",
+            text=f"{endpoint.about} {path} {' '.join(endpoint.group)} {descriptions.get(endpoint.path, '')}",
             fine_print=" ".join(
                 (*endpoint.params, *endpoint.fields, endpoint.source.title, endpoint.caution)
             ),

@@ -1,4 +1,4 @@
-"""Reading the catalogue, finding endpoints by path or short path; `search.py` finds them by words."""
+"""Load the catalogue and find endpoints by path or short path; `search.py` finds them by words."""
 
 import difflib
 import functools
@@ -43,7 +43,7 @@ _ADAPTER = TypeAdapter(SourceRow)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceInfo:
-    """A source as the broker needs it: hosts, key, limits."""
+    """A source's hosts, key and limits, for the broker."""
 
     name: str
     title: str
@@ -60,7 +60,7 @@ class SourceInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One endpoint: what it takes, what it gives, and how it is told as of a cutoff."""
+    """One endpoint: its parameters, its answer, and its as-of policy."""
 
     path: str
     source: SourceInfo
@@ -88,7 +88,7 @@ class Endpoint:
     later: Mapping[str, date] = field(default_factory=dict)
 
     def at(self, day: date | None) -> "Endpoint":
-        """The endpoint as of a last visible day: without the fields, and the choices of them, that came later; None: all of it."""
+        """Return the endpoint as of a last visible day, without later fields and choices; None: all of it."""
         unborn = {name for name, first in self.later.items() if day is not None and first > day}
         if not unborn:
             return self
@@ -96,12 +96,12 @@ class Endpoint:
             name: replace(param, choices=tuple(choice for choice in param.choices if choice not in unborn))
             for name, param in self.params.items()
         }
-        known = {name: about for name, about in self.fields.items() if name not in unborn}
-        return replace(self, params=params, fields=known)
+        fields = {name: about for name, about in self.fields.items() if name not in unborn}
+        return replace(self, params=params, fields=fields)
 
     @property
     def description(self) -> str:
-        """What the endpoint gives, in one sentence."""
+        """The endpoint's answer, in one sentence."""
         return self.about
 
     @property
@@ -135,13 +135,14 @@ class Catalogue:
         for path, endpoint in self._by_path.items():
             if endpoint.url.strip("/"):
                 upstream[f"{endpoint.source.name}/{endpoint.url.strip('/').lower()}"].append(path)
-            for name in _tails(endpoint):
+            source, *parts = endpoint.path.lower().split("/")
+            for name in {f"{source}/{'/'.join(parts[i:])}" for i in range(1, len(parts))}:
                 tails[name].append(path)
         self._short = {**tails, **upstream}
         self._sources = tuple({e.source.name: e.source for e in self._by_path.values()}.values())
 
     def for_models(self) -> "Catalogue":
-        """Return it as a language model may see it: without the services that their owner shares with nobody."""
+        """Return the catalogue for language models, without services that are shared with nobody."""
         hidden = [item for item in self if item.source.share == "none"]
         if not hidden:
             return self
@@ -161,36 +162,36 @@ class Catalogue:
         return iter(self._by_path.values())
 
     def paths(self) -> list[str]:
-        """Every path, in the order of the files."""
+        """Return every path, in the order of the files."""
         return list(self._by_path)
 
     def fingerprint(self) -> str:
-        """The hash of all endpoints with their policies: two processes with the same one refuse and clamp alike."""
+        """Hash all endpoints with their policies: two processes with equal hashes refuse and clamp alike."""
         rows = [asdict(endpoint) for _, endpoint in sorted(self._by_path.items())]
         return sha256_of(canonical_json(rows, default=_plain))
 
     def sources(self) -> list[SourceInfo]:
-        """The sources, in the order of the files."""
+        """Return the sources, in the order of the files."""
         return list(self._sources)
 
     def resolve(self, path: str) -> Endpoint:
-        """The endpoint a path or an unambiguous short path names.
+        """Return the endpoint of a path or an unambiguous short path.
 
         Raises `UnknownPath`: No such path (the nearest are named), or a short path that several endpoints share.
         """
-        wanted = path.strip().strip("/")
-        for name in (wanted, wanted.lower()):
+        name_given = path.strip().strip("/")
+        for name in (name_given, name_given.lower()):
             if name in self._by_path:
                 return self._by_path[name]
-        hits = self._short.get(wanted.lower(), [])
+        hits = self._short.get(name_given.lower(), [])
         if len(hits) == 1:
             return self._by_path[hits[0]]
         if hits:
             raise UnknownPath(f"{path!r} names {len(hits)} endpoints: write one of {', '.join(hits)}")
-        known = self._withheld.get(wanted.lower()) or advice(wanted)
-        if known:
-            raise UnknownPath(known)
-        near = self.nearest(wanted)
+        hint = self._withheld.get(name_given.lower()) or advice(name_given)
+        if hint:
+            raise UnknownPath(hint)
+        near = self.nearest(name_given)
         if near:
             raise UnknownPath(f"there is no endpoint {path!r}: the nearest are {', '.join(near)}")
         sources = ", ".join(f"{source.name}/" for source in self.sources())
@@ -199,7 +200,7 @@ class Catalogue:
         )
 
     def nearest(self, path: str, *, count: int = 3) -> list[str]:
-        """The paths that look most like one; none where nothing is really alike."""
+        """Return the most similar paths; none if nothing is similar."""
         names = {**{p: p for p in self._by_path}, **{s: hits[0] for s, hits in self._short.items()}}
         # twice as many, since a path and its short forms are several names of one endpoint; what looks less alike than this
         # shares nothing but letters
@@ -216,12 +217,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value)
     raise TypeError(f"{type(value).__name__} stands in a catalogue row")
-
-
-def _tails(endpoint: Endpoint) -> set[str]:
-    source, _, rest = endpoint.path.lower().partition("/")
-    parts = rest.split("/")
-    return {f"{source}/{'/'.join(parts[i:])}" for i in range(1, len(parts))}
 
 
 def _endpoint(row: EndpointRow, source: SourceInfo, since: date | None) -> Endpoint:
@@ -296,7 +291,7 @@ def load_sources(
     compiled: Path | None = None,
     withheld: Mapping[str, str] | None = None,
 ) -> Catalogue:
-    """The catalogue that YAML texts state.
+    """Build the catalogue from YAML texts.
 
     Raises `CatalogueError`: A row does not have the form, an endpoint has no policy, a policy lacks its arguments, a source is stated
     twice.
@@ -347,7 +342,7 @@ def load_sources(
 
 
 def _check_one_policy(endpoints: Sequence[Endpoint]) -> None:
-    """Refuse two rows that make one upstream call under two policies: the weaker one would be a way round the other.
+    """Refuse two rows for one upstream call with unlike policies: the weaker would bypass the other.
 
     Raises `CatalogueError`: Names both rows.
     """
@@ -371,7 +366,7 @@ def _line_named(item: CatalogueText, *place: str | int) -> str:
 
 
 def _check_addresses(item: CatalogueText, row: SourceRow) -> None:
-    """Refuse a source that asks anything but a web server, a path that leaves its place, and a form that takes hours to compare."""
+    """Refuse a source that calls anything but a web server, a path that escapes its place, and a slow pattern."""
     if item.shipped:
         return
     for name, host in row.hosts.items():
@@ -419,7 +414,7 @@ def _is_web_server(address: str) -> bool:
 
 
 def _may_be_asked(host: str) -> bool:
-    """Whether this is a name, or an address that is not the one at which a cloud machine tells its own credentials."""
+    """Whether a host is a name, or an address other than a cloud machine's credential service."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -429,7 +424,7 @@ def _may_be_asked(host: str) -> bool:
 
 
 def _check_key(item: CatalogueText, row: SourceRow) -> None:
-    """Refuse a key that is somebody else's, or that cannot be sent as it says."""
+    """Refuse a key that is somebody else's, or cannot be sent as described."""
     key = row.key
     if key is None or item.shipped:
         return
@@ -472,7 +467,7 @@ def load_catalogue(
     own: OwnCatalogue = _NO_OWN,
     services_at: datetime | None = None,
 ) -> Catalogue:
-    """The catalogue that ships with the package, then what installed packages add, then the user's own files.
+    """Load the shipped catalogue, then installed packages' additions, then the user's own files.
 
     `user_folder`: Each of its ``*.yaml`` states a source of the user's; it need not exist.
 
@@ -491,7 +486,7 @@ def load_catalogue(
 
 
 def catalogue_with(item: CatalogueText) -> Catalogue:
-    """The shipped catalogue and what packages add, with one more text; `add` asks it whether a file of the user's fits.
+    """Load the shipped catalogue and packages' additions with one more text; `add` tests a user's file by it.
 
     Raises `CatalogueError`: It does not, with the line where it can be told.
     """

@@ -1,4 +1,4 @@
-"""Vendors' paths that are known and not offered, and what to ask for instead: said where someone asks for one.
+"""List vendors' paths that are known and not offered, each with a substitute.
 
 `Catalogue.resolve` looks here before it names paths that merely look alike.
 """
@@ -60,11 +60,11 @@ NOT_OFFERED: Mapping[str, tuple[str, str]] = {
 
 
 def advice(path: str) -> str:
-    """What to say of a path that is known and not offered, or an empty text."""
-    known = NOT_OFFERED.get(path.strip().strip("/").lower().replace("_", "-")) or NOT_OFFERED.get(
+    """Write the hint for a path that is known and not offered; "" for any other."""
+    entry = NOT_OFFERED.get(path.strip().strip("/").lower().replace("_", "-")) or NOT_OFFERED.get(
         path.strip("/ ").lower()
     )
-    if known is None:
+    if entry is None:
         return ""
-    why, instead = known
+    why, instead = entry
     return f"{path!r} {why}" + (f": use {instead}" if instead else ", and there is no dated form of it")

@@ -1,4 +1,4 @@
-"""Vendors that other packages add: an entry point each, a YAML of endpoints, and a class if the vendor is odd."""
+"""Load vendors of other packages: an entry point each, a YAML of endpoints, and a class for an odd vendor."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ GROUP = "analyst_workbench.sources"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcePlugin:
-    """What an entry point of the group ``analyst_workbench.sources`` names; the entry point bears the source's name."""
+    """The value of an entry point of the group ``analyst_workbench.sources``; the entry point bears the source's name."""
 
     #: The text of a catalogue file (see docs/data.md, Adding to it): the source and its endpoints, each with its as-of policy.
     yaml: str
@@ -25,7 +25,7 @@ class SourcePlugin:
 
 @functools.cache
 def installed_plugins() -> Mapping[str, SourcePlugin]:
-    """The plugins of installed packages by source name; read once per process by the loader and the source registry.
+    """Return the plugins of installed packages by source name, read once per process.
 
     Raises `CatalogueError`: An entry point cannot be loaded or names something else. Nothing is left out silently: an endpoint that has
     vanished would read like data that never were.

@@ -1,4 +1,4 @@
-"""The form of a catalogue row: one endpoint, its parameters, its rows and its as-of policy.
+"""Define the form of a catalogue row: one endpoint, its parameters, its rows and its as-of policy.
 
 The YAML files beside this module are read into these values at the door (unknown keys are errors), so that an
 endpoint without a policy, or a policy without its arguments, does not load.
@@ -89,7 +89,7 @@ _GRAINS = (
 
 
 def _grain(text: str) -> str:
-    """Refuse what would be read as a day: a row stamped with the start of its quarter would show before the quarter is over."""
+    """Refuse a grain that would be read as a day: a quarter stamped with its start would show before it is over."""
     if text not in _GRAINS and not text.startswith("param:"):
         raise ValueError(f"{text!r:.40} is no grain: write {', '.join(_GRAINS)}")
     return text
@@ -97,7 +97,7 @@ def _grain(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StampRow:
-    """Which field of a row tells when it was known, and how it is written (see proxies.asof.stamps)."""
+    """The field of a row that tells when it was known, and its form (see proxies.asof.stamps)."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     field: str = ""
@@ -137,7 +137,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Join:
-    """Where the publication day of a row is looked up: another endpoint, the matching fields, its date field."""
+    """The lookup of a row's publication day: another endpoint, the matching fields, its date field."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     endpoint: str
@@ -149,7 +149,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nested:
-    """Rows inside rows: what is kept of them, and the field that must lie before the cutoff."""
+    """Rows inside rows: the fields kept, and the field that must lie before the cutoff."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     rows: str
@@ -159,7 +159,7 @@ class Nested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class First:
-    """Where the first day of what a row names is looked up: a hit of a search counts if that day lies before the cutoff.
+    """The lookup of the first day of what a row names: a hit counts if that day lies before the cutoff.
 
     ``param`` is the parameter of ``endpoint`` that takes the row's field ``of``; ``rows`` and ``stamp`` say where the day stands
     in the raw answer. The earliest of several counts.
@@ -185,7 +185,7 @@ class Delay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spell:
-    """Fields of rows that hold for a while: when it ended, and since when the record of changes is whole.
+    """Fields of rows that hold for a while: their end, and since when the record of changes is complete.
 
     Both are written like the row's own stamp. A row without an end still holds today.
     """
@@ -197,7 +197,7 @@ class Spell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """From which fields of a market its state at the cutoff follows; rows with the field ``of`` are markets."""
+    """The fields from which a market's state at the cutoff follows; rows with the field ``of`` are markets."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     of: str
@@ -208,7 +208,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsOf:
-    """How an endpoint is told as of a cutoff: one of 13 policies, its arguments, and guards."""
+    """The as-of rule of an endpoint: one of 13 policies, its arguments, and guards."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     policy: PolicyName
@@ -259,7 +259,7 @@ class AsOf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """How an endpoint gives more rows."""
+    """The paging of an endpoint."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     style: Literal["none", "limit", "page", "offset", "cursor", "continue", "window"] = "none"
@@ -273,7 +273,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesFields:
-    """Which fields of an endpoint's rows make a series: the day that a row is about, and its value.
+    """The fields of an endpoint's rows that make a series: the day that a row is about, and its value.
 
     ``written``: how the day is written, as strptime has it, where not as 2024-01-31.
     """
@@ -319,7 +319,7 @@ class EndpointRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """Where a source's key comes from and where it goes.
+    """The origin of a source's key, and its place in requests.
 
     ``basic``: the variable holds ``user:password``. ``oauth2``: it holds ``client:secret``, for which ``token`` (a path at the
     source's first host, or at ``token_host``) gives a token (client credentials), sent as Bearer until it ends.
@@ -337,7 +337,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointLimits:
-    """How hard a source may be asked."""
+    """The pace at which a source may be asked."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     per_second: float | None = None
@@ -350,7 +350,7 @@ class EndpointLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoneReply:
-    """A reply by which a vendor says that there is none: its status, and the words that a field of its JSON holds.
+    """A reply by which a vendor says "none": its status, and the words in a field of its JSON.
 
     Every other reply that is no answer is a failure. With ``absent_rows`` it is an answer, whose rows' own key may be absent.
     """
@@ -411,13 +411,13 @@ GUARD_NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def residual_limit(max_residual: Residual | None, *, strict: bool) -> Residual:
-    """Return the most residual risk that a session allows: ``strict`` means medium, and of two limits the lower one counts."""
+    """Return the highest residual risk that a session allows: ``strict`` means medium; the lower of two limits counts."""
     limits: list[Residual] = [max_residual or "high", "medium" if strict else "high"]
     return min(limits, key=RESIDUALS.index)
 
 
 def least_residual(open_to: Collection[Undated]) -> Residual:
-    """Return the least risk that an endpoint which is open to some undated changes can have.
+    """Return the lowest residual risk that an endpoint with some undated changes can have.
 
     >>> least_residual(()), least_residual(("removed",)), least_residual(("removed", "renamed"))
     ('none', 'low', 'medium')

@@ -1,4 +1,4 @@
-"""Versions of the user's own services: the YAML that a run began with stays what it is asked by, however often the file was added again.
+"""Version the user's own services: a run keeps asking by the YAML with which it began, however often the file is added again.
 
 ``catalogue/NAME.yaml`` is what new runs read. ``catalogue/versions/NAME/HASH.yaml`` is a copy by content hash, and ``history.json``
 beside it says since when which version counts. A file that somebody put into the folder by hand has no history and counts always.
@@ -22,7 +22,7 @@ _ALWAYS = datetime(1, 1, 1, tzinfo=UTC)
 
 
 class ServiceEntry(BaseModel):
-    """One line of a history: from this instant on a version counts, "" since the service was removed."""
+    """One line of a history: the version that counts from this instant on, "" for a removal."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -35,7 +35,7 @@ _ENTRIES = TypeAdapter(tuple[ServiceEntry, ...])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceVersion:
-    """A version of a service, since when it counts, and its file; None for the time after a removal."""
+    """A version of a service, its first instant, and its file; None for the time after a removal."""
 
     version: str
     since: datetime
@@ -43,7 +43,7 @@ class ServiceVersion:
 
 
 def version_of(text: bytes) -> str:
-    """Return the version that a text is: its content hash."""
+    """Return the version of a text: its content hash."""
     return hashlib.sha256(text).hexdigest()
 
 
@@ -64,42 +64,42 @@ def service_history(folder: Path, name: str) -> list[ServiceVersion]:
         entries = (*entries, ServiceEntry(version=current, since=max(changed, entries[-1].since)))
     return [
         ServiceVersion(
-            version=each.version,
-            since=each.since,
+            version=version.version,
+            since=version.since,
             # the file itself where it is unchanged, so that old runs and new ones share one loaded catalogue
-            path=live if each.version == current else _copy_of(folder, name, each.version),
+            path=live if version.version == current else _copy_of(folder, name, version.version),
         )
-        if each.version
-        else ServiceVersion(version="", since=each.since, path=None)
-        for each in entries
+        if version.version
+        else ServiceVersion(version="", since=version.since, path=None)
+        for version in entries
     ]
 
 
 def service_at(folder: Path, name: str, instant: datetime) -> ServiceVersion | None:
-    """Return the version that counted at an instant, the first one for a run that is older (it came from elsewhere)."""
+    """Return the version that counted at an instant, the first one for an older run (it came from elsewhere)."""
     history = service_history(folder, name)
-    earlier = [each for each in history if each.since <= instant]
+    earlier = [version for version in history if version.since <= instant]
     return earlier[-1] if earlier else next(iter(history), None)
 
 
 def service_files(folder: Path | None, instant: datetime | None = None) -> tuple[Path, ...]:
-    """Return the files of the user's services: those of today, or those that counted when a run began. Raises as `service_history`."""
+    """Return the files of the user's services of today, or of a run's beginning. Raises as `service_history`."""
     if folder is None:
         return ()
     if instant is None:
         return tuple(sorted(folder.glob("*.yaml")))
     versions = (service_at(folder, name, instant) for name in service_names(folder))
-    return tuple(each.path for each in versions if each is not None and each.path is not None)
+    return tuple(version.path for version in versions if version is not None and version.path is not None)
 
 
 def service_names(folder: Path) -> list[str]:
-    """Return the names of the services that are there or were, in order."""
+    """Return the names of present and past services, in order."""
     live = {path.stem for path in folder.glob("*.yaml")}
     return sorted(live | {path.parent.name for path in (folder / "versions").glob(f"*/{_HISTORY}")})
 
 
 def record_version(folder: Path, name: str) -> None:
-    """Copy what new runs read of a service under its hash and note since when it counts; called before and after a change.
+    """Copy the current file of a service under its hash and record the instant; called before and after a change.
 
     A kill between the two leaves a file without an entry, which counts from its own change on.
     """
@@ -120,12 +120,14 @@ def keep_versions(folder: Path, name: str, used: frozenset[str]) -> int:
     history = service_history(folder, name)
     current = history[-1].version
     staying = [
-        each for each in history if not each.version or each.version == current or each.version in used
+        version
+        for version in history
+        if not version.version or version.version == current or version.version in used
     ]
     copies = list(_copy_of(folder, name, "").parent.glob("*.yaml"))
-    stale = [path for path in copies if path.stem not in {each.version for each in staying}]
+    stale = [path for path in copies if path.stem not in {version.version for version in staying}]
     # the history goes first: a copy without an entry is nobody's, an entry without its copy would refuse every run of then
-    if not any(each.version for each in staying):
+    if not any(version.version for version in staying):
         (_copy_of(folder, name, "").parent / _HISTORY).unlink(missing_ok=True)
     elif len(staying) < len(history):
         _write_history(folder, name, staying)
@@ -151,5 +153,8 @@ def _read_entries(folder: Path, name: str) -> tuple[ServiceEntry, ...]:
 
 
 def _write_history(folder: Path, name: str, history: list[ServiceVersion]) -> None:
-    rows = [ServiceEntry(version=each.version, since=each.since).model_dump(mode="json") for each in history]
+    rows = [
+        ServiceEntry(version=version.version, since=version.since).model_dump(mode="json")
+        for version in history
+    ]
     replace_file(folder / "versions" / name / _HISTORY, orjson.dumps(rows), private=True)

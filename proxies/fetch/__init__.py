@@ -1,1 +1,1 @@
-"""How an answer is got: transport, raw cache, paging, large answers."""
+"""Fetch answers: transport, raw cache, paging, large answers."""

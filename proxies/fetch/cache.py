@@ -1,4 +1,4 @@
-"""The raw cache: vendors' answers in SQLite, bounded, without keys, so that a question is asked once.
+"""Cache vendors' raw answers in SQLite, bounded and without keys, so that a question is asked once.
 
 Only what the upstream said is stored here, with the instant it was fetched; filters run on every read. An answer
 may serve a cutoff only if it was fetched after that cutoff, and a live call only while it is young.
@@ -33,7 +33,7 @@ _TOUCH = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawAnswer:
-    """A vendor's answer before any filter: JSON bytes, and when they were fetched.
+    """A vendor's answer before any filter: JSON bytes, and the time of fetching.
 
     Whether a large answer is JSON is found when it is read; a small one was parsed by its source.
     """
@@ -43,7 +43,7 @@ class RawAnswer:
 
 
 def may_serve(fetched_at: datetime, cutoff: Cutoff, now: datetime, max_age: float) -> bool:
-    """Whether an answer fetched then may serve this cutoff now."""
+    """Whether an answer of that time of fetching may serve this cutoff now."""
     # a cutoff that lies ahead is the present; a time of fetching that lies ahead (the clock was set back) serves nobody
     if cutoff.live or cutoff.instant > now:
         return 0 <= (now - fetched_at).total_seconds() <= max_age
@@ -80,7 +80,7 @@ class RawCache:
         return self._db
 
     def find(self, name: str, now: datetime, usable: Callable[[datetime], bool]) -> RawAnswer | None:
-        """The answer under a name if its time of fetching is usable, or None. Called in a thread if the cache has a file.
+        """Return the answer under a name if its time of fetching is usable, or None. Called in a thread if the cache has a file.
 
         That it was used is noted to the hour: writing at every read would cost more than the read.
         """
@@ -128,7 +128,7 @@ class RawCache:
                 self._evict(db, total)
 
     def discard(self, name: str) -> None:
-        """Remove an answer that turned out to be none, so that it is fetched again. Called like `find`."""
+        """Remove a wrong answer, so that it is fetched again. Called like `find`."""
         with self._lock:
             self._open().execute("DELETE FROM raw WHERE name = ?", (name,))
 
@@ -141,7 +141,7 @@ class RawCache:
             total -= size
 
     def stored_bytes(self) -> int:
-        """Bytes of answers kept."""
+        """Return the bytes of stored answers."""
         with self._lock:
             (total,) = self._open().execute("SELECT COALESCE(SUM(size), 0) FROM raw").fetchone()
         return int(total)

@@ -1,4 +1,4 @@
-"""How fast and how often a service is asked: pauses between tries, requests and tokens a minute, calls at once.
+"""Pace the calls to a service: pauses between tries, requests and tokens a minute, concurrent calls.
 
 One module for data sources and language models, so that a Retry-After means the same to both.
 """
@@ -27,7 +27,7 @@ def backoff(
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds the upstream asks to wait, from Retry-After (also in ms) or X-RateLimit-Reset, or None."""
+    """Return seconds the upstream asks to wait, from Retry-After (also in ms) or X-RateLimit-Reset, or None."""
     milliseconds = headers.get("retry-after-ms", "").strip()
     if re.fullmatch(r"\d{1,12}(\.\d+)?", milliseconds):
         return float(milliseconds) / 1000
@@ -62,7 +62,7 @@ def reset_seconds(text: str) -> float | None:
 
 
 class Places:
-    """So many at once, first come, first served; calls under way and running cells are counted by it."""
+    """A limit of concurrent holders, first come, first served; it counts calls under way and running cells."""
 
     def __init__(self, most: float) -> None:
         self.most = most
@@ -70,7 +70,7 @@ class Places:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def enter(self) -> None:
-        """Take a place, now or when it is one's turn."""
+        """Take a place, waiting for one's turn."""
         if self.running < int(self.most) and not self._waiting:
             self.running += 1
             return
@@ -100,7 +100,7 @@ class Places:
 
 
 class _Bucket:
-    """Grants so many units a minute; as many as the bucket holds may go at once, by default a minute's worth."""
+    """Grants units per minute; a full bucket, by default a minute's worth, may go at once."""
 
     def __init__(self, per_minute: float, now: float, most: float | None = None) -> None:
         self.per_minute = per_minute
@@ -114,13 +114,13 @@ class _Bucket:
         self.updated = now
 
     def wait(self, units: float) -> float:
-        """Seconds until the units are there. A request larger than the bucket goes when the bucket is full."""
+        """Return the seconds until the units are there. A request larger than the bucket waits for a full one."""
         lacking = min(units, self.most) - self.level
         return max(0.0, lacking * 60 / self.per_minute)
 
 
 class Pace:
-    """Lets calls to one service through: so many at once, so many requests and tokens a minute.
+    """Lets calls to one service through: so many concurrently, so many requests and tokens a minute.
 
     What is not set is learned: from rate-limit headers (`learn`) and from refusals (`refused`), which halve the calls at
     once; every answer (`answered`) gives one back.
@@ -151,17 +151,17 @@ class Pace:
 
     @property
     def allowed(self) -> float:
-        """How many calls may be under way now."""
+        """Calls that may be under way now."""
         return self._places.most
 
     @property
     def running(self) -> int:
-        """How many are."""
+        """Calls under way."""
         return self._places.running
 
     @asynccontextmanager
     async def slot(self, tokens: float = 0) -> AsyncIterator[None]:
-        """Hold one of the calls at once for the block, entered when the rates allow it; first come, first served."""
+        """Hold one of the concurrent calls for the block, entered when the rates allow it; first come, first served."""
         await self._places.enter()
         try:
             await self._wait_for_rates({"requests": 1.0, "tokens": tokens})
@@ -183,22 +183,22 @@ class Pace:
             bucket.level -= units[name]
 
     def block(self, seconds: float) -> None:
-        """Let nothing through for so long; a service that asks for a pause gets it in full."""
+        """Let nothing through for so long: a service that asks for a pause gets all of it."""
         self._blocked_until = max(self._blocked_until, self._clock() + seconds)
 
     def answered(self) -> None:
-        """Note an answer: one more call at once, up to the limit."""
+        """Record an answer: one more concurrent call, up to the limit."""
         self._places.most = min(float(self.most), self.allowed + 1 / max(1.0, self.allowed))
         self._places.wake()
 
     def refused(self, wait: float | None) -> None:
-        """Note a refusal for too many calls, with the pause that the service asks for."""
+        """Record a refusal for too many calls, with the pause that the service asks for."""
         self._places.most = max(1.0, self.allowed / 2)
         if wait is not None:
             self.block(wait)
 
     def learn(self, headers: Mapping[str, str]) -> None:
-        """Take over the limits that an answer's headers state, in OpenAI's or Anthropic's spelling."""
+        """Adopt the limits in an answer's headers, in OpenAI's or Anthropic's spelling."""
         for name in ("requests", "tokens"):
             limit, remaining, reset = (
                 headers.get(f"x-ratelimit-{part}-{name}") or headers.get(f"anthropic-ratelimit-{name}-{part}")

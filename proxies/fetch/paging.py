@@ -1,4 +1,4 @@
-"""Fetching other pages than asked for, so that filtering does not leave the caller with nothing (overfetch).
+"""Fetch other pages than asked for, so that filtering leaves the caller enough rows (overfetch).
 
 An old cutoff and newest-first rows would otherwise give few rows or none. A pager says which pages are needed until as many
 rows have survived as were wanted, and then hands out exactly the page that was asked.
@@ -34,7 +34,7 @@ class SinglePage:
     _filtered: Filtered | None = None
 
     def next(self) -> Mapping[str, Any] | None:
-        """The parameters of the next page, or None when there is enough."""
+        """Return the parameters of the next page, or None if there is enough."""
         if self._sent:
             return None
         self._sent = True
@@ -45,14 +45,14 @@ class SinglePage:
         self._filtered = filtered
 
     def result(self) -> Filtered:
-        """The whole answer."""
+        """Return the whole answer."""
         assert self._filtered is not None, "a page was taken"
         return self._filtered
 
 
 @dataclass(slots=True)
 class LargestPage:
-    """A list endpoint with a size only: asked for in the largest page, of which as many rows are handed out as were wanted.
+    """A list endpoint with a size only: fetched in the largest page, and cut to the rows wanted.
 
     If the page is full and too few rows survive it is asked for ten times as large: nobody documents for sure how many rows
     a vendor gives, and its answer shows it.
@@ -69,7 +69,7 @@ class LargestPage:
     _cut: bool = True
 
     def next(self) -> Mapping[str, Any] | None:
-        """The parameters of the next try, or None when enough rows survived or there are no more."""
+        """Return the parameters of the next try, or None if enough rows survived or there are no more."""
         if self._filtered is not None and (
             len(self._filtered.data) >= self.wanted or not self._cut or self._size >= self.widest
         ):
@@ -78,16 +78,16 @@ class LargestPage:
         return {**self.params, self.endpoint.page.size: self._size}
 
     def add(self, payload: Any, filtered: Filtered) -> None:
-        """Add a try; one that gives no more rows than the one before shows the vendor's own limit."""
-        held = len(payload) if isinstance(payload, list) else 0
+        """Add a try; one without more rows than the one before shows the vendor's own limit."""
+        count = len(payload) if isinstance(payload, list) else 0
         # a shorter answer than was asked is whole, unless it is as long as the answer to a smaller try
-        self._cut = held == self._size or held == self._held
-        if held == self._held:
+        self._cut = count == self._size or count == self._held
+        if count == self._held:
             self._size = self.widest
-        self._filtered, self._held = filtered, held
+        self._filtered, self._held = filtered, count
 
     def result(self) -> Filtered:
-        """The first rows, as many as wanted.
+        """Return the first rows, as many as wanted.
 
         Raises `CutoffRefused`: The list does not reach back to them.
         """
@@ -103,7 +103,7 @@ class LargestPage:
 
 @dataclass(slots=True, kw_only=True)
 class WholeList(SinglePage):
-    """A list with the vendor's cursors: the source follows them, and a part of the surviving rows is handed out.
+    """A list with the vendor's cursors: the source follows them, and a part of the surviving rows is returned.
 
     The cursor that a caller gets counts surviving rows; the vendor's own would tell how many come later.
     """
@@ -114,14 +114,14 @@ class WholeList(SinglePage):
 
     @classmethod
     def of(cls, params: Mapping[str, Any], endpoint: Endpoint, wanted: int, skip: int) -> "WholeList":
-        """The list that a caller's parameters call for; its own cursor and size are not the vendor's."""
+        """Build the list of a caller's parameters; the caller's cursor and size are not the vendor's."""
         page = endpoint.page
         ours = {name: value for name, value in params.items() if name not in (page.param, page.size)}
         most = skip + wanted + 1 if endpoint.as_of.policy == "request_range" else True
         return cls(params={**ours, WHOLE: most}, endpoint=endpoint, wanted=wanted, skip=skip)
 
     def result(self) -> Filtered:
-        """The asked part of the surviving rows, in the catalogue's order, with the cursor of the next part."""
+        """Return the asked part of the surviving rows, in the catalogue's order, with the cursor of the next part."""
         assert self._filtered is not None, "the list was taken"
         key = (self.endpoint.rows or "").removesuffix("[]")
         data = in_order(self._filtered.data, self.endpoint.rows or "", self.endpoint.as_of.order)
@@ -138,7 +138,7 @@ class WholeList(SinglePage):
 def pager(
     request: ApiRequest, cutoff: Cutoff, plan: Plan
 ) -> SinglePage | LargestPage | ReadBack | Stretches | WholeList:
-    """How the pages of a request are fetched."""
+    """Choose how the pages of a request are fetched."""
     endpoint, page = request.endpoint, request.endpoint.page
     listed = endpoint.rows == "[]"
     window, stamp = endpoint.as_of.window, endpoint.as_of.stamp
@@ -166,10 +166,10 @@ def pager(
         if endpoint.as_of.first:
             # each hit of a search costs a look-up of its first day
             default = most = widest = MOST_HITS
-        wanted = default if wish is None else max(0, int(wish))
-        return LargestPage(plan.params, endpoint, wanted, max(wanted, most), max(wanted, widest))
+        requested = default if wish is None else max(0, int(wish))
+        return LargestPage(plan.params, endpoint, requested, max(requested, most), max(requested, widest))
     if page.style in ("page", "offset") and page.param:
-        wanted = max(1, int(wish or (size and size.default) or 100))
+        requested = max(1, int(wish or (size and size.default) or 100))
         first = max(0, int(request.params.get(page.param) or 0))
         # always from the vendor's first page: rows that are left out move all later ones, so that page n of what may be
         # shown does not begin where the vendor's page n does
@@ -178,9 +178,9 @@ def pager(
             endpoint=endpoint,
             instant=reader_of_stamps(request),
             cutoff=cutoff,
-            page_rows=(page.most or wanted) if size else 0,
+            page_rows=(page.most or requested) if size else 0,
             by_rows=page.style == "offset",
-            skip=first * wanted if page.style == "page" else first,
-            wanted=wanted,
+            skip=first * requested if page.style == "page" else first,
+            wanted=requested,
         )
     return SinglePage(plan.params)

@@ -1,4 +1,4 @@
-"""Raw answers: from the cache if one may serve, else from the source, once for all who ask at the same time."""
+"""Get raw answers: from the cache if one may serve, else from the source, once for all who ask simultaneously."""
 
 import asyncio
 import functools
@@ -33,7 +33,7 @@ class RawStore:
         self._fetches: SingleFlight[RawAnswer] = SingleFlight()
 
     async def get(self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff) -> RawAnswer:
-        """The raw answer to a request as it is sent. The broker asks for pages and for a policy's lookups.
+        """Return the raw answer to a request as it is sent. The broker asks for pages and for a policy's lookups.
 
         Raises `CutoffRefused`: The endpoint's source is not set up. Raises `SourceUnavailable`: The network is switched off, and the cache
         has nothing that may serve. Raises `ProxyError`: As `Source.fetch`.
@@ -79,7 +79,7 @@ class RawStore:
         return raw
 
     async def _on_disk(self, work: Callable[..., T], *arguments: Any) -> T | None:
-        """The cache's work in a thread; at once if the cache is in memory, where the way to a thread takes longer.
+        """Run the cache's work in a thread; at once if the cache is in memory, where a thread would take longer.
 
         None where it fails: a cache that is damaged or full costs a request, and never an answer that came.
         """
@@ -92,7 +92,7 @@ class RawStore:
             return None
 
     async def discard(self, endpoint: Endpoint, params: Mapping[str, Any]) -> None:
-        """Remove a cached answer that turned out to be none. Answers are read after they were cached, so this comes late."""
+        """Remove a cached answer that turned out wrong. Answers are parsed after they were cached, so this comes late."""
         await self._on_disk(self.cache.discard, _name(endpoint, params))
 
     async def aclose(self) -> None:
@@ -104,7 +104,7 @@ class RawStore:
 
 
 def _name(endpoint: Endpoint, params: Mapping[str, Any]) -> str:
-    """Hash what decides an answer, the upstream call too: a service's file may be mended under its old path. Never a key."""
+    """Hash what decides an answer, the upstream call included: a service's file may change under its path. Never a key."""
     source = endpoint.source
-    asked = [endpoint.method, source.hosts.get(endpoint.host, ""), endpoint.url, dict(endpoint.fixed), dict(source.always), endpoint.answer]  # fmt: skip
-    return sha256_of(canonical_json([source.name, endpoint.path, asked, dict(params), POLICY_VERSION]))
+    call = [endpoint.method, source.hosts.get(endpoint.host, ""), endpoint.url, dict(endpoint.fixed), dict(source.always), endpoint.answer]  # fmt: skip
+    return sha256_of(canonical_json([source.name, endpoint.path, call, dict(params), POLICY_VERSION]))

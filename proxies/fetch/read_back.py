@@ -1,4 +1,4 @@
-"""Lists that begin with what is newest, read back to the cutoff: the page where it lies is found, not walked to.
+"""Read lists with the newest first back to the cutoff: its page is searched for, not walked to.
 
 A list is asked for in the vendor's largest pages. If the first page is all later than the cutoff, the next ones are chosen
 by the stamps seen so far: ahead as fast as they tell (at least twice as far each time), then halving between the last page
@@ -35,12 +35,12 @@ _LEAP = 32
 
 
 def reader_of_stamps(request: ApiRequest) -> Callable[[Any], float | None]:
-    """A function from a row to the second from which its stamp counts, or None where there is none that can be read."""
+    """Return a function from a row to the second of its stamp, or None if unreadable."""
     row_stamp = request.endpoint.as_of.stamp
     if row_stamp is None:
         return lambda row: None
     stamp = stamp_for(request, row_stamp)
-    seen: dict[Any, float | None] = {}
+    seconds: dict[Any, float | None] = {}
 
     def instant(row: Any) -> float | None:
         value = get(row, row_stamp.field)
@@ -48,16 +48,16 @@ def reader_of_stamps(request: ApiRequest) -> Callable[[Any], float | None]:
             value = get(row, row_stamp.fallback)
         if not isinstance(value, (str, int, float)):
             return None
-        if value not in seen:
+        if value not in seconds:
             moment = known_from(value, stamp)
-            seen[value] = moment.timestamp() if moment else None
-        return seen[value]
+            seconds[value] = moment.timestamp() if moment else None
+        return seconds[value]
 
     return instant
 
 
 def not_reached(endpoint: Endpoint, *, some: bool) -> CutoffRefused:
-    """The refusal of a list that ends, as far as the vendor gives it, before enough rows of before the cutoff came.
+    """Build the refusal of a list that ends before enough rows of before the cutoff came.
 
     It says no number: how far the list was read follows from how much came later.
     """
@@ -77,7 +77,7 @@ def not_reached(endpoint: Endpoint, *, some: bool) -> CutoffRefused:
 
 @dataclass(slots=True)
 class _ReadPage:
-    """A page that was read: what survived of it, how many rows it held, and what its stamps say.
+    """A page that was read: its surviving rows, its number of rows, and its stamps.
 
     ``newest`` and ``oldest`` are None if no stamp can be read. ``falling`` is by how much the rows miss the order newest
     first, in seconds, and ``rising`` by how much oldest first.
@@ -115,7 +115,7 @@ class _ReadPage:
 
 @dataclass(slots=True, kw_only=True)
 class ReadBack:
-    """The pages of a list from the cutoff back, until the asked rows are there."""
+    """The pages of a list from the cutoff back, until enough rows are there."""
 
     #: The request as planned.
     params: Mapping[str, Any]
@@ -144,7 +144,7 @@ class ReadBack:
     # -- the pager's three calls --------------------------------------------------------------------------------------
 
     def next(self) -> Mapping[str, Any] | None:
-        """The parameters of the next page, or None when the asked rows are there or cannot be reached."""
+        """Return the parameters of the next page, or None if the rows are there or out of reach."""
         number = self._next_page()
         if number is None:
             return None
@@ -168,7 +168,7 @@ class ReadBack:
         self._check_order()
 
     def result(self) -> Filtered:
-        """The asked rows.
+        """Return the asked rows.
 
         Raises `CutoffRefused`: The list does not reach back to them.
         """
@@ -199,7 +199,7 @@ class ReadBack:
 
     @property
     def _step(self) -> int:
-        """By how much the parameter of one page differs from that of the next."""
+        """Return the difference of the parameter between one page and the next."""
         if not self.by_rows:
             return 1
         # a vendor may hold fewer rows to a page than it was asked for
@@ -207,7 +207,7 @@ class ReadBack:
 
     @property
     def _edge(self) -> float:
-        """The second from which on rows are late for sure, however they stand."""
+        """Return the second from which rows are surely late, in whatever order."""
         return self.cutoff.instant.timestamp() + self._disorder
 
     @property
@@ -215,7 +215,7 @@ class ReadBack:
         return not self._is_late(self._pages[0])
 
     def _is_late(self, page: _ReadPage) -> bool:
-        """Whether a page holds nothing but late rows; one without a readable stamp may hold anything."""
+        """Whether a page holds only late rows; one without a readable stamp may hold anything."""
         return page.oldest is not None and page.oldest > self._edge and not page.rows
 
     def _next_page(self) -> int | None:
@@ -233,7 +233,7 @@ class ReadBack:
                 return self._guess(late, early)
             self._start = early
         enough = self.skip + self.wanted
-        got = 0
+        surviving = 0
         for number in count(self._start):
             page = self._pages.get(number)
             if page is None:
@@ -242,9 +242,9 @@ class ReadBack:
                 self._short = self._short or number - self._start >= most
                 return None if self._short else number
             self._stop = number + 1
-            got += len(page.rows)
+            surviving += len(page.rows)
             later = in_order and not self._falling and page.newest is not None and page.newest > self._edge
-            if not page.held or got >= enough or later or self._is_last(number):
+            if not page.held or surviving >= enough or later or self._is_last(number):
                 return None
         return None
 
@@ -268,19 +268,19 @@ class ReadBack:
             # the vendor's last page is looked at before any beyond it: past it some vendors know only errors
             last = self._last_number
             return last if late < last < number else number
-        left = MOST_SEARCHED - self._searched
-        if self._searched % 2 == 0 or left <= (early - late).bit_length() + 1:
+        remaining = MOST_SEARCHED - self._searched
+        if self._searched % 2 == 0 or remaining <= (early - late).bit_length() + 1:
             return (late + early) // 2
         return min(late + 1 + int(min(ahead, 2.0**40)), early - 1)
 
     @property
     def _last_number(self) -> int:
-        """The number of the last page that the vendor documents, or one that no list reaches."""
+        """Return the number of the last documented page, or one that no list reaches."""
         return self.endpoint.page.last // self._step if self.endpoint.page.last else 2**40
 
     def _is_cut(self, *, some: bool) -> bool:
-        held = [number for number, page in self._pages.items() if page.held]
-        last = max(held, default=0)
+        filled = [number for number, page in self._pages.items() if page.held]
+        last = max(filled, default=0)
         if last == self._last_number:
             return True
         # a list that ends with a full page, all late, has ended by chance or by a limit that nobody documents
@@ -298,6 +298,6 @@ class ReadBack:
 
 
 def is_beyond(endpoint: Endpoint, params: Mapping[str, Any]) -> bool:
-    """Whether a page lies past the last that the vendor documents: there an error means that there are no more."""
+    """Whether a page lies past the vendor's documented last one, where an error means "no more"."""
     value = params.get(endpoint.page.param)
     return bool(endpoint.page.last) and isinstance(value, int) and value > endpoint.page.last

@@ -1,4 +1,4 @@
-"""Equal work at the same time, done once."""
+"""Do simultaneous equal work once."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class SingleFlight(Generic[T]):
-    """Runs one task per key: whoever asks for a key while its task runs gets the same result.
+    """Runs one task per key: whoever asks for a key during its task gets the same result.
 
     The broker uses one for answers and one for raw answers, so that twenty kernels with one question are one request.
     Nothing is remembered once the task has ended.
@@ -18,7 +18,7 @@ class SingleFlight(Generic[T]):
         self._running: dict[Hashable, asyncio.Task[T]] = {}
 
     async def run(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The result of ``work()``, or of the equal work that is running; errors are shared too."""
+        """Return the result of ``work()``, or of the equal work that is running; errors are shared too."""
         task = self._running.get(key)
         if task is None:
             task = self._running[key] = asyncio.create_task(work())

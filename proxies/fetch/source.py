@@ -1,4 +1,4 @@
-"""What the raw store asks for answers: the seam between fetching and the vendors."""
+"""Define the seam between fetching and the vendors."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ class Source(Protocol):
     name: str
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The vendor's answer to checked parameters as JSON bytes, or a ProxyError."""
+        """Return the vendor's answer to checked parameters as JSON bytes, or raise a ProxyError."""
         ...
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""Long date windows where a vendor cuts its answers short without saying so: asked again until the window is whole.
+"""Fetch long date windows in stretches where a vendor silently cuts its answers.
 
 Nobody documents how many rows an answer may hold, and it differs by interval and plan. So the answer itself is read: when
 it holds many rows and still leaves out a weekday at the window's start (or end), that part is asked for. The day at the cut
@@ -30,13 +30,13 @@ _BEFORE = timedelta(days=14)
 
 
 def open_day(cutoff: Cutoff) -> date | None:
-    """The day in which the cutoff lies, of which the vendor holds later bars too; None where it lies between two days."""
+    """Return the day of the cutoff's instant, of which the vendor holds later bars too; None between two days."""
     day = cutoff.last_moment_day
     return None if cutoff.live or day == cutoff.last_visible_day else day
 
 
 def minutes_of(grain: str) -> int:
-    """The length of bars that are so many that an answer may be cut within a day, else 0.
+    """Return the bar length, in minutes, for bars so short that an answer may be cut within a day; else 0.
 
     >>> minutes_of("5min"), minutes_of("30min"), minutes_of("day")
     (5, 0, 0)
@@ -47,7 +47,7 @@ def minutes_of(grain: str) -> int:
 
 @dataclass(slots=True)
 class Stretches:
-    """A window asked for in as many stretches as it takes, at most 25."""
+    """A window that is fetched in as many stretches as it takes, at most 25."""
 
     #: The request as planned.
     params: Mapping[str, Any]
@@ -86,7 +86,7 @@ class Stretches:
             self._open.append((first, last))
 
     def next(self) -> Mapping[str, Any] | None:
-        """The parameters of the next stretch, or None when the window is whole."""
+        """Return the parameters of the next stretch, or None when the window is whole."""
         if self._open and self._count < MOST_STRETCHES:
             self._now = self._open.popleft()
             self._count += 1
@@ -110,7 +110,7 @@ class Stretches:
         return {**self.params, **start, self.end: last.isoformat()}
 
     def add(self, payload: Any, filtered: Filtered) -> None:
-        """Add a stretch; what it leaves out at either bound becomes a stretch to ask for."""
+        """Add a stretch; what is missing at either bound becomes a stretch to fetch."""
         stamps = [self._day_of(row) for row in payload] if isinstance(payload, list) else []
         days = [day for day in stamps if day is not None]
         if self.own_day is not None and self.minutes and self._exceeds_a_day(payload):
@@ -137,7 +137,7 @@ class Stretches:
             self._open.append((high, last))
 
     def _exceeds_a_day(self, payload: Any) -> bool:
-        """Whether an answer holds more bars of before the cutoff's own day than fit into a day, and so is not cut within one."""
+        """Whether an answer holds more bars before the cutoff's day than a day has: it was not cut within one."""
         assert self.own_day is not None, "asked only before that day is"
         stamps = [get(row, self.stamp) for row in payload] if isinstance(payload, list) else []
         before = {
@@ -174,7 +174,7 @@ class Stretches:
         return parse_day(value[:10]) if isinstance(value, str) else None
 
     def result(self) -> Filtered:
-        """The joined rows, in the vendor's order.
+        """Return the joined rows, in the vendor's order.
 
         Raises `CutoffRefused`: The window is the cutoff's own day, and how many bars of it the vendor gives at once does not show.
         """

@@ -1,4 +1,4 @@
-"""Calls over HTTP: timeouts, rate limits, retries on 429 and 5xx only, keys that no log or error can show.
+"""Call over HTTP: timeouts, rate limits, retries on 429 and 5xx only, keys kept out of logs and errors.
 
 The key joins the request below httpx's client, in the transport, so that the client's own log lines and its
 exceptions hold the address without it.
@@ -30,7 +30,7 @@ _IN_THREAD = 100_000  # bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpResponse:
-    """What came back: status, headers (lower case), body."""
+    """A response: status, headers (lower case), body."""
 
     status: int
     headers: Mapping[str, str]
@@ -39,7 +39,7 @@ class HttpResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
-    """What goes out, without the key."""
+    """A request, without the key."""
 
     method: str
     url: str
@@ -52,24 +52,24 @@ class Transport(Protocol):
     """Sends one HTTP request. Tests and Yahoo's curl put their own in its place; `RetryingTransport` calls it."""
 
     async def exchange(self, request: HttpRequest, timeout: float) -> HttpResponse:
-        """The response, or TransportError when there was none."""
+        """Return the response, or raise TransportError."""
         ...
 
     async def aclose(self) -> None:
-        """Give connections back."""
+        """Close the connections."""
         ...
 
 
 class TransportError(Exception):
-    """No response came: one or two words on why, without addresses."""
+    """No response came; one or two words of why, without addresses."""
 
 
 class UnusableResponse(TransportError):
-    """A response came and broke a bound: asking again would bring the same."""
+    """A response broke a bound: asking again would bring the same."""
 
 
 class _Keyed(httpx.AsyncBaseTransport):
-    """Adds the key below httpx's client, which logs requests and copies them into its exceptions: neither has the key."""
+    """Adds the key below httpx's client, whose logs and exceptions then never hold it."""
 
     def __init__(
         self, inner: httpx.AsyncBaseTransport, key: Key | None, secret: str, token_url: str = ""
@@ -97,7 +97,7 @@ class _Keyed(httpx.AsyncBaseTransport):
         return await self._inner.handle_async_request(keyed)
 
     async def _bearer(self) -> str:
-        """The token that the key gives (client credentials): one for all calls, until a minute before it ends.
+        """Return the token of the key (client credentials): one for all calls, until a minute before it expires.
 
         Raises `UnusableResponse`: The service gives none. Nothing of its reply is shown: it may hold the key.
         """
@@ -147,7 +147,7 @@ class HttpxTransport:
         self._client: httpx.AsyncClient | None = None
 
     async def exchange(self, request: HttpRequest, timeout: float) -> HttpResponse:
-        """One HTTP exchange."""
+        """Return one HTTP exchange."""
         client = await self._opened()
         try:
             # streamed, so that an answer without end is given up at the limit and not when memory is full
@@ -191,7 +191,7 @@ class HttpxTransport:
 
 
 async def _body(response: httpx.Response) -> bytes:
-    """The body of a response whose bytes are still to come. Raises UnusableResponse, as `unpacked` does."""
+    """Read the body of a response. Raises UnusableResponse, as `unpacked` does."""
     parts, size = [], 0
     # raw: httpx would unpack as many codings as a header names, each a thousandfold, before we see a byte
     async for part in response.aiter_raw():
@@ -203,12 +203,12 @@ async def _body(response: httpx.Response) -> bytes:
 
 
 def too_large() -> UnusableResponse:
-    """The error of an answer beyond the bound."""
+    """Build the error of an answer beyond the bound."""
     return UnusableResponse(f"the answer is larger than {MOST_BYTES // 1_000_000} MB: ask for less")
 
 
 async def unpacked(body: bytes, coding: str) -> bytes:
-    """A response's body without its Content-Encoding. Both transports call it.
+    """Undo the Content-Encoding of a response's body; both transports call it.
 
     Raises `UnusableResponse`: It is coded otherwise than once with gzip, is broken, or is larger than MOST_BYTES.
     """
@@ -247,7 +247,7 @@ def _plain_error(error: Exception) -> str:
 
 @dataclass(slots=True)
 class RetryingTransport:
-    """Sends one source's requests: paced, at most so many at once, bounded in time, repeated after 429 and 5xx."""
+    """Sends one source's requests: paced, bounded in number and time, repeated after 429 and 5xx."""
 
     #: For error messages.
     source: str
@@ -282,7 +282,7 @@ class RetryingTransport:
         self._slept += max(0.0, seconds - (time.monotonic() - begun))
 
     async def send(self, request: HttpRequest) -> HttpResponse:
-        """The upstream's response, of any status that a retry would not change.
+        """Return the upstream's response, of any status that a retry would not change.
 
         Raises `SourceUnavailable`: No response, none in ``limits.total`` seconds, or 5xx to the last try. Raises `SourceRejected`: The
         response is larger than may be, or coded otherwise than was asked. Raises `QuotaExhausted`: The plan is used up, or 429 to the last

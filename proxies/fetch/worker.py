@@ -1,4 +1,4 @@
-"""A process beside the broker that reads large answers, so that the broker's event loop never waits for one.
+"""Read large answers in a process beside the broker, so that the broker's event loop never waits for one.
 
 Parsing and encoding JSON hold the interpreter's lock from end to end, whatever thread they run in: only another process
 gets them off the loop. It gets raw bytes and the request, never a key.
@@ -34,7 +34,7 @@ _ENVIRONMENT = frozenset(
 
 
 def process_pool(workers: int) -> Any:
-    """Return loky's executor with so many processes, which get no key, end with their parent, and leave Ctrl-C to it.
+    """Return loky's executor with processes that get no key, end with their parent, and ignore Ctrl-C.
 
     Past forecasts are made in one too (``workbench.backtests``).
     """
@@ -54,7 +54,7 @@ def process_pool(workers: int) -> Any:
 
 
 class CannotStart(Exception):
-    """No worker can be started on this machine; the caller does the work in a thread instead."""
+    """No worker can be started on this machine; the caller uses a thread instead."""
 
 
 class Worker:
@@ -66,7 +66,7 @@ class Worker:
         self._unusable = False
 
     async def run(self, function: Callable[..., T], *args: Any, size: int) -> T:
-        """What ``function(*args)`` returns or raises in the worker; one job at a time, so that memory is bounded.
+        """Run ``function(*args)`` in the worker, one job at a time to bound memory.
 
         Raises `SourceRejected`: The job is too large. Raises `SourceUnavailable`: The worker ended, or took too long: the next job gets a
         new one. Raises `CannotStart`: There can be no worker.
@@ -115,13 +115,13 @@ class Worker:
             await asyncio.to_thread(executor.shutdown, wait=True, kill_workers=True)
 
     async def aclose(self) -> None:
-        """End the worker; it holds nothing that could be lost."""
+        """End the worker, which keeps nothing."""
         self._unusable = True
         await self._end()
 
 
 def _prepare(parent: int) -> None:
-    """Set the worker up: Ctrl-C at the terminal is for the broker, and a broker that was killed leaves no orphan."""
+    """Set the worker up: Ctrl-C is for the broker, and a killed broker leaves no orphan."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 

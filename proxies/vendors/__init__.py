@@ -1,1 +1,1 @@
-"""Who is asked: one file or folder per vendor, with its source and its codec."""
+"""The vendors: one file or folder each, with its source and its codec."""

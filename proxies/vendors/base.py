@@ -1,4 +1,4 @@
-"""The source that most vendors are: JSON over HTTP. A subclass says how its vendor complains."""
+"""Implement the common source: JSON over HTTP. A subclass knows its vendor's complaints."""
 
 import asyncio
 import re
@@ -50,7 +50,7 @@ AGENT = "analyst-workbench/0.1 (research client; {})"
 
 
 class HttpSource:
-    """A source of JSON over HTTP, enough for most vendors. A subclass overrides what its vendor does otherwise."""
+    """A source of JSON over HTTP, enough for most vendors. A subclass overrides its vendor's differences."""
 
     also_retry: frozenset[int] = frozenset()
 
@@ -72,7 +72,7 @@ class HttpSource:
         )
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer to a request.
+        """Return the raw answer to a request.
 
         Raises `MissingKey`: The source needs a key and none is set. Raises `SourceError, Refused`: The upstream failed, or says that there
         is no such thing.
@@ -84,7 +84,7 @@ class HttpSource:
         return RawAnswer(body=body, fetched_at=self._settings.now())
 
     async def _whole(self, endpoint: Endpoint, params: Mapping[str, Any]) -> bytes:
-        page, wanted = endpoint.page, params[WHOLE]
+        page, limit = endpoint.page, params[WHOLE]
         (head, *_) = (step for step in steps_of(endpoint.rows or "") if step.kind == "key")
         plain = {name: value for name, value in params.items() if name not in (WHOLE, page.param, page.size)}
         size = page.most or endpoint.params[page.size].default
@@ -96,7 +96,7 @@ class HttpSource:
             part = payload.get(head.names[0]) if isinstance(payload, dict) else None
             rows += part if isinstance(part, list) else []
             cursor = get(payload, page.cursor) if isinstance(payload, dict) else None
-            if not cursor or not part or (wanted is not True and len(rows) >= int(wanted) + size):
+            if not cursor or not part or (limit is not True and len(rows) >= int(limit) + size):
                 return orjson.dumps({head.names[0]: rows})
         raise ParameterInvalid(
             f"{endpoint.path} has more than {_MOST_PAGES} pages there: ask for a shorter window"
@@ -118,7 +118,7 @@ class HttpSource:
     async def exchange(
         self, endpoint: Endpoint, request: HttpRequest, *, unread: float = inf
     ) -> tuple[Any, bytes]:
-        """One exchange: the parsed answer and its bytes, or the error it stands for.
+        """Send one request and return the parsed answer and its bytes, or raise the error that it stands for.
 
         A good answer of ``unread`` bytes and more is no complaint; it comes as UNREAD, for reading would hold the loop.
         """
@@ -141,7 +141,7 @@ class HttpSource:
         return payload, response.body
 
     async def _without_key(self, response: HttpResponse) -> HttpResponse:
-        """The response if it does not hold our key; an answer that does is refused, a complaint is cleaned."""
+        """Return the response without our key: an answer that holds it is refused, a complaint is cleaned."""
         if not self._secret:
             return response
         if len(response.body) < LARGE:
@@ -157,7 +157,7 @@ class HttpSource:
         return replace(response, body=body)
 
     def transport(self) -> Transport:
-        """The transport this source speaks over."""
+        """Return the transport this source speaks over."""
         return HttpxTransport(
             key=self.info.key,
             secret=self._secret,
@@ -172,11 +172,11 @@ class HttpSource:
         return f"{self.base(key.token_host or next(iter(self.info.hosts)))}/{key.token.strip('/')}"
 
     def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
-        """The HTTP request of a call, without its key."""
+        """Build the HTTP request of a call, without its key."""
         return self.build(endpoint, params)
 
     def build(self, endpoint: Endpoint, params: Mapping[str, Any], *, url: str | None = None) -> HttpRequest:
-        """The HTTP request of some parameters: in the path, the query or the JSON body, as the catalogue places each.
+        """Build the HTTP request of some parameters: in the path, the query or the JSON body, by the catalogue.
 
         ``url`` replaces the endpoint's own, for vendors with a second address for the same thing (an archive, say).
         """
@@ -208,7 +208,7 @@ class HttpSource:
         )
 
     def base(self, host: str) -> str:
-        """The base address of a host: the vendor's, or the one set in its place.
+        """Return the base address of a host: the vendor's, or the one set in its place.
 
         If a vendor has several hosts, one address replaces all: each is a folder of it, named by the host's first label.
         """
@@ -226,7 +226,7 @@ class HttpSource:
         return response.status == 402
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """The error a response stands for, or None. Says nothing of what the upstream wrote: that may be of today.
+        """Return the error of a response, or None; never the upstream's words, which may be of today.
 
         "There is none" is only what the catalogue knows as such. A redirect, an error page, an address that is no more and a
         guest network's login are failures: taken for an answer they would be recorded as evidence.
@@ -243,14 +243,15 @@ class HttpSource:
                 f"{self.name} refuses the key or the plan (HTTP {response.status}): check {self.info.key.variable}"
             )
         if not 200 <= response.status < 300:
-            address = f", and WORKBENCH_UPSTREAM_{self.info.upstream}" if self._overridden else ""
+            overridden = self.name in self._settings.upstreams
+            address = f", and WORKBENCH_UPSTREAM_{self.info.upstream}" if overridden else ""
             return SourceRejected(
                 f"{self.name} gave no answer (HTTP {response.status}): check the parameters of {endpoint.path}{address}"
             )
         return None
 
     def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
-        """Whether a reply has the outer form of the endpoint's answers: without it, it could be anybody's JSON."""
+        """Whether a reply has the outer form of the endpoint's answers; otherwise it could be anybody's JSON."""
         heads = CODECS[endpoint.codec].heads
         if heads:
             return ("[]" in heads and isinstance(payload, list)) or has_any(payload, heads)
@@ -272,10 +273,6 @@ class HttpSource:
             if response.status == reply.status and re.search(reply.words, _text_at(payload, reply.field))
         ]
 
-    @property
-    def _overridden(self) -> bool:
-        return self.name in self._settings.upstreams
-
     def busy(self, response: HttpResponse) -> bool:
         """Whether a response of another status than 429 and 5xx asks to come back later."""
         return response.status in self.also_retry
@@ -290,7 +287,7 @@ class HttpSource:
 
 
 def _day_as_sent(value: Any, pattern: str) -> str:
-    """A day or an instant as a service wants it; everywhere else it stands as ISO, in which it is compared with the cutoff."""
+    """Write a day or an instant in a service's form; elsewhere it is ISO, for comparison with the cutoff."""
     moment = parse_instant(str(value), UTC)
     day = parse_day(str(value))
     if day is not None:

@@ -1,4 +1,4 @@
-"""Brave: web search over HTTP."""
+"""Search the web with Brave over HTTP."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class BraveSource(HttpSource):
         return response.status == 402 or (response.status == 429 and b"QUOTA_LIMITED" in response.body[:2000])
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """The error of a complaint, which is an object of type ErrorResponse."""
+        """Return the error of a complaint, which is an object of type ErrorResponse."""
         if isinstance(payload, dict) and payload.get("type") == "ErrorResponse":
             if response.status == 429:
                 return QuotaExhausted("brave takes no more calls: wait, or use another key")

@@ -1,4 +1,4 @@
-"""Answers whose upstream shape does not have rows: unpacked into rows for the policies, packed again for the caller.
+"""Unpack answers whose upstream shape has no rows into rows for the policies, and pack them again for the caller.
 
 `unpack` runs on the raw answer, `pack` on what the policies let through; both are pure. Under live calls neither is
 needed, except where the catalogue promises another shape than the upstream's.
@@ -19,7 +19,7 @@ from proxies.vendors.yahoo import yahoo_codec as yahoo
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How an answer is turned into rows and back.
+    """The functions that turn an answer into rows and back.
 
     ``live_too`` says that the catalogue promises the packed shape for live calls too, ``single`` that the caller gets one thing.
     ``heads`` are the keys of which the upstream's answer has one, ``[]`` if it is a list: what has none of them is somebody

@@ -1,11 +1,11 @@
-"""DBnomics' lists and series."""
+"""Unpack and pack DBnomics' lists and series."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def unpack_docs(payload: Any, params: Mapping[str, Any]) -> Any:
-    """DBnomics' lists under ``docs``, in one form: upstream they come bare, under ``docs``, or as an object of lists."""
+    """Bring DBnomics' lists into one form: upstream they are bare, under ``docs``, or an object of lists."""
     out = {}
     for name, value in payload.items():
         if name in ("datasets", "results", "providers"):
@@ -21,7 +21,7 @@ def unpack_docs(payload: Any, params: Mapping[str, Any]) -> Any:
 
 
 def unpack_dbnomics(payload: Any, params: Mapping[str, Any]) -> Any:
-    """DBnomics series with one row per period, each with the series' frequency."""
+    """Unpack DBnomics series into one row per period, each with the series' frequency."""
     docs = []
     for doc in (payload.get("series") or {}).get("docs") or []:
         starts = doc.get("period_start_day") or []
@@ -53,7 +53,7 @@ def unpack_dbnomics(payload: Any, params: Mapping[str, Any]) -> Any:
 
 
 def pack_dbnomics(data: Any, params: Mapping[str, Any]) -> Any:
-    """DBnomics series in the upstream's shape again, with totals of what is in it."""
+    """Pack DBnomics series in the upstream's shape, with recomputed totals."""
     docs = []
     for doc in data["series"]["docs"]:
         rows = doc["rows"]

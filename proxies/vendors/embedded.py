@@ -1,4 +1,4 @@
-"""The key-free source: seven real series read from the installed package ``arch``, each with its publication delay.
+"""Serve without a key: seven real series of the installed package ``arch``, each with its publication delay.
 
 The files are found without running the package and read directly; their rows stay in memory, keyed by file and time of
 change. Every row says when it became known, and the as-of policy goes by that alone:
@@ -29,7 +29,7 @@ from proxies.settings import ProxySettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedSeries:
-    """One series: where it lies and when its values become known."""
+    """One series: its file, and when its values become known."""
 
     id: str
     title: str
@@ -92,12 +92,18 @@ class EmbeddedSource:
         self._settings = settings
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw rows of a series, or the list of series.
+        """Return the raw rows of a series, or the list of series.
 
         Raises `ParameterInvalid`: No such series. Raises `SourceUnavailable`: The package's data are not there.
         """
         if endpoint.path.endswith("/list"):
-            return self._raw([_describe(item) for item in SERIES.values()])
+            fields = ("title", "unit", "frequency", "known")
+            return self._raw(
+                [
+                    {"series_id": item.id} | {name: getattr(item, name) for name in fields}
+                    for item in SERIES.values()
+                ]
+            )
         rows = series_rows(self._settings.embedded_root, str(params["series_id"]))
         start, end = params.get("start", ""), params.get("end", "9999-12-31")
         # both bounds are checked ISO days, and so are the rows' dates
@@ -107,17 +113,11 @@ class EmbeddedSource:
         return RawAnswer(body=orjson.dumps(rows), fetched_at=self._settings.now())
 
     async def aclose(self) -> None:
-        """Nothing is open."""
-
-
-def _describe(item: EmbeddedSeries) -> dict[str, Any]:
-    return {
-        "series_id": item.id, "title": item.title, "unit": item.unit, "frequency": item.frequency, "known": item.known,
-    }  # fmt: skip
+        """Do nothing."""
 
 
 def data_root(root: Path | None) -> Path:
-    """The folder that holds the series: the one given, else that of the installed package, which is not run.
+    """Return the folder of the series: the one given, else the installed package's, which is not run.
 
     Raises `SourceUnavailable`: The package is not installed.
     """
@@ -130,7 +130,7 @@ def data_root(root: Path | None) -> Path:
 
 
 def series_rows(root: Path | None, series_id: str) -> list[dict[str, Any]]:
-    """All rows of a series, oldest first, each with ``known``: when it became known. Trusted side only."""
+    """Return all rows of a series, oldest first, each with its time ``known``. Trusted side only."""
     item = SERIES.get(series_id)
     if item is None:
         raise ParameterInvalid(f"series_id={series_id!r} is not one of {', '.join(SERIES)}")
@@ -157,7 +157,7 @@ def _embedded_rows(path: Path, item: EmbeddedSeries) -> list[dict[str, Any]]:
 
 
 def _row(line: Mapping[str, str], item: EmbeddedSeries) -> dict[str, Any] | None:
-    """One row; days without a value are left out, as the sources leave out holidays."""
+    """Parse one row; days without a value are left out, as sources leave out holidays."""
     value = _file_number(line.get(item.column))
     day = _day_of_cell(line["Date"])
     if value is None:
@@ -188,7 +188,7 @@ def _day_of_cell(text: str) -> date:
 
 
 def known(day: date, rule: str) -> str:
-    """When a value of a day or month became known, as a stamp: an instant of New York time, or a whole day.
+    """Return when a value of a day or month became known: an instant of New York time, or a whole day.
 
     >>> known(date(2018, 6, 29), "close 16:00"), known(date(2018, 5, 1), "month 45")
     ('2018-06-29T16:00', '2018-07-15')

@@ -1,4 +1,4 @@
-"""FRED and ALFRED: every value has a vintage, and the upstream itself answers as of a day."""
+"""FRED and ALFRED: every value has a vintage, and the upstream answers as of a day."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ class FredSource(HttpSource):
     also_retry = frozenset({423})
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer; of a list of tags all its pages under a cutoff, since later tags stand among the earlier ones."""
+        """Return the raw answer; of a list of tags all its pages under a cutoff, since later tags stand among the earlier ones."""
         if params.get(WHOLE):
             payload = await self._whole(endpoint, params)
             return self.answer(payload)
@@ -101,13 +101,13 @@ class FredSource(HttpSource):
         )
         offset, limit = int(params.get("offset") or 0), int(params.get("limit") or _MOST_ROWS)
         window = {name: str(params[name]) for name in ("realtime_start", "realtime_end")}
-        whole = {
+        bounds = {
             "count": len(joined),
             "offset": offset,
             "limit": limit,
             "sort_order": params.get("sort_order") or "asc",
         }
-        return {**payload, **window, **whole, "observations": joined[offset : offset + limit]}
+        return {**payload, **window, **bounds, "observations": joined[offset : offset + limit]}
 
     def _no_vintage(self) -> CutoffRefused:
         # "does not exist", "not yet" and "never archived" are one answer: which it is would tell
@@ -117,7 +117,7 @@ class FredSource(HttpSource):
         )
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """The error of a response: a 400 with FRED's own words means a bad key, a bad value, or no such series on that day."""
+        """Return the error of a response: a 400 with FRED's own words means a bad key, a bad value, or no such series on that day."""
         words = str(payload.get("error_message", "")) if isinstance(payload, dict) else ""
         if response.status == 400 and "api_key" in words:
             return SourceRejected("fred does not accept the key: check FRED_API_KEY")

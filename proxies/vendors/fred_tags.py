@@ -1,11 +1,11 @@
-"""FRED's lists of tags, as they were."""
+"""Restore FRED's lists of tags as of a day."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def pack_tags(data: Any, params: Mapping[str, Any]) -> Any:
-    """The requested part of the tags that were there, by name or in the requested order.
+    """Return the requested part of the tags of then, by name or in the requested order.
 
     FRED's own order is by how many series bear a tag today.
     """
@@ -15,5 +15,5 @@ def pack_tags(data: Any, params: Mapping[str, Any]) -> Any:
     first = int(params.get("offset") or 0)
     described = {"order_by": key, "sort_order": params.get("sort_order") or "asc"}
     described |= {name: params[name] for name in ("offset", "limit") if name in params}
-    shown = {name: described.get(name, item) for name, item in data.items()}
-    return {**shown, "tags": rows[first : first + int(params.get("limit") or len(rows))]}
+    envelope = {name: described.get(name, item) for name, item in data.items()}
+    return {**envelope, "tags": rows[first : first + int(params.get("limit") or len(rows))]}

@@ -1,4 +1,4 @@
-"""GDELT's document search: days become the fourteen digits that it wants, and an empty object means that there is none."""
+"""Search documents with GDELT: days become its fourteen digits, and an empty object means none."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ class GdeltSource(HttpSource):
     """GDELT over HTTP."""
 
     def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
-        """The request, from the first second of the first day to the last one of the last, UTC."""
+        """Return the request, from the first second of the first day to the last one of the last, UTC."""
         clocks = {"startdatetime": "000000", "enddatetime": "235959"}
         digits = {
             name: str(params[name]).replace("-", "") + clock
@@ -27,7 +27,7 @@ class GdeltSource(HttpSource):
         return response.status == 200 and response.body[:100].lower().startswith(b"please limit requests")
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """The error of a response: what is wrong with a query stands in a sentence under status 200."""
+        """Return the error of a response: what is wrong with a query stands in a sentence under status 200."""
         if response.status == 200 and response.body[:20].lower().startswith((b"your query", b"your search")):
             return SourceRejected(
                 "gdelt does not take this query: words of three letters and more, phrases in quotes, some hundred characters at most"
@@ -35,5 +35,5 @@ class GdeltSource(HttpSource):
         return super().complaint(endpoint, response, payload)
 
     def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
-        """As for every source; where nothing is found GDELT sends an object without anything in it."""
+        """Accept GDELT's empty object too, its form of "nothing found"."""
         return payload == {} or super().is_answer(endpoint, response, payload)

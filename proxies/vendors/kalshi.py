@@ -1,4 +1,4 @@
-"""Kalshi: JSON over HTTP; settled markets move to an archive, which has paths of its own."""
+"""Ask Kalshi over HTTP; settled markets move to an archive with its own paths."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,18 +34,16 @@ _PAGE = {"markets": 1000, "events": 200, "trades": 1000}
 
 
 class KalshiSource(HttpSource):
-    """Kalshi over HTTP. It asks the live tier and the archive by itself: a caller who saw which of them answers would know
-    whether a market has settled.
-    """
+    """Kalshi over HTTP; it asks live tier and archive itself: a caller who saw which answers would know whether a market has settled."""
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer of the live tier and the archive: of both where it is a list, else of the one that has it."""
-        wanted = params.get(WHOLE)
+        """Return the raw answer: of both tiers for a list, else of the one that has it."""
+        limit = params.get(WHOLE)
         plain = {name: value for name, value in params.items() if name != WHOLE}
-        if wanted and endpoint.path == "kalshi/event":
+        if limit and endpoint.path == "kalshi/event":
             return self._raw(await self._event(endpoint, plain))
-        if wanted:
-            return self._raw(await self._list(endpoint, plain, wanted))
+        if limit:
+            return self._raw(await self._list(endpoint, plain, limit))
         if endpoint.path in _CANDLES:
             return self._raw(await self._candles(endpoint, plain))
         return await self._single(endpoint, plain)
@@ -54,7 +52,7 @@ class KalshiSource(HttpSource):
         return self.answer(payload)
 
     def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
-        """As for every source; markets of the archive and their candles come in the archive's own forms."""
+        """Accept the archive's own forms of markets and candles too."""
         name = "candlesticks" if endpoint.path == "kalshi/batch-candlesticks" else "markets"
         of_archive = (
             endpoint.path in ("kalshi/events", "kalshi/event", *_CANDLES)
@@ -89,18 +87,19 @@ class KalshiSource(HttpSource):
             old = body
         return RawAnswer(body=old, fetched_at=self._settings.now())
 
-    async def _list(self, endpoint: Endpoint, params: Mapping[str, Any], wanted: Any) -> Any:
-        """A list of both tiers: every page, or of trades as many as are wanted. Which tier a row came from does not show."""
+    async def _list(self, endpoint: Endpoint, params: Mapping[str, Any], limit: Any) -> Any:
+        """List both tiers: every page, or as many trades as wanted. A row's tier does not show."""
         key = _LISTS[endpoint.path]
         if key != "trades" and not any(params.get(name) for name in _FILTERS):
             raise ParameterInvalid(
                 f"{endpoint.path} holds too many rows to look through while a cutoff is set: name a series_ticker"
                 + (", an event_ticker or tickers" if key == "markets" else "")
             )
-        enough = int(wanted) if key == "trades" else None
+        enough = int(limit) if key == "trades" else None
         if key == "events":
             events = await self._pages(endpoint, params, endpoint.url, key)
-            old = await self._pages(endpoint, _series_params(params), _MARKETS, "markets")
+            of_series = {"series_ticker": params["series_ticker"]}
+            old = await self._pages(endpoint, of_series, _MARKETS, "markets")
             return {"events": _with_markets(events, old, str(params["series_ticker"]))}
         # the exchange knows when a market was created: an hourly series has fifty pages of later ones in a year. Lists that
         # are chosen by event or ticker are short, and are not asked by time beside it
@@ -108,9 +107,11 @@ class KalshiSource(HttpSource):
         plain = {name: value for name, value in params.items() if name != _CREATED}
         live = params if params.get("series_ticker") else plain
         rows = await self._pages(endpoint, live, endpoint.url, key, enough)
-        left = None if enough is None else enough - sum(_is_before(row, params.get("max_ts")) for row in rows)
-        if left is None or left > 0:
-            rows += await self._pages(endpoint, plain, _ARCHIVE[endpoint.path], key, left, until=created)
+        remaining = (
+            None if enough is None else enough - sum(_is_before(row, params.get("max_ts")) for row in rows)
+        )
+        if remaining is None or remaining > 0:
+            rows += await self._pages(endpoint, plain, _ARCHIVE[endpoint.path], key, remaining, until=created)
         if created is not None:
             rows = [row for row in rows if not _is_later(row.get("created_time"), int(created))]
         name = "trade_id" if key == "trades" else "ticker"
@@ -142,10 +143,10 @@ class KalshiSource(HttpSource):
         chosen = {"event_ticker": params["ticker"]} if of_event else {"tickers": params["market_tickers"]}
         old = await self._pages(endpoint, chosen, _MARKETS, "markets")
         # an archive that does not know the choice would answer with all that it holds
-        wanted = None if of_event else set(str(params["market_tickers"]).upper().split(","))
+        tickers = None if of_event else set(str(params["market_tickers"]).upper().split(","))
         window = {name: params[name] for name in ("start_ts", "end_ts", "period_interval") if name in params}
         for ticker in filter(None, (_ticker(market.get("ticker")) for market in old)):
-            if not candles.get(ticker) and (wanted is None or ticker.upper() in wanted):
+            if not candles.get(ticker) and (tickers is None or ticker.upper() in tickers):
                 url = f"{_MARKETS}/{quote(ticker, safe='')}/candlesticks"
                 try:
                     part, _ = await self.exchange(endpoint, self.build(endpoint, window, url=url))
@@ -168,13 +169,13 @@ class KalshiSource(HttpSource):
         enough: int | None = None,
         until: Any = None,
     ) -> list[dict[str, Any]]:
-        """The rows of all pages of one tier, or the first so many, or those created ``until`` a second.
+        """Return the rows of all pages of one tier, or the first so many, or those created ``until`` a second.
 
         No rows where the tier knows nothing of them. Of a list that ends with ``max_ts`` the rows of that second do not count: they
         fall to the filter, and there may be pages of them.
         """
         rows: list[dict[str, Any]] = []
-        cursor, left, counted = "", _MOST_PAGES, 0
+        cursor, pages_left, counted = "", _MOST_PAGES, 0
         for _ in range(_MOST_PAGES if until is None and enough is None else _MOST_ARCHIVED):
             sent = {**params, "limit": _PAGE[key]} | ({"cursor": cursor} if cursor else {})
             try:
@@ -186,17 +187,17 @@ class KalshiSource(HttpSource):
             page = [row for row in payload.get(key) or () if isinstance(row, dict)]
             if any(not _is_chosen(row, params) for row in page):
                 raise SourceRejected("kalshi does not take this choice of markets: ask for their tickers")
-            known = page
+            created = page
             if until is not None:
-                known = [row for row in page if not _is_later(row.get("created_time"), int(until))]
-            rows += known
-            before = sum(_is_before(row, params.get("max_ts")) for row in known)
+                created = [row for row in page if not _is_later(row.get("created_time"), int(until))]
+            rows += created
+            before = sum(_is_before(row, params.get("max_ts")) for row in created)
             counted += before
-            left -= bool(before)
+            pages_left -= bool(before)
             cursor = payload.get("cursor") or ""
             if not cursor or not page or (enough is not None and counted >= enough):
                 return rows
-            if not left:
+            if not pages_left:
                 break
         raise ParameterInvalid(
             f"{endpoint.path} has more than {_MOST_PAGES} pages here: name an event_ticker or tickers"
@@ -204,7 +205,7 @@ class KalshiSource(HttpSource):
 
 
 def _is_later(stamp: Any, second: int) -> bool:
-    """Whether a market says that it was created after a second; the archive cannot be asked for earlier ones alone."""
+    """Whether a market was created after a second: the archive cannot be asked for earlier ones alone."""
     moment = parse_instant(stamp, UTC) if isinstance(stamp, str) else None
     return moment is not None and moment.timestamp() > second
 
@@ -231,12 +232,8 @@ def _ticker(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _series_params(params: Mapping[str, Any]) -> dict[str, Any]:
-    return {"series_ticker": params["series_ticker"]}
-
-
 def _is_chosen(row: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
-    """Whether a market is one that was asked for; a tier that does not know the filter would answer with all of them."""
+    """Whether a market was asked for: a tier that ignores the filter answers with all of them."""
     event, ticker = row.get("event_ticker"), row.get("ticker")
     if params.get("event_ticker") and isinstance(event, str):
         return event == str(params["event_ticker"])
@@ -249,7 +246,7 @@ def _is_chosen(row: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
 def _with_markets(
     events: list[dict[str, Any]], old: list[dict[str, Any]], series: str
 ) -> list[dict[str, Any]]:
-    """Events with their markets of both tiers, in the order of the tickers; an event that is only in the archive has no title."""
+    """Join events with their markets of both tiers, by ticker; an event only in the archive has no title."""
     by_event: dict[str, dict[str, Any]] = {str(event.get("event_ticker")): dict(event) for event in events}
     for market in old:
         name = _ticker(market.get("event_ticker"))

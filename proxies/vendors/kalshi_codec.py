@@ -1,4 +1,4 @@
-"""One form for Kalshi's answers, whichever tier gave them.
+"""Bring Kalshi's answers of both tiers into one form.
 
 Settled markets move to an archive, whose candles bear the same figures under other names than those of the live tier
 (``open`` beside ``open_dollars``, ``volume`` beside ``volume_fp``). Who reads the form of a candle would read that its
@@ -20,7 +20,7 @@ _MARKET = (
 
 
 def unpack_kalshi(payload: Any, params: Mapping[str, Any]) -> Any:
-    """An answer with its candles, trades and markets in the one form; everything else as it came."""
+    """Bring an answer's candles, trades and markets into the one form; all else stays."""
     out = dict(payload)
     for name, change in (
         ("candlesticks", _candle),
@@ -54,8 +54,8 @@ def _whole_market(row: Any) -> Any:
     if isinstance(row.get("candlesticks"), list):
         # the candles of one market among several
         return {**row, "candlesticks": [_candle(candle) for candle in row["candlesticks"]]}
-    stated = {name: value for name, value in row.items() if value != ""}
-    return {**dict.fromkeys(_MARKET), **stated}
+    filled = {name: value for name, value in row.items() if value != ""}
+    return {**dict.fromkeys(_MARKET), **filled}
 
 
 def _candle(row: Any) -> Any:
@@ -102,7 +102,7 @@ def _contracts(row: Mapping[str, Any], name: str) -> str | None:
 
 
 def _decimal_text(value: Any, places: int) -> str | None:
-    """A number with as many decimals, or more if it has more; what is no number as it came."""
+    """Write a number with at least so many decimals; anything else stays."""
     if value is None or isinstance(value, (bool, list, dict)):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Polymarket: JSON over HTTP. Lists go by the vendor's cursors, long price windows in chunks, since they come back empty."""
+"""Ask Polymarket over HTTP. Lists follow the vendor's cursors; long price windows go in chunks, since they come back empty."""
 
 from collections.abc import Iterable, Mapping
 from itertools import takewhile
@@ -27,10 +27,10 @@ _TRADE = {"condition_id": "conditionId", "token_id": "asset", "outcome_index": "
 
 
 class PolymarketSource(HttpSource):
-    """Polymarket over HTTP. A list without ``closed`` would leave out what is settled by now, so that both kinds are asked for."""
+    """Polymarket over HTTP. A list without ``closed`` would leave out settled markets, so both kinds are fetched."""
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer: a part of a list, by rows, or a price path."""
+        """Return the raw answer: a part of a list, by rows, or a price path."""
         if endpoint.path in _LISTS:
             rows = await self._list(endpoint, params)
             return self.answer(rows)
@@ -56,7 +56,7 @@ class PolymarketSource(HttpSource):
         )
 
     def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
-        """As for every source; a page of a list stands under a key of its own."""
+        """Accept a page of a list too, which stands under its own key."""
         if endpoint.path in _LISTS and isinstance(payload, dict):
             return isinstance(payload.get(_LISTS[endpoint.path][0]), list)
         return super().is_answer(endpoint, response, payload)
@@ -73,15 +73,17 @@ class PolymarketSource(HttpSource):
         parts = [_Part(self, endpoint, {**plain, **kind}) for kind in kinds]
         while True:
             rows = _in_order(parts) if "order" in plain else _one_by_one(parts)
-            left = [part for part in parts if not part.ended]
-            if len(rows) >= end or not left:
+            unfinished = [part for part in parts if not part.ended]
+            if len(rows) >= end or not unfinished:
                 return rows[first:end]
             # of two ordered lists the one that is behind says how far both are known
-            await (min(left, key=lambda part: part.reach) if "order" in plain else left[0]).read_on()
+            await (
+                min(unfinished, key=lambda part: part.reach) if "order" in plain else unfinished[0]
+            ).read_on()
 
 
 class _Part:
-    """The pages of one list so far, each row with the stamp that orders it, or that of the row before it."""
+    """The pages of one list so far, each row with its own or the previous row's ordering stamp."""
 
     def __init__(self, source: PolymarketSource, endpoint: Endpoint, params: Mapping[str, Any]) -> None:
         self._source, self._endpoint, self._params = source, endpoint, params
@@ -121,16 +123,16 @@ class _Part:
 
 
 def _in_order(parts: list[_Part]) -> list[Any]:
-    """The rows of all lists up to where each of them is known, each row once."""
+    """Merge the rows of all lists up to the point where each is known, each row once."""
     reach = min((part.reach for part in parts if not part.ended), default=None)
     rows = sorted((row for part in parts for row in part.rows), key=lambda row: row[0])
     return _once(row for stamp, row in rows if reach is None or stamp <= reach)
 
 
 def _one_by_one(parts: list[_Part]) -> list[Any]:
-    """The rows of the first list and, once it has ended, of the next."""
-    known = list(takewhile(lambda part: part.ended, parts))
-    return _once(row for part in parts[: len(known) + 1] for _, row in part.rows)
+    """Concatenate the rows of the first list and, once it has ended, of the next."""
+    finished = list(takewhile(lambda part: part.ended, parts))
+    return _once(row for part in parts[: len(finished) + 1] for _, row in part.rows)
 
 
 def _once(rows: Iterable[Any]) -> list[Any]:

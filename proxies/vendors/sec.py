@@ -1,4 +1,4 @@
-"""SEC EDGAR: a company's filings, its reported figures as each filing stated them, and full-text search; key-free."""
+"""Ask SEC EDGAR, key-free: a company's filings, its figures as filed, and full-text search."""
 
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -26,10 +26,10 @@ _NO_FILE = (b"NoSuchKey", b"The specified key does not exist")
 
 
 class SecSource(HttpSource):
-    """EDGAR over HTTP. Filings come whole: how many of them EDGAR lists in the first file depends on what was filed since."""
+    """EDGAR over HTTP. Filings are fetched whole: how many the first file lists depends on later filings."""
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer; lists of filings and of hits as rows."""
+        """Return the raw answer; lists of filings and of hits as rows."""
         if endpoint.path == FILINGS:
             rows = await self._filings(endpoint, params)
         elif endpoint.path == SEARCH:
@@ -40,7 +40,7 @@ class SecSource(HttpSource):
         return self.answer(rows)
 
     def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
-        """The request, with company numbers in EDGAR's ten digits."""
+        """Return the request, with company numbers in EDGAR's ten digits."""
         padded = dict(params)
         if "cik" in padded:
             padded["cik"] = str(padded["cik"]).zfill(10)
@@ -49,7 +49,7 @@ class SecSource(HttpSource):
         return self.build(endpoint, padded)
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """The error of a complaint; EDGAR refuses programs that do not say whom to write to."""
+        """Return the error of a complaint; EDGAR refuses programs that do not say whom to write to."""
         if response.status == 404 and any(words in response.body for words in _NO_FILE):
             return no_answer(self.name, endpoint.path)
         if response.status == 403:
@@ -59,7 +59,7 @@ class SecSource(HttpSource):
         return super().complaint(endpoint, response, payload)
 
     def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
-        """As for every source; filings and hits are rows only once they are put together here."""
+        """Accept any JSON for filings and hits, whose rows are built here."""
         if endpoint.path == FILINGS:
             return isinstance(payload, dict) and isinstance(_columns_of(payload), dict)
         if endpoint.path == SEARCH:
@@ -91,7 +91,8 @@ class SecSource(HttpSource):
         return [
             row
             for row in rows.values()
-            if (not forms or row.get("form") in forms) and _is_within(row, first, last)
+            if (not forms or row.get("form") in forms)
+            and _meets(day := _day(row.get("accepted")) or _day(row.get("filingDate")), day, first, last)
         ]
 
 
@@ -105,34 +106,34 @@ def _filing_rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     count = len(columns["accessionNumber"])
     # every row has every field: which of EDGAR's files a filing stands in follows from how many were filed since
     unknown = [None] * count
-    whole = {name: _filing_column(columns.get(name), unknown) for name in _COLUMNS}
+    columns_by_name = {name: _filing_column(columns.get(name), unknown) for name in _COLUMNS}
     accepted = _filing_column(columns.get("acceptanceDateTime"), unknown)
     return [
-        {**{name: values[place] for name, values in whole.items()}, **_acceptance(accepted[place])}
+        {**{name: values[place] for name, values in columns_by_name.items()}, **_acceptance(accepted[place])}
         for place in range(count)
     ]
 
 
 def _filing_column(values: Any, unknown: list[Any]) -> list[Any]:
-    """A column of a file, or as many unknown values if it is missing or of another length; empty texts are unknown."""
+    """Return a column of a file, or unknown values if it is missing or of another length; empty texts are unknown."""
     if not isinstance(values, list) or len(values) != len(unknown):
         return unknown
     return [None if value == "" else value for value in values]
 
 
 def _acceptance(stamp: Any) -> dict[str, str | None]:
-    """The day on which a filing was accepted, in New York, and from when it counts, without a zone, so that it is read in New York's.
+    """Return the New York day on which a filing was accepted, and the zone-free instant from which it counts.
 
     EDGAR writes the clock of New York for some filers and that of UTC for most, each with a Z behind it, and takes filings from six to
     ten at night: an hour before six is UTC's, of the day before in New York, and by any later one both name one day. Read as New
     York's a filing never counts too early.
     """
     if not isinstance(stamp, str) or len(stamp) < 19 or stamp[11:19] == "00:00:00":
-        whole = stamp[:10] if isinstance(stamp, str) else None
-        return {"accepted": whole, "known": whole}
+        day_text = stamp[:10] if isinstance(stamp, str) else None
+        return {"accepted": day_text, "known": day_text}
     day = _day(stamp)
-    told = day - timedelta(days=1) if day is not None and stamp[11:13] < "06" else day
-    return {"accepted": told.isoformat() if told is not None else None, "known": stamp[:19]}
+    accepted_day = day - timedelta(days=1) if day is not None and stamp[11:13] < "06" else day
+    return {"accepted": accepted_day.isoformat() if accepted_day is not None else None, "known": stamp[:19]}
 
 
 def _hit(item: Any) -> dict[str, Any]:
@@ -144,15 +145,10 @@ def _hit(item: Any) -> dict[str, Any]:
     }
 
 
-def _is_within(row: Mapping[str, Any], first: date | None, last: date | None) -> bool:
-    day = _day(row.get("accepted")) or _day(row.get("filingDate"))
-    return _meets(day, day, first, last)
-
-
 def _day(text: Any) -> date | None:
     return parse_day(text[:10]) if isinstance(text, str) else None
 
 
 def _meets(start: date | None, end: date | None, first: date | None, last: date | None) -> bool:
-    """Whether a stretch of days meets a window; what bears no day is looked at, and falls to the row filter."""
+    """Whether a stretch of days meets a window; an undated one passes, and is left to the row filter."""
     return not ((start and last and start > last) or (end and first and end < first))

@@ -1,4 +1,4 @@
-"""Which class answers for which source: shipped ones by the table below, a package's by its plugin."""
+"""Choose the class of each source: shipped ones by the table below, a package's by its plugin."""
 
 from collections.abc import Callable, Mapping
 
@@ -44,7 +44,7 @@ _SHIPPED: Mapping[str, type[HttpSource]] = {
 
 
 def check_codecs(catalogue: Catalogue) -> None:
-    """Refuse a catalogue that cannot be answered. The loader cannot do it: codecs are the vendors' matter.
+    """Refuse a catalogue with unknown codecs, which only the vendors' room knows.
 
     Raises `CatalogueError`: An endpoint names a codec that does not exist.
     """
@@ -58,7 +58,7 @@ def open_sources(
     settings: ProxySettings,
     transport: Callable[[SourceInfo], Transport] | None = None,
 ) -> dict[str, Source]:
-    """Every source of the catalogue, ready; nothing is connected before the first call. `open_broker` calls it.
+    """Open every source of the catalogue; nothing connects before the first call.
 
     ``transport`` makes another transport than the source's own, for tests.
     """

@@ -1,4 +1,4 @@
-"""The Wayback Machine: lists of copies become rows, and a copy's HTML a row stamped with the archive's own word on when it was made.
+"""Read the Wayback Machine: lists of copies become rows, a copy's HTML a row with the archive's own time stamp.
 
 The archive sends whoever asks for a second without a copy on to the nearest one, which may be a later one. No redirect is
 followed, and what counts is the copy's own time (``Memento-Datetime``), never the one that was asked for.
@@ -31,7 +31,7 @@ class WaybackSource(HttpSource):
     """The archive over HTTP."""
 
     def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
-        """The request; a copy's address holds the page's address as it is, its question mark included."""
+        """Return the request; a copy's address holds the page's address as it is, its question mark included."""
         if endpoint.path != PAGE:
             return self.build(endpoint, params)
         page = quote(str(params["url"]).partition("#")[0], safe=":/?&=+,;@~!$'()*%[]-._")
@@ -39,7 +39,7 @@ class WaybackSource(HttpSource):
         return HttpRequest(method="GET", url=address, query={}, json=None)
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer as rows."""
+        """Return the raw answer as rows."""
         request = self.http_request(endpoint, params)
         if endpoint.path == PAGE:
             rows = self._page(endpoint, await self._without_key(await self._transport.send(request)), params)
@@ -90,7 +90,7 @@ def _decoded(body: bytes, charset: str) -> str:
 
 
 def _captures(payload: Any) -> list[dict[str, Any]]:
-    """Rows of a list whose first line names the columns; without a copy the list is empty."""
+    """Unpack a list whose first line names the columns; without a copy it is empty."""
     if not payload:
         return []
     head, *lines = payload

@@ -1,4 +1,4 @@
-"""Serper and Tavily: their ways of writing dates become ISO days and instants, so that the shared policies can read them.
+"""Search with Serper and Tavily, whose dates become ISO days and instants for the shared policies.
 
 A date that counts from the present ("3 days ago") is of today, so that such a row is late: taken for undated it would be counted
 in what an agent reads.
@@ -21,7 +21,7 @@ class SerperSource(HttpSource):
     """Serper over HTTP: the window travels in Google's own parameter, rows are called ``organic``."""
 
     def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
-        """The request; ``between`` becomes Google's range of days (``tbs``)."""
+        """Return the request; ``between`` becomes Google's range of days (``tbs``)."""
         plain = {name: value for name, value in params.items() if name != "between"}
         first, _, last = str(params.get("between") or "").partition("to")
         if last:
@@ -29,7 +29,7 @@ class SerperSource(HttpSource):
         return self.build(endpoint, plain)
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer as rows with ``url`` and an ISO ``published``."""
+        """Return the raw answer as rows with ``url`` and an ISO ``published``."""
         self.require_key()
         payload = await self.payload(endpoint, params)
         today = self._settings.now().date().isoformat()
@@ -54,7 +54,7 @@ class TavilySource(HttpSource):
     """Tavily over HTTP: dates of news are written as in mails."""
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer as rows with an ISO ``published``."""
+        """Return the raw answer as rows with an ISO ``published``."""
         self.require_key()
         payload = await self.payload(endpoint, params)
         rows = [
@@ -75,7 +75,7 @@ class TavilySource(HttpSource):
 
 
 def day_of(text: Any) -> str | None:
-    """The ISO day of a date in words ("May 3, 2024"); None for anything else.
+    """Parse a date in words ("May 3, 2024") into an ISO day; None for anything else.
 
     >>> day_of("May 3, 2024"), day_of("3 days ago")
     ('2024-05-03', None)
@@ -91,7 +91,7 @@ def day_of(text: Any) -> str | None:
 
 
 def instant_of(text: Any) -> str | None:
-    """The ISO instant, UTC, of a date as mails and HTTP headers write it; None for anything else, and without a zone.
+    """Parse a date of mails and HTTP headers into an ISO instant, UTC; None for anything else, and without a zone.
 
     >>> instant_of("Tue, 04 Jun 2024 13:17:00 GMT"), instant_of("yesterday")
     ('2024-06-04T13:17:00Z', None)

@@ -1,4 +1,4 @@
-"""Who is answered by our servers on loopback: their own pages, and the person who holds the token.
+"""Let our servers on loopback answer only their own pages and the holder of the token.
 
 `is_own_request` is the rule; ``workbench serve`` puts it before every route. ``workbench lab`` starts Jupyter's own server,
 which takes the classes of `sandbox.jupyter.lab_server` by its options (`lab_options`): if they cannot be loaded it does not start.
@@ -33,11 +33,11 @@ def is_own_request(headers: Mapping[str, str], port: int) -> bool:
     >>> is_own_request({"Host": "127.0.0.1:8866"}, 8866), is_own_request({"Host": "evil.example:8866"}, 8866)
     (True, False)
     """
-    own = [f"{host}:{port}" for host in (HOST, "localhost")]
-    if headers.get("Host") not in own:
+    addresses = [f"{host}:{port}" for host in (HOST, "localhost")]
+    if headers.get("Host") not in addresses:
         return False
     origin = headers.get("Origin")
-    if origin is not None and origin not in [f"http://{host}" for host in own]:
+    if origin is not None and origin not in [f"http://{host}" for host in addresses]:
         return False
     if headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin"):
         return True
@@ -45,7 +45,7 @@ def is_own_request(headers: Mapping[str, str], port: int) -> bool:
 
 
 def lab_options() -> list[str]:
-    """The options of ``jupyter lab`` that close it to strangers; they win over every settings file."""
+    """Return the options of ``jupyter lab`` that close it to strangers; they win over every settings file."""
     return [
         f"--ServerApp.ip={HOST}",
         "--ServerApp.allow_remote_access=False",  # Jupyter's own look at Host

@@ -1,4 +1,4 @@
-"""A filter between an Analyst kernel and the browser, as a Jupyter server extension.
+"""Filter what an Analyst kernel sends to the browser, as a Jupyter server extension.
 
 JupyterLab trusts what a live kernel sends: HTML runs its scripts, widgets and comms run their own code. Our kernels run
 what a language model wrote, so everything they send passes `filter_message` first. Other kernels are left alone.
@@ -13,7 +13,7 @@ from sandbox.jupyter.sanitize import clean_bundle
 
 ANALYST_KERNELS = frozenset({"analyst"})
 _PLAIN = frozenset(
-    {
+    [
         "status",
         "execute_input",
         "stream",
@@ -26,13 +26,13 @@ _PLAIN = frozenset(
         "interrupt_reply",
         "shutdown_reply",
         "input_request",
-    }
+    ]
 )
 _DISPLAYS = frozenset({"display_data", "update_display_data", "execute_result"})
 
 
 def filter_message(kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the content that may reach the browser, or None when the message must not."""
+    """Return a message's content as the browser may get it, or None to drop the message."""
     if kind in _PLAIN:
         return dict(content)
     if kind in _DISPLAYS:
@@ -61,8 +61,8 @@ def _display(content: Mapping[str, Any]) -> dict[str, Any] | None:
     if not isinstance(data, Mapping):
         return None
     metadata = content.get("metadata")
-    shown, sizes = clean_bundle(data, metadata if isinstance(metadata, Mapping) else {})
-    cleaned: dict[str, Any] = {"data": shown, "metadata": sizes}
+    bundle, sizes = clean_bundle(data, metadata if isinstance(metadata, Mapping) else {})
+    cleaned: dict[str, Any] = {"data": bundle, "metadata": sizes}
     transient = content.get("transient")
     display = transient.get("display_id") if isinstance(transient, Mapping) else None
     cleaned["transient"] = {"display_id": display} if isinstance(display, str) else {}
@@ -72,7 +72,7 @@ def _display(content: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 class FilteredConnection(ZMQChannelsWebsocketConnection):
-    """The stock connection with `filter_message` before everything an Analyst kernel sends, and no small message held back."""
+    """Jupyter's connection with `filter_message` before every message of an Analyst kernel, and TCP_NODELAY."""
 
     def connect(self) -> Any:
         """Connect a browser to a kernel.
@@ -85,7 +85,7 @@ class FilteredConnection(ZMQChannelsWebsocketConnection):
         return super().connect()
 
     def handle_outgoing_message(self, stream: Any, outgoing_msg: list[Any]) -> None:
-        """Filter a message, sign it again and pass it on; a malformed one is dropped."""
+        """Filter and re-sign a message; a malformed one is dropped."""
         if self.kernel_manager.kernel_name in ANALYST_KERNELS:
             try:
                 _, parts = self.session.feed_identities(outgoing_msg)

@@ -1,4 +1,4 @@
-"""The process of ``workbench lab``: JupyterLab's own, which ends when it is told to.
+"""Run the process of ``workbench lab`` so that it ends when it is told to.
 
 JupyterLab's server stops its loop while requests may be under way. What waits in them for a thread is then never done, the
 thread waits for work, and the interpreter for the thread: the process stays for good, without an answer to anybody.
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 
 def run_to_the_end(serve: Callable[[], object]) -> int:
-    """Run a server until it stops, end what it left under way, and return the exit code."""
+    """Run a server until it stops, cancel its unfinished requests, and return the exit code."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     code = 0
@@ -25,11 +25,11 @@ def run_to_the_end(serve: Callable[[], object]) -> int:
 
 
 async def _end_the_rest() -> None:
-    """Cancel the requests that were under way, so that what they hold is let go."""
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
+    """Cancel unfinished requests: their threads would keep the process alive."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
         task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 if __name__ == "__main__":

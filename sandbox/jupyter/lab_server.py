@@ -1,4 +1,4 @@
-"""What ``workbench lab`` puts into Jupyter's server: a door like that of ``workbench serve``, and an end for kernels that were left.
+"""Guard ``workbench lab`` like ``workbench serve``, and cull its abandoned kernels.
 
 Named by the options that `sandbox.jupyter.door.lab_options` returns.
 """
@@ -19,7 +19,7 @@ LEAST_TOKEN = 22  # letters of base64 that carry 128 bits
 
 
 class OwnPages(PasswordIdentityProvider):
-    """Jupyter's look at token and cookie, for requests of our own pages only; used by ``workbench lab``.
+    """Jupyter's check of token and cookie, for requests of our own pages only; used by ``workbench lab``.
 
     Jupyter asks it at every request that needs a user, websockets too, and refuses those that name a foreign host itself.
     """
@@ -34,13 +34,13 @@ class OwnPages(PasswordIdentityProvider):
         return self.parent
 
     def get_user(self, handler: Any) -> Any:
-        """Return who asks; 403 for another page's request, whatever token or cookie it brings."""
+        """Return the user of a request; 403 for another page's request, whatever its token or cookie."""
         if not is_own_request(handler.request.headers, self._server().port):
             raise HTTPError(403, "this server answers its own pages only")
         return super().get_user(handler)
 
     def validate_security(self, app: Any, ssl_options: dict[str, Any] | None = None) -> None:
-        """Refuse to start with a token that can be guessed, from wherever it came."""
+        """Refuse to start with a token that can be guessed."""
         super().validate_security(app, ssl_options)
         if not self.hashed_password and len(self.token) < LEAST_TOKEN:
             sys.stderr.write(
@@ -54,7 +54,7 @@ class OwnPages(PasswordIdentityProvider):
 
 
 def _say_address(app: Any, record: logging.LogRecord) -> bool:
-    """Print the address once the server runs, and let warnings alone into the log."""
+    """Print the address once the server runs, and pass only warnings to the log."""
     message = record.getMessage()
     if "is running at:" in message:
         sys.stdout.write(f"{app.local_url}\n")
@@ -63,9 +63,9 @@ def _say_address(app: Any, record: logging.LogRecord) -> bool:
 
 
 class LabKernels(AsyncMappingKernelManager):
-    """Jupyter's kernels, of which only ours are ended when no page looks at them any more."""
+    """Jupyter's kernel manager, which culls only ours."""
 
     async def cull_kernel_if_idle(self, kernel_id: str) -> None:
-        """End an Analyst kernel that was left; what a person keeps in another kernel is not ours to end."""
+        """Cull an abandoned Analyst kernel; a person may keep state in any other."""
         if self._kernels[kernel_id].kernel_name in ANALYST_KERNELS:
             await super().cull_kernel_if_idle(kernel_id)  # type: ignore[no-untyped-call]

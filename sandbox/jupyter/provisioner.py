@@ -1,4 +1,4 @@
-"""The kernel provisioner that gives every Jupyter program (JupyterLab, nbclient, papermill) the sealed kernel.
+"""Provide every Jupyter program (JupyterLab, nbclient, papermill) with the sealed kernel.
 
 Registered as ``analyst-sandbox`` (entry point ``jupyter_client.kernel_provisioners``); `kernels/analyst/kernel.json` names
 it. Such a kernel has no cutoff until one is declared: by a launch option (``cutoff=`` of `start_kernel`, the variable
@@ -43,7 +43,7 @@ ISOLATION_VARIABLE = "ANALYST_ISOLATION"
 
 
 class BrokerThread:
-    """An event loop of its own for brokers and wires, because a Jupyter program's loop may run only now and then."""
+    """A thread with an event loop for brokers and wires: a Jupyter program's own loop may be idle for long."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -52,7 +52,7 @@ class BrokerThread:
         threading.Thread(target=self.loop.run_forever, name="analyst-broker", daemon=True).start()
 
     def serve(self, kernel: Kernel, calls: "OpenCalls", limits: Limits, level: str) -> None:
-        """Answer this kernel's calls and watch its memory until it is gone."""
+        """Answer this kernel's calls and watch its memory until it ends."""
         wire = WireServer(kernel.api, calls, limits, declare=calls.declare)
         files = limits.memory_bytes(level) - (limits.memory_mb << 20)
         for work in (wire.run(), guard_memory(kernel, limits.memory_mb, files)):
@@ -61,7 +61,7 @@ class BrokerThread:
             task.add_done_callback(self._tasks.discard)
 
     def session(self) -> BrokerSession:
-        """A broker session without a cutoff, on the shipped sources, those of packages and the user's own.
+        """Open a broker session without a cutoff, on the shipped sources, those of packages and the user's own.
 
         Raises ``CatalogueError``, which fails the kernel's start, if a file of the user's catalogue does not load.
         """
@@ -75,7 +75,7 @@ class BrokerThread:
 
 
 class OpenCalls:
-    """The data calls of a kernel that a person opened: its cutoff is theirs to declare, once and then only earlier."""
+    """The data calls of a kernel that a person opened: its cutoff is declared once, then only moved earlier."""
 
     def __init__(self, session: BrokerSession, name: str) -> None:
         self._session = session
@@ -87,7 +87,7 @@ class OpenCalls:
         return await self._session.call(path, params, address)
 
     async def declare(self, text: str) -> str:
-        """Pin the cutoff and say how it was understood."""
+        """Pin the cutoff and describe it."""
         cutoff = Cutoff.parse(text)
         self._session.pin(cutoff)
         if cutoff.live:
@@ -100,7 +100,7 @@ _broker_lock = threading.Lock()
 
 
 def broker_thread() -> BrokerThread:
-    """The one broker thread of this process."""
+    """Return the one broker thread of this process."""
     global _broker_thread
     with _broker_lock:
         if _broker_thread is None:
@@ -109,43 +109,36 @@ def broker_thread() -> BrokerThread:
 
 
 class ProofBefore(NamedTuple):
-    """What the cells of a proof were run with: the source that they import, and the cutoff."""
+    """The library and the cutoff with which the cells of a proof were run."""
 
     library: CellLibrary | None = None
     cutoff: str = ""
 
 
 def proof_before(cwd: object, environment: Mapping[str, str]) -> ProofBefore:
-    """Return with what the cells of a proof that a person opens were run; a kernel is started in the folder of its notebook.
+    """Read the library and cutoff of a proof that a person opens from the journals beside its folder (``cwd``).
 
-    Parameters
-    ----------
-    cwd : path or None
-        Where the kernel is started: of a run's proofs the journals lie beside that folder.
-    environment : mapping
-        ``JPY_SESSION_NAME``: the notebook, as Jupyter's server says it. Without one any journal of the run serves.
-
-    A journal is believed only where it holds data back: of a run that came in a package it is a stranger's. A cutoff that is live, to come or
-    unreadable is none, so the person declares one before any call is answered.
+    ``JPY_SESSION_NAME`` in ``environment`` names the notebook; without it any journal of the run serves. The journal of an
+    imported run is a stranger's, so it may only hold data back: without a past cutoff the person declares one.
 
     Raises ``JournalBroken`` where the source was altered.
     """
     folder = Path(str(cwd or ".")).resolve().parent / "sessions"
     # ``P2.1.t2.ipynb`` is of the journals ``P2.1.2.ATTEMPT.jsonl``, and ``P2.1.ipynb`` of ``P2.1.1.ATTEMPT.jsonl``.
     node, _, trial = Path(environment.get("JPY_SESSION_NAME", "")).stem.partition(".t")
-    wanted = re.compile(rf"{re.escape(node)}\.{trial or 1}\.\d+\.jsonl" if node else r".*\.jsonl")
-    journals = [path for path in folder.glob("*.jsonl") if wanted.fullmatch(path.name)]
+    pattern = re.compile(rf"{re.escape(node)}\.{trial or 1}\.\d+\.jsonl" if node else r".*\.jsonl")
+    journals = [path for path in folder.glob("*.jsonl") if pattern.fullmatch(path.name)]
     if not journals:
         return ProofBefore()
     lines = read_lines(max(journals, key=lambda path: path.stat().st_mtime))
     named = named_library(lines)
     opened = next((line.get("metadata") for line in lines if line.get("kind") == "open"), None)
-    said = opened.get("cutoff") if isinstance(opened, Mapping) else None
-    return ProofBefore(None if named is None else CellLibrary.read(folder, named), past_cutoff(said))
+    cutoff = opened.get("cutoff") if isinstance(opened, Mapping) else None
+    return ProofBefore(None if named is None else CellLibrary.read(folder, named), past_cutoff(cutoff))
 
 
 def past_cutoff(text: object) -> str:
-    """Return a journal's cutoff if it is an instant that is over; else an empty text: nothing that a stranger writes opens the present."""
+    """Return a journal's cutoff if it lies in the past, else "": nothing that a stranger writes opens the present."""
     try:
         cutoff = Cutoff.parse(str(text or ""))
     except CutoffRefused:
@@ -169,17 +162,17 @@ class SandboxProvisioner(KernelProvisionerBase):
 
     @property
     def has_process(self) -> bool:
-        """Whether a kernel was started and not yet waited for."""
+        """Whether a kernel was started and its exit code not yet fetched."""
         return self.kernel is not None
 
     async def poll(self) -> int | None:
-        """None while it runs, else its exit code."""
+        """Return None while the kernel runs, else its exit code."""
         if self.kernel is None:
             return 0
         return self.kernel.process.exited.result() if not self.kernel.process.alive else None
 
     async def wait(self) -> int | None:
-        """Wait for its end and return the exit code."""
+        """Wait for the kernel's end and return its exit code."""
         if self.kernel is None:
             return 0
         code = await self.kernel.wait()
@@ -188,20 +181,20 @@ class SandboxProvisioner(KernelProvisionerBase):
         return code
 
     async def send_signal(self, signum: int) -> None:
-        """Send a signal to the kernel and, for an interrupt, to what it runs."""
+        """Send a signal to the kernel; an interrupt also goes to its children."""
         if self.kernel is not None:
             self.kernel.process.signal(signum, group=signum == signal.SIGINT)
 
     async def kill(self, restart: bool = False) -> None:
-        """End it and all it started."""
+        """Kill the kernel and its children."""
         await self.send_signal(signal.SIGKILL)
 
     async def terminate(self, restart: bool = False) -> None:
-        """End it: process 1 of a namespace takes no gentler signal."""
+        """Kill the kernel: process 1 of a namespace ignores gentler signals."""
         await self.kill(restart)
 
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
-        """Called before every start: bind fresh sockets and tell the manager where they are."""
+        """Bind fresh sockets before every start and write them into the manager's connection file."""
         manager = self.parent
         environment = kwargs.get("env") or os.environ
         self._declared = str(
@@ -227,7 +220,7 @@ class SandboxProvisioner(KernelProvisionerBase):
         return {"cmd": ["analyst-sandbox"], **kwargs}
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
-        """Fork the kernel; returns its connection."""
+        """Fork the kernel and return its connection."""
         assert self._endpoints is not None
         limits = Limits(api_calls=100_000, cpu_seconds=24 * 3600)
         server = await fork_server(self.isolation)
@@ -246,17 +239,17 @@ class SandboxProvisioner(KernelProvisionerBase):
         return self.connection_info
 
     async def cleanup(self, restart: bool = False) -> None:
-        """Called after its end: remove the sockets; on a restart they are bound anew at the same places."""
+        """Remove the sockets after the end; a restart binds them again at the same paths."""
         if not restart and self._endpoints is not None:
             self._endpoints.remove()
             self._endpoints = None
 
     async def get_provisioner_info(self) -> dict[str, Any]:
-        """Base information plus the level."""
+        """Return the base information with the isolation level."""
         return {**await super().get_provisioner_info(), "isolation": self.isolation}
 
     def get_shutdown_wait_time(self, recommended: float = 5.0) -> float:
-        """The kernel holds nothing worth a long goodbye."""
+        """Return at most one second: the kernel has nothing to save."""
         return min(recommended, 1.0)
 
     def __del__(self) -> None:

@@ -1,4 +1,4 @@
-"""Makes what a model or a sealed kernel produced fit to be shown on a trusted screen.
+"""Clean what a model or a sealed kernel produced before a trusted screen shows it.
 
 By allow-list only: what is not named here is left out. Scripts, styles, forms, frames, event handlers, widget views, ids
 and foreign classes go; nothing that is shown makes the browser ask another machine for anything; SVG is shown as an
@@ -86,9 +86,8 @@ _LARGEST_PAGE = 2_000_000  # characters of HTML that are looked at
 _DEEPEST = 48  # elements within each other
 _LARGEST_MARKDOWN = 300_000  # characters that are rendered; mistune takes more than linear time with some
 _MOST_ELEMENTS = 30_000
-_MOST_FORMATTING = (
-    8  # of these within each other: a parser opens each of them anew in every paragraph that follows
-)
+#: Of these within each other: a parser opens each of them anew in every paragraph that follows.
+_MOST_FORMATTING = 8
 _FORMATTING = frozenset({"a", "b", "code", "em", "i", "s", "small", "strong", "u"})
 _VOID = frozenset({"br", "hr", "img", "col"})
 _CELLS = frozenset({"td", "th"})
@@ -143,13 +142,13 @@ def clean_svg(svg: str, *, alt: str = "image") -> str:
 
 
 def _label(svg: str) -> str:
-    """What a drawing says of itself for whoever does not see it."""
+    """Return the ``aria-label`` of a drawing, for readers who do not see it."""
     match = _LABEL.match(svg)
     return htmllib.unescape(match[1]) if match else "image"
 
 
 def clean_markdown(text: str) -> str:
-    """Return `text` rendered from markdown to sanitised HTML."""
+    """Render markdown to sanitised HTML."""
     import mistune
 
     render = mistune.create_markdown(escape=True, plugins=["table", "strikethrough"])
@@ -164,7 +163,7 @@ def clean_markdown(text: str) -> str:
 def clean_bundle(
     data: Mapping[str, Any], metadata: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a MIME bundle with only what may be shown, and its sizes of images.
+    """Return a MIME bundle with only what may be shown, and the sizes of its images.
 
     When nothing is left, a line of plain text says what was left out.
     """
@@ -190,7 +189,7 @@ def clean_bundle(
 
 
 def clean_output(output: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return an nbformat output fit to be shown, or None when nothing of it may be."""
+    """Return an nbformat output that may be shown, or None if nothing of it may."""
     kind = output.get("output_type")
     if kind == "stream":
         return {
@@ -223,31 +222,27 @@ def _filter_attribute(tag: str, name: str, value: str) -> str | None:
         return value if _LINK.match(value) else None
     if name == "style":
         return _clean_style(value)
-    if name in _NUMBERED and not (tag == "img" or _NUMBER.fullmatch(value)):
-        return None
-    if tag == "img" and name in _NUMBERED:
-        return value if _NUMBER.fullmatch(value) else None
-    return value
+    return value if name not in _NUMBERED or _NUMBER.fullmatch(value) else None
 
 
 def _clean_style(style: str) -> str | None:
-    allowed: dict[str, str] = {}
+    properties: dict[str, str] = {}
     for part in style[:2000].split(";"):
         name, _, value = part.partition(":")
         name, value = name.strip().lower(), value.strip()
         pattern = _STYLES.get(name)
         if pattern is not None and pattern.fullmatch(value):
-            allowed[name] = value
-    colours = allowed.get("color"), allowed.get("background-color")
+            properties[name] = value
+    colours = properties.get("color"), properties.get("background-color")
     if not _is_readable(*colours):
-        allowed.pop("color", None)
-        allowed.pop("background-color", None)
-    return "; ".join(f"{name}: {value}" for name, value in allowed.items()) or None
+        properties.pop("color", None)
+        properties.pop("background-color", None)
+    return "; ".join(f"{name}: {value}" for name, value in properties.items()) or None
 
 
 @lru_cache(maxsize=1000)
 def _is_readable(colour: str | None, background: str | None) -> bool:
-    """Whether a text of this colour can be read: on its own background, else on a white page and on a black one.
+    """Whether a text of this colour can be read: on its own background, else on both white and black.
 
     A background alone leaves the text its page's colour; it is taken as light enough for black or dark enough for white.
     """
@@ -257,11 +252,11 @@ def _is_readable(colour: str | None, background: str | None) -> bool:
     if light is None:
         return True
     grounds = (0.0, 1.0) if ground is None else (ground,)
-    return all((max(light, other) + 0.05) / (min(light, other) + 0.05) >= _READABLE for other in grounds)
+    return all((max(light, level) + 0.05) / (min(light, level) + 0.05) >= _READABLE for level in grounds)
 
 
 def _luminance(colour: str | None) -> float | None:
-    """The relative luminance of a colour as WCAG defines it; None for one that is unknown or not opaque."""
+    """Return the relative luminance of a colour by WCAG; None for an unknown or transparent one."""
     if colour is None:
         return None
     from PIL import ImageColor
@@ -279,7 +274,7 @@ def _luminance(colour: str | None) -> float | None:
 
 
 def _bound(html: str) -> str:
-    """Return the page with allowed elements only, each closed, bounded in number and depth; others leave their text.
+    """Rewrite a page with allowed elements only, each closed, bounded in number and depth; others leave their text.
 
     This makes the page cheap to parse, not safe: nh3 cleans what comes out. Takes time in proportion to the page.
     """
@@ -292,9 +287,9 @@ def _bound(html: str) -> str:
 
     def close() -> None:
         nonlocal depth, formatting
-        name, shown = stack.pop()
+        name, is_written = stack.pop()
         counts[name] -= 1
-        if shown:
+        if is_written:
             depth -= 1
             formatting -= name in _FORMATTING
             written.append(f"</{name}>")
@@ -318,15 +313,15 @@ def _bound(html: str) -> str:
         while stack and stack[-1][0] in _ENDS.get(name, ()):
             close()
         elements += 1
-        shown = depth < _DEEPEST and elements <= _MOST_ELEMENTS
-        shown = shown and not (name in _FORMATTING and formatting >= _MOST_FORMATTING)
-        if shown:
+        is_written = depth < _DEEPEST and elements <= _MOST_ELEMENTS
+        is_written = is_written and not (name in _FORMATTING and formatting >= _MOST_FORMATTING)
+        if is_written:
             written.append(f"<{name}{_attributes(token['rest'], name)}>")
         if name not in _VOID:
-            stack.append((name, shown))
+            stack.append((name, is_written))
             counts[name] = counts.get(name, 0) + 1
-            depth += shown
-            formatting += shown and name in _FORMATTING
+            depth += is_written
+            formatting += is_written and name in _FORMATTING
     written.append(html[position:].replace("<", "&lt;"))
     while stack:
         close()

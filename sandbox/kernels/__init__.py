@@ -1,1 +1,1 @@
-"""One living kernel: the fork server that makes it, our connection to it, what files it sees, and kernels in waiting."""
+"""One kernel: its fork server, our connection to it, the files that it sees, and kernels in waiting."""

@@ -1,4 +1,4 @@
-"""One channel of a kernel as bounded messages: ZMTP 3.0 on a unix socket, in the running loop.
+"""Read and write one channel of a kernel as bounded messages: ZMTP 3.0 on a unix socket, in the running loop.
 
 Not libzmq, because the kernel is hostile. libzmq puts a message of many parts together out of sight: a cell that writes
 parts with the MORE flag to its own descriptor made the manager grow to 2.6 GB in ten seconds, whatever the limits of
@@ -23,12 +23,12 @@ _PAUSE = 0.005  # seconds between two turns of a channel that is slowed down
 
 
 class ChannelEnded(ConnectionError):
-    """The kernel closed the channel, or sent what is no ZMTP."""
+    """The kernel closed the channel, or broke the ZMTP protocol."""
 
 
 @dataclass(slots=True)
 class ChannelMessage:
-    """One message: its frames, its size with all of them, and whether some were too long to be held."""
+    """One message: its frames, its whole size, and whether frames were skipped for their length."""
 
     frames: list[bytes] = field(default_factory=list)
     size: int = 0
@@ -50,7 +50,7 @@ class Channel:
 
     @property
     def pieces(self) -> int | None:
-        """How many pieces of messages came so far, or None while one is being worked on.
+        """Pieces of messages received so far; None while one is being processed.
 
         Equal numbers, one some time after the other, say that the kernel sends nothing.
         """
@@ -85,7 +85,7 @@ class Channel:
         self._writer.write(b"".join(parts))
 
     async def receive(self, room: int) -> ChannelMessage:
-        """The next message, of which at most `room` bytes are held. Raises `ChannelEnded`."""
+        """Receive the next message, holding at most `room` bytes of it. Raises `ChannelEnded`."""
         message = ChannelMessage()
         parts = 0
         while True:
@@ -142,7 +142,7 @@ class Channel:
             size -= chunk
 
     async def _take_turns(self, size: int) -> None:
-        """Let other tasks run: what has come already is read without waiting, and a flood has always come already."""
+        """Yield to other tasks: buffered data are read without waiting, and a flood is always buffered."""
         self._frames += 1
         self._bytes += size
         if self._frames >= _FRAMES_AT_ONCE or self._bytes >= _BYTES_AT_ONCE:

@@ -1,4 +1,4 @@
-"""Our connection to one kernel: sends cells, collects their outputs. The kernel is hostile: junk is passed over.
+"""Send cells to one kernel and collect their outputs. The kernel is hostile: junk is ignored.
 
 `jupyter_client`'s own client would do the same with a thread per channel and a poll of 100 ms; ours waits for events,
 and holds no more of what the kernel sends than `CellRun.room`.
@@ -23,9 +23,8 @@ _log = logging.getLogger(__name__)
 _MAX_MESSAGE = 10 << 20  # bytes of one message that is decoded
 _MIN_MESSAGE = 16 << 10  # bytes of a message that is read whatever was used up: the states of a cell are such
 _MAX_OUTPUTS = 1000  # of one cell
-_OVERHEAD = (
-    16 << 20
-)  # bytes on the wire of one cell beyond its output: headers, and what is cleared and replaced
+#: Bytes on the wire of one cell beyond its output: headers, and what is cleared and replaced.
+_OVERHEAD = 16 << 20
 _ERROR_HEAD = 10_000  # characters of each part of an error that is shown although nothing more fits
 LOOK = 0.25  # seconds between two looks at whether the output channel still delivers, after the reply
 # So many looks in a row without anything new, and the end of the output is not to come. Looks and not seconds: while the
@@ -68,13 +67,13 @@ class CellRun:
 
     @property
     def room(self) -> int:
-        """Bytes that the next message may have."""
-        left = self.max_shown + self.max_cut + _OVERHEAD - self.received
-        return max(_MIN_MESSAGE, min(_MAX_MESSAGE, left))
+        """Most bytes that the next message may have."""
+        unused = self.max_shown + self.max_cut + _OVERHEAD - self.received
+        return max(_MIN_MESSAGE, min(_MAX_MESSAGE, unused))
 
     @property
     def flooded(self) -> bool:
-        """Whether the kernel sent so much that it is read more slowly now."""
+        """Whether the kernel sent so much that its messages are read more slowly."""
         return self.received > self.max_shown + self.max_cut + _OVERHEAD
 
     def add(self, kind: str, content: dict[str, Any]) -> None:
@@ -101,11 +100,11 @@ class CellRun:
             return
         if kind not in _OUTPUT_KINDS:
             return
-        shown = output_from_message(kind, content)
+        converted = output_from_message(kind, content)
         # valid, and shows nothing: a note would claim that something was left out
-        if shown is None and content.get("data") == {}:
+        if converted is None and content.get("data") == {}:
             return
-        output = shown or left_out(f"a {kind} that no notebook can hold")
+        output = converted or left_out(f"a {kind} that no notebook can hold")
         if self.clear_next:
             self._clear()
         if not self._show(output):
@@ -118,14 +117,14 @@ class CellRun:
             self.displays[display] = len(self.outputs)
         self.outputs.append(output)
 
-    def add_note(self, what: str) -> None:
-        """Add a line for an output that is left out."""
-        output = left_out(what)
+    def add_note(self, description: str) -> None:
+        """Add a line in place of an output that is left out."""
+        output = left_out(description)
         if self._show(output):
             self.outputs.append(output)
 
     def lose(self, size: int) -> None:
-        """Count a message that was too long to be read, or could not be."""
+        """Count a message that was too long or unreadable."""
         self.dropped += size
         self.lost += size
 
@@ -141,7 +140,7 @@ class CellRun:
         self.late_error = None
 
     def _show(self, output: dict[str, Any]) -> bool:
-        """Whether the output is to be added to those shown; one that is too long is cut to what fits."""
+        """Whether an output fits the limit; a stream that does not is cut, in place, to what fits."""
         size = output_size(output)
         kind = output["output_type"]
         last = self.outputs[-1] if self.outputs else {}
@@ -161,16 +160,16 @@ class CellRun:
         return False
 
     def _show_error(self, output: dict[str, Any]) -> None:
-        """Show the head of an error beyond the limit; of several such the last, which is what ended the cell."""
+        """Show the head of an error beyond the limit, only the last of several: it ended the cell."""
         head = {part: output[part][:_ERROR_HEAD] for part in ("ename", "evalue")}
         # the last ones: there is the place that raised, and then the error itself
         frames = [line[:_ERROR_HEAD] for line in output["traceback"][-20:]]
-        shown = {**output, **head, "traceback": frames}
+        head_only = {**output, **head, "traceback": frames}
         if self.late_error is None:
             self.late_error = len(self.outputs)
-            self.outputs.append(shown)
+            self.outputs.append(head_only)
         else:
-            self.outputs[self.late_error] = shown
+            self.outputs[self.late_error] = head_only
 
     def _cut_off(self, output: dict[str, Any], size: int) -> None:
         self.dropped += size
@@ -232,7 +231,7 @@ class KernelClient:
         raise KernelStartFailed(self._ended or f"the kernel did not answer in {timeout:g} s")
 
     async def warm_up(self, timeout: float) -> None:
-        """Run an empty cell that leaves no trace: the pages and code paths that a first cell needs are there then.
+        """Run an empty, uncounted cell, so that the first real one finds pages and code paths loaded.
 
         Raises `KernelStartFailed` when it does not end in time.
         """
@@ -245,7 +244,7 @@ class KernelClient:
             raise KernelStartFailed(f"the kernel did not run an empty cell: {run.ended}")
 
     def start(self, source: str, *, max_shown: int, max_cut: int = 0, silent: bool = False) -> CellRun:
-        """Send a cell; `finish` waits for its end. A silent one is not counted."""
+        """Send a cell; `finish` waits for its end. A silent cell does not raise the execution count."""
         content = {
             "code": source,
             "silent": silent,
@@ -264,7 +263,7 @@ class KernelClient:
         return self._run
 
     async def finish(self, run: CellRun) -> None:
-        """Return when the cell replied and all of its output came, or when a channel of the kernel ended (`CellRun.broken`).
+        """Wait until the cell has replied and all its output came, or a channel ended (`CellRun.broken`).
 
         However much is still to be read: it would stand before the output of the next cell, which would then have none.
         The caller's own limits say how long that may take. Where the channel falls silent before the end, output was
@@ -285,7 +284,7 @@ class KernelClient:
                 self._break("the end of what a cell showed never came")
 
     def end(self, run: CellRun, late: Callable[[int], None]) -> None:
-        """Take nothing more into a run whose result is being written: its threads may go on printing."""
+        """Close a run whose result is being written: its threads may go on printing."""
         self._written[run.request] = late
 
     async def close(self) -> None:
@@ -355,11 +354,11 @@ class KernelClient:
     def _reply(run: CellRun, content: dict[str, Any]) -> None:
         texts = {name: str(content.get(name, "Error"))[:_REPLY_TEXT] for name in ("ename", "evalue")}
         listed = content.get("replaced")
-        names = [name for name in listed if _is_name(name)] if isinstance(listed, list) else []
+        names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
         run.reply = {
             "status": content.get("status"),
             **texts,
-            "replaced": tuple(dict.fromkeys(names))[:_MAX_NAMES],
+            "replaced": tuple(dict.fromkeys(filter(_NAME.fullmatch, names)))[:_MAX_NAMES],
         }
         run.replied.set()
 
@@ -387,14 +386,10 @@ class KernelClient:
             run.add(message.kind, content)
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and _NAME.fullmatch(value) is not None
-
-
-async def _either(event: asyncio.Event, other: asyncio.Event, timeout: float) -> None:
-    if event.is_set() or other.is_set():
+async def _either(first: asyncio.Event, second: asyncio.Event, timeout: float) -> None:
+    if first.is_set() or second.is_set():
         return
-    waits = {asyncio.ensure_future(event.wait()), asyncio.ensure_future(other.wait())}
+    waits = {asyncio.ensure_future(first.wait()), asyncio.ensure_future(second.wait())}
     try:
         await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
     finally:

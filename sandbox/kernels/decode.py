@@ -1,4 +1,4 @@
-"""Messages of a kernel from their frames, with the loop's other tasks never waiting long for it.
+"""Decode a kernel's frames into messages without blocking the loop for long.
 
 The signature of a long message is checked, and its content decoded, in a thread. A decoder of JSON holds the interpreter from
 a document's begin to its end there too, so the values are counted before they are made: ten megabytes of text decode in some
@@ -25,7 +25,7 @@ _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A message that the kernel signed; `content` is None when it cannot be read."""
+    """A message with a valid signature; `content` is None if it is unreadable or too heavy."""
 
     kind: str
     parent: str | None
@@ -33,7 +33,7 @@ class Decoded:
 
 
 async def decode_message(frames: Sequence[bytes], key: bytes) -> Decoded | None:
-    """The message in these frames, or None when they hold none: not signed with `key`, no header, missing parts."""
+    """Decode the message in these frames; None for a wrong signature, no header or missing parts."""
     try:
         # before the delimiter stand a topic or identities; a kernel could send thousands of them
         start = frames.index(_DELIMITER, 0, 3) + 1
@@ -62,7 +62,7 @@ async def decode_message(frames: Sequence[bytes], key: bytes) -> Decoded | None:
 
 
 def claimed_request(frames: Sequence[bytes]) -> str | None:
-    """The request that the first frames of a message too long to be held say they belong to; nobody vouches for it."""
+    """Return the request that an overlong message claims to answer; nobody vouches for the claim."""
     try:
         parent = frames[frames.index(_DELIMITER, 0, 3) + 3]
     except (ValueError, IndexError):
@@ -87,7 +87,7 @@ def _object(text: bytes) -> dict[str, Any] | None:
 
 
 async def _is_heavy(text: bytes) -> bool:
-    """Whether the values in a JSON text weigh too much to be made in one go; what stands within texts is none."""
+    """Whether the values in a JSON text are too many to decode in one go; text inside strings does not count."""
     weight = 0
     inside = 0  # 1: within a text
     carry = b""  # a backslash at the end of a piece belongs to the next one

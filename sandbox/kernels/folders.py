@@ -1,4 +1,4 @@
-"""The folder of this process below /tmp: sockets of its kernels and the mount point of their private root.
+"""Keep this process's folder below /tmp: sockets of its kernels and the mount point of their private root.
 
 It is private to the user, short enough for unix sockets, and gone with the process: at a normal end by `atexit`, after
 a kill -9 by the next process, which can tell by the lock that nobody holds any more.
@@ -21,7 +21,7 @@ _state: dict[int, tuple[Path, int]] = {}
 
 
 def run_folder() -> Path:
-    """Return this process's folder, made at the first call."""
+    """Return this process's folder, created at the first call."""
     with _guard:
         pid = os.getpid()
         if pid in _state:
@@ -38,7 +38,7 @@ def run_folder() -> Path:
 
 
 def make_held_folder(base: Path) -> tuple[Path, int]:
-    """Return a new folder and the descriptor of its lock, which this process holds."""
+    """Create a folder and lock it; return it with the lock's descriptor."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getuid()}-", dir=base))
         lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -50,7 +50,7 @@ def make_held_folder(base: Path) -> tuple[Path, int]:
 
 
 def remove_orphaned_folders(base: Path) -> int:
-    """Remove folders of processes that are gone; return how many. Called when a process makes its own."""
+    """Remove the folders of ended processes; return how many. Called when a process creates its own."""
     removed = 0
     for folder in base.glob(f"{_PREFIX}{os.getuid()}-*"):
         try:
@@ -71,7 +71,7 @@ def remove_orphaned_folders(base: Path) -> int:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder in which hostile code wrote: without recursion, longer paths than the system takes, or following links.
+    """Remove a folder in which hostile code wrote: no recursion, no path too long for the system, no link followed.
 
     Every folder inside is first moved right below the top, so none is deeper than one step. What cannot be removed stays;
     nobody may write there any more.

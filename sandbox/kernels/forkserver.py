@@ -1,4 +1,4 @@
-"""The manager's side of the fork server (`kernels/analyst/zygote.py`): starts it, requests kernels, learns of their ends.
+"""Start the fork server (`kernels/analyst/zygote.py`), request kernels from it and learn of their ends.
 
 `fork_server` gives the one of this process for a level and package set; every session and every provisioner uses it. A
 thread reads its messages, so that kernels of several event loops may share it.
@@ -54,7 +54,7 @@ CLEAN_ENVIRONMENT = {
 
 @dataclass(slots=True)
 class KernelProcess:
-    """The process of a forked kernel: its process id on this side, a pidfd, its exit code to come.
+    """The process of a forked kernel: its process id on this side, its pidfd, and the future of its exit code.
 
     Signals go by the pidfd: Linux may give the id of an ended process to a new one.
     """
@@ -65,11 +65,11 @@ class KernelProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether the kernel runs."""
         return not self.exited.done()
 
     def signal(self, number: int, *, group: bool = False) -> None:
-        """Send a signal to the kernel, with `group` also to what it started; nothing when it is gone."""
+        """Send a signal to the kernel, with `group` also to its children; does nothing after its end."""
         if self.exited.done() or self.pidfd < 0:
             return
         with contextlib.suppress(ProcessLookupError):
@@ -159,7 +159,7 @@ class ForkServer:
         self._listener.start()
 
     def spawn(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> "Future[KernelProcess]":
-        """Request one kernel; the future holds its process, or `KernelStartFailed`. `start_kernel` calls it, from any thread."""
+        """Request one kernel; the future holds its process or `KernelStartFailed`. Callable from any thread."""
         answer: Future[KernelProcess] = Future()
         with self._lock:
             if self.dead:
@@ -182,14 +182,14 @@ class ForkServer:
         return self._process.pid
 
     def log(self) -> str:
-        """The last 2000 characters that the fork server wrote on its error stream."""
+        """Return the last 2000 characters of the fork server's error stream."""
         if self._log < 0:
             return ""
         size = os.fstat(self._log).st_size
         return os.pread(self._log, 2000, max(0, size - 2000)).decode(errors="replace")
 
     def close(self) -> None:
-        """End it, and with it every kernel it forked; returns when it is reaped."""
+        """End the fork server and every kernel that it forked; returns when it is reaped."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         try:
@@ -284,7 +284,7 @@ _servers_lock = threading.Lock()
 async def fork_server(
     level: str, *, packages: tuple[str, ...] = (), force_user_namespace: bool = False
 ) -> ForkServer:
-    """Return the living fork server for this level and package set, started when there is none; it takes 1 to 3 s.
+    """Return the fork server for this level and package set, starting it if needed, which takes 1 to 3 s.
 
     Raises `KernelStartFailed`: It did not come up; the message names the step that the system refused.
     """

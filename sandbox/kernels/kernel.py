@@ -1,4 +1,4 @@
-"""Starts one kernel and ends it: its sockets, its process, its control group.
+"""Start one kernel and end it: its sockets, its process, its control group.
 
 The manager binds the five sockets in a folder only it can enter and hands the kernel their descriptors, so the kernel
 needs no folder, no port and no network.
@@ -35,7 +35,7 @@ _BACKLOG = 16  # connections that wait until the kernel accepts them: clients ma
 
 @dataclass(slots=True)
 class Endpoints:
-    """The sockets of one kernel: where they lie, and their listening descriptors until the kernel has them.
+    """The sockets of one kernel: their paths, and the listening descriptors until the kernel has them.
 
     `home` is the folder that a kernel without a private root may write.
     """
@@ -63,7 +63,7 @@ class Endpoints:
         return endpoints
 
     def listen(self) -> None:
-        """Bind and listen on the five paths; what an earlier kernel left there is removed."""
+        """Bind and listen on the five paths; sockets of an earlier kernel are removed."""
         for number, _ in enumerate(CHANNELS, 1):
             Path(f"{self.info['ip']}-{number}").unlink(missing_ok=True)
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -72,7 +72,7 @@ class Endpoints:
             self.listeners.append(listener)
 
     def make_home(self, uid: int | None) -> Path:
-        """Make the one folder of the host that a kernel without a private root may write."""
+        """Create the one folder of the host that a kernel without a private root may write."""
         if self.home is not None:
             remove_tree(self.home)
         self.home = Path(tempfile.mkdtemp(prefix="home-", dir=run_folder()))
@@ -82,7 +82,7 @@ class Endpoints:
         return self.home
 
     def close_listeners(self) -> None:
-        """Close our copies of the listening descriptors; called when the kernel has its own."""
+        """Close our copies of the listening descriptors, once the kernel has its own."""
         for listener in self.listeners:
             listener.close()
         self.listeners.clear()
@@ -114,11 +114,11 @@ class Kernel:
         return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self.process.exited)), timeout)
 
     def interrupt(self) -> None:
-        """Send Ctrl-C to the kernel and to the programs it runs."""
+        """Send Ctrl-C to the kernel and its programs."""
         self.process.signal(signal.SIGINT, group=True)
 
     async def kill(self) -> None:
-        """End it and all it started, and remove its sockets."""
+        """Kill the kernel and its children, and remove its sockets."""
         self.process.signal(signal.SIGKILL)
         self.api.close()
         if self.endpoints.home is None:
@@ -189,7 +189,8 @@ async def start_kernel(
         notice = await asyncio.wait_for(_read_all(reader), limits.start_seconds)
         report = json.loads(notice or "{}")
         if not report.get("ready"):
-            raise KernelStartFailed(f"the kernel did not come up: {_last_line(report, server)}")
+            reasons = str(report.get("error") or server.log()).strip().splitlines() or ["no word from it"]
+            raise KernelStartFailed(f"the kernel did not come up: {reasons[-1]}")
         endpoints.close_listeners()
         if group is not None:
             _set_limits(group, limits, server.level)
@@ -215,7 +216,7 @@ async def start_kernel(
 
 
 def _text_descriptor(library: CellLibrary) -> int:
-    """A descriptor of its own for each kernel, since a descriptor's place in the text is shared by all who hold it."""
+    """Open a fresh descriptor of the library for each kernel: all holders of one share its read position."""
     # in memory and without a name: a packet to the fork server would not hold it
     fd = os.memfd_create("cell-library", os.MFD_CLOEXEC)
     with open(fd, "wb", closefd=False) as file:
@@ -225,7 +226,7 @@ def _text_descriptor(library: CellLibrary) -> int:
 
 
 def _join(group: Group, pid: int) -> None:
-    """Move a kernel into its group before any code of a session runs; it has the wider filter, so it starts in no other way."""
+    """Move a kernel into its group before any code of a session runs: its system call filter relies on the group."""
     try:
         group.join(pid)
     except OSError as error:
@@ -233,7 +234,7 @@ def _join(group: Group, pid: int) -> None:
 
 
 def _set_limits(group: Group, limits: Limits, level: str) -> None:
-    """Set the limits of a kernel that is ready; memory that it took while it was built does not count against them."""
+    """Limit a kernel that is ready; memory of its construction does not count."""
     try:
         # one less than the user's own count allows, so that the group is what refuses a fork: it can tell
         group.set_limits(limits.memory_bytes(level), max(1, limits.processes - 1))
@@ -241,13 +242,8 @@ def _set_limits(group: Group, limits: Limits, level: str) -> None:
         raise KernelStartFailed(f"the kernel's control group takes no limits: {error}") from error
 
 
-def _last_line(report: dict[str, Any], server: ForkServer) -> str:
-    text = str(report.get("error") or server.log() or "no word from it").strip()
-    return text.splitlines()[-1] if text else "no word from it"
-
-
 async def _read_all(fd: int) -> bytes:
-    """Read a pipe until its other end is closed; a kernel writes its report into it and closes it."""
+    """Read a pipe until its other end is closed: a kernel writes its report into it and closes it."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
     parts: list[bytes] = []

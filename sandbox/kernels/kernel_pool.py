@@ -1,4 +1,4 @@
-"""Kernels in waiting: started, sealed and connected before a session needs them, and each used by one session only.
+"""Keep kernels in waiting: started, sealed and connected before a session needs them, each for one session only.
 
 A session that claims one binds its `CALL_API` to itself; until then nobody answers it. The pool refills beside the work,
 after a pause in the claims, and holds only kernels of one recipe (level, limits, clock, library): that of its first session.
@@ -38,7 +38,7 @@ class ReadyKernel:
 
 
 def recipe(spec: SessionSpec) -> Recipe:
-    """The part of a specification that cannot change after the fork: a kernel in waiting fits sessions with the same one."""
+    """Return the part of a specification that is fixed at the fork: a kernel in waiting fits sessions with an equal one."""
     limits = spec.limits
     resources = (limits.cpu_seconds, limits.memory_mb, limits.processes, limits.disk_mb, limits.open_files)
     return spec.isolation, spec.clock, spec.library and spec.library.digest, resources
@@ -61,7 +61,7 @@ class WarmPool:
         return len(self.waiting)
 
     async def claim(self, spec: SessionSpec) -> ReadyKernel:
-        """A kernel for this session: one in waiting if it has the right recipe and lives, else a new one."""
+        """Return a kernel in waiting if it lives and has the right recipe, else start one."""
         loop = asyncio.get_running_loop()
         if self._spec is None:
             self._spec, self._loop = spec, loop
@@ -80,19 +80,19 @@ class WarmPool:
         return ready
 
     def refill(self) -> None:
-        """Bring the pool up to its size, later and beside the work."""
+        """Refill the pool in the background."""
         if self._closed or self.size <= len(self.waiting):
             return
         if self._refill is None or self._refill.done():
             self._refill = asyncio.create_task(self._fill(), name="warm-kernels")
 
     async def wait_filled(self) -> None:
-        """Wait until a running refill is over."""
+        """Wait for a running refill."""
         if self._refill is not None:
             await self._refill
 
     async def close(self) -> None:
-        """End the kernels in waiting; the pool takes in no more."""
+        """End the kernels in waiting and close the pool."""
         self._closed = True
         # a start under way is not cut short: a kernel could be forked that nobody knows
         await self.wait_filled()
@@ -124,7 +124,7 @@ class WarmPool:
 
 
 def _is_alive(kernel: Kernel) -> bool:
-    """Whether it still runs. The pidfd knows at once; the fork server's report of the end comes later."""
+    """Whether the kernel runs. Its pidfd knows at once; the fork server reports later."""
     if not kernel.process.alive:
         return False
     poll = select.poll()

@@ -1,4 +1,4 @@
-"""Outputs of a cell as notebook files hold them, from the messages of a kernel that is hostile."""
+"""Convert the messages of a hostile kernel to outputs of a notebook file."""
 
 import re
 from collections.abc import Mapping
@@ -8,14 +8,13 @@ import orjson
 
 _MIME = re.compile(r"[a-z]+/[A-Za-z0-9.+_-]+")
 _JSON = re.compile(r"application/([A-Za-z0-9.+_-]+\+)?json")  # the only kinds that nbformat lets be no text
-_MAX_DEPTH = (
-    100  # of lists and objects: a journal line with more cannot be written, and JupyterLab shows none such
-)
+#: Of lists and objects: a journal line with more cannot be written, and JupyterLab shows none such.
+_MAX_DEPTH = 100
 _MAX_KINDS = 50  # of one output
 
 
 def output_from_message(kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The nbformat output dict of a kernel's message, or None when the message shows nothing or is malformed.
+    """Convert a kernel's message to an nbformat output; None if it shows nothing or is malformed.
 
     Called for every output of a running cell. It makes the output fit for a file; what a browser may see of it is
     decided by `sandbox.jupyter.sanitize`.
@@ -64,14 +63,14 @@ def _is_storable(mime: object, value: object) -> bool:
 
 
 def output_size(output: Mapping[str, Any]) -> int:
-    """What an output counts against the limits of a cell: characters of a stream, else bytes as the journal has it."""
+    """Measure an output against the limits of a cell: characters of a stream, else bytes in the journal."""
     if output["output_type"] == "stream":
         return len(output["text"])
     return len(orjson.dumps(output))
 
 
 def left_out(what: str) -> dict[str, Any]:
-    """The output shown in place of one that is left out."""
+    """Build the output that stands in place of one that is left out."""
     return {"output_type": "stream", "name": "stderr", "text": f"[left out: {what}]\n"}
 
 
@@ -87,7 +86,7 @@ def _encodable(value: object) -> bool:
         inner = [item for item in level if isinstance(item, dict | list)]
         if not inner:
             break
-        level = [each for item in inner for each in (item.values() if isinstance(item, dict) else item)]
+        level = [element for item in inner for element in (item.values() if isinstance(item, dict) else item)]
     else:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Which isolation levels work on this machine, found by sealing a throw-away process, never by reading settings.
+"""Find the isolation levels of this machine by sealing a throw-away process, never by reading settings.
 
 Settings mislead: a container may allow a namespace and refuse the mount inside it.
 """
@@ -22,7 +22,7 @@ _SECONDS = 20
 
 
 def probe_machine() -> IsolationReport:
-    """Try every level; ``none`` always works and is never chosen for anybody."""
+    """Try every level; ``none`` always works and is never chosen by default."""
     available: list[str] = []
     refused: list[str] = []
     layers: dict[str, tuple[str, ...]] = {"none": ()}
@@ -45,12 +45,12 @@ def probe_machine() -> IsolationReport:
 
 @functools.cache
 def probed() -> IsolationReport:
-    """The report of this process; the machine is tried once."""
+    """Return the report of this process; the machine is tried once."""
     return probe_machine()
 
 
 def _needs_of_own_user() -> dict[str, Any]:
-    """The probe's input. As root a kernel becomes another user, who must read the interpreter and reach its own folder."""
+    """Return the probe's input: as root a kernel becomes another user, who must read interpreter and folder."""
     if os.geteuid() != 0:
         return {}
     return {"uid": next_user(), "read": build_view().sources(), "pass": str(run_folder().parent)}

@@ -1,4 +1,4 @@
-"""User ids for kernels: if we are root, each kernel runs as a user of its own, shared with nobody on this machine.
+"""Give each kernel a user id of its own if we are root, shared with no process of this machine.
 
 `start_kernel` takes one for each kernel. A process takes them in order from a block that it holds as long as it lives, by
 an abstract socket's name, which Linux gives to one process only and takes back at its end, however it ends.
@@ -20,7 +20,7 @@ _lock = threading.Lock()
 
 
 class _Block:
-    """Ids nobody else takes while `holder` is open."""
+    """A block of ids, ours alone while `holder` is open."""
 
     def __init__(self, number: int, holder: socket.socket) -> None:
         self.ids = iter(_ids(number))
@@ -32,7 +32,7 @@ blocks: dict[int, _Block] = {}
 
 
 def next_user() -> int:
-    """Return a user id that no other kernel and no other process has or will have while we live.
+    """Return a user id that no other kernel or process has or gets during our life.
 
     Raises `KernelStartFailed`: Every block that was tried is held by somebody.
     """

@@ -1,4 +1,4 @@
-"""The files that a kernel may see: the interpreter, the analysis packages and what they need, and no data.
+"""List the files that a kernel may see: the interpreter, the analysis packages and their requirements, and no data.
 
 The view is a list of operations for `kernels/analyst/isolation.py`. Packages come in by an allow-list (the analysis
 stack and its requirements), never by leaving out what is known to be bad: an unknown package is not there. Inside
@@ -23,14 +23,14 @@ Operation = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a kernel may see."""
+    """The files that a kernel may see."""
 
     operations: tuple[Operation, ...]
     path: tuple[str, ...]
     modules: tuple[str, ...]
 
     def sources(self) -> tuple[str, ...]:
-        """The files and folders of the machine that a kernel must be able to read."""
+        """Return the files and folders of the machine that a kernel must be able to read."""
         return tuple(operation[1] for operation in self.operations if operation[0] in ("bind", "copy"))
 
 
@@ -87,7 +87,7 @@ _GROUP = "root:x:0:\nanalyst:x:65533:\n"
 
 
 def kernel_folder() -> Path:
-    """Folder of `kernels/analyst`: beside this package in a checkout, else the installed kernelspec.
+    """Return the folder of `kernels/analyst`: beside this package in a checkout, else the installed kernelspec.
 
     Raises ``FileNotFoundError`` if it is in neither place.
     """
@@ -102,7 +102,7 @@ def kernel_folder() -> Path:
 
 @cache
 def build_view(extra_packages: tuple[str, ...] = ()) -> View:
-    """Return the view of the analysis packages."""
+    """Build the view of the analysis packages."""
     operations = [*_system(), *_interpreter()]
     stdlib = sysconfig.get_path("stdlib")
     sites: dict[str, None] = {}
@@ -125,7 +125,7 @@ def build_view(extra_packages: tuple[str, ...] = ()) -> View:
 
 
 def _system() -> Iterator[Operation]:
-    """Programs and shared libraries of the system, fonts and time zones; nothing of /usr/local or /opt."""
+    """List programs and shared libraries of the system, fonts and time zones; nothing of /usr/local or /opt."""
     for name in ("bin", "sbin", "lib", "lib32", "lib64"):
         path = Path("/") / name
         if path.is_symlink():

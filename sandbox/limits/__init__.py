@@ -1,1 +1,1 @@
-"""What bounds a kernel from outside: control groups, and watches over memory and disk."""
+"""Limit a kernel from outside: control groups, and watches over memory and disk."""

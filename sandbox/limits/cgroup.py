@@ -1,4 +1,4 @@
-"""The control group of one kernel, and how processes are killed without hitting a stranger's."""
+"""Limit one kernel by its control group, and kill processes without hitting a stranger's."""
 
 import contextlib
 import itertools
@@ -14,7 +14,7 @@ _BATCH = 100  # descriptors that killing holds
 
 
 def kill_listed(pids: Callable[[], Iterable[int]]) -> bool:
-    """Kill the processes that `pids` lists, at most `_BATCH` of them; return whether there were any.
+    """Kill at most `_BATCH` of the processes that `pids` lists; return whether there were any.
 
     `pids` is called twice. Linux may have given a process id to a new process since the first list; a pidfd keeps its
     process, so an id that is listed again while we hold its pidfd is the right one.
@@ -34,7 +34,7 @@ def kill_listed(pids: Callable[[], Iterable[int]]) -> bool:
 
 
 class Group:
-    """The control group of one kernel: sets its limits, reads what it uses, kills what is left in it.
+    """The control group of one kernel.
 
     Made by `Groups.make`. In version 1 it is a folder in each controller's tree, in version 2 one folder.
     """
@@ -47,13 +47,13 @@ class Group:
         self._last_counts: tuple[int, int] | None = None
 
     def join(self, pid: int) -> None:
-        """Move a process in; nothing when it is gone already."""
+        """Move a process in; does nothing if it has ended."""
         with contextlib.suppress(ProcessLookupError):
             for folder in self._folders:
                 self._tree.write(folder, "cgroup.procs", str(pid))
 
     def set_limits(self, memory: int, processes: int) -> None:
-        """Allow `memory` bytes beyond what is in use now, no swap, and so many processes and threads; raises `OSError`."""
+        """Allow `memory` bytes beyond the present use, no swap, and so many processes and threads; raises `OSError`."""
         most = str(self._usage() + memory + _SLACK)
         if self.version == 1:
             self._tree.write(self._memory, "memory.limit_in_bytes", most)
@@ -66,14 +66,14 @@ class Group:
         self._tree.write(self._pids, "pids.max", str(processes))
 
     def memory_use(self) -> tuple[int, int]:
-        """Bytes that only processes hold, and bytes in files and shared segments that live in memory."""
+        """Return the bytes of processes alone, and the bytes of files and shared segments in memory."""
         fields = self._fields("memory.stat")
         if self.version == 1:
             return fields.get("total_rss", 0), fields.get("total_shmem", 0)
         return fields.get("anon", 0), fields.get("shmem", 0)
 
     def limit_events(self) -> tuple[int, int]:
-        """How often a process in it was killed for memory, and how often a fork was refused; after its end, the last counts."""
+        """Count kills for memory and refused forks; after the group's end, the last counts."""
         if self._last_counts is not None:
             return self._last_counts
         name = "memory.oom_control" if self.version == 1 else "memory.events"
@@ -85,18 +85,18 @@ class Group:
             return 0, 0
 
     def processes(self) -> list[int]:
-        """The processes inside, none when it is gone."""
+        """List the processes inside; none after the group's end."""
         try:
             return self._tree.processes(self._memory)
         except OSError:
             return []
 
     def save_counts(self) -> None:
-        """Remember `limit_events`. `Groups.retire` calls it: the files that hold the counts go with the group."""
+        """Save `limit_events` before the group's files go with it; called by `Groups.retire`."""
         self._last_counts = self.limit_events()
 
     def remove(self) -> bool:
-        """Kill what is left inside and remove it; False when something is in it still."""
+        """Kill what is left inside and remove the group; False if it is not yet empty."""
         removed = True
         for folder in self._folders:
             try:

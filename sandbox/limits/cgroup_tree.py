@@ -1,4 +1,4 @@
-"""Where control groups can be made for kernels, and the few operations on their file system.
+"""Find where control groups can be made for kernels, and operate on their file system.
 
 Two kinds of Linux: version 1 has one tree per controller, and a group there may hold processes and groups at once.
 Version 2 has one tree, and a group with processes in it cannot hand controllers on; so ours is made below a group that
@@ -18,7 +18,7 @@ _OURS = re.compile(r"analyst-(\d+)-(\d+)-(\d+)(-self)?")
 
 
 class NoGroups(Exception):
-    """No control group can be made here; the message says what refused."""
+    """No control group can be made here; the message names the refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class CgroupTree:
         return b"".join(parts).decode()
 
     def write(self, folder: Path, name: str, text: str) -> None:
-        """Write a file of a group; one that is not there is never made."""
+        """Write a file of a group; a missing one is not created."""
         descriptor = os.open(folder / name, os.O_WRONLY | os.O_CLOEXEC)
         try:
             os.write(descriptor, text.encode())
@@ -67,17 +67,17 @@ class CgroupTree:
             os.close(descriptor)
 
     def groups(self, folder: Path) -> list[Path]:
-        """The groups right below one."""
+        """List the groups right below one."""
         with os.scandir(folder) as entries:
             return [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
 
     def processes(self, folder: Path) -> list[int]:
-        """Process ids in a group; those of other process namespaces, which read 0, are left out."""
+        """List the process ids in a group, without those of other process namespaces, which read 0."""
         return [pid for pid in map(int, self.read(folder, "cgroup.procs").split()) if pid]
 
 
 def identity(pid: int) -> str:
-    """A text that no other process has: process namespace, process id, and start time; raises `OSError`.
+    """Return process namespace, process id and start time as one unique text; raises `OSError`.
 
     The start time matters because Linux gives a process id out again.
     """
@@ -88,7 +88,7 @@ def identity(pid: int) -> str:
 
 
 def is_orphan(name: str) -> bool:
-    """Whether a group of that name was made by a process of this namespace that is gone."""
+    """Whether the group of that name was made by an ended process of this namespace."""
     match = _OURS.fullmatch(name)
     if match is None or int(match[1]) != os.stat("/proc/self/ns/pid").st_ino:
         return False
@@ -98,12 +98,13 @@ def is_orphan(name: str) -> bool:
         return True
 
 
-def find_place(mounts: str, own: str, tree: CgroupTree) -> Place:
-    """Return where groups may be made; what is there may still refuse.
+def find_place(mounts: str, memberships: str, tree: CgroupTree) -> Place:
+    """Find where groups may be made; making one may still be refused.
 
     Raises `NoGroups`.
     """
-    joined = {name: path for names, path in _memberships(own) for name in names.split(",")}
+    lines = [line.split(":", 2) for line in memberships.splitlines()]
+    joined = {name: path for _, names, path in lines for name in names.split(",")}
     mounted = list(_mounts(mounts))
     first: dict[str, Path] = {}
     for controller in CONTROLLERS:
@@ -119,48 +120,53 @@ def find_place(mounts: str, own: str, tree: CgroupTree) -> Place:
     raise NoGroups("no tree of control groups is mounted")
 
 
-def _delegated(own: Path, top: Path, tree: CgroupTree) -> Place:
+def _delegated(group: Path, top: Path, tree: CgroupTree) -> Place:
     try:
-        offered = tree.read(own, "cgroup.controllers").split()
+        offered = tree.read(group, "cgroup.controllers").split()
         missing = [name for name in CONTROLLERS if name not in offered]
         if missing:
             raise NoGroups(f"our group of version 2 was not given {' and '.join(missing)}")
-        if _delegates(own, tree):
-            return Place(2, own, own)
-        parent = own.parent
+        if _delegates(group, tree):
+            return Place(2, group, group)
+        parent = group.parent
         # a limit that somebody set on our own group would not hold beside it
-        if own != top and _delegates(parent, tree) and not _limited(own, tree) and os.access(parent, os.W_OK):
+        if (
+            group != top
+            and _delegates(parent, tree)
+            and not _limited(group, tree)
+            and os.access(parent, os.W_OK)
+        ):
             return Place(2, parent, parent)
-        _move_into_leaf(own, tree)
+        _move_into_leaf(group, tree)
     except OSError as error:
         raise NoGroups(f"our group of version 2 is not ours to divide: {error}") from error
-    return Place(2, own, own)
+    return Place(2, group, group)
 
 
 def _delegates(folder: Path, tree: CgroupTree) -> bool:
     return set(CONTROLLERS) <= set(tree.read(folder, "cgroup.subtree_control").split())
 
 
-def _limited(own: Path, tree: CgroupTree) -> bool:
-    return any(tree.read(own, f"{name}.max").strip() != "max" for name in CONTROLLERS)
+def _limited(group: Path, tree: CgroupTree) -> bool:
+    return any(tree.read(group, f"{name}.max").strip() != "max" for name in CONTROLLERS)
 
 
-def _move_into_leaf(own: Path, tree: CgroupTree) -> None:
-    """Make room in a group that was delegated to us alone: version 2 lets no processes stay where controllers go on."""
+def _move_into_leaf(group: Path, tree: CgroupTree) -> None:
+    """Move ourselves into a leaf of our group: version 2 allows no processes where controllers are passed on."""
     ours = {os.getpid(), *_descendants(os.getpid())}
-    inside = tree.processes(own)
-    others = len(set(inside) - ours)
-    if others:
-        raise NoGroups(f"our group of version 2 is shared with {others} other processes")
-    leaf = own / f"analyst-{identity(os.getpid())}-self"
+    inside = tree.processes(group)
+    strangers = len(set(inside) - ours)
+    if strangers:
+        raise NoGroups(f"our group of version 2 is shared with {strangers} other processes")
+    leaf = group / f"analyst-{identity(os.getpid())}-self"
     tree.make(leaf)
     try:
         for pid in inside:
             tree.write(leaf, "cgroup.procs", str(pid))
-        tree.write(own, "cgroup.subtree_control", "+memory +pids")
+        tree.write(group, "cgroup.subtree_control", "+memory +pids")
     except OSError:
         for pid in tree.processes(leaf):
-            tree.write(own, "cgroup.procs", str(pid))
+            tree.write(group, "cgroup.procs", str(pid))
         tree.remove(leaf)
         raise
 
@@ -170,12 +176,6 @@ def _descendants(pid: int) -> Iterator[int]:
         for child in map(int, path.read_text().split()):
             yield child
             yield from _descendants(child)
-
-
-def _memberships(own: str) -> Iterator[tuple[str, str]]:
-    for line in own.splitlines():
-        _, names, path = line.split(":", 2)
-        yield names, path
 
 
 def _mounts(mounts: str) -> Iterator[tuple[str, str, Path, list[str]]]:
@@ -200,5 +200,5 @@ def _below(point: Path, root: str, path: str) -> Path:
 
 
 def is_busy(error: OSError) -> bool:
-    """Whether a group could not be removed because something is in it still."""
+    """Whether a group could not be removed because it is not empty."""
     return error.errno in (errno.EBUSY, errno.ENOTEMPTY)

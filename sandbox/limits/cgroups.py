@@ -1,4 +1,4 @@
-"""Control groups of all kernels of this process: Linux itself bounds the memory and the processes of a session.
+"""Keep the control groups of all kernels of this process: Linux itself limits memory and processes of a session.
 
 One group per kernel, below one per process of ours whose name says whose it is, so that the next start can remove the
 groups of the dead. A kernel is moved in right after its fork, before any code of a session runs; what it starts is born
@@ -13,6 +13,8 @@ import itertools
 import logging
 import os
 import queue
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -21,17 +23,55 @@ from pathlib import Path
 
 from sandbox.limits.cgroup import Group
 from sandbox.limits.cgroup_tree import CgroupTree, NoGroups, Place, find_place, identity, is_orphan
-from sandbox.limits.cgroup_trial import try_limits
 
 _log = logging.getLogger(__name__)
 _PATIENCE = 3.0  # seconds that the end of our process waits for the last groups
+# It waits for a line, since it must be inside the group, with the limits set, before it does anything. It forks first:
+# nothing is left to report after the kill. 96 MiB is well above the 16 of the limit and the slack that a group adds.
+_TRIAL = """
+import os, sys
+sys.stdin.readline()
+try:
+    os.fork() or os._exit(0)
+    print('forked', flush=True)
+except OSError:
+    print('refused', flush=True)
+bytearray(b'x') * (96 << 20)
+print('allocated', flush=True)
+"""
 
 #: Tries whether the limits of a group bite; raises `NoGroups`.
 Trial = Callable[[Group], None]
 
 
+def try_limits(group: Group) -> None:
+    """Put a throw-away process in; its fork must be refused and its memory must kill it. Raises `NoGroups`.
+
+    Called once per process: in some containers the limit files can be written and are not obeyed.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _TRIAL],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as child:
+        try:
+            group.join(child.pid)
+            group.set_limits(16 << 20, 1)
+            printed, _ = child.communicate(b"\n", timeout=10)
+        except subprocess.TimeoutExpired as error:
+            raise NoGroups("a process in a control group did not end") from error
+        finally:
+            child.kill()
+    if b"refused" not in printed:
+        raise NoGroups("a control group did not bound the processes in it")
+    if b"allocated" in printed or child.returncode != -signal.SIGKILL or group.limit_events()[0] < 1:
+        raise NoGroups("a control group did not bound the memory in it")
+
+
 class Groups:
-    """The control groups of this process: makes one per kernel, removes those whose kernel ended.
+    """The control groups of this process: makes one per kernel and removes those of ended kernels.
 
     A thread removes them, since Linux refuses to remove a group while a killed process in it is still ending, and that
     may take seconds. `available` makes the one instance of a process.
@@ -82,7 +122,7 @@ class Groups:
         return group
 
     def retire(self, group: Group) -> None:
-        """Remove a group in the background; called when its kernel ended. Its counts can still be read."""
+        """Remove a group in the background, after its kernel's end; its counts stay readable."""
         group.save_counts()
         with self._lock:
             if self._cleaner is None:
@@ -91,7 +131,7 @@ class Groups:
         self._retired.put(group)
 
     def close(self) -> None:
-        """Remove everything, what runs in it is killed; waits a few seconds at most, the next start does the rest."""
+        """Kill and remove everything within a few seconds; the next start removes the rest."""
         with self._lock:
             groups = list(self._groups)
         self._remove_all(groups)
@@ -128,7 +168,7 @@ class Groups:
 
 
 def remove_orphaned_groups(parent: Path, tree: CgroupTree) -> int:
-    """Remove the groups below `parent` whose manager is gone, and kill what still runs in them; return how many.
+    """Remove the groups below `parent` whose manager has ended, killing what runs in them; return how many.
 
     Called when a process makes its first group: a manager that was killed could not clean up.
     """
@@ -182,13 +222,13 @@ def _close(pid: int) -> None:
 
 
 def available() -> Groups | None:
-    """The groups of this process, found by trying at the first call; None where none can be made."""
+    """Return the groups of this process, tried at the first call; None where none can be made."""
     groups = _groups_or_reason()
     return groups if isinstance(groups, Groups) else None
 
 
 def make_group() -> Group | None:
-    """Make the control group of a kernel that is about to start; None where there are no groups, or Linux makes no more.
+    """Make the control group of a kernel before it starts; None where Linux makes none.
 
     Before the fork, as a kernel without one has a narrower filter of system calls.
     """
@@ -201,13 +241,13 @@ def make_group() -> Group | None:
 
 
 def retire_group(group: Group, _ended: object = None) -> None:
-    """Remove a group of `make_group` in the background; called when its kernel ended, or never came to be."""
+    """Remove a group of `make_group` in the background, after its kernel ended or failed to start."""
     groups = available()
     if groups is not None:
         groups.retire(group)
 
 
 def memory_bound() -> str:
-    """What bounds the memory of a kernel with all it started: ``cgroup v1``, ``cgroup v2``, or ``watched`` and why."""
+    """Return what limits the memory of a kernel and its children: ``cgroup v1``, ``cgroup v2``, or ``watched`` and why."""
     groups = _groups_or_reason()
     return f"cgroup v{groups.version}" if isinstance(groups, Groups) else f"watched ({groups})"

@@ -1,4 +1,4 @@
-"""A watch over what a kernel writes into its folder on the host's disk.
+"""Watch what a kernel writes into its folder on the host's disk.
 
 Only for kernels without a private root: where there is one, its folders are file systems of a bounded size. Counted are
 blocks and entries below the folder, and what the kernel's processes still hold of files that they removed, as far as the
@@ -33,11 +33,11 @@ class DiskWatch:
         self._entries = entries
 
     async def exceeded(self) -> bool:
-        """Whether more is there now than allowed."""
+        """Whether the folder exceeds its limits now."""
         return await asyncio.to_thread(self.look)
 
     def look(self) -> bool:
-        """Whether more is there than allowed; a tree that cannot be looked through counts as too much."""
+        """Whether the folder exceeds its limits; an unreadable tree counts as too much."""
         size = 0
         for entries, status in enumerate(walk(self._folder), 1):
             if status is None:
@@ -52,7 +52,7 @@ class DiskWatch:
         return size + removed_bytes(pids, self._folder) > self._bytes
 
     async def wait_exceeded(self) -> None:
-        """Return when more is there than allowed; looks first when an interval has passed, as `MemoryWatch` does."""
+        """Wait until the limits are exceeded; the first look is after one interval, as with `MemoryWatch`."""
         await asyncio.sleep(_INTERVAL)
         while True:
             began = time.monotonic()
@@ -61,7 +61,7 @@ class DiskWatch:
             await asyncio.sleep(max(_INTERVAL, _SHARE * (time.monotonic() - began)))
 
     async def recovers(self, seconds: float) -> bool:
-        """Whether the use falls to what is allowed within so many seconds."""
+        """Whether the use falls to the limits within so many seconds."""
         end = time.monotonic() + seconds
         while await self.exceeded():
             if time.monotonic() >= end:
@@ -71,7 +71,7 @@ class DiskWatch:
 
 
 def walk(folder: Path) -> Iterator[os.stat_result | None]:
-    """The status of everything below a folder, no link followed; None for a folder that cannot be read."""
+    """Yield the status of everything below a folder, following no link; None for an unreadable folder."""
     todo = [str(folder)]
     while todo:
         try:
@@ -88,7 +88,7 @@ def walk(folder: Path) -> Iterator[os.stat_result | None]:
 
 
 def removed_bytes(pids: Iterable[int], folder: Path) -> int:
-    """Bytes on the folder's disk in files without a name that these processes hold open or mapped."""
+    """Sum the disk use of deleted files that these processes hold open or mapped."""
     device = os.stat(folder).st_dev
     sizes: dict[int, int] = {}  # by inode: several processes may hold one file
     for pid in pids:

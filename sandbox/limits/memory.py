@@ -1,4 +1,4 @@
-"""A watch over the memory that a kernel and everything it started hold.
+"""Watch the memory of a kernel and its children.
 
 Counted by its control group where it has one: what only processes hold, and what files and shared segments hold beyond
 the disk that a private root gives. Else from /proc, per process: resident minus shared pages (``statm``), less what the
@@ -29,7 +29,7 @@ _SHMEM = re.compile(r"^RssShmem:\s*(\d+) kB$", re.MULTILINE)
 
 
 def private_bytes(pid: int) -> int:
-    """Resident minus shared bytes of one process; 0 when it is gone."""
+    """Return the resident minus shared bytes of one process; 0 after its end."""
     try:
         fields = Path(f"/proc/{pid}/statm").read_text().split()
     except OSError:
@@ -38,7 +38,7 @@ def private_bytes(pid: int) -> int:
 
 
 def shared_bytes(pid: int) -> int:
-    """Resident bytes of shared memory of one process, files in memory among them; 0 when it is gone."""
+    """Return the resident shared memory of one process, files in memory included; 0 after its end."""
     try:
         found = _SHMEM.search(Path(f"/proc/{pid}/status").read_text())
     except OSError:
@@ -47,7 +47,7 @@ def shared_bytes(pid: int) -> int:
 
 
 def process_tree(pid: int) -> list[int]:
-    """The process and all its living descendants; a child whose parent has ended is no longer among them."""
+    """List a process and its living descendants; a child whose parent has ended is missed."""
     pids, pending = [], [pid]
     while pending:
         current = pending.pop()
@@ -74,7 +74,7 @@ class MemoryWatch:
         self._events = (0, 0) if self._group is None else self._group.limit_events()
 
     def used(self) -> int:
-        """Bytes held now, beyond what every kernel begins with."""
+        """Return the bytes in use beyond those with which every kernel begins."""
         if self._group is None:
             pids = process_tree(self._pid)
             private = sum(max(0, private_bytes(pid) - self._baseline) for pid in pids)
@@ -82,11 +82,11 @@ class MemoryWatch:
         return self._in_group() - self._baseline
 
     async def exceeded(self) -> bool:
-        """Whether more is held now than allowed."""
+        """Whether the memory exceeds its limit now."""
         return self.used() > self._limit
 
     async def recovers(self, seconds: float) -> bool:
-        """Whether the use falls to the limit within so many seconds, and stays there for `_LOOKS_BELOW` looks in a row.
+        """Whether the use falls to the limit within so many seconds and stays there for `_LOOKS_BELOW` looks.
 
         One look is not enough: Linux may just have killed one process while the others still fill what they took.
         """
@@ -99,7 +99,7 @@ class MemoryWatch:
         return False
 
     async def wait_exceeded(self, interval: float = _INTERVAL) -> None:
-        """Return when more is held than allowed; looks every `interval` seconds, first when one has passed.
+        """Wait until the limit is exceeded, looking every `interval` seconds, first after one.
 
         A session looks right before a cell starts, so most cells end without a second look.
         """
@@ -108,7 +108,7 @@ class MemoryWatch:
             await asyncio.sleep(interval)
 
     def enforced(self) -> str | None:
-        """Which limit Linux itself enforced in the control group since the last call: ``memory``, ``processes``, or None."""
+        """Return the limit that Linux enforced since the last call: ``memory``, ``processes``, or None."""
         if self._group is None:
             return None
         before, self._events = self._events, self._group.limit_events()
@@ -126,7 +126,7 @@ class MemoryWatch:
 
 
 async def end_children(kernel: WatchedKernel, seconds: float = 1.0) -> None:
-    """Kill all that a kernel started, and not the kernel; returns when none is left, or after so many seconds.
+    """Kill the children of a kernel, not the kernel; returns when none is left, or after so many seconds.
 
     The session calls this when a watch or the group stopped a cell: children that ignore the interrupt would go on taking
     what is limited, and the next cell would be stopped for them.
@@ -142,7 +142,7 @@ async def end_children(kernel: WatchedKernel, seconds: float = 1.0) -> None:
 
 
 def _is_zombie(pid: int) -> bool:
-    """Whether a process has ended, and only its parent has not asked for its exit code; the kernel may never ask."""
+    """Whether a process has ended without its parent fetching the exit code; a kernel may never do so."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
@@ -150,7 +150,7 @@ def _is_zombie(pid: int) -> bool:
 
 
 async def guard_memory(kernel: WatchedKernel, limit_mb: int, files: int = 0, grace: float = 1.0) -> None:
-    """Keep a kernel within its memory until it ends: over the limit it is interrupted, and killed after `grace` seconds.
+    """Interrupt a kernel over its memory limit, and kill it after `grace` seconds, until it ends.
 
     For kernels that a Jupyter program drives; a session watches its own while a cell runs.
     """

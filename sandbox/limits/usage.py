@@ -1,4 +1,4 @@
-"""How much of the limits of a whole session its cells have used: data calls, their bytes, output, processor time.
+"""Count a whole session's use of its limits: data calls, their bytes, output, processor time.
 
 A session outlives its kernels: one that ends is replaced, and a stopped run takes its sessions up again in another process.
 So each cell's share stands in the journal, and the session adds the shares up. Were the sums a kernel's, a cell that ends its
@@ -16,7 +16,7 @@ _PROCESS_CLOCK = 2  # Linux: CPUCLOCK_SCHED, in the lowest three bits of such a 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceUsage:
-    """The share of one cell, or the sum of some."""
+    """The use of one cell, or a sum of several."""
 
     calls: int = 0
     answer_bytes: int = 0
@@ -35,14 +35,14 @@ class ResourceUsage:
 
     @staticmethod
     def total(shares: "Iterable[ResourceUsage]") -> "ResourceUsage":
-        """Add shares up."""
+        """Add uses up."""
         return sum(shares, ResourceUsage())
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what `asdict` made; ``ValueError`` for anything that is no amount."""
-        known = asdict(cls())
-        if not isinstance(fields, Mapping) or set(fields) - set(known):
+        """Parse what `asdict` made; ``ValueError`` for a value that is no amount."""
+        names = asdict(cls())
+        if not isinstance(fields, Mapping) or set(fields) - set(names):
             raise ValueError("a cell's usage has other fields")
         for value in fields.values():
             number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -52,7 +52,7 @@ class ResourceUsage:
 
 
 class SessionUsage:
-    """What a whole session has used: each cell's share by the cell's id, and their sum.
+    """The use of each cell by its id, and the sum.
 
     The sum is brought up to date with each share, because every cell asks for it: adding them all up anew cost 0.8 ms at the
     100th cell, a fifth of the cell.
@@ -63,17 +63,17 @@ class SessionUsage:
         self.total = ResourceUsage()
 
     def of(self, name: str) -> ResourceUsage:
-        """The share of a cell; nothing for one that has none."""
+        """Return the use of a cell; zero if none is recorded."""
         return self._shares.get(name, ResourceUsage())
 
     def record(self, name: str, share: ResourceUsage) -> None:
-        """Add the share of a cell, or of a line of the journal that is no cell's; each name once."""
+        """Add the use of a cell, or of a journal line outside cells; each name once."""
         self._shares[name] = share
         self.total += share
 
 
 def cpu_seconds(pid: int) -> float | None:
-    """Processor time that a process has used, all its threads together; None when it is gone."""
+    """Return the processor time of a process with all its threads; None after its end."""
     try:
         # the clock that clock_getcpuclockid(3) names; reading /proc/PID/stat twice a cell took 0.07 ms of it
         return time.clock_gettime(~pid << 3 | _PROCESS_CLOCK)

@@ -1,4 +1,4 @@
-"""What the watches need of a kernel; `sandbox.kernels.kernel.Kernel` has this shape.
+"""Describe the kernel that the watches need; `sandbox.kernels.kernel.Kernel` has this shape.
 
 A Protocol and not that class, because a kernel joins its control group when it starts: `kernels` imports this room.
 """
@@ -18,26 +18,26 @@ class WatchedProcess(Protocol):
 
     @property
     def alive(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether the process runs."""
 
     @property
     def exited(self) -> "Future[int]":
-        """Its exit code to come."""
+        """The future of the exit code."""
 
     def signal(self, number: int, *, group: bool = False) -> None:
-        """Send it a signal."""
+        """Send a signal to the process."""
 
 
 class WatchedKernel(Protocol):
-    """A kernel that is held to its limits."""
+    """A kernel under limits."""
 
     @property
     def process(self) -> WatchedProcess:
-        """Its process."""
+        """The kernel's process."""
 
     @property
     def group(self) -> Group | None:
-        """Its control group, where there is one."""
+        """The kernel's control group, if it has one."""
 
     def interrupt(self) -> None:
-        """Send Ctrl-C to it and to the programs it runs."""
+        """Send Ctrl-C to the kernel and its programs."""

@@ -1,1 +1,1 @@
-"""What a session leaves: the journal, the notebook rendered from it, a cell's result, and the check that a proof still stands."""
+"""The records of a session: journal, notebook, results of cells, and the verification of a proof."""

@@ -1,4 +1,4 @@
-"""Makes the `CellResult` of a cell from what it showed, how it ended, and which limit stopped it."""
+"""Build the `CellResult` of a cell from its outputs, its end, and the limit that stopped it."""
 
 import signal
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ _BY_ERROR = {"[Errno 24]": "open_files", "[Errno 27]": "disk", "[Errno 28]": "di
 
 
 def exceeded_afterwards(result: CellResult, limit: str, *, died: bool) -> CellResult:
-    """The corrected result of a cell that had ended well, and whose processes or files then exceeded a limit."""
+    """Correct the result of a cell whose processes or files exceeded a limit after it had ended well."""
     if not died:
         return replace(result, limit=result.limit or limit)
     text = f"KernelDied: after the cell had ended, {_TOO_MUCH.get(limit, f'its kernel ended at the limit of {limit}')}"
     error = CellError(ename="KernelDied", evalue=text.partition(": ")[2], traceback=(text,))
-    shown = {"output_type": "error", "ename": error.ename, "evalue": error.evalue, "traceback": [text]}
-    return replace(result, status="died", limit=limit, error=error, outputs=(*result.outputs, shown))
+    output = {"output_type": "error", "ename": error.ename, "evalue": error.evalue, "traceback": [text]}
+    return replace(result, status="died", limit=limit, error=error, outputs=(*result.outputs, output))
 
 
 def cell_result(
@@ -35,15 +35,15 @@ def cell_result(
     calls: int,
     hashes: Sequence[str],
 ) -> CellResult:
-    """The result of a run."""
+    """Build the result of a run."""
     # copies: what the journal has hashed must not grow when the cell's threads print later
     outputs = [dict(output) for output in run.outputs]
     if run.dropped:
-        where = "are in the journal only"
+        place = "are in the journal only"
         if run.lost:
-            where += f", and {run.lost} of them nowhere" if run.lost < run.dropped else ""
-            where = where if run.lost < run.dropped else "were dropped"
-        note = f"[output cut: {run.dropped} more characters {where}]\n"
+            place += f", and {run.lost} of them nowhere" if run.lost < run.dropped else ""
+            place = place if run.lost < run.dropped else "were dropped"
+        note = f"[output cut: {run.dropped} more characters {place}]\n"
         outputs.append({"output_type": "stream", "name": "stderr", "text": note})
         limit = limit or "output_bytes"
     error = _error(outputs)

@@ -1,4 +1,4 @@
-"""A session's journal: an append-only file of JSON lines, each of which holds the hash of the line before it.
+"""Write and read a session's journal: an append-only file of JSON lines, each with the hash of the line before it.
 
 Lines: ``open`` (name, title, metadata), ``kernel`` (a kernel started: level, why), ``markdown``, ``code`` (source, fixes),
 ``library`` (the hash of the source that cells may import), ``result`` (and in ``shown`` the passive forms of outputs, `sandbox.record.passive`), ``void`` (a code cell that never ended is taken back), ``late`` (so many characters came from a cell's threads after its result was written, and were
@@ -25,7 +25,7 @@ GENESIS = "0" * 64
 
 
 def seal_line(fields: Mapping[str, Any]) -> str:
-    """The hash of a line's fields, ``hash`` itself left out."""
+    """Hash a line's fields without ``hash`` itself."""
     return hashlib.sha256(_canonical(fields)).hexdigest()
 
 
@@ -51,7 +51,7 @@ class Journal:
         self._size = path.stat().st_size
 
     def append(self, kind: str, *, sync: bool = True, **fields: Any) -> str:
-        """Write one line and return its hash; with `sync` it is on the disk then, else safe from a kill of ours only.
+        """Write one line and return its hash; without `sync` it survives our death but not the machine's.
 
         Raises `AnotherWriter`: The file is not as long as we left it. A line of ours after a stranger's would break the chain for ever.
         """
@@ -98,7 +98,7 @@ class Journal:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """All lines of a journal, the chain checked.
+    """Read all lines of a journal and check the chain.
 
     Raises `JournalBroken`: A line was changed, added, removed or moved; the message names its number.
     """
@@ -106,7 +106,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def read_head(path: Path) -> str | None:
-    """The hash of the last line, which fixes all lines before it; None where there is no journal.
+    """Return the hash of the last line, which fixes all lines before it; None where there is no journal.
 
     Kept by the caller outside the journal, it shows a journal that was written anew whole. Raises `JournalBroken`.
     """
@@ -117,7 +117,7 @@ def read_head(path: Path) -> str | None:
 
 
 def ends_at(path: Path, head: str) -> bool:
-    """Whether a journal is the one whose head was `head`; stamps may follow, as they show no cell. Raises `JournalBroken`."""
+    """Whether a journal ends at `head`, apart from stamps, which show no cell. Raises `JournalBroken`."""
     for line in reversed(read_lines(path)):
         if line["hash"] == head:
             return True
@@ -127,12 +127,12 @@ def ends_at(path: Path, head: str) -> bool:
 
 
 def read_journal(path: Path) -> list[JournalCell]:
-    """The cells a journal tells of, in order; cells taken back are left out. Raises `JournalBroken`."""
+    """Read the cells of a journal in order, without voided ones. Raises `JournalBroken`."""
     return cells_of(read_lines(path), path.name)
 
 
 def cells_of(lines: list[dict[str, Any]], name: str) -> list[JournalCell]:
-    """The cells that lines of a journal tell of, as `read_journal` has them; ``name`` is the journal's in `JournalBroken`."""
+    """Fold the lines of a journal into cells; ``name`` is the journal's, for `JournalBroken`."""
     try:
         return fold(lines)
     except (
@@ -145,7 +145,7 @@ def cells_of(lines: list[dict[str, Any]], name: str) -> list[JournalCell]:
 
 
 def fold(lines: list[dict[str, Any]]) -> list[JournalCell]:
-    """The cells that the lines of a journal add up to, in order: superseded ones marked, voided ones left out.
+    """Fold journal lines into cells, in order: superseded ones marked, voided ones left out.
 
     Raises ``KeyError``, ``TypeError``, ``ValueError`` or ``AttributeError`` for lines that no session of ours wrote;
     `read_journal` makes one error of them.
@@ -156,18 +156,18 @@ def fold(lines: list[dict[str, Any]]) -> list[JournalCell]:
         if kind in ("markdown", "code"):
             _check_texts(line["id"], line["source"])
         if kind == "markdown":
-            shown = _check_shown(line.get("shown", {}))
+            passive = _check_shown(line.get("shown", {}))
             cells[line["id"]] = JournalCell(
-                id=line["id"], kind="markdown", source=line["source"], shown=shown
+                id=line["id"], kind="markdown", source=line["source"], shown=passive
             )
         elif kind == "code":
             cells[line["id"]] = JournalCell(id=line["id"], kind="code", source=line["source"])
             if line.get("fixes") in cells:
                 cells[line["fixes"]] = replace(cells[line["fixes"]], superseded=True)
         elif kind == "result":
-            shown = _check_shown(line.get("shown", {}))
+            passive = _check_shown(line.get("shown", {}))
             result = result_from_json(line["result"])
-            cells[line["id"]] = replace(cells[line["id"]], result=result, shown=shown)
+            cells[line["id"]] = replace(cells[line["id"]], result=result, shown=passive)
         elif kind == "late":
             if line["id"] in cells:
                 cell = cells[line["id"]]
@@ -180,19 +180,19 @@ def fold(lines: list[dict[str, Any]]) -> list[JournalCell]:
 
 
 def wedging(cells: Sequence[JournalCell]) -> set[str]:
-    """Return the cells after which a kernel answered nothing any more: none is run again."""
+    """Return the cells that left a kernel without answers: none of them is run again."""
     return {
         cell.result.wedged for cell in cells if cell.result is not None and cell.result.wedged is not None
     }
 
 
 def result_to_json(result: CellResult) -> dict[str, Any]:
-    """A result as a JSON object."""
+    """Write a result as a JSON object."""
     return asdict(result)
 
 
 def result_from_json(fields: Mapping[str, Any]) -> CellResult:
-    """The result a line holds; ``ValueError`` or ``KeyError`` for one that no session of ours wrote."""
+    """Parse a line's result; ``ValueError`` or ``KeyError`` for one that no session wrote."""
     error = fields.get("error")
     _check_result(fields)
     return CellResult(
@@ -214,7 +214,7 @@ def result_from_json(fields: Mapping[str, Any]) -> CellResult:
 
 
 def _check_result(fields: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` for a result that no session of ours wrote: a chain without a key proves order, not origin."""
+    """Raise ``ValueError`` for a result that no session wrote: a chain without a key proves order, not origin."""
     numbers = (fields["duration_s"], fields["api_calls"])
     if fields["status"] not in ("ok", "error", "timeout", "died") or not all(
         isinstance(number, int | float) for number in numbers
@@ -228,10 +228,10 @@ def _check_result(fields: Mapping[str, Any]) -> None:
     _check_outputs(fields["outputs"])
 
 
-def _check_shown(shown: Mapping[str, Any]) -> Mapping[str, Any]:
-    _check_texts(*([shown["source"]] if "source" in shown else []))
-    _check_outputs([output for place, output in shown.items() if place != "source"])
-    return shown
+def _check_shown(passive: Mapping[str, Any]) -> Mapping[str, Any]:
+    _check_texts(*([passive["source"]] if "source" in passive else []))
+    _check_outputs([output for place, output in passive.items() if place != "source"])
+    return passive
 
 
 def _check_outputs(outputs: Iterable[Mapping[str, Any]]) -> None:
@@ -254,7 +254,7 @@ def _check_texts(*values: object) -> None:
 
 def _sealed_lines(path: Path, *, cut_torn_tail: bool) -> Iterator[dict[str, Any]]:
     content = path.read_bytes()
-    whole, _, torn = content.rpartition(b"\n")
+    complete, _, torn = content.rpartition(b"\n")
     if torn:
         # a kill between write and sync leaves half a line; nobody was told of it
         if not cut_torn_tail:
@@ -262,7 +262,7 @@ def _sealed_lines(path: Path, *, cut_torn_tail: bool) -> Iterator[dict[str, Any]
         # the open file appends, so it goes on at the new end
         os.truncate(path, len(content) - len(torn))
     head = GENESIS
-    for number, raw in enumerate(whole.split(b"\n") if whole else []):
+    for number, raw in enumerate(complete.split(b"\n") if complete else []):
         try:
             line = orjson.loads(raw)
             intact = line["prev"] == head and line["hash"] == seal_line(line) and line["seq"] == number

@@ -1,4 +1,4 @@
-"""What a notebook shows in place of outputs and texts that would run, fetch or cover something in a viewer.
+"""Replace outputs and texts that would run, fetch or cover something in a viewer of the notebook.
 
 A proof notebook is opened in viewers that we do not know, and some of them run what they find. The journal keeps every
 output as the kernel sent it, and beside it the passive form, so that the notebook still is what its journal says when a
@@ -26,7 +26,7 @@ _TAG = re.compile(r"<(?=[a-zA-Z/!?])(?!https?://|mailto:)")
 
 
 def passive_outputs(outputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The passive forms of those outputs that need one, by their place. The session calls this for every result."""
+    """Return the passive forms of the outputs that need one, by their index; called for every result."""
     forms: dict[str, Any] = {}
     for place, output in enumerate(outputs):
         if not _is_passive(output):
@@ -35,13 +35,13 @@ def passive_outputs(outputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def passive_text(source: str) -> dict[str, str]:
-    """The source of a text cell with what would run or fetch as text, if there is any: `passive_markdown` of it."""
+    """Return the passive source of a text cell if it differs, by `passive_markdown`."""
     passive = passive_markdown(source)
     return {"source": passive} if passive != source else {}
 
 
 def passive_markdown(source: str) -> str:
-    """The text with its HTML tags, pictures, and links that are no addresses as text.
+    """Escape HTML tags, pictures, and links that are no addresses.
 
     Markdown passes HTML on as it is, viewers fetch pictures when the notebook is opened, and nbconvert lets links run code.
 
@@ -52,7 +52,7 @@ def passive_markdown(source: str) -> str:
 
 
 def active_place(cell: JournalCell) -> str | None:
-    """What a notebook of this cell would show that is not passive, or None; asked of cells that a stranger's journal holds.
+    """Name the place where a notebook of this cell would not be passive, or None; for a stranger's journal.
 
     The forms in ``shown`` are the word of whoever wrote the journal, so they are made passive again and have to stay as they are.
     """
@@ -60,8 +60,8 @@ def active_place(cell: JournalCell) -> str | None:
         source = cell.shown.get("source", cell.source)
         return "its text" if passive_markdown(source) != source else None
     for place, output in enumerate(cell.result.outputs if cell.result else ()):
-        shown = cell.shown.get(str(place), output)
-        if not _is_passive(shown) and clean_output(shown) != shown:
+        form = cell.shown.get(str(place), output)
+        if not _is_passive(form) and clean_output(form) != form:
             return f"output {place + 1}"
     return None
 

@@ -1,4 +1,4 @@
-"""The notebook of a session: rendered from the journal's cells, valid nbformat 4.5, written by atomic rename."""
+"""Render the notebook of a session from its journal: valid nbformat 4.5, written by atomic rename."""
 
 import importlib
 from collections.abc import Mapping, Sequence
@@ -22,21 +22,21 @@ LANGUAGE = {
 def render_notebook(
     cells: Sequence[JournalCell], *, title: str = "", metadata: Mapping[str, Any] | None = None
 ) -> Any:
-    """Return the NotebookNode of `cells`.
+    """Render `cells` as a NotebookNode.
 
     A failed cell stays and is tagged ``raises-exception``; one that a later cell mends is also tagged ``superseded`` and
     collapsed. What the sandbox knows of a cell lies under ``metadata.analyst`` of that cell.
     """
     nbformat = _nbformat()
-    shown = []
+    rendered = []
     count = 0
     for cell in cells:
         if cell.kind == "markdown":
             source = cell.shown.get("source", cell.source)
-            shown.append({"id": cell.id, "cell_type": "markdown", "metadata": {}, "source": source})
+            rendered.append({"id": cell.id, "cell_type": "markdown", "metadata": {}, "source": source})
             continue
         count += 1
-        shown.append(_code_cell(cell, count))
+        rendered.append(_code_cell(cell, count))
     notebook = nbformat.from_dict(
         {
             "nbformat": 4,
@@ -47,7 +47,7 @@ def render_notebook(
                 "title": title,
                 "analyst": metadata or {},
             },
-            "cells": shown,
+            "cells": rendered,
         }
     )
     # Once and whole, by the compiled schema: nbformat's makers of cells and outputs validate each by the slow one, and that was
@@ -60,7 +60,7 @@ def render_notebook(
 
 
 def write_notebook(path: Path, notebook: Any) -> None:
-    """Validate and write a notebook so that a reader sees the old or the new one, never half of it."""
+    """Validate and write a notebook; a reader sees the old or the new one, never half of it."""
     nbformat = _nbformat()
     nbformat.validate(notebook)
     replace_file(path, nbformat.writes(notebook).encode(), private=True)
@@ -83,7 +83,7 @@ def _code_cell(cell: JournalCell, count: int) -> dict[str, Any]:
         metadata |= {"collapsed": True, "jupyter": {"source_hidden": True, "outputs_hidden": True}}
     if result is not None:
         metadata["analyst"] = _facts(result) | ({"findings": list(cell.findings)} if cell.findings else {})
-    shown = [
+    outputs = [
         cell.shown.get(str(place), output) for place, output in enumerate(result.outputs if result else ())
     ]
     return {
@@ -92,7 +92,7 @@ def _code_cell(cell: JournalCell, count: int) -> dict[str, Any]:
         "metadata": metadata,
         "execution_count": count if result is not None else None,
         "source": cell.source,
-        "outputs": [_output(output, count) for output in shown],
+        "outputs": [_output(output, count) for output in outputs],
     }
 
 

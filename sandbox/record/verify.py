@@ -1,4 +1,4 @@
-"""Checks whether a proof still stands: five comparisons of what was recorded with itself and with a re-run.
+"""Verify a proof: five comparisons of its records with each other and with a re-run.
 
 1. ``chain``: the journal's lines are the lines that were written, and the source that its cells import is the one it names.
 2. ``notebook``: the .ipynb shows the journal's cells (ids, kinds, sources, outputs).
@@ -54,7 +54,7 @@ _LAST_LINES = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One difference: the comparison that saw it, the cell's id if it lies in one, and what differs."""
+    """One difference: the comparison that saw it, the id of its cell if it has one, and a description."""
 
     check: str
     cell: str | None
@@ -63,7 +63,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What `verify_proof` and `compare_proof` return.
+    """The result of `verify_proof` and `compare_proof`.
 
     `unrepeatable` holds the cells that show another result each time they are run (the time, chance, ids of the machine), as
     two re-runs side by side show it; they do not count.
@@ -92,7 +92,7 @@ class LedgerReplay:
     _used: dict[str, int] = field(default_factory=dict)
 
     async def __call__(self, path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Answer:
-        """Answer from the ledger; `Refused` when it holds no such call."""
+        """Answer from the ledger; raises `Refused` for a call that it does not hold."""
         key = _key(path, params)
         number = self._used.get(key, 0)
         self._used[key] = number + 1
@@ -116,7 +116,7 @@ async def verify_proof(
     same_packages: bool = True,
     conclusion: CheckConclusion | None = None,
 ) -> Verification:
-    """Compare a proof with itself and, if that shows no difference, with a re-run."""
+    """Compare a proof's records with each other and, if nothing differs, with a re-run."""
     recorded = compare_proof(journal=journal, notebook=notebook, rows=rows, conclusion=conclusion)
     if recorded.differing:
         return recorded
@@ -155,7 +155,7 @@ async def verify_proof(
 def compare_proof(
     *, journal: Path, notebook: Path, rows: Sequence[LedgerRow], conclusion: CheckConclusion | None = None
 ) -> Verification:
-    """Compare a proof with its own records; no code of it is run.
+    """Compare a proof's records with each other; no code of it is run.
 
     Called before every re-run, and on every package that is imported.
     """
@@ -175,7 +175,7 @@ def compare_proof(
 
 
 def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Difference]:
-    """Differences between the .ipynb and the journal; counts, times and front-end metadata do not matter."""
+    """List differences between the .ipynb and the journal; counts, times and front-end metadata do not matter."""
     try:
         expected = render_notebook(cells).cells
     except (
@@ -184,8 +184,8 @@ def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Diffe
         ValueError,
         AttributeError,
     ) as error:  # outputs that nbformat has no place for
-        what = f"the journal's cells fit no notebook ({error!r:.80})"
-        return [Difference(check="chain", cell=None, what=what)]
+        fault = f"the journal's cells fit no notebook ({error!r:.80})"
+        return [Difference(check="chain", cell=None, what=fault)]
     try:
         return _compare_cells(expected, _read_notebook(notebook))
     except Exception as error:  # nbformat raises many kinds for a broken file
@@ -193,45 +193,45 @@ def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Diffe
 
 
 def _read_notebook(path: Path) -> list[Any]:
-    """Read the cells of a notebook as Jupyter does, but for its validation: what is compared is compared with a valid one."""
+    """Read the cells of a notebook without validation: they are compared with valid ones."""
     nbformat: Any = importlib.import_module("nbformat")
     cells: list[Any] = nbformat.convert(nbformat.reader.reads(path.read_text(encoding="utf-8")), 4).cells
     return cells
 
 
-def _compare_cells(expected: Sequence[Any], shown: Sequence[Any]) -> list[Difference]:
+def _compare_cells(expected: Sequence[Any], cells: Sequence[Any]) -> list[Difference]:
     differences = []
-    if [cell.get("id") for cell in shown] != [cell.id for cell in expected]:
+    if [cell.get("id") for cell in cells] != [cell.id for cell in expected]:
         differences.append(Difference(check="notebook", cell=None, what="cells were added, removed or moved"))
-    by_id = {cell.get("id"): cell for cell in shown}
+    by_id = {cell.get("id"): cell for cell in cells}
     for cell in expected:
-        other = by_id.get(cell.id)
-        if other is None:
+        saved = by_id.get(cell.id)
+        if saved is None:
             continue
         for part in ("cell_type", "source"):
-            if cell[part] != other.get(part):
+            if cell[part] != saved.get(part):
                 differences.append(Difference(check="notebook", cell=cell.id, what=f"{part} was changed"))
-        if _findings(cell) != _findings(other):
+        if _findings(cell) != _findings(saved):
             differences.append(Difference(check="notebook", cell=cell.id, what="its findings were changed"))
-        if _bare(cell.get("outputs", [])) != _bare(other.get("outputs", [])):
+        if _bare(cell.get("outputs", [])) != _bare(saved.get("outputs", [])):
             differences.append(Difference(check="notebook", cell=cell.id, what="outputs were changed"))
     return differences
 
 
 def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> list[Difference]:
-    """Differences between the answers' hashes in the ledger, their data, and what the journal's cells received."""
+    """List differences between the ledger's hashes, its data, and the hashes that the journal's cells received."""
     differences = []
     by_cell: dict[int, list[str]] = {}
     for row in rows:
         if row.answer is None:
             continue
-        stated = str(row.answer.meta.get("content_hash", ""))
-        where = f"{row.path} (cell {row.address.step}, call {row.address.retry})"
-        if content_hash(row.answer.data) != stated:
+        digest = str(row.answer.meta.get("content_hash", ""))
+        address = f"{row.path} (cell {row.address.step}, call {row.address.retry})"
+        if content_hash(row.answer.data) != digest:
             differences.append(
-                Difference(check="ledger", cell=None, what=f"the answer to {where} has not its own hash")
+                Difference(check="ledger", cell=None, what=f"the answer to {address} has not its own hash")
             )
-        by_cell.setdefault(row.address.step, []).append(stated)
+        by_cell.setdefault(row.address.step, []).append(digest)
     code = [cell for cell in cells if cell.kind == "code"]
     for index, cell in enumerate(code):
         received = list(cell.result.api_hashes) if cell.result else []
@@ -245,7 +245,7 @@ def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> l
 
 
 def _began(journal: Path, lines: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, CellLibrary | None]:
-    """The instant at which the session's time began, where it was not the true one, and its library; raises `JournalBroken`."""
+    """Return the session's start on its simulated clock, if it had one, and its library; raises `JournalBroken`."""
     began = lines[0].get("clock") if lines else None
     named = named_library(lines)
     library = None if named is None else CellLibrary.read(journal.parent, named)
@@ -260,7 +260,7 @@ _UNREPEATABLE = "it shows another result each time it is run (the time, chance, 
 
 @dataclass(frozen=True, slots=True)
 class _Rerun:
-    """What the cells of a proof did when they were run again; `failure` is what kept the others from running."""
+    """The results of a re-run; `failure` is the error that stopped it."""
 
     results: Mapping[str, CellResult]
     failure: str = ""
@@ -276,14 +276,14 @@ class _Rerun:
             for output in again.outputs:
                 if output["output_type"] == "stream" and output["name"] == "stdout":
                     printed.extend(output["text"].splitlines()[-_LAST_LINES:])
-            what = compare_results(cell.result, again)
-            if what:
+            difference = compare_results(cell.result, again)
+            if difference:
                 near = differ_by_rounding(cell.result, again)
                 (rounded if near else differences).append(
                     Difference(
                         check="rerun",
                         cell=cell.id,
-                        what=f"{what}, in the last digits of numbers" if near else what,
+                        what=f"{difference}, in the last digits of numbers" if near else difference,
                     )
                 )
         if self.failure:
@@ -326,7 +326,7 @@ async def _rerun(
 
 
 def compare_results(before: CellResult, after: CellResult) -> str | None:
-    """What differs between two runs of a cell, or None."""
+    """Describe the difference between two runs of a cell, or return None."""
     if before.status != after.status:
         return f"it ended with {after.status}, not with {before.status}"
     if before.error is not None and after.error is not None and before.error.ename != after.error.ename:
@@ -334,14 +334,14 @@ def compare_results(before: CellResult, after: CellResult) -> str | None:
     first, second = _comparable(before), _comparable(after)
     if len(first) != len(second):
         return f"it showed {len(second)} outputs, not {len(first)}"
-    for (name, content), other in zip(first, second, strict=True):
-        if (name, content) != other:
+    for (name, content), repeated in zip(first, second, strict=True):
+        if (name, content) != repeated:
             return f"its {name} is another"
     return None
 
 
 def differ_by_rounding(before: CellResult, after: CellResult) -> bool:
-    """Whether two runs of a cell that differ do so in numbers alone, and in none by more than a fit may on another processor.
+    """Whether two runs of a cell differ only in numbers, by no more than a fit does on another processor.
 
     The same optimiser stops elsewhere in the fifth digit where a processor multiplies and adds in another order. Whole numbers,
     dates and words have to be equal.
@@ -359,18 +359,18 @@ def differ_by_rounding(before: CellResult, after: CellResult) -> bool:
     )
 
 
-def _near(text: str, other: str) -> bool:
-    words, numbers = _DECIMAL.split(text), _DECIMAL.findall(text)
-    if words != _DECIMAL.split(other):
+def _near(before: str, after: str) -> bool:
+    words, numbers = _DECIMAL.split(before), _DECIMAL.findall(before)
+    if words != _DECIMAL.split(after):
         return False
     return all(
         a == b or math.isclose(float(a), float(b), rel_tol=_ROUNDING, abs_tol=_ROUNDING)
-        for a, b in zip(numbers, _DECIMAL.findall(other), strict=True)
+        for a, b in zip(numbers, _DECIMAL.findall(after), strict=True)
     )
 
 
 def _comparable(result: CellResult) -> list[tuple[str, Any]]:
-    """What is compared of a cell's outputs: each stream whole, then the rest in order.
+    """Return a cell's outputs for comparison: each stream whole, then the rest in order.
 
     stdout and stderr are flushed by time, so where one breaks off for the other is chance and not evidence.
     """
@@ -389,7 +389,7 @@ def _comparable(result: CellResult) -> list[tuple[str, Any]]:
 
 
 def normalise(text: str) -> str:
-    """Text without addresses, durations and temporary paths."""
+    """Replace addresses, durations and temporary paths by placeholders."""
     return _TEMPORARY.sub("<path>", _DURATION.sub("<time>", _ADDRESS.sub("<address>", text)))
 
 

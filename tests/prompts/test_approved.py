@@ -47,8 +47,8 @@ from workbench.prompts import TODAY, PromptSet, load, names, prompt_set
 from workbench.propositions import Tree
 from workbench.search.base import FoundPage
 from workbench.search.engines import Hit
+from workbench.search.leaf_web import page_summary
 from workbench.search.leak_filter import LeakFilter, Verdicts
-from workbench.search.summaries import page_summary
 from workbench.store import Store
 from workbench.views.run_view import view
 

@@ -11,7 +11,7 @@ from sandbox.errors import KernelStartFailed
 from sandbox.limits import cgroups
 from sandbox.limits.cgroup import Group
 from sandbox.limits.cgroup_tree import Place
-from sandbox.limits.cgroup_trial import try_limits
+from sandbox.limits.cgroups import try_limits
 from tests.fakes.cgroup2 import OverVersionOne
 from tests.sandbox.conftest import LEVELS, Opener
 

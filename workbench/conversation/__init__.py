@@ -1,1 +1,1 @@
-"""Questions about a finished run: what is known without a model, or a model that may look and never touch; every answer cites what it rests on."""
+"""Answer questions about a finished run, by rules or by a model that may look and never change; every answer cites its source."""

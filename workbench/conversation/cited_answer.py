@@ -1,4 +1,4 @@
-"""An answer to a question about a run: its words, what it rests on, and at most a what-if that it proposes; refused without a cite."""
+"""Define an answer about a run: its words, its cites, and at most one what-if; refused without a cite."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -11,7 +11,7 @@ from workbench.propositions import NodeId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitedAnswer:
-    """An answer."""
+    """An answer about a run with its cites."""
 
     text: str
     cites: tuple[Cite, ...]
@@ -34,7 +34,7 @@ class CitedAnswer:
 
 
 def answer_faults(look_ups: RunLookUps, answer: CitedAnswer) -> list[str]:
-    """Return what is wrong with an answer: no cite, a cite that leads nowhere, a what-if that cannot be tried."""
+    """List the faults of an answer: no cite, a cite that leads nowhere, a what-if that cannot be tried."""
     faults = [] if answer.cites else ["cite what the answer rests on: a driver with a cell or a row"]
     faults += [fault for cite in answer.cites if (fault := look_ups.fault(cite)) is not None]
     for node, p in answer.proposal.items():

@@ -1,4 +1,4 @@
-"""A question about a run answered by a model: it may look things up in the run, never touch it; priced, on the ledger, its cites checked."""
+"""Let a model answer a question about a run: it looks things up, changes nothing, is priced and recorded."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -32,7 +32,7 @@ Move = tuple[str, Mapping[str, Any]] | CitedAnswer
 async def model_answer(
     store: Store, state: RunState, gateway: ModelGateway, look_ups: RunLookUps, question: str
 ) -> CitedAnswer:
-    """Return a model's answer to a question about a run.
+    """Ask a model a question about a run.
 
     Each question is at an address of its own (trial 0, an attempt that no reply of the run has).
 
@@ -89,7 +89,7 @@ async def model_answer(
 
 
 def parse_move(text: str, look_ups: RunLookUps, *, must_answer: bool = False) -> Move:
-    """Read a model's reply: a look-up, or an answer whose cites exist.
+    """Parse a model's reply: a look-up, or an answer whose cites exist.
 
     Raises `MalformedReply`: Neither, or an answer that cites nothing that exists; the reason goes back to the model.
     """
@@ -107,17 +107,17 @@ def parse_move(text: str, look_ups: RunLookUps, *, must_answer: bool = False) ->
             raise MalformedReply(
                 '"answer" must be a text: no look-ups are left' if must_answer else '"answer" must be a text'
             )
-        if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
             raise MalformedReply(
                 '"cites" must be a list of objects, each with the id of a driver, a cell and a row'
             )
         cites = tuple(
             Cite(
-                node=str(each.get("node")),
-                cell=_text_or_none(each.get("cell")),
-                row=_text_or_none(each.get("row")),
+                node=str(item.get("node")),
+                cell=_text_or_none(item.get("cell")),
+                row=_text_or_none(item.get("row")),
             )
-            for each in listed
+            for item in listed
         )
         values = proposal.get("set", proposal) if isinstance(proposal, dict) else None
         if not isinstance(values, dict):
@@ -146,7 +146,7 @@ def asked_model(state: RunState) -> str:
 
 
 def price_of_question(state: RunState) -> str:
-    """Return what a question will take, as one line."""
+    """Forecast the price of a question, as one line."""
     model = asked_model(state)
     forecast = forecast_cost(model, leaves=0, inner=3)
     price = "price unknown" if forecast.cost_usd is None else f"about ${forecast.cost_usd:.4f}"

@@ -1,4 +1,4 @@
-"""What is said of a run without a model: why, what matters most, what changed since the run before."""
+"""Describe a run without a model: why, what matters most, what changed since the run before."""
 
 from workbench.conversation.cited_answer import CitedAnswer
 from workbench.conversation.run_look_ups import RunLookUps
@@ -11,7 +11,7 @@ _MOST = 3
 
 
 def rule_answer(look_ups: RunLookUps) -> CitedAnswer:
-    """Say why, what matters most and what changed, a line each, out of what the run's screens show."""
+    """Say why, what matters most and what changed, a line each, from the values of the run's screens."""
     run = look_ups.run
     steps = waterfall(run.tree)
     parts = [part for part in steps.parts if part.node is not None] if steps is not None else []

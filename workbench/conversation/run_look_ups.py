@@ -1,4 +1,4 @@
-"""What may be looked up in a finished run, read-only, and whether a cite leads to a cell and a row that exist."""
+"""Look things up in a finished run, read-only, and check that a cite leads to a cell and a row."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -22,7 +22,7 @@ _LONGEST = 6_000  # characters of one look-up
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cite:
-    """What an answer rests on: a proposition, and of a driver with evidence a cell of its proof, a row it read, or both.
+    """A cite: a proposition, and for a driver with evidence a cell of its proof, a row that it read, or both.
 
     ``row`` is the day of a row, as it stands in the answer of a data call.
     """
@@ -52,7 +52,7 @@ class RunLookUps:
         }
 
     def look_up(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Return a look-up as JSON text, cut where it is long; what is wrong with one is its answer."""
+        """Return a look-up as JSON text, cut where it is long; an error is returned as its answer."""
         try:
             if name not in self.names:
                 raise UsageError(f"no look-up {name!r:.40}: one of {', '.join(self.names)}")
@@ -105,9 +105,11 @@ class RunLookUps:
         }
 
     def cell(self, node: NodeId, cell: str) -> dict[str, Any]:
-        """Return all that one cell of a driver's proof printed."""
+        """Return the whole output of one cell of a driver's proof."""
         trail = self.trail(node)
-        place = next((each for each in trail.cells if each.id == cell), None) if trail else None
+        place = (
+            next((candidate for candidate in trail.cells if candidate.id == cell), None) if trail else None
+        )
         if place is None:
             raise UsageError(f"{node} has no cell {cell!r:.40}")
         return asdict(place)
@@ -124,7 +126,7 @@ class RunLookUps:
         return {name: document[name] for name in ("before", "after", "changed")}
 
     def reach(self, p: float) -> dict[str, Any]:
-        """Return what it would take for the claim to be at a probability."""
+        """Return the changes that would bring the claim to a probability."""
         return ways_to_reach(self.run.tree, float(p)).to_json()
 
     def sensitivity(self) -> list[dict[str, Any]]:
@@ -132,7 +134,7 @@ class RunLookUps:
         return sensitivity(self.run.state)
 
     def trail(self, node: NodeId) -> Trail | None:
-        """Return what a driver rests on; None for one that is combined or has no conclusion."""
+        """Trace the evidence of a driver; None for one that is combined or has no conclusion."""
         if node not in self._trails:
             leaf = not self.run.tree[node].children
             concluded = leaf and self.run.state.trial(node, 1).belief is not None
@@ -140,7 +142,7 @@ class RunLookUps:
         return self._trails[node]
 
     def fault(self, cite: Cite) -> str | None:
-        """Return what is wrong with a cite, or None: its proposition, cell and row exist, and a driver with evidence names one of them."""
+        """Name the fault of a cite, or None; a driver with evidence needs a cell or a row."""
         if cite.node not in self.run.tree:
             return f"there is no driver {cite.node!r:.40}"
         trail = self.trail(cite.node)
@@ -159,20 +161,20 @@ class RunLookUps:
         return None
 
     def _has_row(self, node: NodeId, trail: Trail, day: str) -> bool:
-        wanted = f'"{day}"'.encode()
+        quoted = f'"{day}"'.encode()
         return bool(day) and any(
-            call.refused is None and wanted in raw_answer(self._store, self.run.state, node, call.number)
+            call.refused is None and quoted in raw_answer(self._store, self.run.state, node, call.number)
             for call in trail.calls
         )
 
     def cite_of(self, node: NodeId) -> Cite:
-        """Return the nearest cite of a proposition: the cell that printed its p, else the first that read data; its newest row."""
+        """Find the nearest cite of a proposition: the cell that printed its p, else the first that read data."""
         trail = self.trail(node)
         if trail is None:
             return Cite(node=node)
         p = self.run.tree[node].p
         printed = trail.source(f"{p:.4f}") if p is not None else None
-        cell = printed or next((each.id for each in trail.cells if each.calls), None)
+        cell = printed or next((candidate.id for candidate in trail.cells if candidate.calls), None)
         cell = cell or (trail.cells[0].id if trail.cells else None)
         newest = next((call.newest for call in trail.calls if isinstance(call.newest, dict)), {})
         row = str(newest["date"]) if "date" in newest else None

@@ -1,4 +1,4 @@
-"""The one door to a language model: a request goes in, a reply comes out, both plain frozen values.
+"""Define requests to a language model and its replies, as plain frozen values behind one Protocol.
 
 Everything an engine may want to keep (ledger, cost, replay) is computed from these values alone, so a model in
 another process, a scripted one in a test and the rule-based offline analyst are interchangeable.
@@ -24,7 +24,7 @@ MODEL_ROLES: tuple[ModelRole, ...] = get_args(ModelRole)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A model's wish to have a tool called: its id in the dialogue, the tool's name, parsed arguments."""
+    """A tool call of a model: its id in the dialogue, the tool's name, parsed arguments."""
 
     id: str
     name: str
@@ -61,7 +61,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRef:
-    """A proposition a request is about: its id in the tree and its statement, verbatim."""
+    """A proposition that a request is about: its id in the tree and its statement, verbatim."""
 
     id: str
     statement: str
@@ -69,7 +69,7 @@ class NodeRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplySchema:
-    """The answer of a stage as one JSON object, for models that take a schema; all others get the text shape.
+    """The answer of a stage as one JSON object, for models that take a schema; others get the text form.
 
     ``note`` asks for it where the schema is used, in place of what ``text_form``, a part of the last user message, says of prose and
     a block.
@@ -83,7 +83,7 @@ class ReplySchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """What a model is asked.
+    """A request to a model.
 
     ``stage``, ``nodes`` and ``cutoff`` are seen by in-process models only: a remote model gets the messages and
     the tools. ``cutoff`` is the knowledge cutoff as the caller wrote it. ``reply_schema`` follows from the stage, ``role``
@@ -111,7 +111,7 @@ class ModelRequest:
     spare_cache: bool = False
 
     def canonical_hash(self, model: str) -> str:
-        """SHA-256 over the canonical JSON of the request and the model's name, as ``sha256:<hex>``.
+        """Hash the canonical JSON of the request and the model's name with SHA-256, as ``sha256:<hex>``.
 
         Equal requests have equal hashes in every process; an image counts by its bytes.
         """
@@ -123,7 +123,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens as the provider counted them; None if it did not report them. ``cached`` is part of ``input``."""
+    """Tokens as the provider counted them; None if it reported none. ``cached`` is part of ``input``."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -196,7 +196,7 @@ _SELDOM = ("effort", "thinking", "thoughts")
 
 
 def to_json(request: ModelRequest) -> dict[str, Any]:
-    """The request as JSON values, images as base64; the form that is hashed and stored."""
+    """Write the request as JSON values, images as base64; this form is hashed and stored."""
     body = _json(replace(request, reply_schema=None))
     body = {name: value for name, value in body.items() if name not in _UNSTORED}
     for message in body["messages"]:
@@ -216,12 +216,12 @@ def _json(value: ModelRequest | ModelReply | Message) -> dict[str, Any]:
 
 
 def reply_to_json(reply: ModelReply) -> dict[str, Any]:
-    """A reply as JSON values, for a ledger."""
+    """Write a reply as JSON values, for a ledger."""
     return _json(reply)
 
 
 def reply_from_json(data: dict[str, Any]) -> ModelReply:
-    """The reply that :func:`reply_to_json` wrote."""
+    """Parse what :func:`reply_to_json` wrote."""
     calls, usage = tuple(ToolCall(**call) for call in data["tool_calls"]), Usage(**data["usage"])
     lists = {name: tuple(data.get(name, ())) for name in ("notes", "thinking")}
     return ModelReply(**{**data, **lists, "tool_calls": calls, "usage": usage})

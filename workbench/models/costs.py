@@ -1,4 +1,4 @@
-"""What calls cost: list prices and a person's own, worst cases, usage that can be believed, and the forecast for a whole run.
+"""Price model calls: list prices and a person's own, worst cases, sound usage, and the forecast for a whole run.
 
 Providers leave usage out, or report nonsense (zero, less than nothing). A limit that trusted them would never be reached.
 """
@@ -26,14 +26,14 @@ ESTIMATED = "usage estimated: the provider reported none that can be believed"
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per token; ``cached`` of input that comes out of the provider's cache, None where nobody says."""
+    """US dollars per token; ``cached`` for input out of the provider's cache, None if not listed."""
 
     input: float
     output: float
     cached: float | None = None
 
     def of(self, usage: Usage) -> float:
-        """Return the price of a reply; without a price of its own, cached input costs what other input does."""
+        """Price a reply; without its own price, cached input costs as much as other input."""
         cached = usage.cached_tokens or 0
         fresh = (usage.input_tokens or 0) - cached
         per_cached = self.input if self.cached is None else self.cached
@@ -41,7 +41,7 @@ class Price:
 
 
 def price_of(model: str, prices: Mapping[str, Sequence[float]]) -> Price | None:
-    """Return a model's price: the person's own (per million tokens), else LiteLLM's list price, else None."""
+    """Look up a model's price: the person's own (per million tokens), else LiteLLM's list price, else None."""
     if model in prices:
         return Price(*(part / 1e6 for part in prices[model]))
     from workbench.models.providers.listed import listed_entry, price_per_token
@@ -51,7 +51,7 @@ def price_of(model: str, prices: Mapping[str, Sequence[float]]) -> Price | None:
 
 
 def worst_input_tokens(request: ModelRequest) -> int:
-    """Return a number of tokens that a request does not exceed, without a tokenizer: half its bytes and some for its frame.
+    """Bound the tokens of a request without a tokenizer: half its bytes and an allowance for its frame.
 
     English has 4 bytes a token, code and JSON 3, Chinese 2 to 3; only random digits come near 2.
     """
@@ -70,7 +70,7 @@ def _size(message: Message) -> int:
 def with_sound_usage(
     reply: ModelReply, request: ModelRequest, price: Price | None, *, own_price: bool = False
 ) -> ModelReply:
-    """Return a reply whose usage and cost can be charged; what the provider left out or got absurd is estimated and noted.
+    """Return a reply whose usage and cost can be charged; missing or absurd counts are estimated and noted.
 
     A person's ``own_price`` goes before the cost that the client computed. A reply without text may have cost nothing on the output side; a request never costs nothing on the input side.
     """
@@ -109,27 +109,27 @@ def with_sound_usage(
 
 
 def request_tokens(model: str, request: ModelRequest) -> int:
-    """Return how many tokens a request has: its messages and the tools on offer."""
+    """Count the tokens of a request: its messages and its tools."""
     tools = [str([tool.name, tool.description, tool.parameters]) for tool in request.tools]
     return count_tokens(model, "\n".join([*(message.content for message in request.messages), *tools]))
 
 
 def thinking_room(effort: str | None, *, reasons: bool) -> int:
-    """Return the tokens that an effort may take beside the reply; ``reasons``: the model's list says that it does."""
+    """Return the tokens that an effort adds to the reply; ``reasons``: whether the model is listed as reasoning."""
     if effort == "auto":
         effort = "medium" if reasons else None
     return THINKING.get(effort or "", 0)
 
 
 def reasons(model: str) -> bool:
-    """Return whether a model's list entry says that it thinks before it answers."""
+    """Whether a model is listed as thinking before it answers."""
     from workbench.models.providers.listed import listed_entry
 
     return bool(listed_entry(model).get("supports_reasoning"))
 
 
 def longest_reply(model: str) -> int:
-    """Return the most tokens that a reply is reserved for where its request sets no limit."""
+    """Return the most tokens to reserve for a reply whose request sets no limit."""
     from workbench.models.providers.listed import listed_entry
 
     listed = listed_entry(model).get("max_output_tokens")
@@ -137,7 +137,7 @@ def longest_reply(model: str) -> int:
 
 
 def count_tokens(model: str, text: str) -> int:
-    """Return how many tokens a text has by the model's tokenizer as LiteLLM knows it, else by OpenAI's."""
+    """Count a text's tokens by the model's tokenizer in LiteLLM, else by OpenAI's."""
     from workbench.models.providers.listed import load_litellm
 
     return int(load_litellm().token_counter(model=model, text=text))
@@ -176,7 +176,7 @@ _TWO_SIDED = 1.645
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostForecast:
-    """Calls and tokens still to come, and their price; ``cost_usd`` is None if the price is unknown."""
+    """Calls and tokens to come, and their price; ``cost_usd`` is None if the price is unknown."""
 
     model_calls: int
     input_tokens: int
@@ -186,11 +186,11 @@ class CostForecast:
 
     @property
     def token_words(self) -> str:
-        """How much is sent and written."""
+        """The tokens sent and written, in words."""
         return f"{self.input_tokens:,} tokens sent and {self.output_tokens:,} written"
 
     def range_of(self, value: float) -> tuple[float, float]:
-        """Return the range around one of the averages: it is divided and multiplied by ``spread``."""
+        """Return the range around an average: divided and multiplied by ``spread``."""
         return value / self.spread, value * self.spread
 
 
@@ -209,7 +209,7 @@ def forecast_cost(
     rendered: Mapping[str, float] | None = None,
     beside: Mapping[str, int] | None = None,
 ) -> CostForecast:
-    """Return what grounding and combining a planned tree will take; ``--plan-only`` prints it.
+    """Forecast the calls, tokens and price of grounding and combining a planned tree; ``--plan-only`` prints it.
 
     `grounder`: Which kind grounds the leaves; one that is not known here is taken to ask as often as the notebook grounder.
 
@@ -219,28 +219,28 @@ def forecast_cost(
     roles, rendered, reply = roles or {}, rendered or {}, reply_tokens or REPLY_TOKENS
     grounding = roles.get("grounder", model)
     # Who is asked, in which dialogue, how many of them, calls of each.
-    asked = [
+    calls_planned = [
         (grounding, name, *_dialogue_of_leaf(name, grounding, calls_per_leaf), count * trials)
         for name, count in ({grounder: leaves} if routed is None else routed).items()
     ]
     for stage, count in {"synthesis": inner, **(beside or {})}.items():
-        each, dialogue_count = (1, count) if TOKENS[stage][1] is None else (count, 1)
-        asked.append((roles.get(_ROLE_OF[stage], model), stage, stage, each, dialogue_count))
-    total = round(sum(calls * dialogues for *_, calls, dialogues in asked))
+        per_dialogue, dialogue_count = (1, count) if TOKENS[stage][1] is None else (count, 1)
+        calls_planned.append((roles.get(_ROLE_OF[stage], model), stage, stage, per_dialogue, dialogue_count))
+    total = round(sum(calls * dialogues for *_, calls, dialogues in calls_planned))
     # The offline analyst computes: it reads and writes no tokens, and its number of calls is known.
-    billed = [one for one in asked if one[3] * one[4] and not _is_offline(one[0])]
+    billed = [plan for plan in calls_planned if plan[3] * plan[4] and not _is_offline(plan[0])]
     if not billed:
         return CostForecast(model_calls=total, input_tokens=0, output_tokens=0, cost_usd=0.0)
 
     sent = written = 0.0
     cost: float | None = 0.0
     for name, kind, stage, calls, dialogues in billed:
-        usual, shown = TOKENS[stage]
-        first = rendered.get(kind, usual)
-        added = 0 if shown is None else reply + shown
+        usual_first, later = TOKENS[stage]
+        first = rendered.get(kind, usual_first)
+        added = 0 if later is None else reply + later
         # Of a dialogue each request holds what all before it held, which a provider that caches reads at its price for that.
         tokens_in = dialogues * (calls * first + added * calls * (calls - 1) / 2)
-        fresh = tokens_in if shown is None else dialogues * (first + added * (calls - 1))
+        fresh = tokens_in if later is None else dialogues * (first + added * (calls - 1))
         sent, written = sent + tokens_in, written + dialogues * calls * reply
         price = price_of(name, prices or {})
         if price is None or cost is None:

@@ -1,4 +1,4 @@
-"""What can go wrong when a model is asked.
+"""Errors of asking a model.
 
 WorkbenchError (workbench.errors)
 ├── UsageError                the caller's mistake                                              exit 2
@@ -31,11 +31,11 @@ __all__ = [
 
 
 class ModelError(ProviderError):
-    """A model that was asked did not answer."""
+    """A model did not answer."""
 
 
 class ModelUnavailable(ModelError):
-    """The provider could not be reached, or was overloaded, for as long as we were willing to retry.
+    """The provider could not be reached, or was overloaded, until our retries ended.
 
     `rate_limited`: It refused because of too many calls.
 
@@ -59,11 +59,11 @@ class ModelUnavailable(ModelError):
 
 
 class ModelRefused(ModelError):
-    """The provider rejects the request as it stands; asking again the same way is pointless."""
+    """The provider rejects the request as it is; repeating it is pointless."""
 
 
 class ContextOverflow(ModelRefused):
-    """The request does not fit into the model's context; agents catch it, make room and ask again."""
+    """The request exceeds the model's context; agents shorten it and ask again."""
 
     def __init__(self, message: str, window: int | None = None) -> None:
         super().__init__(message)
@@ -71,7 +71,7 @@ class ContextOverflow(ModelRefused):
 
 
 class AccountRefused(ModelRefused):
-    """No request of this run will be answered: the key is revoked, the account is empty or closed, the model is not served to it.
+    """Every request of this run would be refused: revoked key, empty or closed account, model not served to it.
 
     It stops the run at once, instead of one leaf after another, unless a fallback model answers.
     """
@@ -82,4 +82,4 @@ class UnknownModel(UsageError):
 
 
 class MissingProviderKey(UsageError):
-    """The provider wants a key and none is set."""
+    """The provider needs a key and none is set."""

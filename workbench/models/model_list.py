@@ -1,4 +1,4 @@
-"""What the keys at hand reach: the models of LiteLLM's list whose provider has a key set here, with what each can do.
+"""List the models that the present keys reach, out of LiteLLM's list, with the abilities of each.
 
 Names of variables are looked at, never their values, and nothing is sent anywhere.
 """
@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.models.errors import MissingProviderKey
 from workbench.models.model_options import OFFLINE
+from workbench.models.providers.abilities import whole_count
 from workbench.models.providers.listed import load_litellm, price_per_token
 
 #: Providers whose models analysts ask, with the variables that hold their keys as LiteLLM documents them.
@@ -43,12 +44,12 @@ class ModelEntry:
     training_end: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the entry as JSON values."""
         return asdict(self)
 
 
 def require_key(model: str, environ: Mapping[str, str]) -> None:
-    """Refuse a model whose provider has no key in the environment, where the provider is one that takes nothing else.
+    """Refuse a model whose provider has no key in the environment and accepts nothing else.
 
     Raises `MissingProviderKey`.
     """
@@ -61,7 +62,7 @@ def require_key(model: str, environ: Mapping[str, str]) -> None:
 
 
 def reachable(environ: Mapping[str, str], *, training_end: Any) -> list[ModelEntry]:
-    """Return the models that the keys of an environment reach, by name; ``offline/analyst`` first, which needs none.
+    """List the models that the keys of an environment reach; ``offline/analyst`` first, which needs none.
 
     ``training_end`` maps a model's name to a date, ``never`` or ``unknown``.
     """
@@ -70,7 +71,7 @@ def reachable(environ: Mapping[str, str], *, training_end: Any) -> list[ModelEnt
     if not providers:
         return entries
     litellm = load_litellm()
-    seen: set[str] = set()
+    names: set[str] = set()
     for listed, entry in sorted(litellm.model_cost.items()):
         provider = str(entry.get("litellm_provider", ""))
         if provider not in providers or entry.get("mode") not in ("chat", "responses"):
@@ -79,15 +80,15 @@ def reachable(environ: Mapping[str, str], *, training_end: Any) -> list[ModelEnt
         if listed.startswith("ft:") or (provider in ("openai", "anthropic") and "/" in listed):
             continue
         name = listed if listed.startswith(f"{provider}/") else f"{provider}/{listed}"
-        if name in seen:
+        if name in names:
             continue
-        seen.add(name)
+        names.add(name)
         prices = price_per_token(name)
         entries.append(
             ModelEntry(
                 model=name,
-                context=_whole(entry.get("max_input_tokens")),
-                longest_reply=_whole(entry.get("max_output_tokens")),
+                context=whole_count(entry.get("max_input_tokens")),
+                longest_reply=whole_count(entry.get("max_output_tokens")),
                 vision=bool(entry.get("supports_vision")),
                 tools=bool(entry.get("supports_function_calling")),
                 schema=bool(entry.get("supports_response_schema")),
@@ -97,7 +98,3 @@ def reachable(environ: Mapping[str, str], *, training_end: Any) -> list[ModelEnt
             )
         )
     return entries
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and value > 0 else None

@@ -1,4 +1,4 @@
-"""How a model is reached: server, key, tries, form of the replies; what the factory of a model is given."""
+"""Define the options of a model: server, key, retries, form of the replies."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ REPLY_FORMS: tuple[ReplyForm, ...] = ("auto", "text", "schema")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrySettings:
-    """How often and how long a transient failure is tried again; waits in seconds, doubled each time.
+    """Number and length of retries of a transient failure; waits in seconds, doubled each time.
 
     ``attempts`` counts the first try. The wait before try n + 1 is drawn between half and the whole of
     ``min(first_wait * 2 ** (n - 1), longest_wait)``; a provider's Retry-After, where longer, is obeyed up to
@@ -46,7 +46,7 @@ ONE_TRY = RetrySettings(attempts=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """How a model is reached, for the factory that opens it."""
+    """Options for the factory that opens a model."""
 
     #: Base URL of an OpenAI-compatible (or the provider's own) endpoint instead of the provider's default.
     api_base: str | None = None

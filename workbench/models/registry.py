@@ -1,4 +1,4 @@
-"""From a model's name to a model: a provider that a package registers, everything else through LiteLLM.
+"""Open a model by name: from a provider that a package registers, else through LiteLLM.
 
 A name is ``<provider>/<model>``. A package adds a provider with an entry point in ``analyst_workbench.models`` whose name is
 the provider and whose value is a factory ``(model name, ModelOptions) -> Model``. ``offline``, the key-free analyst, is
@@ -31,7 +31,7 @@ def open_model(
     headers: Mapping[str, str] | None = None,
     body: Mapping[str, object] | None = None,
 ) -> Model:
-    """Return the model that answers to ``name``; the arguments are those of :class:`ModelOptions`.
+    """Open the model of this name; the arguments are those of :class:`ModelOptions`.
 
     Raises `UnknownModel`: The name has no provider prefix, or its provider has no model of that name.
     """
@@ -64,7 +64,7 @@ def open_model(
 
 
 def unknown_model(name: str) -> str:
-    """Return the error message for an unknown model name, with what to write instead."""
+    """Write the error message for an unknown model name."""
     return sentence(
         f"unknown model {name!r}: use {OFFLINE} (no key needed) or <provider>/<model> as LiteLLM spells it, "
         "for example openai/gpt-4o, anthropic/claude-sonnet-4-5, or openai/<name> with ",

@@ -1,4 +1,4 @@
-"""What a request is about, read from its text alone: stage, propositions and cutoff.
+"""Parse stage, propositions and cutoff from a request's text.
 
 The LiteLLM provider of the offline analyst needs it: a foreign program sends messages, and nothing beside them.
 
@@ -19,15 +19,15 @@ _NODE = re.compile(
 
 
 def last_words(messages: Sequence[Message]) -> str:
-    """Return the text of the last user message; empty without one."""
+    """Return the text of the last user message; "" without one."""
     return next((message.content for message in reversed(messages) if message.role == "user"), "")
 
 
 def stage_of(messages: Sequence[Message]) -> str:
-    """Return the stage whose reply format the last user message spells out; ``unknown`` if none."""
+    """Recognise the stage by the reply format in the last user message; ``unknown`` if none matches."""
     text = last_words(messages)
-    stated = list(_CUTOFF.finditer(text))
-    text = text[stated[-1].end() :] if stated else text  # the reply format stands behind the cutoff
+    cutoffs = list(_CUTOFF.finditer(text))
+    text = text[cutoffs[-1].end() :] if cutoffs else text  # the reply format stands behind the cutoff
     # The order matters: a step's format names <python_cell> too, and a synthesis' format names "p_true" too.
     if "END_OF_ANALYSIS" in text:
         return "analyze"
@@ -44,7 +44,7 @@ def stage_of(messages: Sequence[Message]) -> str:
 
 
 def nodes_of(messages: Sequence[Message]) -> tuple[NodeRef, ...]:
-    """Return the propositions that the last user message shows, in the order in which they first appear.
+    """Parse the propositions of the last user message, in order of first appearance.
 
     A synthesis shows reports that name propositions further down; only the first one and its direct children count
     where reports are shown.
@@ -60,7 +60,7 @@ def nodes_of(messages: Sequence[Message]) -> tuple[NodeRef, ...]:
 
 
 def cutoff_of(messages: Sequence[Message]) -> str | None:
-    """Return the knowledge cutoff that the last user message states, as written; None if it states none."""
+    """Parse the knowledge cutoff of the last user message, as written; None if it has none."""
     cutoffs = _CUTOFF.findall(last_words(messages))
     return str(cutoffs[-1]) if cutoffs else None
 

@@ -1,4 +1,4 @@
-"""The models of one run: one for everything, or one per role, and others to fall back on.
+"""Combine the models of a run: one for everything, or one per role, and a chain of fallbacks.
 
 The engine asks a team as it asks any model; who asks stands in the request. A model of the chain answers where the one before
 it is down, rejects the request, or declines it also in other words.
@@ -16,7 +16,7 @@ _DECLINED = ("refused", "filtered")
 
 
 class ModelTeam:
-    """Several models behind the one door.
+    """Several models that are asked as one.
 
     `fallback`: Asked in this order where the role's own model does not answer.
     """
@@ -38,7 +38,7 @@ class ModelTeam:
         return self.main.name
 
     def model_of(self, role: ModelRole | None) -> Model:
-        """Return the model of a role; the filter's is the reader's where it has none of its own."""
+        """Return the model of a role; the filter defaults to the reader's."""
         if role == "filter" and role not in self.roles:
             role = "reader"
         return self.main if role is None else self.roles.get(role, self.main)
@@ -48,23 +48,23 @@ class ModelTeam:
 
         Raises `ModelError`: Of the role's own model, if no model of the chain answers either.
         """
-        own = self.model_of(request.role)
+        model = self.model_of(request.role)
         try:
-            reply = await own.complete(request)
+            reply = await model.complete(request)
         except ContextOverflow:
             raise  # agents make room; a longer context would only put it off
         except (ModelRefused, ModelUnavailable) as problem:
-            answered = await self._fall_back(request, own, str(problem))
-            if answered is None:
+            fallback_reply = await self._fall_back(request, model, str(problem))
+            if fallback_reply is None:
                 raise
-            return answered
+            return fallback_reply
         if reply.finish in _DECLINED and request.may_fall_back:
-            return await self._fall_back(request, own, f"its reply was {reply.finish}") or reply
+            return await self._fall_back(request, model, f"its reply was {reply.finish}") or reply
         return reply
 
-    async def _fall_back(self, request: ModelRequest, own: Model, why: str) -> ModelReply | None:
+    async def _fall_back(self, request: ModelRequest, declined: Model, why: str) -> ModelReply | None:
         for model in self.fallback:
-            if model is own:
+            if model is declined:
                 continue
             try:
                 reply = await model.complete(request)
@@ -72,13 +72,13 @@ class ModelTeam:
                 continue
             if reply.finish in _DECLINED:
                 continue
-            note = f"{model.name} answered in place of {own.name}: {why}"
+            note = f"{model.name} answered in place of {declined.name}: {why}"
             return replace(reply, notes=(*reply.notes, note[:300]))
         return None
 
 
 def model_names(model: Model) -> tuple[str, ...]:
-    """Return the names of all models that may answer: of a team, or of the one model."""
+    """Return the names of all models that may answer."""
     if not isinstance(model, ModelTeam):
         return (model.name,)
     return tuple(
@@ -88,9 +88,9 @@ def model_names(model: Model) -> tuple[str, ...]:
 
 def names_for(model: Model, request: ModelRequest) -> tuple[str, ...]:
     """Return the names of the models that may answer a request, its role's own first; a budget reserves the dearest."""
-    own = name_for(model, request)
+    first = name_for(model, request)
     chain = (member.name for member in model.fallback) if isinstance(model, ModelTeam) else ()
-    return tuple(dict.fromkeys((own, *chain)))
+    return tuple(dict.fromkeys((first, *chain)))
 
 
 def open_models(
@@ -101,7 +101,7 @@ def open_models(
     api_base: str | None = None,
     **options: Any,
 ) -> Model:
-    """Return the model of a run: the one named, or a team where roles or a chain are named too.
+    """Open the model of a run: one, or a team where roles or a fallback chain are named too.
 
     ``api_base`` is the main model's; others of the same provider share it, no other model is sent there: its requests carry
     another provider's key. ``options`` are those of ``open_model``.
@@ -125,7 +125,7 @@ def open_models(
 
 
 def name_for(model: Model, request: ModelRequest) -> str:
-    """Return the name under which a request is filed: of the model that its role is given to.
+    """Return the model name under which a request is filed: that of its role.
 
     Called by the engine: the hash of a request holds this name, so a role that moves to another model asks anew.
     """

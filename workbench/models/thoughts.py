@@ -1,4 +1,4 @@
-"""A reply without the thoughts that some models send in front of it, and without what no text can hold.
+"""Strip thoughts and lone surrogates from a reply.
 
 Open models write ``<think>...</think>`` before their answer; where the template opens the block in the prompt, only the
 closing tag arrives. What stands in the thoughts must be neither run nor read.
@@ -26,12 +26,12 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def well_formed(text: str) -> str:
-    """Return the text with every lone surrogate replaced by U+FFFD: no file and no request can hold one."""
+    """Replace every lone surrogate by U+FFFD: no file and no request can hold one."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def without_thoughts(text: str) -> str:
-    """Return what follows the thoughts; the whole text if it holds none.
+    """Return the text after the thoughts; the whole text if it holds none.
 
     Thoughts end at the last closing tag that stands alone on its line or before the first tag of the reply. A closing tag
     inside a Python cell whose source is whole with it (a string of several lines) ends nothing. A block that is opened at

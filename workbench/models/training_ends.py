@@ -1,4 +1,4 @@
-"""When the training data of a model end: what it may know by heart.
+"""Look up when a model's training data end.
 
 The exams leave out questions that a model may know, and a run of an earlier cutoff says HINDSIGHT. Nothing else is loaded,
 so that a screen may ask this at its start.
@@ -14,11 +14,11 @@ from workbench.errors import Option, UsageError
 
 
 class UnknownTrainingEnd(UsageError):
-    """The table does not have the model, or a date cannot be read."""
+    """The model is not in the table, or a date cannot be parsed."""
 
 
 def training_cutoff(model: str, override: str | None = None) -> date | None:
-    """Return the last day that may be in a model's training data; None for a model that has none.
+    """Return the last day that may be in a model's training data; None for a model without any.
 
     Raises `UnknownTrainingEnd`: The table does not have the model, or the date cannot be read.
 
@@ -33,11 +33,11 @@ def training_cutoff(model: str, override: str | None = None) -> date | None:
         bare = model.rsplit("/", 1)[-1]
         matches = [row for row in rows if fnmatchcase(model, row["match"]) or fnmatchcase(bare, row["match"])]
         if not matches:
-            known = ", ".join(row["match"] for row in rows)
+            names = ", ".join(row["match"] for row in rows)
             raise UnknownTrainingEnd(
                 f"no training cutoff is known for {model!r}; give ",
                 Option("model_cutoff", "DATE"),
-                f" (known: {known})",
+                f" (known: {names})",
             )
         text = str(matches[0]["cutoff"])
     if text == "never":
@@ -47,7 +47,7 @@ def training_cutoff(model: str, override: str | None = None) -> date | None:
 
 @cache
 def cutoff_table() -> list[dict[str, str]]:
-    """Return the rows ``match, cutoff, source`` of the packaged table of training cutoffs.
+    """Load the rows ``match, cutoff, source`` of the packaged table of training cutoffs.
 
     >>> sorted(cutoff_table()[0])
     ['cutoff', 'match', 'source']
@@ -60,7 +60,7 @@ def cutoff_table() -> list[dict[str, str]]:
 
 
 def date_or_month(text: str, *, last: bool = False) -> date:
-    """Read ``2025-10-26`` or ``2025-10``: the month's first day, or its last with ``last``.
+    """Parse ``2025-10-26`` or ``2025-10``: the month's first day, or its last with ``last``.
 
     Raises `UnknownTrainingEnd`: The text is neither.
     """

@@ -1,4 +1,4 @@
-"""The words that models read: one Markdown file per prompt, and the loader that fills them in.
+"""Load the prompts, one Markdown file each, and fill them in.
 
 A prompt for a stage ends with that stage's reply file, which spells the literal tags or JSON keys of the answer; no
 other file spells them. Wording is approval-tested, so a change shows in review and asks for a new ``version``.

@@ -1,4 +1,4 @@
-"""Errors of the prompts' room: all of them are our own mistakes, none depends on what a user typed.
+"""Errors of the prompts' room: each is a bug of ours, none depends on what a user typed.
 
 WorkbenchError
 └── PromptError
@@ -19,8 +19,8 @@ class UnknownPrompt(PromptError):
 
 
 class BadPromptFile(PromptError):
-    """A prompt file is not what the loader expects."""
+    """A prompt file has wrong front matter or wrong holes."""
 
 
 class WrongInputs(PromptError):
-    """The inputs given are not those the prompt declares."""
+    """The inputs are not those that the prompt declares."""

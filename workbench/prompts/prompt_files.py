@@ -1,4 +1,4 @@
-"""Loading and rendering prompts: one Markdown file each, front matter on top, ``{{name}}`` where an input goes.
+"""Load and render prompts: one Markdown file each, front matter on top, ``{{name}}`` where an input goes.
 
 The files are jinja2 templates of the plainest kind: text and named holes, no logic, so that a reader of the file sees what a
 model sees. Inputs are values and never compiled: text from a model or a data source that holds ``{{x}}`` stays as it is.
@@ -40,7 +40,7 @@ class _Front(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A prompt file as read."""
+    """A prompt file, parsed."""
 
     #: name, version, inputs, source: The front matter: ``source`` says which part of a paper its content follows.
     name: str
@@ -57,7 +57,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A rendered prompt, with the name, version and file hash of what it was rendered from."""
+    """A rendered prompt, with the name, version and hash of its file."""
 
     text: str
     name: str
@@ -70,7 +70,7 @@ FOREIGN = frozenset({"event", "question"})
 
 
 def filled(template: Template, inputs: Mapping[str, str | int | AsOfText]) -> Prompt:
-    """Return a prompt file with its holes filled; agents do it by `PromptSet.render`.
+    """Fill the holes of a prompt file; agents call `PromptSet.render`.
 
     Raises `WrongInputs`: An input is missing, unknown, or neither text nor a whole number.
     """
@@ -105,7 +105,7 @@ def _compiled(body: str) -> "jinja2.Template":
 
 @cache
 def load(name: str) -> Template:
-    """Return the prompt file of this name, read once and checked.
+    """Load and check the prompt file of this name, once.
 
     Raises `UnknownPrompt, BadPromptFile`: No such file; or its front matter, or its holes, are wrong.
     """
@@ -116,7 +116,7 @@ def load(name: str) -> Template:
 
 
 def parse(name: str, content: bytes) -> Template:
-    """Return the template in a prompt file's bytes.
+    """Parse and check a prompt file's bytes.
 
     Raises `BadPromptFile`: No front matter, a name other than the file's, a hole that is not declared, a declared input without a hole, or
     a brace that is left over from a misspelt hole.
@@ -148,7 +148,7 @@ def parse(name: str, content: bytes) -> Template:
 
 
 def _holes(name: str, body: str) -> set[str]:
-    """Return the names of a body's holes; raises ``BadPromptFile`` for anything that is neither text nor a hole."""
+    """List the names of a body's holes; raises ``BadPromptFile`` for anything that is neither text nor a hole."""
     from jinja2 import TemplateSyntaxError, nodes
 
     try:

@@ -1,4 +1,4 @@
-"""The prompts of one run: each in the text that the run began with, which its store keeps by content.
+"""Keep the prompts of a run in the text that the run began with, which its store keeps by content.
 
 A stored prompt is rendered from the inputs of today's call, so it may ask for none that today's file does not.
 """
@@ -15,7 +15,7 @@ from workbench.quoting import PLAIN_MARKS, Marks
 
 @dataclass(frozen=True, slots=True)
 class PromptSet:
-    """What agents render with."""
+    """The prompts that the agents of a run render."""
 
     #: Names of the prompts that are not to be rendered from today's file, each with the text of the file that is.
     earlier: Mapping[str, str] = field(default_factory=dict)
@@ -30,16 +30,16 @@ class PromptSet:
     def of(
         cls,
         recorded: Mapping[str, str],
-        kept: Callable[[str], str | None] = lambda digest: None,
+        stored: Callable[[str], str | None] = lambda digest: None,
         *,
         marks: Marks = PLAIN_MARKS,
     ) -> "PromptSet":
-        """Return the set of a run whose manifest names these hashes; ``kept`` gives the text that is kept under one."""
+        """Build the set of a run whose manifest names these hashes; ``stored`` returns the text stored under a hash."""
         earlier, missing = {}, []
         for name, digest in sorted(recorded.items()):
             if name in names() and load(name).sha256 == digest:
                 continue
-            text = kept(digest)
+            text = stored(digest)
             if text is not None and _fits(name, text):
                 earlier[name] = text
             else:
@@ -47,15 +47,15 @@ class PromptSet:
         return cls(earlier, marks, frozenset(recorded) or None, tuple(missing))
 
     def has(self, name: str) -> bool:
-        """Whether the run began with this prompt: what came with a later release is not asked for in it."""
+        """Whether the run began with this prompt; prompts of later releases are not used in it."""
         return self.begun_with is None or name in self.begun_with
 
     def template(self, name: str) -> Template:
-        """Return the file that this prompt is rendered from; raises ``UnknownPrompt``."""
+        """Return the file from which this prompt is rendered; raises ``UnknownPrompt``."""
         return _parsed(name, self.earlier[name]) if name in self.earlier else load(name)
 
     def render(self, name: str, **inputs: str | int | AsOfText) -> Prompt:
-        """Return the prompt of this name with its holes filled; agents build every message with it.
+        """Render the prompt of this name; agents build every message with it.
 
         Raises `UnknownPrompt`: No such file. Raises `WrongInputs`: An input is missing, unknown, or of another type than `filled` says.
 
@@ -67,7 +67,7 @@ class PromptSet:
         return filled(template, {key: value for key, value in inputs.items() if key not in dropped})
 
     def fingerprints(self) -> dict[str, dict[str, str | int]]:
-        """Return version and file hash of every prompt as it is rendered from; a run's manifest records them."""
+        """Return version and hash of every prompt's file, for the run's manifest."""
         files = [self.template(name) for name in names() if self.has(name)]
         return {file.name: {"version": file.version, "sha256": file.sha256} for file in files}
 
@@ -87,6 +87,6 @@ TODAY = PromptSet()
 
 
 def prompts_of(ask: object) -> PromptSet:
-    """Return the prompts of the run that an asker belongs to; today's for one that belongs to none."""
+    """Return the prompts of an asker's run; today's for an asker without a run."""
     prompts = getattr(ask, "prompts", TODAY)
     return prompts if isinstance(prompts, PromptSet) else TODAY

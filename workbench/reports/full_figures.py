@@ -1,4 +1,4 @@
-"""Every number of a note once more with all its digits: what the screens round, a reader of a printed page can recompute."""
+"""List every number of a note with all its digits, so that a reader of a printed page can recompute it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
@@ -20,7 +20,7 @@ def full_figures(
     trials: Mapping[NodeId, Sequence[float]] | None = None,
     by_chance: Mapping[NodeId, tuple[float, float]] | None = None,
 ) -> list[tuple[str, str]]:
-    """Return what a figure is of, and its numbers as JSON writes them, which read back as the same."""
+    """Return pairs of a figure's name and its numbers, written so that they read back as the same floats."""
     rows: list[tuple[str, str]] = []
     if base_rate is not None:
         rows.append(("base rate", repr(base_rate)))
@@ -31,10 +31,10 @@ def full_figures(
     moves = {row["id"]: row for row in tornado}
     for node in nodes:
         assumed = "PA" if node == tree.root.id else f"{node}.PA"
-        said = _proposition(tree, node, moves.get(node), (trials or {}).get(node, ()))
+        figures = _proposition(tree, node, moves.get(node), (trials or {}).get(node, ()))
         if by_chance and node in by_chance and len((trials or {}).get(node, ())) < 2:
-            said += "; by chance {!r} to {!r}".format(*by_chance[node])
-        rows.append((node, said))
+            figures += "; by chance {!r} to {!r}".format(*by_chance[node])
+        rows.append((node, figures))
         if assumed in moves:
             rows.append((assumed, _effect(moves[assumed])))
     if scenarios is not None:
@@ -58,7 +58,7 @@ def _proposition(tree: Tree, node: NodeId, move: Mapping[str, Any] | None, trial
 
 
 def _effect(row: Mapping[str, Any]) -> str:
-    """A row of the tornado: where the claim would be at the least and the most, and what a point of it is worth."""
+    """Write a row of the tornado: the claim's least and greatest probability, path weight and contribution."""
     named = {
         "p": row["p"],
         "claim at least": row["low"],
@@ -70,7 +70,7 @@ def _effect(row: Mapping[str, Any]) -> str:
 
 
 def _named_values(values: Mapping[str, Any]) -> str:
-    """Return names and values with all digits; what has no value, and a rule's name among words, as it stands."""
+    """Write names and values with all digits; nested mappings go in brackets."""
     parts = []
     for name, value in values.items():
         if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What a note says, as plain values: folded once from the log and the ledgers, so that no two documents can differ.
+"""Fold a run's log and ledgers into the values of its note, once, so that no two documents of it can differ.
 
 Every number is text here already, written as all screens write it. Texts of models and people are as they came: whoever
 makes a document of them escapes or cleans them for it.
@@ -92,12 +92,12 @@ class Driver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioRow:
-    """A saved what-if: the claim's p under it, how far that lies from the base, and why somebody made it."""
+    """A saved what-if: the claim's p under it, the difference to the base, and the author's reason."""
 
     name: str
     root: float | None
     gap: str
-    held: str
+    probability: str
     why: str
     author: str
     edits: list[str]
@@ -117,7 +117,7 @@ class NoteReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """Everything that a note says, in the order in which it says it."""
+    """All values of a note, in the order in which it prints them."""
 
     statement: str
     run_id: str
@@ -165,12 +165,12 @@ class Note:
 
     @property
     def mark(self) -> str:
-        """What stands at every figure, so that one that is cut out of the note still leads to its run."""
+        """The id printed at every figure: a figure cut out of the note still leads to its run."""
         return f"manifest {self.manifest_id[:19]}"
 
     @property
     def band_words(self) -> str:
-        """The band for a reader in a hurry; where it comes from stands among the facts at the end."""
+        """The band in a few words; its source is among the facts at the end."""
         if self.band is None:
             return "" if self.p is None else f"none: {self.no_band}"
         if self.band.is_point:
@@ -185,7 +185,7 @@ class Note:
 
 
 def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one_page: bool = False) -> Note:
-    """Return the note of a run as its log and ledgers stand now, with all model calls in an appendix where that is wanted.
+    """Fold the note of a run from its log and ledgers; ``with_transcript`` adds all model calls as an appendix.
 
     ``one_page`` keeps what a reader decides by: the answer, the series, the strongest drivers.
     """
@@ -201,7 +201,7 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
     audit = audit_run(store, state.run_id, state)
     base_rate = root_base_rate(tree)
     p = tree.root.p
-    said = state.annotations
+    annotations = state.annotations
     scenarios, mix, table = _scenarios(state)
     signed = sign_off_rows(store, state)
     view = view_of(store, state)
@@ -217,7 +217,7 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
         no_band=no_band_reason(state) if band is None else "",
         record=None if record is None else record["line"],
         fan=view.series(),
-        outcome=None if said.outcome is None else outcome_line(said.outcome, p),
+        outcome=None if annotations.outcome is None else outcome_line(annotations.outcome, p),
         warnings=_warnings(state, store.folder(state.run_id), without_data),
         summary=_summary(view, drivers, scenarios, audit, reachable, without_data),
         rows=rows,
@@ -232,12 +232,15 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
         ],
         evidence_left_out=shown_leaves[MOST_EVIDENCE:],
         checks=[(check["name"], _FINE[check["verdict"]], check["found"]) for check in audit["checks"]],
-        comments=[remark_line(each) for each in said.comments],
+        comments=[remark_line(comment) for comment in annotations.comments],
         estimates=[printable(line, keep="") for row in estimate_rows(state) for line in estimate_lines(row)],
-        notes=[remark_line(each) for each in said.notes],
-        tags=list(said.tags),
+        notes=[remark_line(remark) for remark in annotations.notes],
+        tags=list(annotations.tags),
         sign_offs=[sign_off_line(row) for row in signed],
-        checklist=[(CHECKLIST.get(key, key), is_done) for key, is_done in _last_checklist(signed).items()],
+        checklist=[
+            (CHECKLIST.get(key, key), is_done)
+            for key, is_done in (signed[-1]["checklist"] if signed else {}).items()
+        ],
         readings=_readings(store, state),
         manifest_id=manifest_id(store, state.run_id) or "none: the run has not begun its work",
         facts=[
@@ -254,7 +257,9 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
             band=band,
             scenarios=table,
             trials=leaf_trials(state),
-            by_chance={leaf: each.band(tree[leaf].p or 0.0) for leaf, each in past_windows(tree).items()},
+            by_chance={
+                leaf: windows.band(tree[leaf].p or 0.0) for leaf, windows in past_windows(tree).items()
+            },
         ),
         sentence="" if p is None else answer_sentence(tree, base_rate),
         compared=[(leaf.id, line) for leaf in evidence for line in leaf.compared],
@@ -360,7 +365,7 @@ def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None, dict[str
                 name=row["name"],
                 root=root,
                 gap=NO_VALUE if root is None or base is None else point_change(base, root),
-                held=NO_VALUE if row["probability"] is None else percent(row["probability"]),
+                probability=NO_VALUE if row["probability"] is None else percent(row["probability"]),
                 why=row["rationale"],
                 author=", ".join(part for part in (row["author"], row["at"][:10]) if part),
                 edits=[*edits, *remarks],
@@ -375,10 +380,6 @@ def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None, dict[str
         f"Weighed by how likely each is held ({shares}) the claim comes to {percent(mixture['root'])}.",
         table,
     )
-
-
-def _last_checklist(signed: Sequence[Mapping[str, Any]]) -> Mapping[str, bool]:
-    return signed[-1]["checklist"] if signed else {}
 
 
 def _readings(store: Store, state: RunState) -> list[NoteReading]:
@@ -442,7 +443,7 @@ def _summary(
     reachable: tuple[float, float] | None,
     without_data: Collection[NodeId],
 ) -> list[str]:
-    """The note in a few sentences, made of the numbers that stand in it and of nothing else."""
+    """Write the note in a few sentences, from its numbers alone."""
     state, tree = view.state, view.tree
     p = tree.root.p
     if p is None:
@@ -502,32 +503,32 @@ def _build(state: RunState, without_data: Collection[NodeId]) -> str:
 def _strongest(drivers: Sequence[Driver], reachable: tuple[float, float] | None) -> list[str]:
     if not drivers:
         return []
-    first, *others = drivers[:3]
+    first, *runners_up = drivers[:3]
     if percent(first.if_false) == percent(first.if_true):
         return ["The claim hinges on no single driver: none would move it by a tenth of a point."]
     line = (
         f"It hinges on {first.id} first, “{first.statement}”: the claim would stand at {percent(first.if_false)} if that were"
         f" false and at {percent(first.if_true)} if it were true."
     )
-    if others:
+    if runners_up:
         named = " and ".join(
-            f"{each.id} ({percent(each.if_false)} to {percent(each.if_true)})" for each in others
+            f"{driver.id} ({percent(driver.if_false)} to {percent(driver.if_true)})" for driver in runners_up
         )
-        line += f" Next {'come' if len(others) > 1 else 'comes'} {named}."
+        line += f" Next {'come' if len(runners_up) > 1 else 'comes'} {named}."
     if reachable is not None:
         line += f" Whatever the drivers are set to, the claim stays between {percent(reachable[0])} and {percent(reachable[1])}."
     return [line]
 
 
 def _spread_of(scenarios: Sequence[ScenarioRow]) -> list[str]:
-    known = sorted((row.root, row.name) for row in scenarios if row.root is not None)
-    if not known:
+    rooted = sorted((row.root, row.name) for row in scenarios if row.root is not None)
+    if not rooted:
         return []
-    (low, lowest), (high, highest) = known[0], known[-1]
-    if len(known) == 1:
+    (low, lowest), (high, highest) = rooted[0], rooted[-1]
+    if len(rooted) == 1:
         return [f"In the scenario “{lowest}” the claim stands at {percent(low)}."]
     return [
-        f"Over {len(known)} scenarios the claim ranges from {percent(low)} (“{lowest}”) to {percent(high)} (“{highest}”)."
+        f"Over {len(rooted)} scenarios the claim ranges from {percent(low)} (“{lowest}”) to {percent(high)} (“{highest}”)."
     ]
 
 
@@ -537,5 +538,5 @@ def _audited(audit: Mapping[str, Any]) -> str:
     look = [check["name"] for check in checks if check["verdict"] == "warn"]
     if bad:
         return f"THE AUDIT FAILS at: {', '.join(bad)}. Do not rely on this note before that is explained."
-    said = f"The audit of the run's own records holds in all {len(checks)} points"
-    return f"{said}; worth a look: {', '.join(dict.fromkeys(look))}." if look else f"{said}."
+    verdict = f"The audit of the run's own records holds in all {len(checks)} points"
+    return f"{verdict}; worth a look: {', '.join(dict.fromkeys(look))}." if look else f"{verdict}."

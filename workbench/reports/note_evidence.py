@@ -1,4 +1,4 @@
-"""What a leaf of a run rests on, as a note tells it: report, plots, cells, data calls, and what has no weight in the answer."""
+"""Collect the evidence of a leaf for a note: report, plots, cells, data calls, and comparisons of no weight."""
 
 import re
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ _NO_WEIGHT = re.compile(r"(?:(?<=\. )|^)[^.\n]*\bwith weight 0:[^\n]*?\.(?=\s|$)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteEvidence:
-    """What a leaf rests on."""
+    """The evidence of a leaf."""
 
     id: NodeId
     statement: str
@@ -44,11 +44,11 @@ class NoteEvidence:
 
     @property
     def vintages(self) -> list[tuple[Vintage, ...]]:
-        """How the figures of each series that it read were revised, where a period came in several vintages."""
+        """The revisions of each series that the leaf read in several vintages."""
         return [] if self.trail is None else [call.vintages for call in self.trail.calls if call.vintages]
 
     def sources(self) -> list[tuple[TrailCell, list[str]]]:
-        """Return the cells that printed a number of the report or read data, each with the printed lines in question."""
+        """Return the cells that printed a number of the report or read data, each with those printed lines."""
         if self.trail is None:
             return []
         quoted: dict[str, list[str]] = {}
@@ -71,7 +71,7 @@ class NoteEvidence:
 
 
 def leaf_evidence(store: Store, state: RunState, leaf: NodeId, without_data: str) -> NoteEvidence:
-    """Return what a leaf rests on; ``without_data`` says what instead of data, empty for others."""
+    """Collect the evidence of a leaf; ``without_data`` names what its value rests on where it read no data."""
     proposition = state.tree[leaf]
     belief = proposition.belief
     values = [trial.belief.p for trial in state.trials_of(leaf) if trial.belief]
@@ -98,7 +98,7 @@ def _by_chance(state: RunState, leaf: NodeId) -> str:
 
 
 def _trail(store: Store, state: RunState, leaf: NodeId) -> Trail | None:
-    """What the report of a leaf with one trial rests on; the reports of several are in its notebooks."""
+    """Trace the report of a leaf with one trial; several trials have their reports in their notebooks."""
     proof = state.trial(leaf, 1)
     if proof.belief is None or len(state.trials_of(leaf)) > 1:
         return None
@@ -109,7 +109,7 @@ def _trail(store: Store, state: RunState, leaf: NodeId) -> Trail | None:
 
 
 def shown_words(text: str) -> str:
-    """Return a statement or a key factor, cut where a stranger made it millions long."""
+    """Cut a statement or a key factor that a stranger made millions long."""
     return brief(text, _LONGEST_WORDS)
 
 
@@ -120,7 +120,7 @@ def _report(report: str, statement: str) -> str:
 
 
 def without_comparisons(report: str) -> tuple[str, tuple[str, ...]]:
-    """Return a report without its sentences on figures of no weight in the answer, and those sentences.
+    """Split a report into its text and its sentences on figures of no weight.
 
     They answer a question that nobody has on page 3, and raise one in every meeting: the note has them in an appendix.
 

@@ -1,4 +1,4 @@
-"""The note as Markdown: plain enough for a mail or a wiki, and without a picture, a link or a tag of a stranger's."""
+"""Write the note as Markdown for a mail or a wiki, without a picture, link or tag of a stranger's."""
 
 import re
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r"(https?)://", re.IGNORECASE)
 
 
 def note_markdown(note: Note) -> str:
-    """Return the note as Markdown."""
+    """Write the note as Markdown."""
     lines = [f"# {words(note.statement)}", "", f"{note.judged}.", ""]
     for line in note.warnings:
         lines += [f"**{words(line)}**", ""]
@@ -67,8 +67,14 @@ def note_markdown(note: Note) -> str:
         lines += _table(
             ("", "driver", "p", "if false", "if true"),
             [
-                (each.id, each.statement, percent(each.p), percent(each.if_false), percent(each.if_true))
-                for each in note.drivers
+                (
+                    driver.id,
+                    driver.statement,
+                    percent(driver.p),
+                    percent(driver.if_false),
+                    percent(driver.if_true),
+                )
+                for driver in note.drivers
             ],
         )
     if note.one_page:
@@ -80,15 +86,15 @@ def note_markdown(note: Note) -> str:
             ("scenario", "claim", "from the base", "held likely", "why", "what it changes", "by"),
             [
                 (
-                    each.name,
-                    percent(each.root),
-                    each.gap,
-                    each.held,
-                    each.why,
-                    "; ".join(each.edits),
-                    each.author,
+                    scenario.name,
+                    percent(scenario.root),
+                    scenario.gap,
+                    scenario.probability,
+                    scenario.why,
+                    "; ".join(scenario.edits),
+                    scenario.author,
                 )
-                for each in note.scenarios
+                for scenario in note.scenarios
             ],
         )
         lines += [words(note.mix), ""] if note.mix else []
@@ -111,8 +117,15 @@ def note_markdown(note: Note) -> str:
         lines += _table(
             ("source", "asked for", "by", "as of", "rows withheld", "risk of later knowledge"),
             [
-                (each.path, each.asked_for, each.nodes, each.as_of, str(each.dropped), each.residual)
-                for each in note.readings
+                (
+                    reading.path,
+                    reading.asked_for,
+                    reading.nodes,
+                    reading.as_of,
+                    str(reading.dropped),
+                    reading.residual,
+                )
+                for reading in note.readings
             ],
         )
     facts = [("manifest id", note.manifest_id), *note.facts]
@@ -127,20 +140,20 @@ def note_markdown(note: Note) -> str:
         lines += [f"### {words(heading)}", ""]
         for name, text in parts:
             # Indented by four: a block that shows what it holds, whatever marks and fences stand in it.
-            shown = [f"    {line}".rstrip() for line in printable(text).split("\n")]
-            lines += [f"*{words(name)}*", "", *shown, ""]
+            block = [f"    {line}".rstrip() for line in printable(text).split("\n")]
+            lines += [f"*{words(name)}*", "", *block, ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def words(text: str) -> str:
-    r"""Return a text as Markdown that shows it and does nothing: every mark is escaped, an address is no link.
+    r"""Escape a text for Markdown: every mark is shown, and an address is no link.
 
     >>> print(words("<b>x</b> [y](javascript:z) 1 + 2"))
     \<b>x\</b> \[y\](javascript:z) 1 + 2
     """
     plain = " ".join(printable(text).split())
-    shown = _LINE_START.sub(_escaped_start, _MARKS.sub(r"\\\1", plain))
-    return _ADDRESS.sub(r"\1&#58;//", shown)  # viewers make a link of a bare address
+    escaped = _LINE_START.sub(_escaped_start, _MARKS.sub(r"\\\1", plain))
+    return _ADDRESS.sub(r"\1&#58;//", escaped)  # viewers make a link of a bare address
 
 
 def _escaped_start(match: re.Match[str]) -> str:
@@ -184,13 +197,13 @@ def _evidence(note: Note) -> list[str]:
                 ("period", "first print", "known since", "at the cutoff", "known since"),
                 [
                     (
-                        str(each.period),
-                        f"{each.first:g}",
-                        str(each.first_known),
-                        f"{each.last:g}",
-                        str(each.last_known),
+                        str(vintage.period),
+                        f"{vintage.first:g}",
+                        str(vintage.first_known),
+                        f"{vintage.last:g}",
+                        str(vintage.last_known),
                     )
-                    for each in vintages[-_VINTAGES:]
+                    for vintage in vintages[-_VINTAGES:]
                 ],
             )
     if note.evidence_left_out:

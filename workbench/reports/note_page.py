@@ -1,4 +1,4 @@
-"""The note as one HTML file: no script, no request, no link but to places in itself; it opens anywhere and prints well.
+"""Write the note as one HTML file: no script, no request, links only within itself; it opens anywhere and prints well.
 
 Every text is escaped by the template. Reports are Markdown of a model's: they pass the sanitiser of proofs and then a second,
 smaller allow-list, which has no links, pictures or attributes.
@@ -68,7 +68,7 @@ _CHART = 400.0
 
 
 def note_html(note: Note) -> str:
-    """Return the note as an HTML document."""
+    """Render the note as an HTML document."""
     return _template().render(
         note=note,
         percent=percent,
@@ -93,24 +93,24 @@ def _template() -> "Template":
 
 
 def unbroken_dates(text: str) -> Markup:
-    """Return a text as HTML in which no line ends inside a date; statements are full of them."""
+    """Escape a text as HTML in which no line breaks inside a date."""
     return Markup(_DATE.sub(r'<span class="d">\g<0></span>', escape(text, quote=True)))
 
 
 def leaf_report_html(text: str) -> Markup:
-    """Return a model's Markdown as HTML that holds words, lists and tables only; an address stands behind its words."""
+    """Render a model's Markdown as words, lists and tables only; a link becomes its text and its address."""
     import nh3
 
-    shown = _ANCHOR.sub(_with_address, clean_markdown(text))
+    linked = _ANCHOR.sub(_with_address, clean_markdown(text))
     # Headings of a report lie below those of the note, whatever their rank in the report.
-    return Markup(nh3.clean(_HEADING.sub(r"\1h4>", shown), tags=set(_TAGS), attributes={}, link_rel=None))
+    return Markup(nh3.clean(_HEADING.sub(r"\1h4>", linked), tags=set(_TAGS), attributes={}, link_rel=None))
 
 
 def leaf_report(leaf: NoteEvidence) -> Markup:
-    """Return a leaf's report as HTML whose numbers lead to the cells that printed them, further down on the same page."""
-    shown = leaf_report_html(leaf.report)
+    """Render a leaf's report with links from its numbers to the cells on the same page that printed them."""
+    html = leaf_report_html(leaf.report)
     # Cleaned first: what is put in around a number is ours.
-    return shown if leaf.trail is None else Markup(linked_numbers(shown, leaf.trail, f"#{leaf.id}-"))
+    return html if leaf.trail is None else Markup(linked_numbers(html, leaf.trail, f"#{leaf.id}-"))
 
 
 def _with_address(match: re.Match[str]) -> str:
@@ -121,7 +121,7 @@ def _with_address(match: re.Match[str]) -> str:
 
 
 def data_url(plot: Plot) -> str:
-    """Return a plot as an address that holds it."""
+    """Encode a plot as a data URL."""
     return f"data:image/png;base64,{base64.b64encode(plot.png).decode()}"
 
 
@@ -139,7 +139,7 @@ def chart_axis(note: Note) -> tuple[float, float]:
 
 
 def driver_chart(note: Note, driver: Driver) -> Markup:
-    """Return one bar of the tornado as inline SVG: the claim from the leaf false to the leaf true, and where it stands."""
+    """Draw one bar of the tornado as inline SVG: the claim from the leaf false to the leaf true, and its value now."""
     low, high = chart_axis(note)
     start, end, now = (
         _CHART * (min(high, max(low, value)) - low) / (high - low)
@@ -161,7 +161,7 @@ def driver_chart(note: Note, driver: Driver) -> Markup:
 
 
 def report_html(store: Store, state: RunState) -> str:
-    """Return the note as one page; every text of a model is escaped or cleaned, so it cannot be more than text."""
+    """Render a run's note as one page; every text of a model is escaped or cleaned."""
     return note_html(note_of(store, state))
 
 

@@ -1,4 +1,4 @@
-"""The note as PDF, printed by a headless Chromium of the system: its layout, breaks and fonts are the page's own.
+"""Print the note as PDF with a headless Chromium of the system: layout, breaks and fonts are the page's own.
 
 The page holds no script, no address and pictures of our own encoding only, so the browser meets nothing a stranger wrote but
 text. It gets a fresh profile, an environment without keys, and no network all the same.
@@ -39,16 +39,16 @@ _FLAGS = (
 
 
 class CannotPrint(UsageError):
-    """No browser here can print the note; the line says what to do instead."""
+    """No browser here can print the note; the message names another way."""
 
 
 def find_chromium(environ: Mapping[str, str]) -> str | None:
-    """Return the program that prints, as the tests find theirs; None if there is none on the PATH."""
+    """Find the program that prints on the PATH, as the tests do; None if there is none."""
     return next(filter(None, (shutil.which(name, path=environ.get("PATH")) for name in _NAMES)), None)
 
 
 def print_pdf(html: str, environ: Mapping[str, str]) -> bytes:
-    """Return an HTML page of ours as PDF.
+    """Print an HTML page of ours as PDF.
 
     Raises ``CannotPrint`` without a Chromium, or where it does not come up.
     """
@@ -63,15 +63,15 @@ def print_pdf(html: str, environ: Mapping[str, str]) -> bytes:
         folder = Path(name)
         page, target = folder / "note.html", folder / "note.pdf"
         page.write_text(html, encoding="utf-8", errors="replace")
-        said = ""
+        stderr = ""
         for user, more in _ways():
             if user is not None:
                 for path in (folder, page):
                     os.chown(path, user, user)
-            said = _run(program, more, page, target, environ, user)
+            stderr = _run(program, more, page, target, environ, user)
             if target.is_file() and (data := target.read_bytes()).startswith(b"%PDF-"):
                 return data
-    last = next(iter(said.strip().splitlines()[-1:]), "it said nothing")
+    last = next(iter(stderr.strip().splitlines()[-1:]), "it said nothing")
     raise CannotPrint(
         f"{program} made no PDF ({last:.160}): export with ",
         Option("to", "html"),
@@ -80,7 +80,7 @@ def print_pdf(html: str, environ: Mapping[str, str]) -> bytes:
 
 
 def _ways() -> tuple[tuple[int | None, tuple[str, ...]], ...]:
-    """The ways to start the browser, the safest first: a user to start it as (None: this one), and flags.
+    """List the ways to start the browser, the safest first: a user to start it as (None: this one), and flags.
 
     Chromium refuses its own sandbox to root, so root starts it as nobody. Where user namespaces are forbidden (many
     containers) it does not come up at all: then without the sandbox, which would hold back code that broke out of the page,
@@ -101,7 +101,7 @@ def _run(
     environ: Mapping[str, str],
     user: int | None,
 ) -> str:
-    """Run the browser once and return what it said; its whole process group ends with this call."""
+    """Run the browser once and return its error output; its whole process group ends with this call."""
     home = str(page.parent)
     words = [
         program,
@@ -131,7 +131,7 @@ def _run(
     except OSError as error:  # nobody may not be allowed to run it, or to stand in the folder
         return str(error)
     try:
-        _, said = process.communicate(timeout=_PATIENCE)
+        _, stderr = process.communicate(timeout=_PATIENCE)
     except subprocess.TimeoutExpired:
         return f"it did not end within {_PATIENCE:g} s"
     finally:
@@ -141,4 +141,4 @@ def _run(
         process.wait()
         if process.stderr is not None:
             process.stderr.close()
-    return said.decode("utf-8", "replace")
+    return stderr.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The plots of a proof for a note: decoded and written anew, so that no byte of a kernel's picture reaches a viewer.
+"""Decode the plots of a proof and encode them anew, so that no byte of a kernel's picture reaches a viewer.
 
 A proof's pictures come out of a sealed kernel and are hostile until decoded. What is passed on is a PNG of our own making:
 the headless browser that prints the PDF, and a word processor, see nothing else.
@@ -37,7 +37,7 @@ class Plot:
 
 
 def proof_plots(path: Path, subject: str) -> list[Plot]:
-    """Return the first plots of a proof notebook that are pictures, each captioned by the text that stands before it.
+    """Return the first plots of a proof notebook, each captioned by the text cell before it.
 
     ``subject`` names the proposition and begins every caption. A notebook that cannot be read has none: the audit says so.
     """
@@ -79,7 +79,7 @@ def _pictures(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _redrawn(data: str) -> tuple[bytes, int, int] | None:
-    """The picture as a PNG written by us, its width and height; None for what is none or too large."""
+    """Encode a picture anew as PNG, with its width and height; None for bytes that are no picture or too large."""
     from PIL import Image, UnidentifiedImageError
 
     if len(data) > _LARGEST_IMAGE:
@@ -106,7 +106,7 @@ def _redrawn(data: str) -> tuple[bytes, int, int] | None:
 
 
 def _caption(source: str) -> str:
-    """The first paragraph of a text cell; its heading where it has none."""
+    """Return the first paragraph of a text cell; its heading if it has none."""
     lines = [line.strip() for line in source.splitlines() if line.strip()]
     headings = [_NUMBER.sub("", line.lstrip("#").strip()) for line in lines if line.startswith("#")]
     return next(iter([line for line in lines if not line.startswith("#")] or headings), "")

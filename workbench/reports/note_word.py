@@ -1,4 +1,4 @@
-"""The note as a Word document, for readers who write into it; python-docx, loaded when one is made.
+"""Write the note as a Word document, for readers who edit it; python-docx is imported with this module.
 
 Word shows text and runs nothing of it: every text goes in as a run of characters, never as XML or as a field.
 """
@@ -41,7 +41,7 @@ _LOW = 5.5
 
 
 def note_docx(note: Note) -> bytes:
-    """Return the note as the bytes of a .docx file."""
+    """Write the note as the bytes of a .docx file."""
     document = _empty_document(note)
     _headline(document, note)
     _fan(document, note)
@@ -59,8 +59,15 @@ def note_docx(note: Note) -> bytes:
     if note.readings:
         document.add_heading("Data that was read", 1)
         rows = [
-            (each.path, each.asked_for, each.nodes, each.as_of, str(each.dropped), each.residual)
-            for each in note.readings
+            (
+                reading.path,
+                reading.asked_for,
+                reading.nodes,
+                reading.as_of,
+                str(reading.dropped),
+                reading.residual,
+            )
+            for reading in note.readings
         ]
         head = ("source", "asked for", "by", "as of", "rows withheld", "risk of later knowledge")
         _table(document, head, rows, (4.6, 3.4, 2.8, 2.8, 1.7, 1.7))
@@ -220,13 +227,9 @@ def _tree(document: "Document", note: Note) -> None:
     table = _table(document, ("id", "claim and drivers", "p"), rows, (2.8, 12.4, 1.8))
     for cells, row in zip(table.rows[1:], note.rows, strict=True):
         # The statement, not the id: of the id's column a deep tree would leave the room of one letter.
-        cells.cells[1].paragraphs[0].paragraph_format.left_indent = _cm(0.35 * min(row.depth, 6))
+        cells.cells[1].paragraphs[0].paragraph_format.left_indent = Cm(0.35 * min(row.depth, 6))
     if note.rows_left_out:
         _soft(document, f"{note.rows_left_out} drivers that move the claim less are not listed.")
-
-
-def _cm(value: float) -> Any:
-    return Cm(value)
 
 
 def _drivers(document: "Document", note: Note) -> None:
@@ -239,14 +242,14 @@ def _drivers(document: "Document", note: Note) -> None:
     )
     _picture(document, _tornado(note), note.mark)
     rows = [
-        (each.id, each.statement, percent(each.p), percent(each.if_false), percent(each.if_true))
-        for each in note.drivers
+        (driver.id, driver.statement, percent(driver.p), percent(driver.if_false), percent(driver.if_true))
+        for driver in note.drivers
     ]
     _table(document, ("id", "driver", "p", "if false", "if true"), rows, (2.4, 8.6, 2.0, 2.0, 2.0))
 
 
 def _tornado(note: Note) -> Plot:
-    """The chart of the drivers as a picture: not every Word draws SVG.
+    """Draw the chart of the drivers as a picture: not every Word draws SVG.
 
     By Pillow: matplotlib reads a ``matplotlibrc`` of the folder that somebody stands in, which may be a stranger's.
     """
@@ -276,8 +279,8 @@ def _tornado(note: Note) -> Plot:
     target = io.BytesIO()
     picture.save(target, "PNG")
     caption = "; ".join(
-        f"{each.id}: {percent(each.if_false)} if false, {percent(each.if_true)} if true"
-        for each in note.drivers
+        f"{driver.id}: {percent(driver.if_false)} if false, {percent(driver.if_true)} if true"
+        for driver in note.drivers
     )
     caption = f"How far each driver moves the claim. {caption}"
     return Plot(png=target.getvalue(), caption=caption, width=picture.width, height=picture.height)
@@ -287,27 +290,31 @@ def _revisions(vintages: Sequence[Vintage]) -> Plot:
     left, width, top, height = 120, 1300, 30, 340
     picture = Image.new("RGB", (left + width + 60, top + height + 70), "white")
     draw, font = ImageDraw.Draw(picture), ImageFont.load_default(24)
-    shown = vintages[-MOST_PERIODS:]
-    values = [value for each in shown for value in (each.first, each.last)]
+    recent = vintages[-MOST_PERIODS:]
+    values = [value for vintage in recent for value in (vintage.first, vintage.last)]
     low, high = min(values), max(values)
-    days = max(1, (shown[-1].period - shown[0].period).days)
+    days = max(1, (recent[-1].period - recent[0].period).days)
 
-    def point(each: Vintage, value: float) -> tuple[float, float]:
-        across = left + width * (each.period - shown[0].period).days / days
+    def point(vintage: Vintage, value: float) -> tuple[float, float]:
+        across = left + width * (vintage.period - recent[0].period).days / days
         return across, top + height * (1 - (value - low) / ((high - low) or 1.0))
 
-    draw.line([point(each, each.last) for each in shown], fill=_SOFT, width=3)
-    draw.line([point(each, each.first) for each in shown], fill=_TRUE, width=4)
-    for each in shown:
-        if each.first != each.last:
-            x, y = point(each, each.last)
+    draw.line([point(vintage, vintage.last) for vintage in recent], fill=_SOFT, width=3)
+    draw.line([point(vintage, vintage.first) for vintage in recent], fill=_TRUE, width=4)
+    for vintage in recent:
+        if vintage.first != vintage.last:
+            x, y = point(vintage, vintage.last)
             draw.ellipse((x - 6, y - 6, x + 6, y + 6), fill=_SOFT)
     for value in (low, high):
         height_of = top + (height if value == low else 0)
         draw.text((left - 16, height_of), f"{value:g}", fill=_SOFT, font=font, anchor="rm")
-    for each, anchor in ((shown[0], "la"), (shown[-1], "ra")):
+    for vintage, anchor in ((recent[0], "la"), (recent[-1], "ra")):
         draw.text(
-            (point(each, low)[0], top + height + 24), str(each.period), fill=_SOFT, font=font, anchor=anchor
+            (point(vintage, low)[0], top + height + 24),
+            str(vintage.period),
+            fill=_SOFT,
+            font=font,
+            anchor=anchor,
         )
     target = io.BytesIO()
     picture.save(target, "PNG")
@@ -320,7 +327,7 @@ def _picture(
     document: "Document", plot: Plot, mark: str, *, captioned: bool = False, highest: float = _HEIGHT
 ) -> None:
     width = min(_WIDTH, highest * plot.width / plot.height)
-    shape = document.add_picture(io.BytesIO(plot.png), width=_cm(width))
+    shape = document.add_picture(io.BytesIO(plot.png), width=Cm(width))
     document.paragraphs[-1].paragraph_format.keep_with_next = True
     shape._inline.docPr.set(
         "descr", _xml_text(plot.caption)
@@ -333,9 +340,9 @@ def _scenarios(document: "Document", note: Note) -> None:
         return
     document.add_heading("Scenarios", 1)
     rows = [("base", percent(note.p), "", "", "nothing is changed")]
-    for each in note.scenarios:
-        why = "; ".join(part for part in (each.why, *each.edits, each.author) if part)
-        rows.append((each.name, percent(each.root), each.gap, each.held, why))
+    for scenario in note.scenarios:
+        why = "; ".join(part for part in (scenario.why, *scenario.edits, scenario.author) if part)
+        rows.append((scenario.name, percent(scenario.root), scenario.gap, scenario.probability, why))
     head = ("scenario", "claim", "from the base", "held likely", "why, and what it changes")
     _table(document, head, rows, (3.0, 1.7, 2.6, 1.9, 7.8))
     if note.mix:
@@ -347,8 +354,10 @@ def _evidence(document: "Document", note: Note) -> None:
     for leaf in note.evidence:
         document.add_heading(_xml_text(f"{leaf.id} {leaf.statement}: {percent(leaf.p)}"), 2)
         if leaf.verified is not None:
-            said = "was run a second time and showed the same" if leaf.verified else "DIFFERS from its record"
-            _soft(document, f"The proof {said}.")
+            result = (
+                "was run a second time and showed the same" if leaf.verified else "DIFFERS from its record"
+            )
+            _soft(document, f"The proof {result}.")
         if leaf.without_data:
             _soft(document, f"READ NO DATA: {leaf.without_data}")
         if leaf.spread:
@@ -368,7 +377,7 @@ def _evidence(document: "Document", note: Note) -> None:
 
 
 def _add_report(document: "Document", text: str) -> None:
-    """Add a report's paragraphs and list items; of its Markdown bold alone is drawn, all else stands as it was written."""
+    """Add a report's paragraphs and list items; of its Markdown only bold is drawn."""
     for block in re.split(r"\n\s*\n", text):
         lines = [line for line in block.splitlines() if line.strip()]
         if any(_BULLET.match(line) for line in lines):

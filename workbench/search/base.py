@@ -1,4 +1,4 @@
-"""What agents get of the web: dated search results and pages that passed the four layers, each with an id."""
+"""Define an agent's view of the web: dated search results and pages that passed the four layers, each with an id."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SearchAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageText:
-    """A page as it stood at the cutoff. ``source``: how the dated copy was found ("archive", "revision", "engine")."""
+    """A page as of the cutoff. ``source``: where the dated copy came from ("archive", "revision", "engine")."""
 
     id: str
     url: str

@@ -1,4 +1,4 @@
-"""Layer 4: places where a question's answer stands are blocked in searches and pages, whatever address leads there.
+"""Block (layer 4) the places where a question's answer can be read, whatever address leads there.
 
 Blocked are the sites by which the question is resolved (a table per source of questions), prediction markets and collections of
 resolved questions always, the addresses that the question itself names, and every way round them: subdomains, archives and caches
@@ -74,7 +74,7 @@ MOST_QUERY = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocking:
-    """What is blocked for one question."""
+    """The sites and pages that are blocked for one question."""
 
     #: Hosts, with all their subdomains.
     sites: frozenset[str]
@@ -82,7 +82,7 @@ class Blocking:
     pages: frozenset[str] = frozenset()
 
     def reason(self, url: str) -> str:
-        """Return why an address is blocked, for the audit; "" if it is not. An agent is never told."""
+        """Explain why an address is blocked, for the audit; "" if it is not. An agent is never told."""
         host = host_of(url)
         if not is_public(url):
             return "no address of the open web"
@@ -112,7 +112,7 @@ class Blocking:
         return ""
 
     def query(self, words: str) -> str:
-        """Return the words of a query without addresses, operators of engines and names of blocked sites."""
+        """Strip a query of addresses, engines' operators and names of blocked sites."""
         plain = _OPERATOR.sub(" ", _ADDRESS.sub(" ", words))
         for site in self.sites:
             plain = re.sub(rf"(?<![\w.]){re.escape(site)}(?!\w)\S*", " ", plain, flags=re.IGNORECASE)
@@ -120,7 +120,7 @@ class Blocking:
 
 
 def blocking_for(sources: Iterable[str] = (), texts: Iterable[str] = ()) -> Blocking:
-    """Return what is blocked for a question.
+    """List what is blocked for a question.
 
     `sources`: Where the question comes from (``polymarket``, ``fred``, ...); names that the table does not have block nothing more.
 
@@ -132,15 +132,15 @@ def blocking_for(sources: Iterable[str] = (), texts: Iterable[str] = ()) -> Bloc
     sites = {site for name in sources for site in RESOLUTION_SITES.get(name.strip().lower(), ())}
     pages = {canonical_url(url) for text in texts for url in urls_in(text)} - {""}
     # a bare host is a whole site
-    whole = {host_of(page) for page in pages if (split(page) or ("", "", ""))[1:] == ("", "")}
+    whole_sites = {host_of(page) for page in pages if (split(page) or ("", "", ""))[1:] == ("", "")}
     return Blocking(
-        sites=frozenset({*ALWAYS, *sites, *whole}),
-        pages=frozenset(page for page in pages if host_of(page) not in whole),
+        sites=frozenset({*ALWAYS, *sites, *whole_sites}),
+        pages=frozenset(page for page in pages if host_of(page) not in whole_sites),
     )
 
 
 def unwrapped(url: str) -> str:
-    """Return the page's own address out of one of the Wayback Machine's; any other address as it is."""
+    """Extract the page's own address from one of the Wayback Machine's; any other stays as it is."""
     match = _WAYBACK.match(url)
     if match is None:
         return url

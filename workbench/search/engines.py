@@ -1,4 +1,4 @@
-"""The search engines: each a small declaration over an endpoint of the catalogue, whose as-of policy is layer 1.
+"""Declare the search engines: each an entry over an endpoint of the catalogue, whose as-of policy is layer 1.
 
 An engine of one's own is an entry of this table and a YAML file of the catalogue.
 """
@@ -27,7 +27,7 @@ _WIKIPEDIA = re.compile(r"https?://en\.(?:m\.)?wikipedia\.org/wiki/([^?#]{1,300}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One result as an engine gave it, on one line each; ``published`` is the engine's date, "" where it gives none."""
+    """One result of an engine, on one line each; ``published`` is the engine's date, "" if it gives none."""
 
     url: str
     title: str
@@ -38,7 +38,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What an engine is asked: cleaned words, how many results, and the first day that matters, as YYYY-MM-DD."""
+    """A query to an engine: cleaned words, number of results, and the first day that matters, as YYYY-MM-DD."""
 
     words: str
     count: int
@@ -52,7 +52,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchEngine:
-    """One engine."""
+    """A search engine."""
 
     #: As people write it in ``--engines``.
     name: str
@@ -66,7 +66,7 @@ class SearchEngine:
     by_default: bool = True
 
     def hits(self, data: Any) -> list[Hit]:
-        """The results of an answer; one whose address or title is missing or no text is left out."""
+        """Parse the results of an answer; those without address, title or text are left out."""
         return [
             replace(hit, engines=(self.name,)) for hit in self.read(data) if host_of(hit.url) and hit.title
         ]
@@ -95,14 +95,13 @@ def _exa(data: Any) -> Iterator[Hit]:
         yield _hit(row.get("url"), row.get("title"), row.get("publishedDate"), row.get("text") or row.get("highlights"))  # fmt: skip
 
 
-def _brave(data: Any) -> Iterator[Hit]:
-    for row in _result_rows(data, "web", "results"):
-        yield _hit(row.get("url"), row.get("title"), row.get("page_age"), row.get("description"), row.get("extra_snippets"))  # fmt: skip
+def _brave(*keys: str) -> Callable[[Any], Iterator[Hit]]:
+    def read(data: Any) -> Iterator[Hit]:
+        for row in _result_rows(data, *keys):
+            texts = row.get("description"), row.get("extra_snippets")
+            yield _hit(row.get("url"), row.get("title"), row.get("page_age"), *texts)
 
-
-def _brave_news(data: Any) -> Iterator[Hit]:
-    for row in _result_rows(data, "results"):
-        yield _hit(row.get("url"), row.get("title"), row.get("page_age"), row.get("description"), row.get("extra_snippets"))  # fmt: skip
+    return read
 
 
 def _wikipedia(data: Any) -> Iterator[Hit]:
@@ -153,7 +152,7 @@ def _named(content: str, published: str) -> Callable[[Any], Iterator[Hit]]:
 _ALL = (
     SearchEngine(name="exa", path="exa/search/search", read=_exa,
            params=lambda q: {"query": q.words, "numResults": min(q.count, 25)}),
-    SearchEngine(name="brave", path="brave/web", read=_brave,
+    SearchEngine(name="brave", path="brave/web", read=_brave("web", "results"),
            params=lambda q: {"q": q.words, "count": 20, "extra_snippets": True}),
     SearchEngine(name="wikipedia", path="wikipedia/search", read=_wikipedia,
            params=lambda q: {"q": q.plain_words, "limit": 4}),
@@ -161,7 +160,7 @@ _ALL = (
            params=lambda q: {"query": f"{q.plain_words} sourcelang:english", "startdatetime": q.since, "maxrecords": 50}),
     SearchEngine(name="sec", path="sec/search", read=_sec,
            params=lambda q: {"q": q.plain_words, "startdt": q.since}),
-    SearchEngine(name="brave-news", path="brave/news", read=_brave_news, by_default=False,
+    SearchEngine(name="brave-news", path="brave/news", read=_brave("results"), by_default=False,
            params=lambda q: {"q": q.words, "count": 20, "extra_snippets": True}),
     SearchEngine(name="serper", path="serper/search", read=_named("snippet", "published"), by_default=False,
            params=lambda q: {"q": q.words, "num": min(2 * q.count, 40)}),
@@ -175,12 +174,12 @@ ENGINES: Mapping[str, SearchEngine] = MappingProxyType({engine.name: engine for 
 
 
 def since(cutoff: Cutoff, days: int) -> str:
-    """The first day of the window that engines with a window are asked for."""
+    """Return the first day of the window for engines that take one."""
     return (cutoff.last_visible_day - timedelta(days=days)).isoformat()
 
 
 def usable_engines(catalogue: Catalogue, availability: Availability) -> tuple[str, ...]:
-    """Names of the engines that work with the keys, the network and the cutoff at hand; those with a key of their own too.
+    """List the engines that work with the present keys, network and cutoff.
 
     Engines that are asked only by name are in it where a key was set for them: a key says that they are wanted.
     """
@@ -194,11 +193,11 @@ def usable_engines(catalogue: Catalogue, availability: Availability) -> tuple[st
 
 
 def wikipedia_url(title: str) -> str:
-    """The address of an article of the English Wikipedia."""
+    """Return the address of an article of the English Wikipedia."""
     return "https://en.wikipedia.org/wiki/" + quote(title.replace(" ", "_"), safe="/:(),'!*")
 
 
 def wikipedia_title(url: str) -> str:
-    """The title of the article at an address of the English Wikipedia; "" for any other address."""
+    """Parse the title from an address of the English Wikipedia; "" for any other address."""
     match = _WIKIPEDIA.match(url)
     return unquote(match[1]).replace("_", " ").strip() if match else ""

@@ -1,4 +1,4 @@
-"""The web of one leaf: search and pages as of its cutoff, through all four layers. Grounders call ``open_web``."""
+"""Search and open pages for one leaf as of its cutoff, through all four layers. Grounders call ``open_web``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from proxies.asof.asof_text import as_of
 from proxies.errors import ANOTHER_WAY, CutoffRefused, ProxyError, Refused
 from proxies.hashing import content_hash
+from workbench.models.base import Message, ModelRequest
+from workbench.models.thoughts import without_thoughts
+from workbench.prompts import prompts_of
+from workbench.quoting import seen
 from workbench.search.base import FoundPage, PageText, SearchAnswer
 from workbench.search.blocked_places import blocking_for, is_archive, unwrapped
 from workbench.search.engines import ENGINES, Hit, Query, SearchEngine, since, wikipedia_url
@@ -17,7 +22,6 @@ from workbench.search.leak_rules import late_by_rule
 from workbench.search.merged_results import merged, ranked
 from workbench.search.pages import DatedCopy, blocked_lead, dated_copy
 from workbench.search.quality import quality_of
-from workbench.search.summaries import page_summary
 from workbench.search.urls import canonical_url
 from workbench.search.web_calls import (
     DataCaller,
@@ -42,6 +46,8 @@ _LEADS = 4
 _LEAD_CHARACTERS = 1500
 #: Characters of a stored text that the filter reads at once.
 _CHUNK = 20_000
+#: Longest notes on a page that are passed on, in characters.
+_MOST_NOTES = 6000
 #: One sentence for every reason, so that an agent learns nothing from it.
 NO_COPY = f"no copy of this page of before the cutoff can be read ({ANOTHER_WAY})"
 
@@ -55,7 +61,7 @@ def open_web(
     options: WebOptions | None = None,
     verdicts: Verdicts | None = None,
 ) -> LeafWeb:
-    """Return the web of one leaf.
+    """Open the web of one leaf.
 
     `verdicts`: Of the run, so that its leaves and trials share them.
     """
@@ -64,7 +70,7 @@ def open_web(
 
 @dataclass(frozen=True, slots=True)
 class _EngineReply:
-    """What one engine gave, or why it could not be asked."""
+    """The hits of one engine, or the reason why it could not be asked."""
 
     engine: SearchEngine
     hits: list[Hit]
@@ -160,15 +166,15 @@ class LeafWeb:
         """
         self._pages += 1
         page = f"W{self._pages}"
-        own = unwrapped(url.strip())
-        reason = self._blocking.reason(own) if "blocking" in self._layers else ""
-        if reason or not canonical_url(own):
-            raise self._refusal(page, own, "blocking", reason or "no address")
+        address = unwrapped(url.strip())
+        reason = self._blocking.reason(address) if "blocking" in self._layers else ""
+        if reason or not canonical_url(address):
+            raise self._refusal(page, address, "blocking", reason or "no address")
         calls = self._calls(step, retry)
         failure: ProxyError | None = None
         copy: DatedCopy | None = None
         try:
-            copy = await dated_copy(own, calls)
+            copy = await dated_copy(address, calls)
         except Refused:  # an address that the archive cannot be asked for
             copy = None
         except ProxyError as error:
@@ -178,22 +184,24 @@ class LeafWeb:
         if (
             copy is not None
             and "blocking" in self._layers
-            and (lead := blocked_lead(copy, own, self._blocking))
+            and (lead := blocked_lead(copy, address, self._blocking))
         ):
-            raise self._refusal(page, own, "blocking", lead)
+            raise self._refusal(page, address, "blocking", lead)
         refused = copy.refused if copy is not None else ""
         if copy is None or not copy.text:
-            copy = await self._stored_text(page, own, step=step, retry=retry)
+            copy = await self._stored_text(page, address, step=step, retry=retry)
         if copy is None:
             reason = f"what it hides cannot be told: {refused}" if refused else "no dated copy"
-            refusal = self._refusal(page, own, "copy", reason)
+            refusal = self._refusal(page, address, "copy", reason)
             raise failure or refusal
         text = await self._shortened(copy.text, step=step, retry=retry)
-        hit = Hit(url=own, title=copy.title, published=copy.published, text=copy.text, engines=(copy.source,))
+        hit = Hit(
+            url=address, title=copy.title, published=copy.published, text=copy.text, engines=(copy.source,)
+        )
         self._record(page, hit, "kept", id=page)
         return PageText(
             id=page,
-            url=own,
+            url=address,
             title=copy.title,
             published=copy.published,
             text=text,
@@ -224,7 +232,7 @@ class LeafWeb:
         return _EngineReply(engine, hits, tuple(answers))
 
     async def _lead(self, hit: Hit, calls: StepCalls) -> tuple[Hit, tuple[str, ...]] | None:
-        """A hit of Wikipedia's search with the beginning and the date of its revision; None where it has none of before the cutoff."""
+        """Replace a hit of Wikipedia's search by its revision's beginning and date; None without a revision before the cutoff."""
         copy = await dated_copy(hit.url, calls)
         if copy is None:
             return None
@@ -261,7 +269,7 @@ class LeafWeb:
     async def _by_model(
         self, search: str, hits: Sequence[Hit], k: int, *, step: int, retry: int
     ) -> list[Hit]:
-        """The first ``k`` results that the filter keeps; without a model the first ``k``."""
+        """Keep the first ``k`` results that pass the filter; without a model simply the first ``k``."""
         if self._filter is None or "model" not in self._layers:
             self._over(search, hits[k:])
             return list(hits[:k])
@@ -285,7 +293,7 @@ class LeafWeb:
             self._record(search, hit, "rest", "more results than were asked for")
 
     async def _stored_text(self, page: str, url: str, *, step: int, retry: int) -> DatedCopy | None:
-        """What an engine stored of a page that a search gave, if it passes layer 2 whole; None else.
+        """Return an engine's stored text of a page, if all of it passes layer 2; else None.
 
         A snippet is no page, and of the day of a stored text there is only the engine's word: so every part of it is read.
         """
@@ -351,3 +359,34 @@ class LeafWeb:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most].rstrip()} [cut: {len(text) - most} more characters]"
+
+
+async def page_summary(text: str, *, node: NodeRef, cutoff: Cutoff, ask: Asker, step: int, retry: int) -> str:
+    """Ask for notes on a page with a proposition in mind; "" if the model gave none.
+
+    Raises `ModelError`: The model failed for good.
+    """
+    prompts = prompts_of(ask)
+    render = prompts.render
+    prompt = render(
+        "page_summary",
+        question=as_of(node.statement, cutoff, kind="title"),
+        cutoff=cutoff.shown,
+        page=prompts.marks.quoted(text, "page"),
+    ).text
+    request = ModelRequest(
+        messages=(
+            Message(role="system", content=render("page_summary_system").text),
+            Message(role="user", content=prompt),
+        ),
+        stage="summary",
+        cutoff=cutoff.shown,
+        nodes=(node,),
+        role="reader",
+    )
+    reply = await ask(request, stage="summary", step=step, retry=retry)
+    return (
+        seen(without_thoughts(reply.text)).strip()[:_MOST_NOTES]
+        if reply.finish in ("complete", "truncated")
+        else ""
+    )

@@ -1,4 +1,4 @@
-"""Layer 2 by a model: it reads results in batches and names those that hold anything of after the cutoff.
+"""Filter results by a model (layer 2): it reads them in batches and names those with facts of after the cutoff.
 
 A verdict can only remove, and every doubt removes: a result that is not named, is named both ways, or whose batch got no readable
 reply is dropped. The agent that searched sees neither reasons nor counts.
@@ -44,7 +44,7 @@ _MOST_REASON = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Whether a result stays, why, and which model said so ("" where it gave no readable word)."""
+    """A verdict on a result, its reason, and the model ("" if its reply was unreadable)."""
 
     keep: bool
     reason: str
@@ -65,25 +65,25 @@ class Verdicts:
     _under_way: dict[str, asyncio.Event] = field(default_factory=dict)
 
     def key(self, text: str, question: str, cutoff: Cutoff) -> str:
-        """Return what a verdict is known by; ``text`` is the result as the model is shown it (`shown_text`)."""
+        """Return the key of a verdict; ``text`` is the result as the model sees it (`shown_text`)."""
         prompts = [self.prompts.template(name).sha256 for name in ("leak_filter_system", "leak_filter")]
         return content_hash([text, cutoff.instant.isoformat(), question, prompts, self.model])
 
     def find(self, key: str) -> Verdict | None:
-        """Return a verdict, or None."""
+        """Return a stored verdict, or None."""
         return self._known.get(key)
 
     def keep(self, key: str, verdict: Verdict) -> None:
-        """Remember a verdict. One that no readable reply gave is not remembered: the next ask may be answered."""
+        """Store a verdict, unless no readable reply gave it: the next ask may be answered."""
         if verdict.model:
             self._known[key] = verdict
 
     def since(self, count: int) -> list[tuple[str, Verdict]]:
-        """Return the verdicts that came after the first ``count``, each with its key: what another process has not been sent yet."""
+        """Return the verdicts after the first ``count`` with their keys, for another process."""
         return list(itertools.islice(self._known.items(), count, None))
 
     def keep_recorded(self, request: str, reply: ModelReply, *, question: str, cutoff: Cutoff) -> None:
-        """Remember what a recorded reply judged; nothing where it cannot be read or was cut off.
+        """Store the verdicts of a recorded reply, unless it is unreadable or was cut off.
 
         ``request`` is the message that held the results. For whoever sees asks and replies of a filter that ran elsewhere.
         """
@@ -96,7 +96,7 @@ class Verdicts:
 
     @contextmanager
     def judging(self, keys: Sequence[str]) -> Iterator[list[str]]:
-        """Yield those of some keys that nobody is having judged; until the block ends they are the caller's alone."""
+        """Claim the keys that nobody is having judged, and yield them; the claim ends with the block."""
         mine = [key for key in keys if key not in self._under_way]
         for key in mine:
             self._under_way[key] = asyncio.Event()
@@ -107,7 +107,7 @@ class Verdicts:
                 self._under_way.pop(key).set()
 
     async def judged(self, key: str) -> None:
-        """Return when whoever is having a result judged is done with it, at once if nobody is."""
+        """Wait until a key that is being judged is done; returns at once if it is not."""
         if (under_way := self._under_way.get(key)) is not None:
             await under_way.wait()
 
@@ -126,19 +126,19 @@ class LeakFilter:
 
         Raises `ModelError`: The model failed for good.
         """
-        shown = [shown_text(hit, self._verdicts.prompts.marks) for hit in hits]
-        keys = [self._verdicts.key(text, self._node.statement, self._cutoff) for text in shown]
-        texts = dict(zip(keys, shown, strict=True))
+        rendered = [shown_text(hit, self._verdicts.prompts.marks) for hit in hits]
+        keys = [self._verdicts.key(text, self._node.statement, self._cutoff) for text in rendered]
+        texts = dict(zip(keys, rendered, strict=True))
         verdicts: dict[str, Verdict] = {}
         asks = itertools.count(retry * 1000)
         while True:
             for key in texts:
-                if key not in verdicts and (known := self._verdicts.find(key)) is not None:
-                    verdicts[key] = known
-            left = [key for key in texts if key not in verdicts]
-            if not left:
+                if key not in verdicts and (stored := self._verdicts.find(key)) is not None:
+                    verdicts[key] = stored
+            pending = [key for key in texts if key not in verdicts]
+            if not pending:
                 return [verdicts[key] for key in keys]
-            with self._verdicts.judging(left) as mine:
+            with self._verdicts.judging(pending) as mine:
                 for batch in _batches([(key, texts[key]) for key in mine]):
                     judged = await self._batch(
                         [text for _, text in batch], step=step, retry=next(asks) * ASKS
@@ -147,7 +147,7 @@ class LeakFilter:
                         verdicts[key] = verdict
                         self._verdicts.keep(key, verdict)
             if not mine:  # nothing of one's own is held while another's is waited for
-                await self._verdicts.judged(left[0])
+                await self._verdicts.judged(pending[0])
 
     async def _batch(self, texts: Sequence[str], *, step: int, retry: int) -> list[Verdict]:
         request = filter_request(texts, node=self._node, cutoff=self._cutoff, prompts=self._verdicts.prompts)
@@ -160,22 +160,22 @@ class LeakFilter:
 
 
 def shown_text(hit: Hit, marks: Marks = TODAY.marks) -> str:
-    """Return a result as the filter's model is shown it."""
+    """Write a result as the filter's model sees it."""
     return marks.clean(f"{hit.title}\n{hit.url}\n{hit.text}")
 
 
 def filter_request(
     texts: Sequence[str], *, node: NodeRef, cutoff: Cutoff, prompts: PromptSet = TODAY
 ) -> ModelRequest:
-    """Return the request for a batch. Dates that engines gave are left out: the texts alone are to be judged."""
-    shown = "\n\n".join(
+    """Build the request for a batch, without the engines' dates: the texts alone are to be judged."""
+    results = "\n\n".join(
         prompts.marks.quoted(text, f"result {number}") for number, text in enumerate(texts, 1)
     )
     text = prompts.render(
         "leak_filter",
         question=as_of(node.statement, cutoff, kind="title"),
         cutoff=cutoff.shown,
-        results=shown,
+        results=results,
         count=len(texts),
     ).text
     return ModelRequest(
@@ -192,7 +192,7 @@ def filter_request(
 
 
 def read_verdicts(text: str, count: int, *, model: str = "") -> list[Verdict] | None:
-    r"""Return the verdicts of a reply, one for each of ``count`` results, or None if no line of it is one.
+    r"""Parse a reply into one verdict for each of ``count`` results, or None if it has no verdict.
 
     >>> [v.keep for v in read_verdicts("1: KEEP - old\n3: DROP - later", 3)]
     [True, False, False]
@@ -218,7 +218,7 @@ def read_verdicts(text: str, count: int, *, model: str = "") -> list[Verdict] | 
 
 
 def recorded_texts(prompt: str, marks: Marks = TODAY.marks) -> list[str]:
-    """Return the results that a recorded request to the filter shows, as it shows them; ``marks`` are those of its run."""
+    """Extract the results from a recorded request to the filter; ``marks`` are those of its run."""
     texts: list[str] = []
     while (text := marks.unquoted(prompt, f"result {len(texts) + 1}")) is not None:
         texts.append(text)
@@ -228,15 +228,15 @@ def recorded_texts(prompt: str, marks: Marks = TODAY.marks) -> list[str]:
 def recorded_verdicts(
     prompt: str, reply: str, *, marks: Marks, model: str = ""
 ) -> list[tuple[str, str, Verdict]]:
-    """Return title, address and verdict of each result in a recorded request to the filter, as they were judged."""
+    """Return title, address and verdict of each result in a recorded request to the filter."""
     texts = recorded_texts(prompt, marks)
     verdicts = read_verdicts(reply, len(texts), model=model)
     if verdicts is None:
         verdicts = [Verdict(keep=False, reason="no readable verdict", model=model) for _ in texts]
     rows = []
     for text, verdict in zip(texts, verdicts, strict=True):
-        title, _, rest = text.partition("\n")
-        rows.append((title, rest.partition("\n")[0], verdict))
+        title, _, remainder = text.partition("\n")
+        rows.append((title, remainder.partition("\n")[0], verdict))
     return rows
 
 

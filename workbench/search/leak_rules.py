@@ -1,4 +1,4 @@
-"""Layer 2 by rule: results that by their own words are of later than the cutoff, found before a model is paid for reading them.
+"""Filter results by rules (layer 2) that find words of after the cutoff, before a model is paid for reading them.
 
 The same words were looked at by the broker (layer 1), which cuts single sentences. Here a result goes whole: what speaks of later
 in one sentence was written later.
@@ -54,21 +54,21 @@ _DIGITS = re.compile(r"(?<!\d)(?:20\d{12}|1[5-9]\d{8})(?!\d)")
 
 
 def late_by_rule(hit: Hit, cutoff: Cutoff) -> str:
-    """Return why a result is of later than the cutoff, for the audit; "" if no rule says so. An agent is never told."""
+    """Explain why a result is later than the cutoff, for the audit; "" if no rule says so. An agent is never told."""
     if cutoff.live:
         return ""
     if not was_published(hit.published, cutoff):
         return "no date before the cutoff"
     if dated_later(hit.url, cutoff) or _stamped_later(hit.url, cutoff):
         return "its address is of a later day"
-    for where, text in (("title", hit.title), ("text", hit.text)):
+    for part, text in (("title", hit.title), ("text", hit.text)):
         if late := late_words(text, cutoff):
-            return f"{where}: {late}"
+            return f"{part}: {late}"
     return ""
 
 
 def late_words(text: str, cutoff: Cutoff) -> str:
-    """Return what in a text is of later than the cutoff by its own words; "" if nothing is."""
+    """Explain what in a text is later than the cutoff; "" if nothing is."""
     if without_later(text, cutoff) != text.strip():
         return "speaks of a later day as past"
     if _dated_back(text, cutoff):
@@ -95,7 +95,7 @@ def _dated_back(text: str, cutoff: Cutoff) -> bool:
 
 
 def was_published(published: str, cutoff: Cutoff) -> bool:
-    """Whether a date, a day or an instant, lies before the cutoff; a day counts from its end, New York's or UTC's whichever is later."""
+    """Whether a day or an instant lies before the cutoff; a day counts from its end in New York or UTC, the later one."""
     day = parse_day(published)
     if day is not None:
         # a day alone is over at the latest when it is over in New York

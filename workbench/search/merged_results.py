@@ -1,4 +1,4 @@
-"""Results of several engines as one list: equal pages once, the nearest to the question first.
+"""Merge results of several engines into one list: equal pages once, the best match first.
 
 Engines' own ranks are of today and are not looked at: the order follows from what may be seen alone, so that two worlds that agree
 before the cutoff give the same list.
@@ -29,7 +29,7 @@ _STOP = frozenset(
 
 
 def merged(hits: Iterable[Hit]) -> list[Hit]:
-    """Return equal pages as one result each: the longest text, the latest date (a text may have been written then), all engines.
+    """Merge equal pages into one result: the longest text, the latest date (a text may have been written then), all engines.
 
     Pages are equal by their canonical address, or by host, title and day.
     """
@@ -42,23 +42,23 @@ def merged(hits: Iterable[Hit]) -> list[Hit]:
         title = (host_of(page), " ".join(_terms(hit.title)), hit.published[:10])
         key = page if page in by_page else by_title.get(title, page)
         by_title.setdefault(title, key)
-        other = by_page.get(key)
-        by_page[key] = hit if other is None else _merged_hit(other, hit)
+        earlier = by_page.get(key)
+        by_page[key] = hit if earlier is None else _merged_hit(earlier, hit)
     return list(by_page.values())
 
 
-def _merged_hit(first: Hit, other: Hit) -> Hit:
-    longer = max(first, other, key=lambda hit: len(hit.text))
+def _merged_hit(first: Hit, second: Hit) -> Hit:
+    longer = max(first, second, key=lambda hit: len(hit.text))
     return replace(
         first,
         text=longer.text,
-        published=max(first.published, other.published),
-        engines=tuple(dict.fromkeys((*first.engines, *other.engines))),
+        published=max(first.published, second.published),
+        engines=tuple(dict.fromkeys((*first.engines, *second.engines))),
     )
 
 
 def ranked(hits: Sequence[Hit], words: str) -> list[Hit]:
-    """Return the results with the nearest to the words first (BM25 over title and text), at most three of a host in front.
+    """Rank results by BM25 over title and text, with at most three of a host in front.
 
     Ties go to the newer page, then by address.
     """

@@ -1,4 +1,4 @@
-"""Pages as they stood: an article's revision, or the archive's newest copy of before the cutoff. Nothing is read from the live web."""
+"""Open pages as of the cutoff: a revision of an article, or the archive's newest copy. Nothing is read from the live web."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST_TEXT = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatedCopy:
-    """A page's text with the instant at which it stood so; ``source`` is "revision" or "archive".
+    """The text of a page at an instant; ``source`` is "revision" or "archive".
 
     ``refused`` says why there is no text: what the page hides cannot be told within the bounds of work.
     """
@@ -38,7 +38,7 @@ class DatedCopy:
 
 
 async def dated_copy(url: str, calls: StepCalls) -> DatedCopy | None:
-    """Return the newest dated copy of a page, or None where there is none.
+    """Find the newest dated copy of a page; None if there is none.
 
     Raises `ProxyError`: The archive could not be asked. Raises `TimeoutError`: It did not answer in time.
     """
@@ -80,25 +80,25 @@ async def _archived(url: str, calls: StepCalls) -> DatedCopy | None:
         answers.append(copy.meta["content_hash"])
         for page in _rows(copy.data):
             html = page.get("html")
-            seen = await asyncio.to_thread(readable, html) if isinstance(html, str) else None
-            if seen is not None and (len(seen.text) >= LEAST_TEXT or seen.leads_to or seen.refused):
+            parsed = await asyncio.to_thread(readable, html) if isinstance(html, str) else None
+            if parsed is not None and (len(parsed.text) >= LEAST_TEXT or parsed.leads_to or parsed.refused):
                 read = DatedCopy(
-                    title=seen.title,
+                    title=parsed.title,
                     published=str(page.get("captured") or ""),
-                    text=seen.text,
+                    text=parsed.text,
                     source="archive",
                     answers=tuple(answers),
-                    leads_to=seen.leads_to,
-                    refused=seen.refused,
+                    leads_to=parsed.leads_to,
+                    refused=parsed.refused,
                 )
-                if not seen.refused:
+                if not parsed.refused:
                     return read
                 refused = refused or read
     return refused
 
 
 def blocked_lead(copy: DatedCopy, url: str, blocking: Blocking) -> str:
-    """Return why a copy must not be read though its address may: it says that it leads to, or belongs to, a blocked page."""
+    """Explain why a copy must not be read although its address may: it redirects to, or belongs to, a blocked page."""
     for target in copy.leads_to:
         if canonical_url(target) not in ("", canonical_url(url)) and (reason := blocking.reason(target)):
             return reason

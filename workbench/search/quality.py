@@ -1,4 +1,4 @@
-"""The class of a source by its address: primary, wire, press, blog, unknown. It orders results and says nothing about truth."""
+"""Classify a source by its address: primary, wire, press, blog, unknown. The class orders results and says nothing about truth."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _BLOG_PATH = re.compile(r"https?://[^/]+/blogs?/|https?://blogs?\.", re.IGNORECA
 
 
 def quality_of(url: str) -> Quality:
-    """Return the class of the source that an address belongs to.
+    """Classify the source of an address.
 
     >>> quality_of("https://www.bls.gov/cpi/"), quality_of("https://me.substack.com/p/x"), quality_of("https://a.example/")
     ('primary', 'blog', 'unknown')

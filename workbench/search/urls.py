@@ -1,4 +1,4 @@
-"""Addresses of pages: one canonical form for equal pages, the host, and addresses that hide inside others (archives, redirects)."""
+"""Normalise addresses of pages, and find addresses hidden inside others (archives, redirects)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAYERS = 3
 
 
 def canonical_url(url: str) -> str:
-    """Return the one form of an address under which equal pages are one result; "" for what is no http(s) address.
+    """Normalise an address so that equal pages are one result; "" for anything but http(s).
 
     Scheme, ``www.`` and ``m.``, default ports, fragments, tracking parameters, the order of parameters and a last slash say
     nothing about which page it is.
@@ -43,7 +43,7 @@ def canonical_url(url: str) -> str:
 
 
 def split(url: str) -> tuple[str, str, str] | None:
-    """Return host, path and query of an http(s) address; None for anything else, and for one with a user's name or no host."""
+    """Split an http(s) address into host, path and query; None for anything else, a user's name or no host."""
     if len(url) > MOST_CHARACTERS or re.search(r"[\x00-\x20\\]", url):
         return None
     try:
@@ -68,7 +68,7 @@ def host_of(url: str) -> str:
 
 
 def is_public(url: str) -> bool:
-    """Whether an address is one of the open web: http(s), a name with a dot, no bare number of a machine."""
+    """Whether an address is on the open web: http(s), a name with a dot, no bare IP number."""
     host = host_of(url)
     if "." not in host or host.endswith((".local", ".internal", ".localhost")):
         return False
@@ -85,7 +85,7 @@ def is_below(host: str, domain: str) -> bool:
 
 
 def hosts_inside(url: str) -> list[str]:
-    """Return the hosts that stand inside an address's path and query, quoted or not, the outermost first.
+    """List the hosts inside an address's path and query, quoted or not, the outermost first.
 
     An archive, a cache, a translator or a link that redirects holds the page's own address in its own.
 
@@ -110,5 +110,5 @@ def hosts_inside(url: str) -> list[str]:
 
 
 def urls_in(text: str) -> list[str]:
-    """Return the http(s) addresses that stand in a text, without the full stop or bracket behind them."""
+    """Find the http(s) addresses in a text, without the full stop or bracket behind them."""
     return [match[0].rstrip(".,;:!?)]}>'\"") for match in re.finditer(r"https?://[^\s<>\"]{4,2000}", text)]

@@ -1,4 +1,4 @@
-"""Data calls of searches and pages, each at an address that follows from what is asked, and what became of every result."""
+"""Make the data calls of searches and pages, each at a ledger address that follows from the request, and record each result's fate."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StepCalls:
     seconds: float
 
     async def __call__(self, path: str, params: Mapping[str, Any]) -> Answer:
-        """Return the broker's answer; raises ``proxies.errors.ProxyError``, and ``TimeoutError`` after the seconds allowed."""
+        """Return the broker's answer; raises ``ProxyError``, and ``TimeoutError`` after the seconds allowed."""
         text = orjson.dumps([path, dict(params), self.retry], option=orjson.OPT_SORT_KEYS)
         # 48 bits: exact in JSON and in every database, and above all numbers that count retries
         place = (1 << 48) | int.from_bytes(hashlib.sha256(text).digest()[:6])
@@ -55,7 +55,7 @@ Fate = Literal["kept", "blocking", "rules", "model", "rest", "copy"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebRecord:
-    """One result of a search, or one page that was asked for.
+    """The fate of one search result, or of one requested page.
 
     ``search`` is the search's id ("S3") or the page's ("W2"); ``id`` that of a result which the agent saw, else "".
     """
@@ -72,5 +72,5 @@ class WebRecord:
     text_hash: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The record as JSON values."""
+        """Return the record as JSON values."""
         return {**asdict(self), "engines": list(self.engines)}

@@ -1,4 +1,4 @@
-"""Settings of one leaf's web, as a grounder or the command line states them."""
+"""Define the settings of one leaf's web, for grounders and the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LAYERS: tuple[Layer, ...] = get_args(Layer)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebOptions:
-    """How a leaf searches and reads."""
+    """Settings for searching and reading."""
 
     #: By name, from ``ENGINES``; None: those that are asked by default. One that cannot be asked is named in the answer.
     engines: tuple[str, ...] | None = None
@@ -52,7 +52,7 @@ class WebOptions:
 
     @property
     def asked_engines(self) -> tuple[str, ...]:
-        """Names of the engines that are asked."""
+        """Names of the engines that every search asks."""
         if self.engines is not None:
             return tuple(dict.fromkeys(self.engines))
         return tuple(engine.name for engine in ENGINES.values() if engine.by_default)

@@ -1,1 +1,1 @@
-"""Data of the user's own: read, dated, shown, copied into the data folder, checked and attacked; no screen's words."""
+"""Read, date, preview, store, check and attack the user's own data; no screen's words."""

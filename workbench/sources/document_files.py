@@ -1,4 +1,4 @@
-"""A folder of documents as pages with their days: what each file says, parsed behind the seal, and from when it was known."""
+"""Read a folder of documents as dated pages, parsed behind the seal."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SAID = {"filename": "its file name", "metadata": "the file itself (the latest o
 
 @dataclass(frozen=True, slots=True)
 class _Document:
-    """A file that was read: its pages, and when the file itself says that it was written."""
+    """A parsed file: its pages, and the time of writing that it states."""
 
     name: str
     title: str
@@ -55,7 +55,7 @@ class _Document:
 async def open_documents(
     home: Path, name: str, folder: Path, *, dated: str, share: str = "", zone: str = ""
 ) -> NewSource:
-    """Return the documents of a folder as a source, with nothing stored yet; of a known name what was said before holds still.
+    """Open the documents of a folder as a source and store nothing; a known name keeps its earlier options.
 
     `folder`: PDF, Word, Excel, HTML, Markdown and text files in it and below it. Links are not followed.
 
@@ -85,9 +85,9 @@ async def open_documents(
         if day is None:
             left_out.append(f"{document.name}: {_WHY_UNDATED.get(dated, 'the list does not name it')}")
             continue
-        known = known_after(DatedColumn(pd.Series([day]), grain), zone).iloc[0]
+        known_at = known_after(DatedColumn(pd.Series([day]), grain), zone).iloc[0]
         rows += [
-            {DATE: day.normalize(), KNOWN: known, "document": document.name, "page": float(number), "title": document.title, "text": text, "written": document.written}
+            {DATE: day.normalize(), KNOWN: known_at, "document": document.name, "page": float(number), "title": document.title, "text": text, "written": document.written}
             for number, text in enumerate(document.pages, start=1)
         ]  # fmt: skip
         if len(rows) > MOST_PAGES:
@@ -160,7 +160,7 @@ def _first_lines(lines: list[str], most: int = 8) -> str:
 
 
 def _files(folder: Path) -> list[tuple[str, Path]]:
-    """Return the documents below a folder by their name in it; links, devices and hidden files are none."""
+    """List the documents below a folder by relative name, without links, devices and hidden files."""
     if not folder.is_dir():
         raise UsageError(f"no folder {str(folder)[:200]}")
     files: list[tuple[str, Path]] = []
@@ -170,7 +170,7 @@ def _files(folder: Path) -> list[tuple[str, Path]]:
             part.startswith((".", "~$")) for part in name.split("/")
         ):
             continue
-        if any(each.is_symlink() for each in (path, *path.parents[: name.count("/")])) or not path.is_file():
+        if any(part.is_symlink() for part in (path, *path.parents[: name.count("/")])) or not path.is_file():
             continue
         files.append((name, path))
         if len(files) > MOST_FILES:
@@ -181,7 +181,7 @@ def _files(folder: Path) -> list[tuple[str, Path]]:
 
 
 async def _read_files(files: list[tuple[str, Path]]) -> tuple[list[_Document], list[str]]:
-    """Return the documents that can be read, and a line for each that cannot."""
+    """Parse the documents; return a line for each that cannot be read."""
     documents: list[_Document] = []
     left_out: list[str] = []
     box = Sandbox(packages=PACKAGES, warm=1)
@@ -207,26 +207,17 @@ async def _read_files(files: list[tuple[str, Path]]) -> tuple[list[_Document], l
 
 
 def _document(name: str, answer: Any) -> _Document:
-    """Return what a parser said, which a hostile file may have said in its place: text and nothing else."""
-    fine = (
-        isinstance(answer, dict)
-        and isinstance(answer.get("pages"), list)
-        and isinstance(answer.get("moments"), list)
+    """Check a parser's answer, which a hostile file may have forged: text and nothing else."""
+    fields = answer if isinstance(answer, dict) else {}
+    listed, moments_listed = (
+        texts if isinstance(texts, list) else [] for texts in (fields.get("pages"), fields.get("moments"))
     )
-    pages = (
-        tuple(
-            _printable_text(text)[: 5 * PAGE]
-            for text in answer["pages"][:MOST_PAGES]
-            if isinstance(text, str)
-        )
-        if fine
-        else ()
-    )
+    pages = tuple(_printable_text(text)[: 5 * PAGE] for text in listed[:MOST_PAGES] if isinstance(text, str))
     if not any(text.strip() for text in pages):
         raise UsageError(f"{name}: no text in it (a scan?)")
-    moments = [text for text in answer["moments"] if isinstance(text, str)]
-    written = max((each for text in moments if (each := _written_moment(text)) is not None), default=None)
-    title = answer.get("title")
+    moments = [text for text in moments_listed if isinstance(text, str)]
+    written = max(filter(None, map(_written_moment, moments)), default=None)
+    title = fields.get("title")
     return _Document(
         name,
         _printable_text(title)[:200] if isinstance(title, str) else "",
@@ -250,7 +241,7 @@ def _written_moment(text: str) -> datetime | None:
 def _day_of(
     document: _Document, dated: str, days: Mapping[str, Any] | None, zone: str
 ) -> tuple[pd.Timestamp | None, Any]:
-    """Return the day (or instant, UTC) that a document bears, and which it is; None for one that bears none."""
+    """Return a document's day and its grain; None for an undated one."""
     import pandas as pd
 
     if days is not None:

@@ -1,4 +1,4 @@
-"""What the sealed kernel runs to read a document: each leaves ``answer``, its pages as text and the day it was last written.
+"""Source that the sealed kernel runs to parse a document: each parser leaves ``answer``, pages as text and times of writing.
 
 Bytes in, JSON out; nothing of a file is run and no link in it is followed. The kernel's limits bound what a file may unpack to.
 """

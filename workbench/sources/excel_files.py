@@ -1,4 +1,4 @@
-"""An Excel file as a table: its first sheet, or the one that is named; parsed in a sealed kernel."""
+"""Read a sheet of an Excel file as a table, the first one by default; parsed in a sealed kernel."""
 
 from __future__ import annotations
 
@@ -51,11 +51,13 @@ if not wanted or wanted in names:
 
 
 async def read_excel(path: Path, sheet: str, reading: CellReading) -> pd.DataFrame:
-    """Return a sheet of an Excel file, whose first row that is not left out names the columns.
+    """Read a sheet of an Excel file; its first row that is not skipped names the columns.
 
     Raises `UsageError`: No such file or sheet, too many rows, or no Excel file. Raises `IsolationUnavailable`: Nothing can be sealed on
     this machine.
     """
+    import pandas as pd
+
     check_size(path)
     answer = await read_sealed(
         path.read_bytes(),
@@ -75,7 +77,13 @@ async def read_excel(path: Path, sheet: str, reading: CellReading) -> pd.DataFra
     if len(rows) < 2:
         raise UsageError(f"{path.name} holds no row under its header")
     width = max(len(row) for row in rows)
-    header, *cells = [[*(_sheet_cell(cell) for cell in row), *([None] * (width - len(row)))] for row in rows]
+    header, *cells = [
+        [
+            *(pd.Timestamp(cell["t"]) if isinstance(cell, dict) else cell for cell in row),
+            *([None] * (width - len(row))),
+        ]
+        for row in rows
+    ]
     names = [f"Unnamed: {place}" if name is None else str(name) for place, name in enumerate(header)]
     for place, head in enumerate(header):
         row = next((n for n, row in enumerate(cells, 1) if row[place] is not None), 0)
@@ -93,9 +101,3 @@ async def read_excel(path: Path, sheet: str, reading: CellReading) -> pd.DataFra
             "missing here, until Excel or LibreOffice has opened the file and saved it"
         ]
     return frame
-
-
-def _sheet_cell(cell: object) -> object:
-    import pandas as pd
-
-    return pd.Timestamp(cell["t"]) if isinstance(cell, dict) else cell

@@ -1,4 +1,4 @@
-"""When each row of a table became known, by the policy that its owner named. What cannot be dated is not known."""
+"""Compute when each row of a table became known, by its owner's policy. An undated row is unknown."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _UNITS: dict[str, Any] = {"min": "min", "h": "h", "d": "D", "w": "W"}
 
 @dataclass(frozen=True, slots=True)
 class KnownTimes:
-    """From which instant (UTC, without tzinfo) a row may be used; NaT: never. ``note`` says what a person should know."""
+    """The instant (UTC, without tzinfo) from which each row may be used; NaT: never. ``note`` is for a person."""
 
     values: pd.Series[Any]
     note: str = ""
 
 
 def lag_of(text: str) -> Any:
-    """Return a lag such as 3d, 12h, 2w or 30min as a pandas Timedelta.
+    """Parse a lag such as 3d, 12h, 2w or 30min into a pandas Timedelta.
 
     Raises `UsageError`: It is written otherwise.
     """
@@ -49,7 +49,7 @@ def known_times(
     reading: DateReading,
     releases: Path | None = None,
 ) -> KnownTimes:
-    """Return when each row became known.
+    """Compute when each row became known.
 
     Raises `UsageError`: The column is not there, holds no dates, or a row has no release.
     """
@@ -64,14 +64,14 @@ def known_times(
                     f"there is no column {policy.column!r}: the columns are {', '.join(frame.columns[:12])}"
                 )
             stamps = read_dates(frame[policy.column], policy.column, reading)
-            known = known_after(stamps, reading.place)
-            missing = int(known.isna().sum())
+            times = known_after(stamps, reading.place)
+            missing = int(times.isna().sum())
             note = (
                 f"{missing} rows without a {policy.column} are left out: nobody can say when they were known"
                 if missing
                 else ""
             )
-            return KnownTimes(known, note)
+            return KnownTimes(times, note)
         case "lag":
             return KnownTimes(known_after(dates, reading.place) + lag_of(policy.lag))
         case "releases":
@@ -91,15 +91,15 @@ def _by_releases(dates: DatedColumn, path: Path, reading: DateReading) -> pd.Ser
         times = known_after(stamps, reading.place).sort_values()
         places = times.searchsorted(known_after(dates, reading.place), side="left")
         padded = [*times.tolist(), pd.NaT]
-        known = pd.Series([padded[place] for place in places], index=dates.values.index)
+        release_times = pd.Series([padded[place] for place in places], index=dates.values.index)
     else:
         times = known_after(read_dates(table[columns[1]], str(columns[1]), reading), reading.place)
         days = read_dates(table[columns[0]], str(columns[0]), reading)
         if days.values.duplicated().any():
             twice = days.values[days.values.duplicated()].iloc[0]
             raise UsageError(f"{path.name} names two releases of {twice.date()}: keep the first")
-        known = dates.values.map(pd.Series(times.to_numpy(), index=days.values.to_numpy()))
-    absent = known.isna()
+        release_times = dates.values.map(pd.Series(times.to_numpy(), index=days.values.to_numpy()))
+    absent = release_times.isna()
     if absent.all():
         raise UsageError(
             f"{path.name} names no release of any row: its first column holds the rows' dates, its second their releases"
@@ -109,4 +109,4 @@ def _by_releases(dates: DatedColumn, path: Path, reading: DateReading) -> pd.Ser
         raise UsageError(
             f"{path.name} names no release of {first.date()} ({int(absent.sum())} rows have none): add it, or leave the rows out"
         )
-    return known
+    return release_times

@@ -1,4 +1,4 @@
-"""A source that is about to be added: what was asked, the rows as they will be stored, and what cutoffs would see of them."""
+"""Build a source that is about to be added: the request, the rows to store, and what cutoffs would see of them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _RESIDUALS = ("none", "low", "medium", "high")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRequest:
-    """What a person says of a source. One of ``known``, ``vintage``, ``lag``, ``releases`` and ``static`` must be said."""
+    """A person's description of a source. Exactly one of ``known``, ``vintage``, ``lag``, ``releases`` and ``static`` is set."""
 
     name: str
     date: str
@@ -73,19 +73,19 @@ class SourceRequest:
 
     @property
     def dates(self) -> DateReading:
-        """How its dates are read."""
+        """How the dates are read."""
         forms = {"": self.date_format} if isinstance(self.date_format, str) else self.date_format
         return DateReading(zone=self.zone, forms=forms, last_year=int(self.last_year or 0))
 
     @property
     def cells(self) -> CellReading:
-        """How its file is read."""
+        """How the file is read."""
         return CellReading(
             decimal=self.decimal, thousands=self.thousands, skip=self.skip, comment=self.comment
         )
 
     def policy(self) -> OwnPolicy:
-        """Return the policy; raises ``UsageError`` where none or several are named."""
+        """Return the policy; raises ``UsageError`` if none or several are named."""
         named = [
             OwnPolicy(kind="known", column=self.known) if self.known else None,
             OwnPolicy(kind="vintage", column=self.vintage) if self.vintage else None,
@@ -103,7 +103,7 @@ class SourceRequest:
         )  # fmt: skip
 
     def check(self) -> None:
-        """Refuse what no file is needed to see; raises ``UsageError``."""
+        """Refuse faults that need no file to be seen; raises ``UsageError``."""
         if not NAME.fullmatch(self.name):
             raise UsageError(
                 f"{self.name!r:.60} is no name of a source: small letters, digits, - and _, at most 40, a letter first"
@@ -131,8 +131,8 @@ class NewSource:
     notes: tuple[str, ...] = ()
 
     def preview(self, now: datetime) -> dict[str, Any]:
-        """Return the first rows, and what cutoffs of today, a year and five years ago would see: for a person to confirm."""
-        shown = [column.name for column in self.manifest.columns][:8]
+        """Return the first rows, and the view of cutoffs today, a year and five years ago, for a person to confirm."""
+        preview_columns = [column.name for column in self.manifest.columns][:8]
         head = self.rows.head(5)
         return {
             "name": self.manifest.name,
@@ -150,7 +150,7 @@ class NewSource:
             "head": [
                 {
                     "date": day_text(row[DATE], self.manifest),
-                    **{name: _preview_cell(row[name]) for name in shown},
+                    **{name: _preview_cell(row[name]) for name in preview_columns},
                 }
                 for row in head.to_dict("records")
             ],
@@ -177,7 +177,7 @@ class NewSource:
 
 
 def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now: datetime) -> NewSource:
-    """Return a table as a source, dated by its policy; nothing is written.
+    """Build a source from a table, dated by its policy; nothing is written.
 
     `origin`: What it was made of, for people: the name of a file, a query's name; never a path, an address or a password.
 
@@ -207,19 +207,19 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
         _refuse_repeated(frame, dates, None, request, origin)
     written = dates.values
     dates, note = with_grain(dates, request.grain, reading.zone)
-    known = known_times(frame, dates, policy, reading=reading, releases=request.releases)
-    notes = [each for each in (*frame.attrs.get("notes", ()), note, known.note) if each]
+    times = known_times(frame, dates, policy, reading=reading, releases=request.releases)
+    notes = [remark for remark in (*frame.attrs.get("notes", ()), note, times.note) if remark]
     # what dates rows or tells them apart is text; DuckDB and pandas know the rest
     text = {request.date, request.by, policy.column}
     frame = typed_columns(frame, request.cells, text=text, value=request.value)
     if policy.kind == "vintage" or dates.values is not written:
-        _refuse_repeated(frame, dates, known.values if policy.kind == "vintage" else None, request, origin)
-    others = [name for name in frame.columns if name != request.date]
-    if reserved := next((name for name in others if name.casefold() == "date"), None):
+        _refuse_repeated(frame, dates, times.values if policy.kind == "vintage" else None, request, origin)
+    names = [name for name in frame.columns if name != request.date]
+    if reserved := next((name for name in names if name.casefold() == "date"), None):
         raise UsageError(f"{origin}: the column {reserved!r} bears the name of the rows' dates: rename it")
-    table = pd.DataFrame({DATE: dates.values, KNOWN: known.values, PLACE: range(len(frame))})
+    table = pd.DataFrame({DATE: dates.values, KNOWN: times.values, PLACE: range(len(frame))})
     columns: list[OwnColumn] = []
-    for name in others:
+    for name in names:
         cells, kind = _typed_cells(frame[name])
         if kind == "number" and (odd := int((frame[name].notna() & cells.isna()).sum())):
             notes.append(
@@ -231,11 +231,11 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
         table = table[table[KNOWN].notna()]
         if table.empty:
             raise UsageError(f"{origin}: no row says when it was known")
-        told = {name: table[KNOWN][table[name].notna()].min() for name in others}
+        first_known = {name: table[KNOWN][table[name].notna()].min() for name in names}
         first = table[KNOWN].min()
         columns = [
-            column.model_copy(update={"since": told[column.name].to_pydatetime()})
-            if told[column.name] > first
+            column.model_copy(update={"since": first_known[column.name].to_pydatetime()})
+            if first_known[column.name] > first
             else column
             for column in columns
         ]
@@ -252,7 +252,7 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
         date=request.date,
         grain=dates.grain,
         zone=reading.place,
-        reading={name: said for name in _READING if (said := getattr(request, name))},
+        reading={name: setting for name in _READING if (setting := getattr(request, name))},
         value=value,
         by=request.by,
         unit=request.unit,
@@ -273,7 +273,7 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
 
 
 def zone_of_name(name: str) -> Any:
-    """Return the zone of an IANA name; raises ``UsageError`` for another."""
+    """Return the zone of an IANA name; raises ``UsageError`` for any other."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -322,14 +322,14 @@ def _refuse_repeated(
 
 
 def _names(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return names as text, as they are written: NA is one, and 101 stands for 101.0; None for an empty cell."""
+    """Convert names to text, as they are written: NA is one, and 101.0 becomes 101; None for an empty cell."""
     import pandas as pd
 
     def name(cell: Any) -> str | None:
         if is_missing(cell):
             return None
-        whole = isinstance(cell, float) and cell.is_integer()
-        return str(int(cell) if whole else cell).strip()[:10_000] or None
+        is_whole = isinstance(cell, float) and cell.is_integer()
+        return str(int(cell) if is_whole else cell).strip()[:10_000] or None
 
     return pd.Series([name(cell) for cell in column.tolist()], index=column.index, dtype="object")
 
@@ -371,8 +371,10 @@ def _value_column(
     if len(numbers) == 1:
         return numbers[0], ""
     if not numbers:
-        others = [name for name in frame if name not in {request.date, request.by, *beside}]
-        odd = next((name for name in others if frame[name].map(str).str.contains(r"\d").mean() > 0.5), None)
+        candidates = [name for name in frame if name not in {request.date, request.by, *beside}]
+        odd = next(
+            (name for name in candidates if frame[name].map(str).str.contains(r"\d").mean() > 0.5), None
+        )
         why = "" if odd is None else f" ({odd} holds {_first_text(frame[odd])})"
         return "", f"no column holds numbers only{why}: rows can be read, and no claim be made about them"
     return (
@@ -412,7 +414,7 @@ def _cutoffs(now: datetime) -> list[Cutoff]:
 
 
 def day_text(moment: Any, manifest: OwnManifest) -> str:
-    """Write a row's date as callers are told it."""
+    """Write a row's date in the form of answers to calls."""
     return str(moment.date()) if manifest.by_day else f"{moment.isoformat()}Z"
 
 
@@ -432,16 +434,16 @@ def _preview_cell(value: Any) -> Any:
 
 
 def request_of(manifest: OwnManifest, changes: Mapping[str, Any]) -> SourceRequest:
-    """Return the request that made a version, with what is said anew: a changed file needs no option again.
+    """Return the request that made a version, changed by new options: a changed file needs no option again.
 
     Raises `UsageError`: Its releases came out of a file, which has to be named again.
     """
     policy = manifest.policy
-    said = {name: value for name, value in changes.items() if value}
+    options = {name: value for name, value in changes.items() if value}
     as_before: dict[str, Any] = {
         name: getattr(manifest, name) for name in ("name", "date", "value", "by", "unit", "share", "residual")
     } | manifest.reading
-    if not {"known", "vintage", "lag", "releases", "static"} & {*said}:
+    if not {"known", "vintage", "lag", "releases", "static"} & {*options}:
         if policy.kind == "releases":
             raise UsageError(
                 f"{manifest.name} is dated by the releases in {policy.releases}: give them again with ",
@@ -454,4 +456,4 @@ def request_of(manifest: OwnManifest, changes: Mapping[str, Any]) -> SourceReque
             "static": {"static": True},
         }
         as_before |= policies[policy.kind]
-    return SourceRequest(**(as_before | said))
+    return SourceRequest(**(as_before | options))

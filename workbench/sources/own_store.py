@@ -1,4 +1,4 @@
-"""The copies in the data folder: written whole or not at all, listed, removed, and never taken while a run or a source names them."""
+"""Store copies in the data folder: written whole or not at all, and kept while a run or a source names them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _HALF = ".new-"
 
 
 def store_source(home: Path, new: NewSource) -> OwnManifest:
-    """Copy a source into the data folder and return its manifest, as stored; what was there stays a version of its own.
+    """Copy a source into the data folder and return its stored manifest; earlier copies stay as versions.
 
     A kill leaves the source as it was: the rows are written first, then their description, then the name of the version.
     An unchanged source gets no new version.
@@ -68,9 +68,8 @@ def store_source(home: Path, new: NewSource) -> OwnManifest:
 
 
 def _unchanged(before: OwnManifest, after: OwnManifest) -> bool:
-    apart = {"version", "added_at", "data_hash"}
-    same = before.model_dump(exclude=apart) == after.model_dump(exclude=apart)
-    return same and before.data_hash == after.data_hash
+    apart = {"version", "added_at"}
+    return before.model_dump(exclude=apart) == after.model_dump(exclude=apart)
 
 
 def _write_rows(path: Path, new: NewSource) -> None:
@@ -97,12 +96,12 @@ def _write_rows(path: Path, new: NewSource) -> None:
     }
     # of days the date alone is stored, so that a reader cannot take one for an instant
     dated = f'"{DATE}"::{"DATE" if new.manifest.by_day else "TIMESTAMP"} AS "{DATE}"'
-    others = ", ".join(
+    data_columns = ", ".join(
         f'"{name.replace(chr(34), chr(34) * 2)}"::{types[kind]} AS "{name.replace(chr(34), chr(34) * 2)}"'
         for name, kind in kinds.items()
     )
     listed = ", ".join(
-        [dated, f'"{KNOWN}"::TIMESTAMP AS "{KNOWN}"', f'"{PLACE}"', *([others] if others else [])]
+        [dated, f'"{KNOWN}"::TIMESTAMP AS "{KNOWN}"', f'"{PLACE}"', *([data_columns] if data_columns else [])]
     )
     target = str(path).replace("'", "''")
     with duckdb.connect(config={"threads": 2}) as connection:
@@ -122,15 +121,15 @@ def source_named(home: Path, name: str) -> OwnManifest:
 
     Raises `UsageError`: There is none of this name; the known ones are listed.
     """
-    known = own_sources(own_folder(home))
-    if name in known:
-        return known[name]
-    there = f"there are {', '.join(known)}" if known else "there is none yet"
+    sources = own_sources(own_folder(home))
+    if name in sources:
+        return sources[name]
+    there = f"there are {', '.join(sources)}" if sources else "there is none yet"
     raise UsageError(f"there is no source {name!r:.60}: {there} (", command("source add"), ")")
 
 
 def is_intact(home: Path, manifest: OwnManifest) -> bool:
-    """Whether a version's rows are there and can be read, as many as the manifest says."""
+    """Whether a version's rows exist and are readable, as many as the manifest says."""
     import duckdb
 
     path = rows_path(own_folder(home), manifest.name, manifest.version)
@@ -145,7 +144,7 @@ def is_intact(home: Path, manifest: OwnManifest) -> bool:
 
 
 def runs_with(store: Store, manifest: OwnManifest, until: datetime | None = None) -> list[str]:
-    """Return the runs that read a version: those that asked for its rows, or whose claim names it, and began while it was current.
+    """List the runs that read a version: they asked for its rows, or their claim names it, and began while it was current.
 
     ``until`` is when the next version took its place.
     """
@@ -160,7 +159,7 @@ def runs_with(store: Store, manifest: OwnManifest, until: datetime | None = None
 
 
 def first_shared(store: Store, model: str) -> list[str]:
-    """Return a line per source that a language model may read and that no run has read yet: who sees it is said with the first run."""
+    """Write a line for each source that a language model may read and no run has read yet, to be shown with the first run."""
     items = own_sources(own_folder(store.home)).values() if model else ()
     return [
         sentence(
@@ -174,16 +173,16 @@ def first_shared(store: Store, model: str) -> list[str]:
 
 
 def unshared_in(store: Store, run_id: str) -> list[str]:
-    """Return the sources that a run read, or its claim names, and that its owner does not share with packages.
+    """List the sources that a run read, or its claim names, and that their owner does not share with packages.
 
     What counts is what the owner says today; of a removed source, what they said last.
     """
     folder, names = own_folder(store.home), []
     for name in sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else ():
-        known = versions(folder, name)
+        history = versions(folder, name)
         current = current_version(folder, name)
-        said = next((item for item in known if item.version == current), known[-1] if known else None)
-        if said is not None and said.share != "packages" and run_id in runs_with(store, known[0]):
+        newest = next((item for item in history if item.version == current), history[-1] if history else None)
+        if newest is not None and newest.share != "packages" and run_id in runs_with(store, history[0]):
             names.append(name)
     for name, path in last_files(store.home).items():
         if read_service(path).info.share != "packages" and run_id in runs_calling(store, name):
@@ -192,7 +191,7 @@ def unshared_in(store: Store, run_id: str) -> list[str]:
 
 
 def remove_source(store: Store, name: str, now: datetime) -> tuple[int, list[str]]:
-    """Remove a source; return how many versions were deleted, and the runs for which others stay.
+    """Remove a source; return the number of deleted versions, and the runs that keep others.
 
     New runs no longer see it. A version that a stored run read stays until that run is removed (``gc`` takes it then).
     """
@@ -229,13 +228,13 @@ def discard_unused(store: Store) -> int:
 
 
 def _reigns(folder: Path, name: str) -> list[tuple[OwnManifest, datetime | None]]:
-    known = versions(folder, name)
-    ends = [*(item.added_at for item in known[1:]), None]
-    return list(zip(known, ends, strict=True))
+    history = versions(folder, name)
+    ends = [*(item.added_at for item in history[1:]), None]
+    return list(zip(history, ends, strict=True))
 
 
 def list_sources(home: Path) -> list[dict[str, Any]]:
-    """Return what a person sees of every source: ``workbench source list``."""
+    """Describe every source for ``workbench source list``."""
     return [
         {
             "name": item.name,

@@ -1,4 +1,4 @@
-"""The dates of a table's column with what each stands for: read strictly, never guessed where two readings are possible."""
+"""Read the dates of a table's column and their grain: strictly, never guessing between two readings."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class DateReading:
 
     @property
     def place(self) -> str:
-        """The zone, New York where nobody said one."""
+        """The zone, New York by default."""
         return self.zone or DEFAULT_ZONE
 
 
 @dataclass(frozen=True, slots=True)
 class DatedColumn:
-    """A column of dates with what each stands for."""
+    """A column of dates with their grain."""
 
     values: pd.Series[Any]
     grain: str
@@ -74,7 +74,7 @@ class DatedColumn:
 
 
 def read_dates(column: pd.Series[Any], name: str, reading: DateReading) -> DatedColumn:
-    """Return a column's dates as they are written: labels keep their period, midnights of a zone are its days.
+    """Read a column's dates as they are written: labels keep their period, midnights of a zone are its days.
 
     Raises `UsageError`: Names row and cell that cannot be read, or says that zones are mixed or day and month cannot be told apart.
     """
@@ -134,7 +134,7 @@ def _refuse_unnamed(utc: pd.Series[Any], name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """The different texts of a column, by index, and where each stands first."""
+    """The distinct texts of a column, by index, and the first row of each."""
 
     cells: pd.Series[Any]
     name: str
@@ -150,7 +150,7 @@ class _Texts:
         )
 
     def complete(self, parsed: pd.Series[Any]) -> pd.Series[Any]:
-        """Return parsed dates; refuse the first cell that is none."""
+        """Return parsed dates; refuse the first unparsed cell."""
         if parsed.isna().any():
             raise self.refuse(
                 parsed.isna().idxmax(),
@@ -167,9 +167,9 @@ def _parsed(texts: _Texts, reading: DateReading) -> DatedColumn:
     form = reading.forms.get(texts.name) or reading.forms.get("", "")
     if form and (texts.name in reading.forms or bool(_by_form(cells, form).notna().any())):
         return _formed(texts, form, reading)
-    for pattern, known in _DAYS:
+    for pattern, day_form in _DAYS:
         if texts.all_match(pattern):
-            return DatedColumn(texts.complete(pd.to_datetime(cells, format=known, errors="coerce")), "day")
+            return DatedColumn(texts.complete(pd.to_datetime(cells, format=day_form, errors="coerce")), "day")
     for grain, patterns in _LABELS.items():
         if texts.all_match(*patterns):
             days = {index: _first_day(text, patterns) for index, text in cells.items()}
@@ -204,7 +204,7 @@ def _grain_written(text: str) -> str | None:
 
 
 def _first_day(text: str, patterns: tuple[re.Pattern[str], ...]) -> Any:
-    """Return the first day of a label such as 2018Q4, Mar 2018 or 2018-W05, NaT for one that no calendar has."""
+    """Return the first day of a label such as 2018Q4, Mar 2018 or 2018-W05, NaT if the calendar has none."""
     import pandas as pd
 
     match = next(found for pattern in patterns if (found := pattern.fullmatch(text)))
@@ -243,7 +243,7 @@ def _by_form(cells: pd.Series[Any], form: str) -> pd.Series[Any]:
 
 
 def _formed(texts: _Texts, form: str, reading: DateReading) -> DatedColumn:
-    """Return dates that are written in a form of strftime's; what they stand for follows from its parts."""
+    """Parse dates by a strftime form; their grain follows from its parts."""
     parsed = texts.complete(_by_form(texts.cells, form).dt.tz_localize(None))
     if "%y" in form:
         if reading.last_year:
@@ -269,7 +269,7 @@ def _formed(texts: _Texts, form: str, reading: DateReading) -> DatedColumn:
 
 
 def _not_after(day: Any, last_year: int) -> Any:
-    """Return a day moved back by whole centuries into the years up to the last one; 29 February may become the 28th."""
+    """Move a day back by whole centuries until its year is at most the last one; 29 February may become the 28th."""
     import pandas as pd
 
     return day - pd.DateOffset(years=max(0, -(-(day.year - last_year) // 100)) * 100)
@@ -286,10 +286,10 @@ def _iso(texts: _Texts, reading: DateReading) -> DatedColumn:
     local = texts.complete(local)
     if not zoned.all() and not reading.zone:
         first: Any = zoned.idxmax()
-        other: Any = (~zoned).idxmax()
+        unzoned_row: Any = (~zoned).idxmax()
         raise UsageError(
             f"the column {texts.name} mixes zones: row {texts.row_of(first)} ({cells[first]}) names one and row "
-            f"{texts.row_of(other)} ({cells[other]}) names none: write all of them alike, or say the others' zone with ",
+            f"{texts.row_of(unzoned_row)} ({cells[unzoned_row]}) names none: write all of them alike, or say the others' zone with ",
             Option("zone", "UTC"),
         )
     utc = pd.to_datetime(cells.where(zoned, "1970-01-01T00:00Z"), format="ISO8601", utc=True).dt.tz_localize(
@@ -300,7 +300,7 @@ def _iso(texts: _Texts, reading: DateReading) -> DatedColumn:
 
 
 def _by_numbers(texts: pd.Series[Any], numbers: pd.Series[Any], name: str) -> pd.Series[Any]:
-    """Return dates such as 31/12/2018: which number is the day must follow from the column itself."""
+    """Parse dates such as 31/12/2018; the column itself must show which number is the day."""
     import pandas as pd
 
     first = max(int(match[1]) for match in numbers)
@@ -345,7 +345,7 @@ def _periods(column: pd.Series[Any], name: str) -> DatedColumn:
 
 
 def in_utc(local: pd.Series[Any], zone: str, *, first: bool = False) -> pd.Series[Any]:
-    """Return clock times of a zone in UTC: of an hour that occurs twice the later one, or the first."""
+    """Convert clock times of a zone to UTC; in a repeated hour take the later one, or the first."""
     import numpy as np
 
     ambiguous = np.full(len(local), first)
@@ -361,18 +361,18 @@ def set_back(utc: pd.Series[Any], zone: str) -> pd.Series[Any]:
 
 
 def _naive(values: pd.Series[Any]) -> DatedColumn:
-    """Return days where no time is told, else times of a clock (`_told`)."""
+    """Return days if no time is given, else times of a clock (`_told`)."""
     return DatedColumn(values, "day" if _midnights(values) else _CLOCK)
 
 
 def _told(dates: DatedColumn, name: str, reading: DateReading) -> DatedColumn:
-    """Return a clock's times as instants; of an hour that it shows twice the order of the rows says which is which."""
+    """Convert a clock's times to instants; in a repeated hour the order of the rows decides."""
     if dates.grain != _CLOCK:
         return dates
     local = dates.values
     utc = in_utc(local, reading.place)
-    shown = utc.dt.tz_localize("UTC").dt.tz_convert(reading.place).dt.tz_localize(None)
-    left_out = local.notna() & (shown != local)
+    clock_time = utc.dt.tz_localize("UTC").dt.tz_convert(reading.place).dt.tz_localize(None)
+    left_out = local.notna() & (clock_time != local)
     if left_out.any() and not reading.zone:
         row = int(left_out.to_numpy().argmax())
         raise UsageError(
@@ -388,7 +388,7 @@ def _told(dates: DatedColumn, name: str, reading: DateReading) -> DatedColumn:
 
 
 def _first_time(local: pd.Series[Any], twice: pd.Series[Any]) -> pd.Series[Any]:
-    """Return which rows stand in the first of two equal hours: of rows in order whose clock is set back once a night."""
+    """Return which rows lie in the first of two equal hours, for ordered rows whose clock is set back once a night."""
     steps = local.diff().dt.total_seconds()
     begins = twice & ~twice.shift(1, fill_value=False)
     night = begins.cumsum().where(twice)
@@ -401,7 +401,7 @@ def _first_time(local: pd.Series[Any], twice: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _zoned(local: pd.Series[Any], utc: pd.Series[Any], zone: str) -> DatedColumn:
-    """Return the days whose midnights all stamps are: by the table's zone, by the clocks they name, or by UTC; else instants."""
+    """Return days if all stamps are midnights of the table's zone, of their own clocks or of UTC; else instants."""
     there = utc.dt.tz_localize("UTC").dt.tz_convert(zone).dt.tz_localize(None).astype("datetime64[us]")
     if _midnights(there):
         return DatedColumn(there, "day")
@@ -428,8 +428,8 @@ def _within_years(dates: DatedColumn, name: str) -> DatedColumn:
     return dates
 
 
-def with_grain(dates: DatedColumn, said: str, zone: str = "") -> tuple[DatedColumn, str]:
-    """Return the dates of rows with what they stand for, and a note where that was concluded from the dates themselves.
+def with_grain(dates: DatedColumn, grain_option: str, zone: str = "") -> tuple[DatedColumn, str]:
+    """Return the dates with their grain, and a note if the grain was inferred from the dates.
 
     Days that all begin months stand for months, or for the longer periods by which they are apart; days that all begin weeks stand
     for weeks; instants at a steady pace are the beginnings of bars.
@@ -437,8 +437,8 @@ def with_grain(dates: DatedColumn, said: str, zone: str = "") -> tuple[DatedColu
     Raises `TwoReadings`: Only some of the dates begin such periods, or there is one date. Raises `UsageError`: ``said`` is no grain, or
     not one that these dates can have.
     """
-    if said:
-        return _as_said(dates, said, zone), ""
+    if grain_option:
+        return _as_said(dates, grain_option, zone), ""
     days = dates.values.drop_duplicates().sort_values()
     if dates.grain == "instant":
         _refuse_midnights(dates.values + _ahead(dates, zone))
@@ -457,21 +457,21 @@ def with_grain(dates: DatedColumn, said: str, zone: str = "") -> tuple[DatedColu
     return dates, ""
 
 
-def _as_said(dates: DatedColumn, said: str, zone: str) -> DatedColumn:
-    if not GRAIN.fullmatch(said):
-        raise UsageError(Option("grain"), f" is one of {', '.join((*MONTHS, 'week', 'day', 'instant'))}, or a length such as 15min, 1h or 14d, not {said!r:.40}")  # fmt: skip
-    if dates.grain == said:
+def _as_said(dates: DatedColumn, grain_option: str, zone: str) -> DatedColumn:
+    if not GRAIN.fullmatch(grain_option):
+        raise UsageError(Option("grain"), f" is one of {', '.join((*MONTHS, 'week', 'day', 'instant'))}, or a length such as 15min, 1h or 14d, not {grain_option!r:.40}")  # fmt: skip
+    if dates.grain == grain_option:
         return dates
-    if dates.grain == "day" and days_alone(said):
-        return replace(dates, grain=said)
+    if dates.grain == "day" and days_alone(grain_option):
+        return replace(dates, grain=grain_option)
     if dates.grain == "instant":
-        if not days_alone(said):
-            return replace(dates, grain=said)
+        if not days_alone(grain_option):
+            return replace(dates, grain=grain_option)
         ahead = _ahead(dates, zone)
         days = (dates.values + ahead).dt.normalize()
-        return DatedColumn(days, said, ahead if ahead is dates.ahead else None)
-    what = "days" if dates.grain == "day" else f"a {dates.grain} each"
-    raise UsageError(Option("grain", said), f": the dates are written as {what}")
+        return DatedColumn(days, grain_option, ahead if ahead is dates.ahead else None)
+    written_as = "days" if dates.grain == "day" else f"a {dates.grain} each"
+    raise UsageError(Option("grain", grain_option), f": the dates are written as {written_as}")
 
 
 def _ahead_in(utc: pd.Series[Any], zone: str) -> pd.Series[Any]:
@@ -480,14 +480,14 @@ def _ahead_in(utc: pd.Series[Any], zone: str) -> pd.Series[Any]:
 
 
 def _ahead(dates: DatedColumn, zone: str) -> pd.Series[Any]:
-    """Return how far the clock of instants is ahead of UTC: the one that they name, else that of a zone."""
+    """Return how far the clock of instants is ahead of UTC: their own clock, else that of a zone."""
     if dates.ahead is None or (zone and not dates.ahead.any()):
         return _ahead_in(dates.values, zone)
     return dates.ahead
 
 
 def _refuse_midnights(local: pd.Series[Any]) -> None:
-    """Refuse instants of which most are midnights: days with a bar that is not over, or with an event among them."""
+    """Refuse instants of which most are midnights: days with an unfinished bar, or with an event among them."""
     midnight = local == local.dt.normalize()
     if midnight.mean() <= 0.5 or len(local) < 3:
         return
@@ -504,7 +504,7 @@ def _refuse_midnights(local: pd.Series[Any]) -> None:
 
 
 def _whole_periods(days: pd.Series[Any]) -> str:
-    """Return the period that all these days begin, ``day`` where they begin none; one day alone tells nothing."""
+    """Return the period that all these days begin, ``day`` if there is none or only one day."""
     import numpy as np
 
     if len(days) < 2:
@@ -520,7 +520,7 @@ def _whole_periods(days: pd.Series[Any]) -> str:
 
 
 def _refuse_mixed(values: pd.Series[Any], days: pd.Series[Any]) -> None:
-    """Refuse days of which some begin months or weeks one after the other, and some do not."""
+    """Refuse days of which some begin consecutive months or weeks, and some do not."""
     gaps = days.diff().dt.days
     weekday = days.dt.day_of_week
     kinds = {
@@ -540,10 +540,12 @@ def _refuse_mixed(values: pd.Series[Any], days: pd.Series[Any]) -> None:
             grain = _whole_periods(days[begun])
         begins = values.isin(days[begun])
         odd: Any = begins.idxmin()
-        other = "one date tells nothing" if begins.all() else f"row {odd + 1} ({values[odd].date()}) does not"
+        counterexample = (
+            "one date tells nothing" if begins.all() else f"row {odd + 1} ({values[odd].date()}) does not"
+        )
         first_row: Any = begins.idxmax()
         raise TwoReadings(
-            f"{int(begun.sum())} of {len(days)} dates begin a {grain} (row {first_row + 1}) and {other}: say what a row stands for with ",
+            f"{int(begun.sum())} of {len(days)} dates begin a {grain} (row {first_row + 1}) and {counterexample}: say what a row stands for with ",
             Option("grain", grain),
             " or ",
             Option("grain", "day"),
@@ -562,14 +564,14 @@ def _bars(dates: DatedColumn, stamps: pd.Series[Any]) -> tuple[DatedColumn, str]
     if pace < 60 or pace % 60:
         return dates, ""
     length = f"{int(pace // 3600)}h" if pace % 3600 == 0 else f"{int(pace // 60)}min"
-    kept = float((within % pace == 0).mean())
-    if kept >= 0.9:
+    share = float((within % pace == 0).mean())
+    if share >= 0.9:
         return replace(dates, grain=length), sentence(
             f"dates are {length} apart: a row stands for the {length} from its date on, and counts from the end of it (",
             Option("grain", "instant"),
             ": from its date)",
         )
-    if kept <= 0.1 or float((within == pace).mean()) <= 0.1:
+    if share <= 0.1 or float((within == pace).mean()) <= 0.1:
         return dates, ""
     odd: Any = (within % pace != 0).idxmax()
     raise TwoReadings(
@@ -586,7 +588,7 @@ def _bars(dates: DatedColumn, stamps: pd.Series[Any]) -> tuple[DatedColumn, str]
 
 
 def period_ends(values: pd.Series[Any], grain: str) -> pd.Series[Any]:
-    """Return the first moment after what dates stand for, on the clock that they are told by; of an instant the next one.
+    """Return the first moment after each date's period, on the dates' own clock; after an instant the next one.
 
     A date within a month, quarter, half or year stands for the one of the calendar that holds it.
     """
@@ -620,7 +622,7 @@ def period_ends(values: pd.Series[Any], grain: str) -> pd.Series[Any]:
 
 
 def known_after(dates: DatedColumn, zone: str) -> pd.Series[Any]:
-    """Return when what is dated so is over, in UTC: a period when its last day has ended in its zone."""
+    """Return when each date's period has ended, in UTC, by the end of its last day in its zone."""
     import pandas as pd
 
     ends = period_ends(dates.values, dates.grain)
@@ -629,17 +631,17 @@ def known_after(dates: DatedColumn, zone: str) -> pd.Series[Any]:
     if dates.ahead is None:
         return in_utc(ends, zone)
     # where the next date begins as the period ends, its clock is the one; else a clock may have been set back until then
-    told = pd.DataFrame(
+    offsets = pd.DataFrame(
         {"ahead": dates.ahead.to_numpy(), "end": ends.to_numpy()}, index=dates.values.to_numpy()
     )
-    told = told[told.index.notna()].groupby(level=0).first().sort_index()
-    after = told["ahead"].shift(-1).fillna(told["ahead"])
-    begins = pd.Series(told.index, index=told.index).shift(-1) == told["end"]
-    return ends - dates.values.map(after.where(begins | (after < told["ahead"]), told["ahead"]))
+    offsets = offsets[offsets.index.notna()].groupby(level=0).first().sort_index()
+    after = offsets["ahead"].shift(-1).fillna(offsets["ahead"])
+    begins = pd.Series(offsets.index, index=offsets.index).shift(-1) == offsets["end"]
+    return ends - dates.values.map(after.where(begins | (after < offsets["ahead"]), offsets["ahead"]))
 
 
 def frequency_of(dates: DatedColumn) -> str:
-    """Return daily, weekly, monthly, quarterly, yearly, within a day, or irregular, by the usual distance of two dates."""
+    """Name the frequency of dates by their median distance: daily, weekly, ..., within a day, or irregular."""
     days = dates.values.drop_duplicates().sort_values()
     if len(days) < 3:
         return "irregular"

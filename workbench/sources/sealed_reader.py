@@ -1,4 +1,4 @@
-"""Files that strangers write (Excel, PDF, Word, web pages), parsed where they can do no harm: in a sealed kernel, with limits.
+"""Parse files of strangers (Excel, PDF, Word, web pages) in a sealed kernel, with limits.
 
 The process that holds the keys only hands over bytes and takes back JSON. The kernel has no network, no key and no file of this
 machine; it ends with the file.
@@ -45,7 +45,7 @@ class _Part:
 async def read_sealed(
     data: bytes, name: str, source: str, *, packages: tuple[str, ...], sandbox: Sandbox | None = None
 ) -> Any:
-    """Return the JSON value that a parser makes of a file's bytes in a sealed kernel.
+    """Parse a file's bytes in a sealed kernel and return the parser's JSON value.
 
     Raises `UsageError`: The file is too large, or cannot be parsed within the limits. Raises `IsolationUnavailable`: Nothing can be sealed
     on this machine: the file is not parsed.
@@ -81,12 +81,12 @@ async def read_sealed(
             f": {' '.join(result.error.evalue.split())[:120]}" if result.error and result.error.evalue else ""
         )
         raise UsageError(f"{name} cannot be parsed ({why}{words})")
-    shown = "".join(
+    printed = "".join(
         text if isinstance(text := output.get("text", ""), str) else "".join(text)
         for output in result.outputs
         if output.get("output_type") == "stream" and output.get("name") == "stdout"
     )
-    line = next((line for line in shown.splitlines() if line.startswith(_MARK)), None)
+    line = next((line for line in printed.splitlines() if line.startswith(_MARK)), None)
     try:
         return json.loads(line.removeprefix(_MARK)) if line else None
     except ValueError:

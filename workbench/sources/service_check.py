@@ -1,4 +1,4 @@
-"""Checking and attacking a service of the user's own: its example as it answers, and an upstream made from its file in several worlds."""
+"""Check a user's service by its live example, and attack it by a made upstream in several worlds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import DATE, KNOWN, PLACE, OwnColumn, OwnManifest, OwnPolicy
 from workbench.sources.services import Service
-from workbench.sources.source_check import Finding, finding, row_findings
+from workbench.sources.source_check import Finding, finding, findings_document, row_findings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,20 +35,12 @@ _ATTACKED = ("2016-07-01", "2017-01-01", "2018-03-01")
 
 
 def service_report(service: Service, findings: list[Finding]) -> dict[str, Any]:
-    """Return findings as a document with the sentence that ends it."""
-    leaks = sum(item["kind"] == "leaks" for item in findings)
-    faults = sum(item["kind"] == "wrong" for item in findings)
-    counts = f"{leaks} leak{'s' if leaks != 1 else ''}, {faults} fault{'s' if faults != 1 else ''}"
-    return {
-        "name": service.name,
-        "version": "",
-        "findings": findings,
-        "summary": f"{service.name}: {counts if leaks or faults else 'nothing leaks'}",
-    }
+    """Build a document of findings with a summary."""
+    return findings_document(service.name, "", findings)
 
 
 async def check_service(service: Service, environ: Mapping[str, str]) -> dict[str, Any]:
-    """Ask the service for the example of each endpoint and return what is wrong with its file: ``workbench source check``.
+    """Ask the service for the example of each endpoint and list faults of its file: ``workbench source check``.
 
     Rows where the file says that they lie, dates that can be read, no other date that lies later (the wrong column), no total that
     counts all rows. Each finding names the line to mend.
@@ -79,18 +71,18 @@ def _example_findings(
     for name in endpoint.fields:
         if name not in names:
             yield finding("note", f"{endpoint.path}: no row has the field {name}", service.line(endpoint, "fields", name))  # fmt: skip
-    if others := sorted(names - {*endpoint.fields}):
-        yield finding("note", f"{endpoint.path}: not passed on, because fields do not list them: {', '.join(others)[:200]}", service.line(endpoint, "fields"))  # fmt: skip
+    if unlisted := sorted(names - {*endpoint.fields}):
+        yield finding("note", f"{endpoint.path}: not passed on, because fields do not list them: {', '.join(unlisted)[:200]}", service.line(endpoint, "fields"))  # fmt: skip
     stamp = endpoint.as_of.stamp
     place = service.line(endpoint, "as_of", "stamp", "field")
-    known: list[datetime | None] = [None] * len(rows)
+    moments: list[datetime | None] = [None] * len(rows)
     if stamp is not None:
         how = stamp_of(stamp, stamp.grain)
-        known = [known_from(get(row, stamp.field), how) for row in rows]
-        unread = [row for row, moment in zip(rows, known, strict=True) if moment is None]
+        moments = [known_from(get(row, stamp.field), how) for row in rows]
+        unread = [row for row, moment in zip(rows, moments, strict=True) if moment is None]
         if unread:
             yield finding("wrong", f"{endpoint.path}: {len(unread)} of {len(rows)} rows have no {stamp.field} that can be read ({str(get(unread[0], stamp.field))[:40]!r})", place)  # fmt: skip
-    frame, manifest = _as_own_rows(service, endpoint, rows, known)
+    frame, manifest = _as_own_rows(service, endpoint, rows, moments)
     static = endpoint.as_of.policy == "static"
     for line in row_findings(frame, manifest):
         if line["kind"] != "leaks" or " shown before " in line["words"]:
@@ -115,19 +107,19 @@ def _envelope_totals(
         value = get(data, name) if isinstance(data, dict) else None
         if not isinstance(value, int | float) or isinstance(value, bool):
             continue
-        what = next((words for words, total in sums.items() if abs(total - value) <= 1e-9 * max(1.0, abs(value))), "")  # fmt: skip
-        if what:
-            yield finding("leaks", f"{endpoint.path}: {name} is {what}, those after a cutoff too", f"{service.line(endpoint, 'envelope')}: leave {name} out")  # fmt: skip
+        total_name = next((words for words, total in sums.items() if abs(total - value) <= 1e-9 * max(1.0, abs(value))), "")  # fmt: skip
+        if total_name:
+            yield finding("leaks", f"{endpoint.path}: {name} is {total_name}, those after a cutoff too", f"{service.line(endpoint, 'envelope')}: leave {name} out")  # fmt: skip
 
 
 def _as_own_rows(
-    service: Service, endpoint: Endpoint, rows: list[dict[str, Any]], known: list[datetime | None]
+    service: Service, endpoint: Endpoint, rows: list[dict[str, Any]], moments: list[datetime | None]
 ) -> tuple[pd.DataFrame, OwnManifest]:
     import pandas as pd
 
     stamp = endpoint.as_of.stamp
     lag = endpoint.as_of.lag_days if isinstance(endpoint.as_of.lag_days, int) else 0
-    moments = [moment.replace(tzinfo=None) + timedelta(days=lag) if moment else None for moment in known]
+    moments = [moment.replace(tzinfo=None) + timedelta(days=lag) if moment else None for moment in moments]
     plain = [{name: value for name, value in row.items() if not isinstance(value, dict | list)} for row in rows]  # fmt: skip
     columns = pd.DataFrame(plain)
     dated = [column for column in columns if stamp is None or column != stamp.field]
@@ -136,7 +128,7 @@ def _as_own_rows(
         # static rows are about the first of their dates that can be read
         texts = [columns[column] for column in columns if not pd.api.types.is_numeric_dtype(columns[column])]
         read = [pd.to_datetime(text, errors="coerce", format="ISO8601", utc=True) for text in texts]
-        dates = next((each.dt.tz_localize(None) for each in read if each.notna().any()), dates)
+        dates = next((parsed.dt.tz_localize(None) for parsed in read if parsed.notna().any()), dates)
     about = dates - pd.Timedelta(lag + 1, unit="D")
     frame = pd.concat([columns[dated], pd.DataFrame({DATE: about, KNOWN: dates, PLACE: range(len(rows))})], axis=1)  # fmt: skip
     policy = OwnPolicy(kind="static") if stamp is None else OwnPolicy(kind="known", column=stamp.field)
@@ -148,7 +140,7 @@ def _as_own_rows(
 
 
 async def attack_service(service: Service) -> dict[str, Any]:
-    """Return what a service's file lets through of the time after past cutoffs: ``workbench source attack``; no network is used.
+    """List what a service's file lets through of the time after past cutoffs: ``workbench source attack``; no network.
 
     An upstream is made from the file: rows of three years, dated as the file says. Worlds that agree on everything before a cutoff
     (later rows left out, with other values, under other names) must give the same bytes as of it.
@@ -173,7 +165,7 @@ async def _worlds_differ(service: Service, endpoint: Endpoint, cutoff: Cutoff) -
         "later values": lambda day, row: {name: value * 3 + 1_000_003 if isinstance(value, float) else value for name, value in row.items()},
         "later names": lambda day, row: {name: "renamed" if isinstance(value, str) and value.startswith("name") else value for name, value in row.items()},
     }  # fmt: skip
-    for what, change in other_worlds.items():
+    for world, change in other_worlds.items():
         changed = await _world_answer(service, endpoint, cutoff, change)
         if changed == plain:
             continue
@@ -182,7 +174,7 @@ async def _worlds_differ(service: Service, endpoint: Endpoint, cutoff: Cutoff) -
         except (ShapeError, TypeError):
             rows_differ = True
         mend = service.line(endpoint, "as_of") if rows_differ or not endpoint.envelope else f"{service.line(endpoint, 'envelope')}: leave out what counts all rows"  # fmt: skip
-        return finding("leaks", f"{endpoint.path}: {what} show as of {cutoff.text[:10]}", mend)
+        return finding("leaks", f"{endpoint.path}: {world} show as of {cutoff.text[:10]}", mend)
     return None
 
 
@@ -220,11 +212,11 @@ class _MadeUpstream(Transport):
         self._body = _made_body(endpoint, rows)
 
     async def exchange(self, request: HttpRequest, timeout: float) -> HttpResponse:
-        """The rows, whatever was asked: an upstream that knows no window is the hardest to hold back."""
+        """Return the rows whatever was asked: an upstream that ignores windows is the hardest to clamp."""
         return HttpResponse(status=200, headers={}, body=self._body)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 def _made_body(endpoint: Endpoint, rows: Sequence[Mapping[str, Any]]) -> bytes:
@@ -274,16 +266,16 @@ def _stamp_written(endpoint: Endpoint, day: date) -> Any:
 def _nested(steps: Sequence[RowStep], rows: Sequence[Mapping[str, Any]]) -> Any:
     if not steps:
         return rows[0] if rows else {}
-    step, rest = steps[0], steps[1:]
+    step, inner = steps[0], steps[1:]
     if step.kind == "key":
-        return {step.names[0]: _nested(rest, rows)}
+        return {step.names[0]: _nested(inner, rows)}
     if step.kind == "any":
-        return {"series": _nested(rest, rows)}
+        return {"series": _nested(inner, rows)}
     if step.kind == "columns":
         return {name: [row.get(name) for row in rows] for name in step.names}
-    if any(later.kind == "each" for later in rest):
-        return [_nested(rest, rows)]
-    return [_nested(rest, [row]) for row in rows]
+    if any(later.kind == "each" for later in inner):
+        return [_nested(inner, rows)]
+    return [_nested(inner, [row]) for row in rows]
 
 
 async def _call_example(

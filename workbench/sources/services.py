@@ -1,4 +1,4 @@
-"""A service of the user's own: a YAML of endpoints, read, shown, and copied into the data folder's catalogue."""
+"""Read, show and store a user's service: a YAML of endpoints, copied into the data folder's catalogue."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A service as its file states it; ``path`` is the file's name, for messages, ``series`` what claims may be about."""
+    """A service of a YAML file; ``path`` is the file's name, for messages, ``series`` what claims may be about."""
 
     path: str
     text: str
@@ -48,12 +48,12 @@ class Service:
         return self.info.name
 
     def line(self, endpoint: Endpoint, *place: str | int) -> str:
-        """Return where a part of an endpoint stands: ``house.yaml line 12``."""
-        number = next(i for i, each in enumerate(self.endpoints) if each.path == endpoint.path)
+        """Return the line of a part of an endpoint: ``house.yaml line 12``."""
+        number = next(i for i, item in enumerate(self.endpoints) if item.path == endpoint.path)
         return f"{self.path} line {line_of(self.text, ('endpoints', number, *place))}"
 
     def preview(self, environ: Mapping[str, str]) -> dict[str, Any]:
-        """Return what a person confirms: where its calls go, whose key goes with them, and how each endpoint is dated."""
+        """Return the facts that a person confirms: hosts, whose key is sent, and how each endpoint is dated."""
         key = self.info.key
         return {
             "name": self.name,
@@ -66,12 +66,12 @@ class Service:
             else {"variable": key.variable, "set": bool(environ.get(key.variable)), "sent_as": key.place},
             "endpoints": [
                 {
-                    "path": each.path,
-                    "policy": each.as_of.policy,
-                    "dated_by": each.as_of.stamp.field if each.as_of.stamp else None,
-                    "residual": each.as_of.residual,
+                    "path": endpoint.path,
+                    "policy": endpoint.as_of.policy,
+                    "dated_by": endpoint.as_of.stamp.field if endpoint.as_of.stamp else None,
+                    "residual": endpoint.as_of.residual,
                 }
-                for each in self.endpoints
+                for endpoint in self.endpoints
             ],
             "notes": [
                 f"{key.variable} goes to {host} without encryption: anybody on the way can read it"
@@ -89,7 +89,7 @@ def is_service(where: object) -> bool:
 
 
 def read_service(path: Path, name: str = "") -> Service:
-    """Return the service that a file states; nothing is asked of it and nothing is stored.
+    """Read the service of a file, without asking it or storing anything.
 
     Raises `UsageError`: The file cannot be read, does not have the form, or does not say when its rows became known: with the line.
     """
@@ -100,14 +100,14 @@ def read_service(path: Path, name: str = "") -> Service:
     except (CatalogueError, InputRefused) as error:
         raise UsageError(str(error)) from None
     info = catalogue.sources()[-1]
-    mine = [each for each in catalogue if each.source.name == info.name]
+    mine = [endpoint for endpoint in catalogue if endpoint.source.name == info.name]
     return Service(
         path=path.name,
         text=text,
         info=info,
         # as the file lists them: what gives their series has no line of its own
-        endpoints=tuple(each for each in mine if each.series is None),
-        series=tuple(_words_for_series(each) for each in mine if each.series is not None),
+        endpoints=tuple(endpoint for endpoint in mine if endpoint.series is None),
+        series=tuple(_words_for_series(endpoint) for endpoint in mine if endpoint.series is not None),
     )
 
 
@@ -119,7 +119,7 @@ def _words_for_series(endpoint: Endpoint) -> str:
 
 
 def store_service(home: Path, service: Service) -> Path:
-    """Copy a service's file into the data folder's catalogue and return where it lies; new runs and kernels read it from then on.
+    """Copy a service's file into the data folder's catalogue, for new runs and kernels; return its path.
 
     What was there stays a version of its own, by which the runs that began with it go on.
 
@@ -153,7 +153,7 @@ def store_service(home: Path, service: Service) -> Path:
 
 
 def service_folder(home: Path) -> Path:
-    """Return where a data folder holds the services of its owner."""
+    """Return the folder of services in a data folder."""
     return home / "catalogue"
 
 
@@ -163,18 +163,18 @@ def services(home: Path) -> dict[str, Path]:
 
 
 def last_files(home: Path) -> dict[str, Path]:
-    """Return the newest file of every service by name, of a removed one too: what its owner said last of sharing holds."""
+    """Return the newest file of every service, of a removed one too: its last setting of sharing holds."""
     folder = service_folder(home)
     files = {}
     for name in service_names(folder):
-        paths = [each.path for each in service_history(folder, name) if each.path is not None]
+        paths = [version.path for version in service_history(folder, name) if version.path is not None]
         if paths:
             files[name] = paths[-1]
     return files
 
 
 def service_named(home: Path, name: str) -> Service | None:
-    """Return a service that was added, or the one that a YAML file states; None where the name is of neither."""
+    """Return an added service, or the one of a YAML file; None for any other name."""
     if is_service(name):
         return read_service(Path(name))
     path = services(home).get(name)
@@ -182,23 +182,23 @@ def service_named(home: Path, name: str) -> Service | None:
 
 
 def service_versions(store: Store, name: str) -> list[dict[str, Any]]:
-    """Return the versions of a service, the oldest first, with the stored runs that use each."""
+    """List the versions of a service, the oldest first, with the stored runs that use each."""
     folder = service_folder(store.home)
     using = _runs_by_version(store, name)
     return [
         {
-            "version": each.version[:12],
+            "version": entry.version[:12],
             # what was there before anybody noted versions counts since ever
-            "since": None if each.since.year == 1 else each.since.isoformat(),
-            "runs": sorted(run for run, version in using.items() if version == each.version),
+            "since": None if entry.since.year == 1 else entry.since.isoformat(),
+            "runs": sorted(run for run, version in using.items() if version == entry.version),
         }
-        for each in service_history(folder, name)
-        if each.version
+        for entry in service_history(folder, name)
+        if entry.version
     ]
 
 
 def discard_unused_services(store: Store, names: Iterable[str] = ()) -> int:
-    """Delete versions of services that neither new runs read nor a stored run used; return how many. Called by ``gc``."""
+    """Delete versions of services that neither new runs nor stored runs use; return how many. Called by ``gc``."""
     folder = service_folder(store.home)
     counts = [
         keep_versions(folder, name, frozenset(_runs_by_version(store, name).values()))
@@ -218,7 +218,7 @@ def _runs_by_version(store: Store, name: str) -> dict[str, str]:
 
 
 def remove_service(store: Store, name: str) -> list[str]:
-    """Remove a service from new runs and return the stored runs that keep the version they used.
+    """Remove a service from new runs; return the stored runs that keep their version.
 
     Raises `UsageError`: There is none of this name.
     """

@@ -1,4 +1,4 @@
-"""The law of two worlds against a source of one's own: copies that differ after a cutoff must give the same bytes before it."""
+"""Attack a source by the law of two worlds: copies that differ after a cutoff must give the same bytes before it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Call = tuple[str, dict[str, Any]]
 
 
 async def attack_source(home: Path, name: str) -> dict[str, Any]:
-    """Return what a source tells of the time after past cutoffs: ``workbench source attack``.
+    """List what a source reveals of the time after past cutoffs: ``workbench source attack``.
 
     Beside `row_findings`, copies of its newest rows are asked as of three cutoffs: with the later rows cut off, with other later
     rows, with later revisions of earlier dates, with later rows renamed. What is revised in place shows in any source without
@@ -72,15 +72,15 @@ async def _worlds(frame: pd.DataFrame, manifest: OwnManifest, cutoff: Cutoff) ->
     calls = _agent_calls(frame, manifest)
     before = await _world_answers(frame, manifest, cutoff, calls)
     findings = []
-    for what, other in _changed(frame, late, manifest).items():
-        after = await _world_answers(other, manifest, cutoff, calls)
+    for world, altered in _changed(frame, late, manifest).items():
+        after = await _world_answers(altered, manifest, cutoff, calls)
         changed = [call for call in before if before[call] != after[call]]
         if changed:
             policy = "static" if static else manifest.policy.kind
             findings.append(
                 finding(
                     "leaks",
-                    f"{what} show: {len(changed)} of {len(before)} calls answer otherwise (cutoff {cutoff.text[:10]}, {changed[0]})",
+                    f"{world} show: {len(changed)} of {len(before)} calls answer otherwise (cutoff {cutoff.text[:10]}, {changed[0]})",
                     sentence(
                         *(Option(policy), ": say when a row became known (", Option("known", "COLUMN"), ", "),
                         *(Option("vintage", "COLUMN"), " or ", Option("lag"), ")"),
@@ -117,7 +117,7 @@ def _changed(frame: pd.DataFrame, late: pd.Series[Any], manifest: OwnManifest) -
 async def _world_answers(
     frame: pd.DataFrame, manifest: OwnManifest, cutoff: Cutoff, calls: Sequence[_Call]
 ) -> dict[str, bytes]:
-    """Return the bytes of every call an agent could make of a world, by the call; the time of fetching apart."""
+    """Return the bytes of every call that an agent could make in a world, without the time of fetching."""
     with tempfile.TemporaryDirectory(prefix="workbench-attack-") as folder:
         home = Path(folder)
         digest = hashlib.sha256(str(id(frame)).encode()).hexdigest()
@@ -135,12 +135,12 @@ async def _world_answers(
                 address = Address(
                     run="attack", node="-", trial=0, attempt=0, stage="call", step=step, retry=0
                 )
-                said = ", ".join(f"{key}={value}" for key, value in params.items()) or "all rows"
+                call = ", ".join(f"{key}={value}" for key, value in params.items()) or "all rows"
                 try:
                     answer = await session.call(path, params, address)
-                    answers[said] = answer.encoded() + orjson.dumps(answer.meta)
+                    answers[call] = answer.encoded() + orjson.dumps(answer.meta)
                 except ProxyError as error:
-                    answers[said] = str(error).encode()
+                    answers[call] = str(error).encode()
             return answers
         finally:
             await broker.aclose()
@@ -165,7 +165,7 @@ def _agent_calls(frame: pd.DataFrame, manifest: OwnManifest) -> Sequence[_Call]:
 
 
 def _document_calls(frame: pd.DataFrame, manifest: OwnManifest) -> Sequence[_Call]:
-    """Searches for words that are frequent, and for some of the latest pages alone; each of some documents read."""
+    """List searches for frequent words and for words of the latest pages, and reads of some documents."""
     pages = frame["text"].str.casefold().str.findall(r"[^\W\d]{4,}")
     counts = pages.explode().value_counts()
     late = [word for word in dict.fromkeys(pages.iloc[-1] or ())][:10]

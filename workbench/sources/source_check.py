@@ -1,4 +1,4 @@
-"""Holding a source to its policy by its own rows: figures shown before they were published, totals that count the future."""
+"""Check a source's policy by its rows: figures shown before publication, totals that count the future."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _EARLY = 0.02
 
 
 def finding(kind: str, words: str, mend: str = "") -> Finding:
-    """Return a line for a person: ``leaks``, ``wrong`` or ``note``, what it is, and what mends it."""
+    """Build a finding: ``leaks``, ``wrong`` or ``note``, a description, and a remedy."""
     return {"kind": kind, "words": words, "mend": mend}
 
 
 def stored_rows(home: Path, manifest: OwnManifest, most: int = SAMPLE) -> pd.DataFrame:
-    """Return the newest rows of a version with our own columns, oldest first."""
+    """Return the newest rows of a version with our internal columns, oldest first."""
     import duckdb
 
     path = rows_path(own_folder(home), manifest.name, manifest.version)
@@ -44,7 +44,7 @@ def stored_rows(home: Path, manifest: OwnManifest, most: int = SAMPLE) -> pd.Dat
 
 
 async def check_source(home: Path, name: str) -> dict[str, Any]:
-    """Return what is wrong with a source, and what may be: ``workbench source check``.
+    """List faults and doubts of a source: ``workbench source check``.
 
     Raises `UsageError`: There is no such source.
     """
@@ -59,19 +59,21 @@ async def check_source(home: Path, name: str) -> dict[str, Any]:
 
 
 def report(manifest: OwnManifest, findings: list[Finding]) -> dict[str, Any]:
-    """Return findings as a document with the sentence that ends it."""
+    """Build a document of findings with a summary."""
+    return findings_document(manifest.name, manifest.version[:12], findings)
+
+
+def findings_document(name: str, version: str, findings: list[Finding]) -> dict[str, Any]:
+    """Build the document of ``source check`` and ``source attack``."""
     leaks = sum(item["kind"] == "leaks" for item in findings)
     faults = sum(item["kind"] == "wrong" for item in findings)
-    summary = f"{manifest.name}: " + (
-        f"{leaks} leak{'s' if leaks != 1 else ''}, {faults} fault{'s' if faults != 1 else ''}"
-        if leaks or faults
-        else "nothing leaks"
-    )
-    return {"name": manifest.name, "version": manifest.version[:12], "findings": findings, "summary": summary}
+    counts = f"{leaks} leak{'s' if leaks != 1 else ''}, {faults} fault{'s' if faults != 1 else ''}"
+    summary = f"{name}: {counts if leaks or faults else 'nothing leaks'}"
+    return {"name": name, "version": version, "findings": findings, "summary": summary}
 
 
 def row_findings(rows: pd.DataFrame, manifest: OwnManifest) -> list[Finding]:
-    """Return what the rows themselves tell about the policy; of documents, whether they were written after their day."""
+    """Test the policy against the rows; of documents, whether they were written after their day."""
     if manifest.kind == "documents":
         return list(_late_documents(rows, manifest))
     return [*_late_columns(rows, manifest), *_early_periods(rows, manifest), *_totals(rows, manifest)]
@@ -109,8 +111,8 @@ def _late_columns(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding
         # a publication lies after what it is about
         if dated.mean() < 0.5 or (values[dated] < about[dated]).mean() > 0.1:
             continue
-        shown = about if manifest.policy.kind == "static" else rows[KNOWN].astype("datetime64[us]")
-        early = dated & (values > shown)
+        shown_at = about if manifest.policy.kind == "static" else rows[KNOWN].astype("datetime64[us]")
+        early = dated & (values > shown_at)
         if early.mean() <= _EARLY:
             continue
         first: Any = early.idxmax()
@@ -133,8 +135,8 @@ def _early_periods(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Findin
     if manifest.policy.kind == "static":
         return
     about = rows[DATE].astype("datetime64[us]")
-    what = manifest.grain if manifest.grain[0].isalpha() else f"{manifest.grain} from it on"
-    if what == "day":
+    period = manifest.grain if manifest.grain[0].isalpha() else f"{manifest.grain} from it on"
+    if period == "day":
         ends = about  # what is of today may be published this morning
         yield from _days_like_periods(about, manifest)
     else:
@@ -154,7 +156,7 @@ def _early_periods(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Findin
     first = early.idxmax()
     yield finding(
         "leaks",
-        f"{early.mean():.0%} of the rows are shown before their {what} is over ({about[first].date()} from {rows[KNOWN][first].date()} on)",
+        f"{early.mean():.0%} of the rows are shown before their {period} is over ({about[first].date()} from {rows[KNOWN][first].date()} on)",
         f"--{manifest.policy.kind} {manifest.policy.column or manifest.policy.lag}: name the column of the publication, or a lag",
     )
 
@@ -180,22 +182,24 @@ def _totals(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
         return
     for name in numbers:
         cells = rows[name].dropna()
-        for other in numbers:
-            if other == name:
+        for summed in numbers:
+            if summed == name:
                 continue
-            values = rows[other].dropna()
+            values = rows[summed].dropna()
             if values.nunique() < 3 or cells.empty:
                 continue
             aggregate = None
             if cells.nunique() == 1:
-                wanted = float(cells.iloc[0])
+                constant = float(cells.iloc[0])
                 sums = {
                     "sum": values.sum(),
                     "mean": values.mean(),
                     "highest": values.max(),
                     "lowest": values.min(),
                 }
-                aggregate = next((what for what, value in sums.items() if _same(wanted, float(value))), None)
+                aggregate = next(
+                    (label for label, value in sums.items() if _same(constant, float(value))), None
+                )
             elif float(abs(values.sum())) > 0:
                 shares = values / float(values.sum())
                 if _same(float((cells - shares).abs().max()), 0.0) and cells.index.equals(values.index):
@@ -203,7 +207,7 @@ def _totals(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
             if aggregate is not None:
                 yield finding(
                     "leaks",
-                    f"{name} is the {aggregate} of {other} over all rows, those after a cutoff too",
+                    f"{name} is the {aggregate} of {summed} over all rows, those after a cutoff too",
                     f"the column {name}: leave it out",
                 )
                 break
@@ -216,12 +220,12 @@ def _totals(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
                 )
 
 
-def _same(left: float, right: float) -> bool:
-    return abs(left - right) <= 1e-9 * max(1.0, abs(left), abs(right))
+def _same(first: float, second: float) -> bool:
+    return abs(first - second) <= 1e-9 * max(1.0, abs(first), abs(second))
 
 
 async def _example(home: Path, manifest: OwnManifest) -> list[Finding]:
-    """Run the documented call as of the newest row's day, as a cell would."""
+    """Run the documented call on the newest rows, as a cell would."""
     broker = open_broker(ProxySettings(own_folder=own_folder(home), reader="person"))
     try:
         endpoint = broker.catalogue.resolve(manifest.path)

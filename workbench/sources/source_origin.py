@@ -1,4 +1,4 @@
-"""Where the rows of a new source come from: a file, an Excel sheet, a table of Python's; and the whole way to a stored source."""
+"""Read the rows of a new source from a file, an Excel sheet, a database or a Python table, and build the source."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def is_query_file(path: Path) -> bool:
-    """Whether a YAML file states a query of a database: everything that ``source add`` would be told, in a file."""
+    """Whether a YAML file holds a database query with all the options of ``source add``."""
     return path.suffix.lower() in (".yaml", ".yml") and path.is_file() and "query" in _yaml_of(path)
 
 
@@ -34,33 +34,37 @@ def _yaml_of(path: Path) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _query_file(path: Path, said: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """Return the address, the query and the options of a query's file; options of the command line win."""
+def _query_file(path: Path, options_given: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """Read the address, the query and the options of a query's file; options of the command line win."""
     document = _yaml_of(path)
-    known = {field.name for field in fields(SourceRequest)} - {"name"}
-    unknown = sorted({*document} - known - {"address", "query"})
+    field_names = {field.name for field in fields(SourceRequest)} - {"name"}
+    unknown = sorted({*document} - field_names - {"address", "query"})
     if unknown:
         line = line_of(read_text(path), (unknown[0],))
-        raise UsageError(f"{path.name} line {line}: there is no {unknown[0]!r:.40} here; known are address, query, {', '.join(sorted(known))}")  # fmt: skip
+        raise UsageError(f"{path.name} line {line}: there is no {unknown[0]!r:.40} here; known are address, query, {', '.join(sorted(field_names))}")  # fmt: skip
     if not all(isinstance(document.get(name), str) for name in ("address", "query")):
         raise UsageError(f"{path.name}: address and query are needed, each a text")
     options = {name: value for name, value in document.items() if name not in ("address", "query")}
     if options.get("releases"):
         options["releases"] = Path(options["releases"])
-    return str(document["address"]), str(document["query"]), options | {k: v for k, v in said.items() if v}
+    return (
+        str(document["address"]),
+        str(document["query"]),
+        options | {k: v for k, v in options_given.items() if v},
+    )
 
 
 async def open_source(
     home: Path,
     name: str,
     where: str | Path | pd.DataFrame | pd.Series[Any],
-    said: Mapping[str, Any],
+    options: Mapping[str, Any],
     *,
     environ: Mapping[str, str],
     sheet: str = "",
     query: str = "",
 ) -> NewSource:
-    """Return a source read and dated, with nothing stored yet; of a known name what was said before holds still.
+    """Open a source, read and dated, and store nothing; a known name keeps its earlier options.
 
     `said`: Fields of `SourceRequest` without the name; empty ones count as not said.
 
@@ -68,16 +72,16 @@ async def open_source(
     file, and nothing can be sealed here.
     """
     if isinstance(where, str | Path) and is_query_file(Path(where)):
-        where, query, said = _query_file(Path(where), said)
+        where, query, options = _query_file(Path(where), options)
     before = own_sources(own_folder(home)).get(name)
     if before is not None and before.kind != "rows":
         raise UsageError(f"{name} holds documents: give the rows another name")
     if before is not None:
-        request = request_of(before, said)
-    elif not said.get("date"):
+        request = request_of(before, options)
+    elif not options.get("date"):
         raise UsageError("say which column dates the rows: ", Option("date", "COLUMN"))
     else:
-        request = SourceRequest(name=name, **{key: value for key, value in said.items() if value})
+        request = SourceRequest(name=name, **{key: value for key, value in options.items() if value})
     request.check()
     if not isinstance(where, str | Path):
         where = _as_table(where, request.date, request.value)
@@ -99,18 +103,18 @@ async def open_source(
     return new_source(request, frame, origin=origin, now=datetime.now(UTC))
 
 
-def _as_table(where: pd.DataFrame | pd.Series[Any], date: str, value: str) -> pd.DataFrame:
-    """Return a table of Python's with its index as columns, where that holds dates or has a name; levels of names joined."""
+def _as_table(table: pd.DataFrame | pd.Series[Any], date: str, value: str) -> pd.DataFrame:
+    """Convert a Python table: its index becomes columns if it holds dates or has a name; column levels are joined."""
     import pandas as pd
 
-    if not isinstance(where, pd.DataFrame | pd.Series):
+    if not isinstance(table, pd.DataFrame | pd.Series):
         raise UsageError(
-            f"a source is a file, a database, a DataFrame or a Series, not {type(where).__name__}"
+            f"a source is a file, a database, a DataFrame or a Series, not {type(table).__name__}"
         )
     frame = (
-        where.to_frame(where.name or value or "value")
-        if isinstance(where, pd.Series)
-        else where.copy(deep=False)
+        table.to_frame(table.name or value or "value")
+        if isinstance(table, pd.Series)
+        else table.copy(deep=False)
     )
     if isinstance(frame.columns, pd.MultiIndex):
         levels = [

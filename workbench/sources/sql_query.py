@@ -1,4 +1,4 @@
-"""Rows out of a database by one SELECT: read once when the source is added, in a read-only transaction, with a time limit.
+"""Read rows from a database by one SELECT, once, in a read-only transaction, with a time limit.
 
 The query runs in a process of its own, so that a database that hangs can be left. A password comes from an environment variable
 that the address names (``postgresql://user:$PGPASSWORD@host/db``) and is stored nowhere.
@@ -32,14 +32,14 @@ _WRITING = ("Insert", "Update", "Delete", "Merge", "Create", "Drop", "Alter", "C
 
 
 def is_database(where: str) -> bool:
-    """Whether a text is an address of a database or a DuckDB file, rather than a file of rows."""
+    """Whether a text is a database address or a DuckDB file, rather than a file of rows."""
     return Path(where).suffix.lower() in _DUCKDB or (
         _DSN.match(where) is not None and not where.startswith(("http://", "https://"))
     )
 
 
 def check_query(query: str, dialect: str) -> str:
-    """Return a query that is one SELECT and writes nothing, judged by its parse.
+    """Return the query if its parse is one SELECT that writes nothing.
 
     Raises `UsageError`: There is none, it cannot be parsed, or it is something else than one SELECT.
     """
@@ -66,7 +66,7 @@ def check_query(query: str, dialect: str) -> str:
 
 
 def opened_address(address: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """Return the address with its password filled in, and how people see it: without.
+    """Return the address with its password filled in, and the public form without it.
 
     Raises `UsageError`: A password stands in the address itself, or the variable that it names is not set.
     """
@@ -93,14 +93,14 @@ def opened_address(address: str, environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _public(address: str) -> str:
-    scheme, _, rest = address.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"[:120]
+    scheme, _, host = address.partition("://")
+    return f"{scheme}://{host.rpartition('@')[2].partition('?')[0]}"[:120]
 
 
 async def read_query(
     where: str, query: str, *, environ: Mapping[str, str], seconds: float = SECONDS
 ) -> tuple[pd.DataFrame, str]:
-    """Return the rows of a query and how people see where they come from.
+    """Return the rows of a query and the public form of their origin.
 
     Raises `UsageError`: The query is none, the address holds a password, the database refuses, hangs, or gives too much.
     """
@@ -109,9 +109,9 @@ async def read_query(
         path = Path(where).expanduser().resolve()
         if not path.is_file():
             raise UsageError(f"no file {where[:200]}")
-        address, shown, dialect = str(path), path.name, "duckdb"
+        address, label, dialect = str(path), path.name, "duckdb"
     else:
-        address, shown = opened_address(where, environ)
+        address, label = opened_address(where, environ)
         dialect = {"postgresql": "postgres", "mariadb": "mysql", "mssql": "tsql"}.get(
             name := address.partition("://")[0].partition("+")[0], name
         )
@@ -121,14 +121,14 @@ async def read_query(
         future = await asyncio.to_thread(pool.submit, _rows_of, address, text, duck=duck, seconds=seconds)
         answer = await asyncio.wait_for(asyncio.wrap_future(future), seconds + 15)
     except TimeoutError:
-        raise UsageError(f"{shown} gave no answer within {seconds:.0f} s: nothing was added") from None
+        raise UsageError(f"{label} gave no answer within {seconds:.0f} s: nothing was added") from None
     except Exception as error:  # of a driver, or of its process
-        raise UsageError(f"{shown} failed ({type(error).__name__}): nothing was added") from None
+        raise UsageError(f"{label} failed ({type(error).__name__}): nothing was added") from None
     finally:
         await asyncio.to_thread(pool.shutdown, wait=True, kill_workers=True)
     if isinstance(answer, str):
-        raise UsageError(f"{shown}: {_without_secret(answer, address, environ)}")
-    return answer, shown
+        raise UsageError(f"{label}: {_without_secret(answer, address, environ)}")
+    return answer, label
 
 
 def _without_secret(words: str, address: str, environ: Mapping[str, str]) -> str:
@@ -143,7 +143,7 @@ def _without_secret(words: str, address: str, environ: Mapping[str, str]) -> str
 
 
 def _rows_of(address: str, query: str, *, duck: bool, seconds: float) -> Any:
-    """Return a table, or the words of a failure; runs in a process of its own."""
+    """Return a table, or the words of a failure; runs in its own process."""
     try:
         return _duckdb_rows(address, query) if duck else _database_rows(address, query, seconds)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""A file of the user's as a table: CSV (how it is written is found out), Parquet and Feather; and its cells as numbers or text.
+"""Read a user's file as a table: CSV of any dialect, Parquet and Feather; and type its cells as numbers or text.
 
 Excel files and documents go another way: strangers write such files, so they are parsed in a sealed kernel
 (`workbench.sources.sealed_reader`).
@@ -40,7 +40,7 @@ _SPACES = "\u00a0\u202f\u2009"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellReading:
-    """How the cells of a table are read, as far as its owner said: signs of numbers, lines before its header, comments."""
+    """How the cells of a table are read: signs of numbers, lines before the header, comments."""
 
     decimal: str = ""
     thousands: str = ""
@@ -48,7 +48,7 @@ class CellReading:
     comment: str = ""
 
     def check(self) -> None:
-        """Refuse signs that no number has; raises ``UsageError``."""
+        """Refuse signs that cannot be in a number; raises ``UsageError``."""
         if self.decimal not in ("", ".", ","):
             raise UsageError(Option("decimal"), f" is . or , and not {self.decimal!r:.20}")
         if len(self.thousands) > 1 or self.thousands.isalnum() or self.thousands in ("-", "+"):
@@ -62,7 +62,7 @@ class CellReading:
 
 
 def check_size(path: Path) -> None:
-    """Refuse what is no file, an empty one, and one that is too large to be read.
+    """Refuse a missing, empty or oversized file.
 
     Raises `UsageError`: One line that says which.
     """
@@ -82,7 +82,7 @@ def check_size(path: Path) -> None:
 
 
 def read_table(path: Path, reading: CellReading | None = None, *, one_column: bool = False) -> pd.DataFrame:
-    """Return the rows of a CSV, Parquet or Feather file; of a CSV every cell as its text.
+    """Read a CSV, Parquet or Feather file; every cell of a CSV stays text.
 
     Raises `UsageError`: The file is missing, too large, of another kind, or cannot be read.
     """
@@ -145,7 +145,7 @@ def _csv(path: Path, head: bytes, reading: CellReading, *, one_column: bool) -> 
 
 
 def written_table(header: Sequence[str], columns: Sequence[list[Any]]) -> pd.DataFrame:
-    """Return a table that people wrote: further rows of names join its header, columns without name and cell are left out."""
+    """Build a table as people write it: further rows of names join the header, empty columns are dropped."""
     import pandas as pd
 
     heads = 0
@@ -162,17 +162,17 @@ def written_table(header: Sequence[str], columns: Sequence[list[Any]]) -> pd.Dat
         more = [[str(cell or "").strip() for cell in column[:heads]] for column in columns]
         if len({name.casefold() for name in names}) < len(names):
             names = [
-                " ".join(dict.fromkeys(filter(None, (name, *rest))))
-                for name, rest in zip(names, more, strict=True)
+                " ".join(dict.fromkeys(filter(None, (name, *names_below))))
+                for name, names_below in zip(names, more, strict=True)
             ]
         for row in range(heads):  # as pandas names an index: alone in its row
-            if more[0][row] and not any(rest[row] for rest in more[1:]):
+            if more[0][row] and not any(cells[row] for cells in more[1:]):
                 names[0] = more[0][row]
-    kept = [
+    places = [
         place for place, name in enumerate(names) if not name.startswith("Unnamed: ") or any(columns[place])
     ]
-    frame = pd.DataFrame({place: pd.Series(columns[place][heads:], dtype="object") for place in kept})
-    frame.columns = pd.Index([names[place] for place in kept])
+    frame = pd.DataFrame({place: pd.Series(columns[place][heads:], dtype="object") for place in places})
+    frame.columns = pd.Index([names[place] for place in places])
     named = f"{heads + 1} rows name the columns: {', '.join(map(str, frame.columns[:6]))}"
     frame.attrs |= {"written": True, "notes": [named] if heads else []}
     return frame
@@ -181,7 +181,7 @@ def written_table(header: Sequence[str], columns: Sequence[list[Any]]) -> pd.Dat
 def typed_columns(
     frame: pd.DataFrame, reading: CellReading, *, text: Collection[str], value: str
 ) -> pd.DataFrame:
-    """Return a table whose columns of numbers hold numbers; the columns ``text`` stay as they are written.
+    """Convert columns of numbers to numbers; the columns ``text`` stay as written.
 
     The whole column decides. What every cell of a column leaves open, the decimal commas of another column decide.
 
@@ -206,15 +206,16 @@ def typed_columns(
     for name, column in columns.items():
         if column.decimals == "?" and bool(commas) == bool(points):
             place, cell = column.unclear
-            other = cell.replace(",", "").replace(".", "")
+            without_signs = cell.replace(",", "").replace(".", "")
             raise TwoReadings(
-                f"the column {name} can be read in two ways: {cell} in row {place + 1} is {other} or {cell.replace(',', '.')}: say which with ",
+                f"the column {name} can be read in two ways: {cell} in row {place + 1} is {without_signs} or {cell.replace(',', '.')}: say which with ",
                 Option("decimal", "."),
                 " or ",
                 Option("decimal", ","),
                 option="decimal",
                 choices={
-                    sign: f"{cell} is {cell.replace(',', '.') if sign in cell else other}" for sign in ".,"
+                    sign: f"{cell} is {cell.replace(',', '.') if sign in cell else without_signs}"
+                    for sign in ".,"
                 },
             )
         typed = column.typed("," if commas else ".")
@@ -224,7 +225,7 @@ def typed_columns(
 
 
 class _Column:
-    """The cells of a column that may hold numbers, and how these can be read.
+    """The cells of a possible column of numbers, and how they can be read.
 
     ``decimals`` is the sign before the decimals, ``?`` where both readings are possible and differ, ``""`` where neither is needed,
     None where the column holds text.
@@ -261,14 +262,14 @@ class _Column:
 
     @property
     def unclear(self) -> tuple[int, str]:
-        """Where the first cell with a sign stands, and what it holds."""
+        """The place and text of the first cell with a sign."""
         return next(
             (place, self._texts[cell]) for place, cell in enumerate(self.cells)
             if isinstance(cell, str) and any(sign in self._texts[cell] for sign in ".,")
         )  # fmt: skip
 
     def typed(self, usual: str) -> pd.Series[Any] | None:
-        """Return the column as numbers or as truth values; None for text."""
+        """Return the column as numbers or truth values; None for text."""
         import pandas as pd
 
         if self.decimals is None:
@@ -308,22 +309,22 @@ def _numbers_with(decimal: str, thousands: str) -> re.Pattern[str]:
     group = re.escape(thousands or ("," if decimal == "." else "."))
     point = re.escape(decimal)
     # by thousands, or by hundreds beyond the first thousand, as India writes them
-    whole = rf"\d+|[1-9]\d{{0,2}}({group}\d{{3}})+|[1-9]\d?({group}\d\d)+{group}\d{{3}}"
+    integer = rf"\d+|[1-9]\d{{0,2}}({group}\d{{3}})+|[1-9]\d?({group}\d\d)+{group}\d{{3}}"
     return re.compile(
-        rf"[+-]?(({whole})({point}\d*)?|{point}\d+)([eE][+-]?\d{{1,4}})?",
+        rf"[+-]?(({integer})({point}\d*)?|{point}\d+)([eE][+-]?\d{{1,4}})?",
         re.ASCII,
     )
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell of a table holds nothing."""
+    """Whether a cell of a table is empty."""
     import pandas as pd
 
     return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
 
 
 def check_columns(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the table with names of columns that a caller can write; refuse too many, doubled and unwritable ones.
+    """Normalise column names; refuse too many, duplicate and unwritable ones.
 
     Raises `UsageError`: One line that names the column.
     """

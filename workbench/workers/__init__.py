@@ -1,1 +1,1 @@
-"""Grounding on other processes and machines, through a Dask cluster; loaded only where workers are asked for."""
+"""Ground leaves on other processes and machines, through a Dask cluster; imported only where workers are asked for."""

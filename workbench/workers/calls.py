@@ -1,4 +1,4 @@
-"""Calls in both directions between the owner of a run and a worker that holds one of its jobs, over queues of Dask's scheduler.
+"""Call methods in both directions between a run's owner and a worker, over queues of Dask's scheduler.
 
 Both ends are the same person's machines and speak TLS, so what they send is pickled.
 """
@@ -24,7 +24,7 @@ class Parcel:
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles errors by their attributes, since many of ours are made from other arguments than they keep."""
+    """Pickles errors by their attributes: the constructors of many of ours take other arguments."""
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, BaseException):
@@ -42,19 +42,19 @@ def _restored(
 
 
 def pack(value: Any) -> bytes:
-    """Return a value as bytes."""
+    """Pickle a value."""
     buffer = io.BytesIO()
     _Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(value)
     return buffer.getvalue()
 
 
 def unpack(data: bytes) -> Any:
-    """Return the value that ``pack`` wrote."""
+    """Unpickle a value of ``pack``."""
     return pickle.loads(data)  # noqa: S301  (of the owner's own machines, over TLS)
 
 
 class CallLine:
-    """One end of the calls of a lease."""
+    """One end of the connection between owner and worker for one lease."""
 
     def __init__(
         self, lease: str, send: Callable[[Parcel], Awaitable[None]], serve: object, offers: frozenset[str]
@@ -67,7 +67,7 @@ class CallLine:
         self._answering: set[asyncio.Task[None]] = set()
 
     async def call(self, name: str, *arguments: Any) -> Any:
-        """Return what the other end's method returns, or raise what it raises."""
+        """Call a method of the other end; return its value or raise its error."""
         number = next(self._numbers)
         waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
@@ -81,7 +81,7 @@ class CallLine:
         await self._send(Parcel(self.lease, "call", 0, (name, ())))
 
     def receive(self, parcel: Parcel) -> None:
-        """Take a parcel of the other end."""
+        """Handle a parcel of the other end."""
         self.heard = time.monotonic()
         if parcel.kind == "call":
             # Each in a task of its own: a request may wait for its provider while a data call of the same leaf goes on.
@@ -98,7 +98,7 @@ class CallLine:
             waiting.set_result(parcel.content)
 
     def close(self) -> None:
-        """Call off what is being answered and what waits for an answer."""
+        """Cancel the calls of both directions that are under way."""
         for work in (*self._answering, *self._waiting.values()):
             work.cancel()
 

@@ -1,4 +1,4 @@
-"""The Dask cluster that ``--workers`` names: processes of this machine that end with this one, or one that somebody runs."""
+"""Open the Dask cluster that ``--workers`` names: processes of this machine, which end with this one, or a running cluster."""
 
 import asyncio
 import os
@@ -49,7 +49,7 @@ async def open_client(where: WorkerPlace, *, threads: int) -> AsyncIterator[Any]
                 )  # fmt: skip
             except (OSError, RuntimeError, TimeoutError) as error:
                 raise UsageError(
-                    f"no workers could be started on this machine: {_cause(error)}; a script of your own starts them"
+                    f"no workers could be started on this machine: {cause(error)}; a script of your own starts them"
                     ' below `if __name__ == "__main__":`'
                 ) from None
             stack.push_async_callback(_closed, cluster)
@@ -64,7 +64,7 @@ async def open_client(where: WorkerPlace, *, threads: int) -> AsyncIterator[Any]
             )
         except (OSError, TimeoutError) as error:
             raise UsageError(
-                f"no scheduler speaks TLS with these certificates at {where.text}: {_cause(error)}. Start one as docs/scale.md"
+                f"no scheduler speaks TLS with these certificates at {where.text}: {cause(error)}. Start one as docs/scale.md"
                 " describes"
             ) from None
         stack.push_async_callback(_closed, client)
@@ -89,7 +89,8 @@ def _require_certificate(security: Any) -> None:
         )
 
 
-def _cause(error: BaseException) -> str:
+def cause(error: BaseException) -> str:
+    """Write an error of Dask as one short line."""
     return single_line(f"{type(error).__name__} {error}")[:200]
 
 

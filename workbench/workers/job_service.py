@@ -1,4 +1,4 @@
-"""The owner's side of one job: what a worker may ask for. The store, the budget and the provider's pace are the owner's alone.
+"""Serve a worker's calls for one job on the owner's side, which alone has store, budget and the provider's pace.
 
 A lease is one worker's hold on the job. It ends when its worker is gone, when the job begins on another worker, and with the
 job. What the worker did until then stands in the ledgers and in the journal, and the next one goes on from there.
@@ -29,7 +29,7 @@ FreshVerdicts = list[tuple[str, Verdict]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """What a worker begins with: the job, and what earlier leases on it left behind.
+    """The start of a job on a worker: the job, and the journal, rows and verdicts of its earlier leases.
 
     ``library`` is the source that the journal's cells import, where that is not today's.
     """
@@ -42,7 +42,7 @@ class Begun:
 
 
 class JobService:
-    """Answers the calls of whichever worker holds the job now."""
+    """Serves the calls of the worker that holds the job now."""
 
     def __init__(self, job: GroundJob, owner: JobOwner) -> None:
         self.job = job
@@ -54,30 +54,30 @@ class JobService:
         self._verdicts_sent = 0  # to the lease of now
 
     def lease_to(self, line: CallLine, worker: str) -> None:
-        """Give the job to a worker; an earlier lease ends."""
+        """Lease the job to a worker; an earlier lease ends."""
         self.end()
         self.line, self.worker, self._verdicts_sent = line, worker, 0
 
     def end(self) -> None:
-        """End the lease: a model call that is under way is charged at its worst case."""
+        """End the lease; a model call that is under way is charged at its worst case."""
         if self.line is not None:
             self.line.close()
         self.line = None
 
     async def begin(self) -> Begun:
-        """Return what the worker begins with."""
+        """Return the job, with the journal, rows and verdicts of its earlier leases."""
         return await asyncio.to_thread(self._begun)
 
     async def ask(
         self, request: ModelRequest, stage: str, step: int, retry: int
     ) -> tuple[ModelReply, FreshVerdicts]:
-        """Return the ledger's reply, or that of the worker's model, which is then on the ledger."""
+        """Return the ledger's reply, or record and return that of the worker's model."""
         line = self.line
         assert line is not None, "whoever asks holds the lease"
 
-        async def complete(whole: ModelRequest) -> ModelReply:
+        async def complete(full_request: ModelRequest) -> ModelReply:
             # Whole, as the gateway made it: with the day, the question, and what the budget leaves room for.
-            reply, limits = await line.call("send", whole)
+            reply, limits = await line.call("send", full_request)
             if limits:
                 self._owner.gateway.pace.learn(limits)
             if isinstance(reply, BaseException):
@@ -102,11 +102,11 @@ class JobService:
         return reply, self._fresh_verdicts()
 
     async def record(self, row: LedgerRow) -> None:
-        """File a data call."""
+        """Record a data call."""
         self._ledger.record(row)
 
     async def journal(self, offset: int, lines: bytes) -> None:
-        """Return when the journal's next lines are on the disk."""
+        """Append the journal's next lines and sync them to disk."""
         await asyncio.to_thread(append_lines, self._spec.journal, offset, lines)
         # A worker's cells import the same text: it runs the owner's version of the code, or gets no work.
         if self._spec.library is not None:
@@ -121,7 +121,7 @@ class JobService:
         await asyncio.to_thread(replace_file, self._spec.notebook, text.encode(), private=True)
 
     async def ping(self) -> None:
-        """Say that somebody is here."""
+        """Answer that the owner is alive."""
 
     def _begun(self) -> Begun:
         job = self.job
@@ -138,7 +138,7 @@ class JobService:
         )
 
     def _earlier_library(self) -> str | None:
-        """Return the source that the cells so far import, where it is not today's; raises ``JournalBroken`` where it is gone."""
+        """Return the library that the cells so far import if it is not today's; raises ``JournalBroken`` if it is lost."""
         journal = self._spec.journal
         named = named_library(read_lines(journal)) if journal.exists() else None
         if named is None or (self._spec.library is not None and self._spec.library.digest == named):
@@ -146,7 +146,7 @@ class JobService:
         return CellLibrary.read(journal.parent, named).text.decode()
 
     def _fresh_verdicts(self) -> FreshVerdicts:
-        """The run's verdicts that this lease has not been sent: it asks before it searches, so they come in time for most."""
+        """Return the run's verdicts that this lease has not been sent: a worker asks before it searches."""
         if self._owner.verdicts is None:
             return []
         fresh = list(self._owner.verdicts.since(self._verdicts_sent))
@@ -155,7 +155,7 @@ class JobService:
 
 
 def whole_lines(journal: Path) -> str:
-    """Return a journal's lines, after half a line at its end, which a kill may leave, is cut off the file."""
+    """Return a journal's lines and cut half a line, which a kill may leave, off the file's end."""
     if not journal.exists():
         return ""
     content = journal.read_bytes()
@@ -166,7 +166,7 @@ def whole_lines(journal: Path) -> str:
 
 
 def append_lines(journal: Path, offset: int, lines: bytes) -> None:
-    """Append lines to a journal and return when they are on the disk.
+    """Append lines to a journal and sync them to disk.
 
     Raises ``WorkbenchError`` where it does not end at ``offset``: a line more or less would break its chain for ever.
     """

@@ -1,4 +1,4 @@
-"""The worker's side: a job comes in by its name, everything it does is with the owner before the next step.
+"""Do one job on a worker: every step is recorded by the owner before the next begins.
 
 A worker keeps nothing: journal and notebook of an attempt lie in a temporary folder until the owner has them, and rows of the
 ledger are handed over before the answer is used. So a worker that dies costs what was in flight.
@@ -53,7 +53,7 @@ _QUIET, _GONE = 20.0, 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What Dask hands a worker: the job's name at the owner, the owner's queue, and how many workers share the machine."""
+    """The order that Dask gives a worker: the job's name, the owner's queue, and the workers that share the machine."""
 
     job: str
     owner: str
@@ -61,7 +61,7 @@ class Order:
 
 
 class Workplace:
-    """What one worker process has for all its jobs: broker, sandbox, models, and the one queue for the owners' parcels."""
+    """The parts of a worker process that all its jobs share: broker, sandbox, models, and one queue for parcels."""
 
     def __init__(self, neighbours: int) -> None:
         environ = os.environ
@@ -81,7 +81,7 @@ class Workplace:
         self._reader: asyncio.Task[None] | None = None
 
     def listen(self, client: Any) -> None:
-        """Read the queue, from the first job on."""
+        """Start to read the queue, at the first job."""
         # Before the first await: two jobs may come at once, and there is one reader for all.
         if self._reader is None or self._reader.done():
             self._reader = asyncio.ensure_future(self._read(client))
@@ -97,7 +97,7 @@ class Workplace:
                 self.lines[parcel.lease].receive(parcel)
 
     def model(self, settings: RunSettings) -> Model:
-        """Return the model that settings name, opened with the keys of this process; raises ``UsageError``."""
+        """Open the model that settings name with the keys of this process; raises ``UsageError``."""
         options = settings.model_options(os.environ)
         key = orjson.dumps([settings.model, options], default=repr, option=orjson.OPT_SORT_KEYS)
         if key not in self._models:
@@ -111,14 +111,14 @@ _workplaces: list[Workplace] = []
 
 
 def workplace(neighbours: int = 1) -> Workplace:
-    """Return this process's workplace, made at the first call."""
+    """Return this process's workplace, created at the first call."""
     if not _workplaces:
         _workplaces.append(Workplace(neighbours))
     return _workplaces[0]
 
 
 async def describe(settings: dict[str, Any], *, seal: bool, neighbours: int) -> Facts:
-    """Return the facts of this worker; the owner calls it on every worker before it gives any work."""
+    """Return the facts of this worker; the owner calls it on every worker before giving it a job."""
     place = workplace(neighbours)
     return await own_facts(place.broker, place.sandbox, RunSettings.from_json(settings), seal=seal)
 
@@ -140,7 +140,7 @@ class Lease:
         self._place = place
 
     async def send(self, request: ModelRequest) -> tuple[ModelReply | Exception, dict[str, str]]:
-        """Send what the owner made of a request to the model; return what came of it, and the provider's limits."""
+        """Send the owner's request to the model; return reply or error, and the provider's limits."""
         assert self.model is not None, "the owner sends what the job asked"
         try:
             return await self.model.complete(request), self._place.limits
@@ -148,11 +148,11 @@ class Lease:
             return error, self._place.limits
 
     async def end(self) -> None:
-        """Let go of the job."""
+        """Give up the job."""
         self.over.set()
 
     async def watch(self) -> None:
-        """Raise ``OwnerGone`` when nobody has answered for long; a request may rightly wait for hours."""
+        """Raise ``OwnerGone`` after a long silence; a request may rightly wait for hours."""
         while True:
             await asyncio.sleep(_QUIET)
             silent = time.monotonic() - self.line.heard
@@ -163,7 +163,7 @@ class Lease:
 
 
 class RowsWithOwner:
-    """A job's data calls: rows that the owner has are answered from them, new ones go to the owner before they are used."""
+    """A job's data calls: recorded rows are answered from the owner's, new ones are recorded there before use."""
 
     def __init__(
         self, line: CallLine, recorded: tuple[LedgerRow, ...], open_session: Callable[[Any], BrokerSession]
@@ -174,15 +174,15 @@ class RowsWithOwner:
         self._session = open_session(self)
 
     def recall(self, address: Address, request_hash: str) -> LedgerRow | None:
-        """Return the row that the owner had when the job began, or None; the broker asks."""
+        """Return the owner's row of when the job began, or None; called by the broker."""
         return self._recorded.get((address, request_hash))
 
     def record(self, row: LedgerRow) -> None:
-        """Lay a row aside; `call` hands it over before its answer is used."""
+        """Keep a row until `call` sends it."""
         self._new[row.address] = row
 
     async def call(self, path: str, params: Mapping[str, Any] | None, address: Address) -> Answer:
-        """Return the broker's answer, recorded by the owner; raises ``ProxyError``."""
+        """Return the broker's answer after the owner has recorded it; raises ``ProxyError``."""
         try:
             return await self._session.call(path, params, address)
         finally:  # a refusal is a row too
@@ -192,7 +192,7 @@ class RowsWithOwner:
 
 
 class JournalWithOwner:
-    """Hands the lines of an attempt's journal to the owner as they come."""
+    """Sends the lines of an attempt's journal to the owner as they are written."""
 
     def __init__(self, line: CallLine, path: Path, begun: str) -> None:
         self._line = line
@@ -203,7 +203,7 @@ class JournalWithOwner:
             path.write_text(begun, encoding="utf-8")
 
     async def send_new_lines(self) -> None:
-        """Send what is new, whole lines only, and return when it is on the owner's disk."""
+        """Send new whole lines; returns when they are on the owner's disk."""
         if not self._path.exists():
             return
         with open(self._path, "rb") as file:
@@ -216,16 +216,16 @@ class JournalWithOwner:
 
 
 async def perform(order: bytes) -> bytes | None:
-    """Do one job and return its outcome, packed, or the error that ended it; None where the owner wants it no more.
+    """Do one job; return its packed outcome or error, None if the owner cancelled it.
 
     Raises ``OwnerGone`` where nobody is there to want it. Dask runs this on a worker.
     """
-    what: Order = unpack(order)
-    place = workplace(what.neighbours)
+    job: Order = unpack(order)
+    place = workplace(job.neighbours)
     client = get_client()
     await client
     place.listen(client)
-    queue = await Queue(what.owner, client=client)
+    queue = await Queue(job.owner, client=client)
 
     async def send(parcel: Parcel) -> None:
         await queue.put(pack(parcel))
@@ -234,7 +234,7 @@ async def perform(order: bytes) -> bytes | None:
     place.lines[lease.line.lease] = lease.line
     # Where the next process looks for what a kill left behind.
     folder = Path(tempfile.mkdtemp(prefix="job-", dir=run_folder()))
-    begun = lease.line.call("begin", what.job, place.queue_name, get_worker().address)
+    begun = lease.line.call("begin", job.job, place.queue_name, get_worker().address)
     work = asyncio.ensure_future(_work_on_leaf(place, lease, begun, folder))
     watch, over = asyncio.ensure_future(lease.watch()), asyncio.ensure_future(lease.over.wait())
     try:

@@ -1,4 +1,4 @@
-"""From ``--workers`` to the workers of a sitting; loads Dask only if it is installed and asked for."""
+"""Open the workers that ``--workers`` names; imports Dask only if it is installed and asked for."""
 
 import math
 from collections.abc import AsyncIterator, Callable
@@ -19,7 +19,7 @@ from workbench.workers.worker_facts import own_facts
 
 
 def workers_at(where: WorkerPlace | None) -> OpenWorkers | None:
-    """Return what ``open_engine`` opens workers with; None for this process."""
+    """Return the opener of workers for ``open_engine``; None for this process."""
     return None if where is None else partial(open_workers, where)
 
 
@@ -32,7 +32,7 @@ async def open_workers(
     sandbox: Sandbox,
     say: Callable[[str], None],
 ) -> AsyncIterator[Workers]:
-    """Yield the workers of a sitting, checked.
+    """Yield the checked workers of a sitting.
 
     Raises `UsageError`: Dask is not installed, no certificates, no scheduler, or no worker that may work. Raises `IsolationUnavailable`:
     The run needs kernels, and this machine, which verifies their proofs, cannot seal any.

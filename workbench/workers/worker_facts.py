@@ -1,4 +1,4 @@
-"""What a worker says of itself before it gets work, and what speaks against it."""
+"""Compare a worker's facts with the owner's before it gets a job."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ CLOCK_BOUND = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What must be the same on both sides. ``keys`` are names of sources, never keys; ``levels`` is empty if none is needed."""
+    """The facts that owner and worker must share. ``keys`` are names of sources; ``levels`` is empty if none is needed."""
 
     version: str
     code: str
@@ -57,7 +57,7 @@ async def own_facts(broker: Broker, sandbox: Sandbox, settings: RunSettings, *, 
 
 
 def misfit(owner: Facts, worker: Facts, *, level: str | None, keyed: tuple[str, ...]) -> str | None:
-    """Return why a worker gets no work, in words that follow its name; None if it may have it."""
+    """Explain why a worker gets no job, in words that follow its name; None if it may have one."""
     if worker.version != owner.version:
         return f"has version {worker.version}, this is {owner.version}: install the same"
     if worker.code != owner.code:
@@ -76,7 +76,7 @@ def misfit(owner: Facts, worker: Facts, *, level: str | None, keyed: tuple[str, 
 
 
 def clock_misfit(before: datetime, worker: datetime, after: datetime) -> str | None:
-    """Return what is off with a worker's clock, read between two looks at ours; None if it is within the bound."""
+    """Explain how far a worker's clock is off, read between two readings of ours; None within the bound."""
     ahead = max((before - worker).total_seconds(), (worker - after).total_seconds())
     if ahead <= CLOCK_BOUND:
         return None

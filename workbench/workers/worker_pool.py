@@ -1,4 +1,4 @@
-"""The owner's pool of workers: who may work, which jobs are out, and what happens when a worker or all of them are gone.
+"""Give jobs to the owner's workers and handle the loss of one or all of them.
 
 Dask's scheduler decides where a job goes and gives it to another worker when one dies. All calls between worker and owner go
 through two queues of the scheduler, so the owner's machine need not be reachable from the workers.
@@ -19,9 +19,9 @@ from workbench.agents.base import Grounding, GroundingFailure
 from workbench.engine.leaves.job import GroundJob, JobOwner
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import ProviderError, UsageError
-from workbench.formatting import single_line
 from workbench.models.errors import ModelError
 from workbench.workers.calls import CallLine, Parcel, pack, unpack
+from workbench.workers.cluster import cause
 from workbench.workers.job_service import OFFERS, JobService
 from workbench.workers.leaf_worker import Order, OwnerGone, describe, perform
 from workbench.workers.worker_facts import Facts, clock_misfit, misfit, utc_now
@@ -39,16 +39,16 @@ _MOST_LOSSES = 3
 
 
 class WorkersGone(ProviderError):
-    """No worker is left, or no scheduler; what is done is kept."""
+    """No worker or no scheduler is left; finished work is kept."""
 
 
 class WorkersLost(ModelError):
-    """Every worker that took the job died of it; the leaf waits for another sitting."""
+    """Every worker that took the job died; the leaf waits for another sitting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirements:
-    """What workers of one sitting must have: the owner's facts, the level of its kernels (None: none is started), keys."""
+    """The requirements for workers of one sitting: the owner's facts, the level of its kernels (None: no kernel), keys."""
 
     settings: RunSettings
     facts: Facts
@@ -85,7 +85,7 @@ class WorkerPool:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self, *, own: int = 0) -> None:
-        """Check the workers that are there and begin to serve; ``own`` of them are processes of ours.
+        """Check the workers that are there and start to serve; ``own`` of them are processes of ours.
 
         Raises ``UsageError`` if none may work: with the reasons, or that none came.
         """
@@ -116,9 +116,11 @@ class WorkerPool:
         await asyncio.gather(*self._endings, return_exceptions=True)
 
     async def ground(self, job: GroundJob, owner: JobOwner) -> Grounding | GroundingFailure:
-        """Have a worker do the job and return its outcome; raises what a grounding in this process would raise."""
+        """Have a worker ground the job; raises what a grounding in this process would raise."""
         async with self._free:
-            await self._free.wait_for(lambda: self._gone is not None or self._out < self._room())
+            await self._free.wait_for(
+                lambda: self._gone is not None or self._out < math.ceil(_BACKLOG * sum(self._fit.values()))
+            )
             self._out += 1
         service = JobService(job, owner)
         name = f"ground-{job.run}-{job.node}-{job.trial}-{job.attempt}-{secrets.token_hex(4)}"
@@ -140,13 +142,10 @@ class WorkerPool:
                 self._out -= 1
                 self._free.notify()
 
-    def _room(self) -> int:
-        return math.ceil(_BACKLOG * sum(self._fit.values()))
-
     async def _perform(
         self, name: str, service: JobService
     ) -> Grounding | GroundingFailure | Exception | None:
-        """Give a job out once; None where it must be given out again."""
+        """Submit a job once; None if it must be submitted again."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._gone is not None or self._fit)
         places = list(self._fit)
@@ -191,7 +190,7 @@ class WorkerPool:
             while True:
                 self._take(unpack(await queue.get()))
         except (OSError, TimeoutError) as error:
-            await self._lose(f"the scheduler of the workers cannot be reached any more ({_words(error)})")
+            await self._lose(f"the scheduler of the workers cannot be reached any more ({cause(error)})")
 
     def _take(self, parcel: Parcel) -> None:
         if parcel.kind == "call" and parcel.content[0] == "begin":
@@ -215,7 +214,7 @@ class WorkerPool:
         await self._queues[queue_name].put(pack(parcel))
 
     def _end_lease(self, line: CallLine) -> None:
-        """Tell a worker that its lease is over; whether it hears so makes no difference."""
+        """Tell a worker that its lease is over, without waiting for an answer."""
         self._leases.pop(line.lease, None)
         task = asyncio.ensure_future(line.tell("end"))
         self._endings.add(task)
@@ -225,16 +224,16 @@ class WorkerPool:
 
     async def _watch(self) -> None:
         loop = asyncio.get_running_loop()
-        seen = loop.time()
+        last_seen = loop.time()
         while self._gone is None:
             await asyncio.sleep(LOOK)
             try:
                 await self._look()
             except (OSError, TimeoutError) as error:
-                await self._lose(f"the workers cannot be seen any more ({_words(error)})")
+                await self._lose(f"the workers cannot be seen any more ({cause(error)})")
             if self._fit:
-                seen = loop.time()
-            elif loop.time() - seen > self._no_worker:
+                last_seen = loop.time()
+            elif loop.time() - last_seen > self._no_worker:
                 await self._lose(f"no worker has been there for {self._no_worker:g} s")
 
     async def _lose(self, reason: str) -> None:
@@ -267,7 +266,7 @@ class WorkerPool:
             await self._tell_all()
 
     async def _problem(self, name: str, workers: Iterable[str]) -> str | None:
-        """Return what speaks against a worker, None where nothing does."""
+        """Explain why a worker cannot be used; None if it can."""
         needs = self._requirements
         try:
             async with asyncio.timeout(_DESCRIBE):  # one that is stopped holds the others up no longer
@@ -282,7 +281,7 @@ class WorkerPool:
                 before = datetime.now(UTC)
                 clock = await self._client.run(utc_now, workers=[name])
         except Exception as error:  # of another version, or it ended while it was asked
-            return f"cannot say what it is ({_words(error)})"
+            return f"cannot say what it is ({cause(error)})"
         return misfit(needs.facts, described[name], level=needs.level, keyed=needs.keyed) or clock_misfit(
             before, datetime.fromisoformat(clock[name]), datetime.now(UTC)
         )
@@ -291,7 +290,3 @@ class WorkerPool:
 def _neighbours(workers: Iterable[str]) -> int:
     hosts = Counter(name.rpartition(":")[0] for name in workers)
     return max(hosts.values(), default=1)
-
-
-def _words(error: BaseException) -> str:
-    return single_line(f"{type(error).__name__} {error}")[:200]

@@ -1,4 +1,4 @@
-"""The closed set of as-of policies, by name: one dispatch."""
+"""List the closed set of as-of policies by name, for one dispatch."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -38,7 +38,7 @@ POLICY_VERSION = 6
 
 
 def policy_of(endpoint: Endpoint) -> Policy:
-    """The policy of an endpoint: the one place where both halves are looked up.
+    """Return the policy of an endpoint: the one place where both halves are looked up.
 
     Raises `CutoffRefused`: There is none of this name; nothing is fetched without one.
     """

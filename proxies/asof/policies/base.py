@@ -1,4 +1,4 @@
-"""What a policy is made of: a request, a plan for the upstream, a judge of rows.
+"""Define a policy: a request, a plan for the upstream, a judge of rows.
 
 A policy is two pure functions. ``prepare`` turns a checked request into what is sent (or refuses, or says that the whole
 window lies after the cutoff). ``judge`` makes, once per answer, the `Judge` that says for each row why it must go. Neither
@@ -36,7 +36,7 @@ class ApiRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """Another answer the judge needs: read inside the broker, never shown.
+    """Another answer that the judge needs: read inside the broker, never shown.
 
     ``unless`` names earlier lookups: if all of them gave rows this one is not made. ``needed``: the rows cannot be dated without
     it, so that a source that fails it fails the call; else a failure counts as no help.
@@ -57,7 +57,7 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is sent upstream.
+    """The parameters and lookups that are sent upstream.
 
     ``empty`` says that the whole window lies after the cutoff: the answer is empty, and nobody is asked.
     """
@@ -71,7 +71,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyContext:
-    """What a judge knows beside the rows: the parameters as sent, and the lookups' parsed answers by name.
+    """A judge's context: the parameters as sent, and the lookups' parsed answers by name.
 
     ``flat`` says that the answer is known to be a list of objects of plain values.
     """
@@ -82,7 +82,7 @@ class PolicyContext:
 
 
 class AskAgain(Exception):
-    """The answer cannot be told from what is at hand: parameters to send instead, or lookups that its rows call for."""
+    """The answer needs other parameters, or lookups that its rows call for."""
 
     def __init__(self, params: Mapping[str, Any], lookups: Sequence[Lookup] = ()) -> None:
         # handed to Exception as well: an exception is pickled by its args, and this one comes back from the worker
@@ -92,13 +92,13 @@ class AskAgain(Exception):
 
 
 class Judge:
-    """Says for each row why it must go, or None if it may stay. One is made per answer; the row filter asks it."""
+    """Gives the reason why a row must go, or None if it may stay. One is made per answer; the row filter asks it."""
 
     def __init__(self, reason: Callable[[Any], Reason]) -> None:
         self.reason = reason
 
     def reasons(self, rows: Sequence[Any]) -> list[Reason]:
-        """The reason of each row of a list. `StampJudge` has a fast way."""
+        """Return the reason of each row of a list. `StampJudge` has a fast way."""
         return list(map(self.reason, rows))
 
 
@@ -111,7 +111,7 @@ class Policy:
 
 
 def asked_periods(request: ApiRequest) -> tuple[str, ...]:
-    """Which reports a request is about: annual ones, quarterly ones, or both where it does not say."""
+    """Return the kinds of report that a request is about: annual, quarterly, or both by default."""
     period = str(request.params.get("period") or request.params.get("freq") or "")
     if period.lower().startswith("annual") or period == "FY":
         return ("annual",)
@@ -121,18 +121,18 @@ def asked_periods(request: ApiRequest) -> tuple[str, ...]:
 
 
 def pass_on(request: ApiRequest, cutoff: Cutoff) -> Plan:
-    """Send what was asked."""
+    """Plan the request as it was asked."""
     return Plan(params=dict(request.params))
 
 
 def pass_rows(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
-    """A judge that lets every row stay."""
+    """Return a judge that lets every row stay."""
     return Judge(lambda row: None)
 
 
 @lru_cache(maxsize=512)
 def stamp_of(row: StampRow, grain: str) -> Stamp:
-    """How to read a stamp that the catalogue describes; ``grain`` is the row's own or the caller's bar length."""
+    """Build the stamp that the catalogue describes; ``grain`` is the row's own or the caller's bar length."""
     close: tuple[int, int] | None = None
     zone = ZoneInfo(row.zone)
     close_zone = zone
@@ -152,7 +152,7 @@ def stamp_of(row: StampRow, grain: str) -> Stamp:
 
 
 def stamp_for(request: ApiRequest, row: StampRow) -> Stamp:
-    """The stamp of a request: a grain written ``param:NAME`` is the bar length the caller asked for.
+    """Return the stamp of a request: a grain ``param:NAME`` is the bar length that the caller asked for.
 
     A close written ``market:NAME`` is the one of the market of the symbol in the parameter NAME.
     """
@@ -173,7 +173,7 @@ def stamp_for(request: ApiRequest, row: StampRow) -> Stamp:
 
 
 def by_stamp(request: ApiRequest, cutoff: Cutoff, row_stamp: StampRow | None = None) -> Judge:
-    """A judge that lets rows stay whose stamp was known before the cutoff; rows without a readable one go."""
+    """Return a judge that lets rows stay whose stamp was known before the cutoff; rows without a readable one go."""
     row = row_stamp or request.endpoint.as_of.stamp
     assert row is not None, "the loader checks that these policies have a stamp"
     stamp = stamp_for(request, row)
@@ -184,15 +184,20 @@ def by_stamp(request: ApiRequest, cutoff: Cutoff, row_stamp: StampRow | None = N
     return StampJudge(row, stamp, cutoff)
 
 
+def by_stamp_if_any(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
+    """Return the judge of `by_stamp`, or one that lets every row stay: some answers date only the rows inside their rows."""
+    return by_stamp(request, cutoff) if request.endpoint.as_of.stamp else pass_rows(request, cutoff, context)
+
+
 def _verdict(value: Any, stamp: Stamp, cutoff: Cutoff) -> Reason:
-    known = known_from(value, stamp)
-    if known is None:
+    known_at = known_from(value, stamp)
+    if known_at is None:
         return UNDATED
-    return None if cutoff.admits(known) else LATE
+    return None if cutoff.admits(known_at) else LATE
 
 
 class StampJudge(Judge):
-    """Judges rows by one field. Reading a stamp costs more than looking it up, so equal stamps are read once."""
+    """Judges rows by one field; equal stamps are parsed once, which is slower than a lookup."""
 
     def __init__(self, row: StampRow, stamp: Stamp, cutoff: Cutoff) -> None:
         super().__init__(self._reason)
@@ -215,7 +220,7 @@ class StampJudge(Judge):
         return self._texts[value]
 
     def reasons(self, rows: Sequence[Any]) -> list[Reason]:
-        """As one by one, ten times faster for 100,000 rows: the distinct texts are judged, then each row looks its own up.
+        """Judge the distinct texts, then look each row's up: ten times faster for 100,000 rows.
 
         Most answers are long lists of objects with one ISO date field. Any other row sends all the slow way.
         """
@@ -253,12 +258,12 @@ _FIRST_DAY, _FINAL_DAY = date(1800, 1, 1), date(2400, 1, 1)
 
 
 def _last_day(stamp: Stamp, cutoff: Cutoff) -> date:
-    """The last day whose stamp was known before the cutoff; a later day is never known earlier."""
+    """Return the last day whose stamp was known before the cutoff; a later day is never known earlier."""
     low, high = _FIRST_DAY.toordinal() - 1, _FINAL_DAY.toordinal()
     while low < high:
         middle = (low + high + 1) // 2
-        known = known_from(date.fromordinal(middle).isoformat(), stamp)
-        if known is not None and cutoff.admits(known):
+        known_at = known_from(date.fromordinal(middle).isoformat(), stamp)
+        if known_at is not None and cutoff.admits(known_at):
             low = middle
         else:
             high = middle - 1

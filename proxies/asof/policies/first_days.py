@@ -1,4 +1,4 @@
-"""The first day of what a hit names: a search of today gives companies that were not yet listed at the cutoff.
+"""Judge search hits by the first day of what they name: a search of today finds companies not yet listed at the cutoff.
 
 The day is looked up where the vendor states it (a listing, a first bar, a first report) inside the broker, one lookup a hit, and
 kept in the raw cache like any answer. A hit without one is left out: it may be of later.
@@ -32,7 +32,7 @@ _WEEK = timedelta(days=7)
 
 
 def require_first_days(request: ApiRequest, cutoff: Cutoff, payload: Any, context: PolicyContext) -> None:
-    """Ask for the lookups that the rows of an answer call for; the row filter does so before it judges them.
+    """Raise AskAgain for the lookups that the rows of an answer call for, before the row filter judges them.
 
     Raises `AskAgain`: Some are not at hand yet. Raises `CutoffRefused`: There are more hits than are looked up, and all that were began
     later.
@@ -60,7 +60,7 @@ def require_first_days(request: ApiRequest, cutoff: Cutoff, payload: Any, contex
 
 
 def too_many_hits(endpoint: Endpoint) -> CutoffRefused:
-    """The refusal of a search of whose hits none that is looked up was there at the cutoff, while others may have been."""
+    """Build the refusal of a search whose looked-up hits all came after the cutoff, while others may have not."""
     return CutoffRefused(
         f"{endpoint.path} finds more than is looked up, and nothing of its first hits was there at the cutoff: use narrower words"
     )
@@ -85,7 +85,7 @@ def _lookup(first: First, value: str, cutoff: Cutoff) -> Lookup:
 
 
 def by_first_day(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
-    """A judge that lets hits stay whose first day lies before the cutoff."""
+    """Return a judge that lets hits stay whose first day lies before the cutoff."""
     first = request.endpoint.as_of.first
     assert first is not None, "the policy asks for this judge only then"
     stamp = stamp_of(first.stamp, first.stamp.grain)
@@ -106,9 +106,9 @@ def _days(payload: Any, first: First, stamp: Any) -> list[datetime]:
     days: list[datetime] = []
 
     def read(row: Any) -> Any:
-        known = known_from(get(row, first.stamp.field), stamp)
-        if known is not None:
-            days.append(known)
+        known_at = known_from(get(row, first.stamp.field), stamp)
+        if known_at is not None:
+            days.append(known_at)
         return row
 
     try:

@@ -1,4 +1,4 @@
-"""publication_join: a row counts once the report of its period was out, looked up where the report's day stands.
+"""publication_join: a row counts once the report of its period was published, by a lookup of the report's day.
 
 Without a match the lag on the period end applies. A day of publication that lies before the period it reports is
 no match: such rows exist, and believing them would leak.
@@ -34,7 +34,7 @@ LAG_NOTE = "a row whose report is not on record counts from the end of its perio
 
 
 def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
-    """The clamped request, with the lookups of the reports."""
+    """Return the clamped request, with the lookups of the reports."""
     plan = clamp(request, cutoff)
     join = request.endpoint.as_of.join
     assert join is not None, "the loader checks that publication_join has a join"
@@ -60,7 +60,7 @@ def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
 
 
 def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
-    """A judge by the report's publication, else by the lag."""
+    """Return a judge by the report's publication, else by the lag."""
     as_of = request.endpoint.as_of
     join = as_of.join
     assert join is not None, "the loader checks that publication_join has a join"
@@ -69,15 +69,15 @@ def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
     ends: dict[date, datetime] = {}
     for rows in context.lookups.values():
         for report in rows if isinstance(rows, list) else ():
-            known = known_from(get(report, join.field) or get(report, "filingDate"), _PUBLISHED)
+            published_at = known_from(get(report, join.field) or get(report, "filingDate"), _PUBLISHED)
             end = _joined_day(get(report, "date"))
-            if known is None or (end is not None and known <= _end(end)):
+            if published_at is None or (end is not None and published_at <= _end(end)):
                 continue
             key = _key(report, join.on)
             if key is not None:
-                published[key].append((end, known))
+                published[key].append((end, published_at))
             if end is not None:
-                ends[end] = min(known, ends.get(end, known))
+                ends[end] = min(published_at, ends.get(end, published_at))
 
     def known_by_report(row: Any) -> datetime | None:
         if join.nearest_days:
@@ -89,10 +89,10 @@ def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
             )
         key = _key(row, join.on)
         hits = published.get(key, []) if key is not None else []
-        own = _joined_day(get(row, "date"))
-        if own is not None:
+        row_day = _joined_day(get(row, "date"))
+        if row_day is not None:
             # the same label on another period is not a match
-            hits = [(end, known) for end, known in hits if end is None or abs((end - own).days) <= 7]
+            hits = [(end, known) for end, known in hits if end is None or abs((end - row_day).days) <= 7]
         # that the row may hold the figures of an amended report is what `restated` says
         return min((known for _, known in hits), default=None)
 

@@ -1,4 +1,4 @@
-"""publication_lag: a row is known a stated number of days after the end of its period."""
+"""publication_lag: a row is known a fixed number of days after the end of its period."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -27,7 +27,7 @@ _MONTHS = {"monthly": 1, "bi-monthly": 2, "quarterly": 3, "bi-annual": 6, "annua
 
 
 def period_end(start: date, frequency: str) -> date | None:
-    """The last day of the period that starts on a day, or None for an unknown frequency."""
+    """Return the last day of the period that starts on a day, or None for an unknown frequency."""
     word = frequency.lower()
     if word == "daily":
         return start
@@ -40,7 +40,7 @@ def period_end(start: date, frequency: str) -> date | None:
 
 
 def lag_of(lags: Any, kind: str) -> int | None:
-    """The lag of a kind of period: one number for all, or by name; the longest where the kind is unknown."""
+    """Return the lag of a kind of period: one number for all, or by name; the longest where the kind is unknown."""
     if isinstance(lags, int):
         return lags
     if kind in lags:
@@ -52,7 +52,7 @@ def lag_of(lags: Any, kind: str) -> int | None:
 
 
 def anchor_day(request: ApiRequest, row: Any) -> tuple[date | None, str]:
-    """The day the lag counts from, and the kind of period it ends."""
+    """Return the day the lag counts from, and the kind of period it ends."""
     as_of = request.endpoint.as_of
     assert as_of.stamp is not None, "the loader checks that a lag has a stamp"
     if as_of.anchor == "quarter_end":
@@ -73,7 +73,7 @@ def anchor_day(request: ApiRequest, row: Any) -> tuple[date | None, str]:
 
 
 def why_undated(request: ApiRequest, row: Any) -> str:
-    """Why the lag has no day to count from: no date, or a period of unknown length, which may be one that comes later."""
+    """Explain why the lag has no day to count from: no date, or a period of unknown length."""
     as_of = request.endpoint.as_of
     assert as_of.stamp is not None, "the loader checks that a lag has a stamp"
     if (
@@ -85,7 +85,7 @@ def why_undated(request: ApiRequest, row: Any) -> str:
 
 
 def period_kind(row: Any) -> str:
-    """What kind of period a row is about, as far as it says: FY, Q, or a frequency's name."""
+    """Return the kind of period of a row, as far as it says: FY, Q, or a frequency's name."""
     if not isinstance(row, dict):
         return ""
     for name in ("@frequency", "period", "periodType"):
@@ -102,7 +102,7 @@ def period_kind(row: Any) -> str:
 
 
 def known_after_lag(day: date, days: int, request: ApiRequest) -> Any:
-    """The instant from which a row may be used: the lagged day has begun, strictly before the cutoff."""
+    """Return the instant from which a row may be used: the lagged day has begun, strictly before the cutoff."""
     # ISO days sort as text
     late = [d.days for d in request.endpoint.as_of.delays if d.first <= day.isoformat() <= d.last]
     days = max(days, *late) if late else days
@@ -112,7 +112,7 @@ def known_after_lag(day: date, days: int, request: ApiRequest) -> Any:
 
 
 def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
-    """The clamped request; where fiscal years end is looked up if the endpoint wants to know."""
+    """Return the clamped request; where fiscal years end is looked up if the endpoint wants to know."""
     plan = clamp(request, cutoff)
     path = request.endpoint.as_of.year_ends
     if not path or cutoff.live or plan.empty:
@@ -140,7 +140,7 @@ def _ends_year(day: date, ends: set[tuple[int, int]]) -> bool:
 
 
 def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
-    """A judge by period end plus lag."""
+    """Return a judge by period end plus lag."""
     lags = request.endpoint.as_of.lag_days
     ends = _year_ends(context.lookups.get("year_ends"), cutoff) if request.endpoint.as_of.year_ends else None
 
@@ -153,10 +153,10 @@ def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
         if day is None or days is None:
             return why_undated(request, row)
         try:
-            known = known_after_lag(day, days, request)
+            known_at = known_after_lag(day, days, request)
         except OverflowError:
             return LATE
-        return None if cutoff.admits(known) else LATE
+        return None if cutoff.admits(known_at) else LATE
 
     return Judge(reason)
 

@@ -10,14 +10,16 @@ TITLE_AT = "title_at"
 
 
 def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
-    """The request for the newest revision up to one second before the cutoff, or up to an earlier instant that was asked for."""
+    """Return the request for the newest revision up to one second before the cutoff, or up to an earlier instant that was asked for."""
     if cutoff.live:
         return Plan(params=dict(request.params))
     # MediaWiki's stamps have whole seconds and rvstart includes its own
     newest = cutoff.instant - timedelta(seconds=1)
-    wanted = request.params.get("rvstart")
-    wanted_start = parse_instant(str(wanted), zone_of("UTC")) if wanted else None
-    clamped = (f"rvstart: {wanted} -> {_written(newest)}",) if wanted_start and wanted_start > newest else ()
+    requested = request.params.get("rvstart")
+    wanted_start = parse_instant(str(requested), zone_of("UTC")) if requested else None
+    clamped = (
+        (f"rvstart: {requested} -> {_written(newest)}",) if wanted_start and wanted_start > newest else ()
+    )
     start = wanted_start if wanted_start and wanted_start < newest else newest
     return Plan(
         params={**request.params, "rvstart": _written(start), TITLE_AT: _written(newest)}, clamped=clamped

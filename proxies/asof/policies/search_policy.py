@@ -1,4 +1,4 @@
-"""search_date_filter: results dated before the cutoff only; the request asks for no later ones either."""
+"""search_date_filter: only results dated before the cutoff; the request asks for no later ones either."""
 
 import re
 from datetime import timedelta
@@ -14,7 +14,7 @@ _FIRST = "1990-01-01"
 
 
 def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
-    """The request with every end date pulled back to the cutoff, or with a window that ends on the last visible day.
+    """Return the request with every end date pulled back to the cutoff, or with a window that ends on the last visible day.
 
     Raises `ParameterInvalid`: The window is written in no known form.
     """
@@ -22,17 +22,17 @@ def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
     assert window is not None, "the loader checks that search_date_filter has a window"
     if cutoff.live or not window.text:
         return clamp(request, cutoff)
-    wanted = request.params.get(window.text)
+    requested = request.params.get(window.text)
     last = cutoff.last_visible_day
     start, end = _FIRST, last.isoformat()
-    if wanted in _BACK:
-        start = (last - timedelta(days=_BACK[wanted])).isoformat()
-    elif wanted:
-        match = _RANGE.match(str(wanted))
+    if requested in _BACK:
+        start = (last - timedelta(days=_BACK[requested])).isoformat()
+    elif requested:
+        match = _RANGE.match(str(requested))
         days = [parse_day(part) for part in match.groups()] if match else [None, None]
         if days[0] is None or days[1] is None or days[0] > days[1]:
             raise ParameterInvalid(
-                f"{window.text}={wanted!r} is neither pd, pw, pm, py nor YYYY-MM-DDtoYYYY-MM-DD"
+                f"{window.text}={requested!r} is neither pd, pw, pm, py nor YYYY-MM-DDtoYYYY-MM-DD"
             )
         if days[0] > last:
             return Plan(
@@ -42,7 +42,7 @@ def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
             )
         start, end = days[0].isoformat(), min(days[1], last).isoformat()
     sent = f"{start}to{end}"
-    clamped = () if wanted in (None, sent) else (f"{window.text}: {wanted} -> {sent}",)
+    clamped = () if requested in (None, sent) else (f"{window.text}: {requested} -> {sent}",)
     return Plan(params={**request.params, window.text: sent}, clamped=clamped)
 
 

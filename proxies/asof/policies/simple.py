@@ -1,4 +1,4 @@
-"""Policies that only look at rows or fields: static, strip_fields, snapshot_refused, filter_rows, publication_date."""
+"""Implement policies that only look at rows or fields: static, strip_fields, snapshot_refused, filter_rows, publication_date."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,6 +14,7 @@ from proxies.asof.policies.base import (
     PolicyContext,
     Reason,
     by_stamp,
+    by_stamp_if_any,
     pass_on,
     pass_rows,
 )
@@ -46,7 +47,7 @@ def refuse_snapshot(request: ApiRequest, cutoff: Cutoff) -> Plan:
 def _dated_if_stamped(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
     if request.endpoint.as_of.first:
         return by_first_day(request, cutoff, context)
-    return by_stamp(request, cutoff) if request.endpoint.as_of.stamp else pass_rows(request, cutoff, context)
+    return by_stamp_if_any(request, cutoff, context)
 
 
 def _filter(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
@@ -54,7 +55,7 @@ def _filter(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judg
 
 
 def _in_spell(request: ApiRequest, cutoff: Cutoff) -> Judge:
-    """A judge that keeps what held at the cutoff: begun before it, and not ended before it.
+    """Return a judge that keeps what held at the cutoff: begun before it, and not ended before it.
 
     The judge raises CutoffRefused where the record of changes does not reach back to the cutoff.
     """

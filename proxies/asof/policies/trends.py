@@ -1,4 +1,4 @@
-"""window_end: the window is rewritten to end before the cutoff and wanted again; it is never trimmed afterwards.
+"""window_end: rewrite the window to end before the cutoff and ask again; the answer is never trimmed afterwards.
 
 Values run from 0 to 100 within the window, so that a peak after the cutoff would shrink everything before it. Long
 windows come in weeks or months, whose last bucket must end before the cutoff too: the window ends on the edge of one,
@@ -33,18 +33,18 @@ _DAILY, _WEEKLY = 269, 1890
 
 
 def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
-    """The request with an explicit window that ends on the last visible day or before.
+    """Return the request with an explicit window that ends on the last visible day or before.
 
     Raises `ParameterInvalid`: The window is written in no known form.
     """
     window = request.endpoint.as_of.window
     assert window is not None, "the loader checks that window_end has a window"
     name = window.text
-    wanted = str(request.params.get(name) or request.endpoint.params[name].default)
+    requested = str(request.params.get(name) or request.endpoint.params[name].default)
     if cutoff.live:
         return Plan(params=dict(request.params))
     last = cutoff.last_visible_day
-    start, end = bounds(wanted, last)
+    start, end = bounds(requested, last)
     if start > end:
         return Plan(
             params=dict(request.params),
@@ -53,12 +53,12 @@ def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
         )
     end = edge(start, end, last)
     sent = f"{start.isoformat()} {end.isoformat()}"
-    clamped = () if sent == wanted else (f"{name}: {wanted} -> {sent}",)
+    clamped = () if sent == requested else (f"{name}: {requested} -> {sent}",)
     return Plan(params={**request.params, name: sent}, clamped=clamped)
 
 
 def bounds(text: str, last: date) -> tuple[date, date]:
-    """The first and last day a window means, ending on ``last`` at the latest; relative ones keep their length.
+    """Return the first and last day of a window, ending on ``last`` at the latest; relative ones keep their length.
 
     Raises `ParameterInvalid`: No known form.
     """
@@ -82,7 +82,7 @@ def bounds(text: str, last: date) -> tuple[date, date]:
 
 
 def back(last: date, number: int, unit: str) -> date:
-    """The day some days, months or years before; hours become the last day alone, whose hours are all that is known.
+    """Return the day some days, months or years earlier; hours become the last day alone, whose hours are all known.
 
     >>> back(date(2024, 5, 31), 3, "m").isoformat()
     '2024-02-29'
@@ -98,7 +98,7 @@ def back(last: date, number: int, unit: str) -> date:
 
 
 def edge(start: date, end: date, last: date) -> date:
-    """The end moved back so that the last week or month of a long window is whole; short ones stay."""
+    """Move the end back so that the last week or month of a long window is whole; short windows stay."""
     days = (end - start).days
     if days <= _DAILY:
         return end
@@ -107,14 +107,14 @@ def edge(start: date, end: date, last: date) -> date:
         back = (end.weekday() - 5) % 7
         saturday = end - timedelta(days=back)
         return end if saturday + timedelta(days=7) <= last else saturday
-    whole = month_end(end.year, end.month)
-    if whole is not None and whole <= last:
+    last_day_of_month = month_end(end.year, end.month)
+    if last_day_of_month is not None and last_day_of_month <= last:
         return end
     return end.replace(day=1) - timedelta(days=1)
 
 
 def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
-    """A judge that lets whole answers through, and otherwise asks again with an earlier end."""
+    """Return a judge that lets whole answers through, and otherwise asks again with an earlier end."""
     stamp = request.endpoint.as_of.stamp
     if stamp is None:
         return pass_rows(request, cutoff, context)

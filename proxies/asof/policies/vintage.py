@@ -1,4 +1,4 @@
-"""FRED vintages: values as they stood on the last visible day.
+"""FRED vintages: answer with values as of the last visible day.
 
 The real-time window has day resolution and a day's releases come out at 08:30, so the day before the cutoff is
 the last one whose state was known. An older window that the caller asks for is kept: all of it was known.
@@ -24,7 +24,7 @@ from proxies.errors import ParameterInvalid
 
 
 def as_it_stood(request: ApiRequest, cutoff: Cutoff) -> Plan:
-    """The request with both real-time parameters on or before the last visible day.
+    """Return the request with both real-time parameters on or before the last visible day.
 
     Raises `ParameterInvalid`: The window asked for ends before it starts.
     """
@@ -57,7 +57,7 @@ def as_it_stood(request: ApiRequest, cutoff: Cutoff) -> Plan:
 
 
 def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
-    """Rows of a later vintage go, and rows whose own period starts after the cutoff."""
+    """Drop rows of a later vintage, and rows whose own period starts after the cutoff."""
     if request.endpoint.as_of.stamp is None:
         # a row that carries a vintage stamp although none is promised is still held to it
         return Judge(lambda row: _late_vintage(row, cutoff))

@@ -1,16 +1,16 @@
-"""Policies that bound the request in time: request_range, request_point, and the clamp they share."""
+"""Bound the request in time: request_range, request_point, and the clamp that they share."""
 
 from datetime import UTC, date, datetime
 from typing import Any
 
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day, parse_instant, start_of_day
-from proxies.asof.policies.base import ApiRequest, Judge, Plan, Policy, PolicyContext, by_stamp, pass_rows
+from proxies.asof.policies.base import ApiRequest, Plan, Policy, by_stamp, by_stamp_if_any
 from proxies.catalogue.schema import Window
 from proxies.errors import CutoffRefused, ParameterInvalid
 
 
 def clamp(request: ApiRequest, cutoff: Cutoff) -> Plan:
-    """The request with every bound of its window pulled back to the cutoff.
+    """Return the request with every bound of its window pulled back to the cutoff.
 
     A missing end is set to the cutoff without notice; a start on or after the cutoff makes the answer empty; a start after its
     own end is the caller's mistake. The length of the window is never shifted.
@@ -48,7 +48,7 @@ def clamp(request: ApiRequest, cutoff: Cutoff) -> Plan:
 
 
 def _clamp_day(request: ApiRequest, cutoff: Cutoff, name: str) -> Plan:
-    """The request for a single day: the last possible one if none was given; a later one makes the answer empty."""
+    """Return the request for a single day: the last possible one if none was given; a later one makes the answer empty."""
     last = cutoff.last_moment_day.isoformat()
     value = request.params.get(name)
     if value is None:
@@ -60,7 +60,7 @@ def _clamp_day(request: ApiRequest, cutoff: Cutoff, name: str) -> Plan:
 
 
 def last_bound(cutoff: Cutoff, window: Window) -> Any:
-    """The latest end a window may have, written in the window's unit."""
+    """Return the latest end a window may have, written in the window's unit."""
     if window.unit == "epoch":
         return int(cutoff.instant.timestamp())
     if window.unit == "instant":
@@ -70,7 +70,7 @@ def last_bound(cutoff: Cutoff, window: Window) -> Any:
 
 
 def _moment(value: Any, window: Window) -> datetime:
-    """A bound as an instant, to compare bounds as times and never as text."""
+    """Return a bound as an instant, to compare bounds as times and never as text."""
     if window.unit == "epoch":
         # 2e11 is in the year 8307: a larger number would overflow, and is as late as that for every comparison
         return datetime.fromtimestamp(min(float(value), 2e11), tz=UTC)
@@ -87,7 +87,7 @@ def _moment(value: Any, window: Window) -> datetime:
 
 
 def at_point(request: ApiRequest, cutoff: Cutoff) -> Plan:
-    """The request for one day, refused unless the day lies before the cutoff.
+    """Return the request for one day, refused unless the day lies before the cutoff.
 
     Raises `CutoffRefused`: The day is not before the cutoff.
     """
@@ -103,10 +103,5 @@ def at_point(request: ApiRequest, cutoff: Cutoff) -> Plan:
     return Plan(params=dict(request.params))
 
 
-def _by_stamp_if_any(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
-    """Some answers date only the rows inside their rows, which the pipeline judges."""
-    return by_stamp(request, cutoff) if request.endpoint.as_of.stamp else pass_rows(request, cutoff, context)
-
-
-REQUEST_RANGE = Policy(prepare=clamp, judge=_by_stamp_if_any)
+REQUEST_RANGE = Policy(prepare=clamp, judge=by_stamp_if_any)
 REQUEST_POINT = Policy(prepare=at_point, judge=lambda request, cutoff, context: by_stamp(request, cutoff))

@@ -1,1 +1,1 @@
-"""Well-known series, entities and topics by source, in the words people use for them: YAML that `search.py` reads."""
+"""Well-known series, entities and topics by source, in people's words: YAML that `search.py` reads."""

@@ -17,7 +17,7 @@ class FmpSource(HttpSource):
     """FMP over HTTP. "No rows" is an empty list with status 200; an empty body or a 404 is a fault."""
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer; an index's members come with those that were members before."""
+        """Return the raw answer; an index's members come with those that were members before."""
         if endpoint.codec != "members":
             return await super().fetch(endpoint, params)
         self.require_key()
@@ -30,7 +30,7 @@ class FmpSource(HttpSource):
         return response.status == 429 and b"limit reach" in response.body[:2000].lower()
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """The error of a complaint: FMP sends an object with ``Error Message`` instead of a list, also under status 200."""
+        """Return the error of a complaint: FMP sends an object with ``Error Message`` instead of a list, also under status 200."""
         if response.status == 402:
             return SourceRejected(
                 f"your fmp plan does not hold {endpoint.path} for these values (HTTP 402): other endpoints and values are not concerned"

@@ -1,4 +1,4 @@
-"""Who was in an index when: today's list unrolled backwards through its changes."""
+"""Reconstruct who was in an index when, by unrolling today's list backwards through its changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ from proxies.asof.clock import parse_day
 
 @dataclass(frozen=True, slots=True)
 class _Stay:
-    """A company that was in the index up to a day (None: still is), as far as the walk has come."""
+    """A company that was in the index up to a day (None: still is), as of the step reached."""
 
     name: Any
     until: date | None
 
 
 def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
-    """One row for each time a company was in the index, as far back as the changes reach.
+    """Return one row for each time a company was in the index, as far back as the changes reach.
 
     `members`: Those of today: ``symbol, name``. The day beside a name (``dateFirstAdded``) is not read: it goes with its row when a member
     leaves, so that who is told by it would say who is to stay.
     """
-    known = [(day, row) for row in _rows(changes) if (day := _joined_day(row.get("date"))) is not None]
+    dated = [(day, row) for row in _rows(changes) if (day := _joined_day(row.get("date"))) is not None]
     # newest first; rows of one day in the order they came
-    known.sort(key=lambda item: item[0], reverse=True)
-    reach = known[-1][0] if known else None
+    dated.sort(key=lambda item: item[0], reverse=True)
+    reach = dated[-1][0] if dated else None
     inside = {
         str(row["symbol"]): _Stay(row.get("name"), None)
         for row in _rows(members)
@@ -38,17 +38,17 @@ def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
         texts = {name: day.isoformat() if day else None for name, day in days.items()}
         out.append({"symbol": symbol, "name": stay.name, **texts})
 
-    for day, row in known:
-        joined, left = _ticker(row.get("symbol")), _ticker(row.get("removedTicker"))
+    for day, row in dated:
+        joined, removed = _ticker(row.get("symbol")), _ticker(row.get("removedTicker"))
         # backwards in time: who joined on this day was not inside before it, and who left was
         if joined and (stay := inside.pop(str(joined), None)) is not None:
             leave(str(joined), stay, day)
-        if left:
-            again = inside.pop(str(left), None)
+        if removed:
+            again = inside.pop(str(removed), None)
             if again is not None:
                 # it left, and is inside later without having joined: since when is not on record
-                leave(str(left), again, None)
-            inside[str(left)] = _Stay(row.get("removedSecurity"), day)
+                leave(str(removed), again, None)
+            inside[str(removed)] = _Stay(row.get("removedSecurity"), day)
     for symbol, stay in inside.items():
         # whether it joined before the record begins or after the cutoff is on no record
         leave(symbol, stay, None)
@@ -69,7 +69,7 @@ def _joined_day(value: Any) -> date | None:
 
 
 def pack_members(data: Any, params: Mapping[str, Any]) -> Any:
-    """The members of an index, by ticker. Spells that ended are left out: only the policy needs them."""
+    """Pack the members of an index by ticker. Ended spells are left out: only the policy needs them."""
     # a live answer has the names too; under a cutoff the catalogue lets the ticker and the day of joining through alone
     rows = [
         {name: row[name] for name in ("symbol", "name", "dateAdded") if name in row}

@@ -1,4 +1,4 @@
-"""Google Trends through SearchApi, and the two tables that ship with the workbench."""
+"""Ask Google Trends through SearchApi, and read the two shipped tables."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ class SearchApiSource(HttpSource):
     """SearchApi over HTTP; category and place codes from local tables."""
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer; local tables need no key."""
+        """Return the raw answer; local tables need no key."""
         if endpoint.method == "LOCAL":
             table = endpoint.path.rpartition("_")[2]
             return self.answer(read_table(table))
@@ -29,7 +29,7 @@ class SearchApiSource(HttpSource):
         )
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """The error of a complaint, which is a text under ``error``; "no results" is one of them and stands in the catalogue."""
+        """Return the error of a complaint, which is a text under ``error``; "no results" is one of them and stands in the catalogue."""
         problem = super().complaint(endpoint, response, payload)
         if (
             isinstance(payload, dict)

@@ -1,4 +1,4 @@
-"""The tables of Google Trends that ship with the workbench: categories, and places under their name of then."""
+"""Read the shipped tables of Google Trends: categories, and places under their former names."""
 
 from collections.abc import Mapping
 from importlib import resources
@@ -11,7 +11,7 @@ _BEGINNING = "1900-01-01"
 
 
 def read_table(name: str) -> list[dict[str, Any]]:
-    """The rows of a table, ``geo`` or ``categories``."""
+    """Return the rows of a table, ``geo`` or ``categories``."""
     text = (resources.files("proxies.vendors.google_trends") / "trends_tables.yml").read_text(
         encoding="utf-8"
     )
@@ -39,7 +39,7 @@ def _named_place(code: str, name: str, since: str, until: str | None) -> dict[st
 
 
 def pack_places(data: Any, params: Mapping[str, Any]) -> Any:
-    """Codes and names; live without the names that ended."""
+    """Return codes and names; live without the names that ended."""
     return [
         {name: row[name] for name in ("geo_id", "geo_description")}
         for row in data

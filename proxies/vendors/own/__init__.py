@@ -1,1 +1,1 @@
-"""Data of the user's own: copies in the data folder, told as of a cutoff like every vendor's."""
+"""Serve the user's own data: copies in the data folder, clamped like every vendor's."""

@@ -1,4 +1,4 @@
-"""Search by words over the pages of own documents: BM25, counted over those pages alone that were known at the cutoff.
+"""Search the pages of own documents by BM25, counting only pages known at the cutoff.
 
 A later document is no part of the collection, so it changes neither an order nor a score.
 """
@@ -21,7 +21,7 @@ _MOST_WORDS = 60
 
 
 class PageIndex:
-    """The words of some pages."""
+    """The index of some pages."""
 
     def __init__(self, pages: Sequence[str]) -> None:
         # imported here: 0.3 s, which a process that searches nothing need not pay
@@ -35,16 +35,16 @@ class PageIndex:
         self._index.index([self._stems(text) or ["\x00"] for text in pages], show_progress=False)
 
     def best(self, query: str, most: int) -> list[int]:
-        """Return the places of the pages that hold a word of the question, best first; equals in the pages' own order."""
-        known = [stem for stem in self._query_stems(query) if stem in self._index.vocab_dict]
-        if not known or not self._count:
+        """Return the places of the pages with a word of the question, best first; ties in the pages' own order."""
+        stems = [stem for stem in self._query_stems(query) if stem in self._index.vocab_dict]
+        if not stems or not self._count:
             return []
-        scores = self._index.get_scores(known)
+        scores = self._index.get_scores(stems)
         order = sorted(range(self._count), key=lambda place: (-float(scores[place]), place))
         return [place for place in order[:most] if scores[place] > 0]
 
     def excerpt(self, text: str, query: str) -> str:
-        """Return the part of a page that holds most of the question's words, whole words only."""
+        """Return the part of a page with most of the question's words, whole words only."""
         if len(text) <= EXCERPT:
             return text
         stems = set(self._query_stems(query))
@@ -53,7 +53,7 @@ class PageIndex:
         ]
         start = max(
             starts,
-            key=lambda first: (sum(first <= other < first + EXCERPT for other in starts), -first),
+            key=lambda first: (sum(first <= start < first + EXCERPT for start in starts), -first),
             default=0,
         )
         start = 0 if start < 80 else text.rfind(" ", 0, start - 60) + 1

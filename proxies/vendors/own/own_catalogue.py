@@ -1,4 +1,4 @@
-"""Catalogue rows of the user's own sources, made from their manifests when a broker opens."""
+"""Build catalogue rows of the user's own sources from their manifests, when a broker opens."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,17 +21,17 @@ OWN = "own"
 
 @dataclass(frozen=True, slots=True)
 class OwnCatalogue:
-    """The catalogue file of a data folder's own sources, "" without any, and why some are not in it: ``(path, reason)``."""
+    """The catalogue text of own sources, "" without any, and the withheld ones: ``(path, reason)``."""
 
     text: str = ""
     withheld: tuple[tuple[str, str], ...] = ()
 
 
 def own_catalogue(folder: Path | None, reader: Reader, instant: datetime | None = None) -> OwnCatalogue:
-    """Return the catalogue of a data folder's own sources, as one reader may see it. Raises as `own_sources`."""
+    """Build the catalogue of a data folder's own sources for one reader. Raises as `own_sources`."""
     sources = own_sources(folder, instant)
     hidden = {name: item for name, item in sources.items() if reader == "model" and item.share == "none"}
-    shown = [
+    endpoints = [
         endpoint
         for name, item in sources.items()
         if name not in hidden
@@ -44,20 +44,20 @@ def own_catalogue(folder: Path | None, reader: Reader, instant: datetime | None 
         )
         for name, item in hidden.items()
     )
-    if not shown:
+    if not endpoints:
         return OwnCatalogue(withheld=reasons)
     document = {
         "source": OWN,
         "title": "Own data",
         "about": "Data that this workbench's owner added; nobody else has them.",
-        "endpoints": shown,
+        "endpoints": endpoints,
     }
     # JSON is YAML, and is read as such beside the shipped files
     return OwnCatalogue(text=orjson.dumps(document).decode(), withheld=reasons)
 
 
 def own_endpoint(item: OwnManifest) -> dict[str, Any]:
-    """Return the catalogue row of a source's rows; what a caller may ask, and what comes back.
+    """Build the catalogue row of a source's rows: its parameters and its answer.
 
     The path is ``own/NAME/rows``. Parameters, none of them needed:
 
@@ -109,7 +109,7 @@ def own_endpoint(item: OwnManifest) -> dict[str, Any]:
 
 
 def document_endpoints(item: OwnManifest) -> list[dict[str, Any]]:
-    """Return the catalogue rows of a source of documents: search by words, and reading by page.
+    """Build the catalogue rows of a source of documents: search by words, and reading by page.
 
     A result or page is ``{"date", "document", "page", "title", "text", "cite"}``; ``cite`` is what an answer names as its place.
     """

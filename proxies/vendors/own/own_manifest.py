@@ -1,4 +1,4 @@
-"""What the data folder says of each source of the user's own: its manifest, its versions, and who may see it.
+"""Read and write the manifests of the user's own sources: versions, dating, sharing.
 
 ``sources/NAME/source.json`` names the current version, ``sources/NAME/VERSION.json`` describes one, and its rows lie beside it in
 ``VERSION.parquet``. A version is never changed: a run reads the one that was current when it began, however often the file was added
@@ -51,7 +51,7 @@ class OwnColumn(BaseModel):
 
 
 class OwnPolicy(BaseModel):
-    """When a row became known: a column, a vintage column, a lag, a table of releases, "static" said by name; of documents, where their date stands."""
+    """The policy of when a row became known: a column, a vintage column, a lag, releases, or "static"; for documents the place of their date."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -61,7 +61,7 @@ class OwnPolicy(BaseModel):
     releases: str = ""
 
     def words(self) -> str:
-        """Return the policy as a person says it."""
+        """Describe the policy for a person."""
         return {
             "known": f"a row counts from its column {self.column}",
             "vintage": f"of each date the newest row counts that column {self.column} dates before the cutoff",
@@ -73,7 +73,7 @@ class OwnPolicy(BaseModel):
 
 
 class OwnManifest(BaseModel):
-    """One version of a source: what was added, how it is dated, who may see it."""
+    """One version of a source: its origin, its dating, its sharing."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -108,22 +108,22 @@ class OwnManifest(BaseModel):
 
     @property
     def path(self) -> str:
-        """The endpoint that gives its rows, or searches its documents."""
+        """The endpoint that returns its rows, or searches its documents."""
         return f"own/{self.name}/{'rows' if self.kind == 'rows' else 'search'}"
 
     @property
     def counted(self) -> str:
-        """What its rows are called: rows, or the pages of documents."""
+        """The word for its rows: rows, or pages of documents."""
         return "rows" if self.kind == "rows" else "pages"
 
     @property
     def pages_path(self) -> str:
-        """The endpoint that gives the pages of one of its documents."""
+        """The endpoint that returns the pages of one of its documents."""
         return f"own/{self.name}/pages"
 
 
 class _Current(BaseModel):
-    """What ``source.json`` holds: the version of new runs, "" since the source was removed."""
+    """The content of ``source.json``: the version of new runs, "" after a removal."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -132,22 +132,22 @@ class _Current(BaseModel):
 
 
 def own_folder(home: Path) -> Path:
-    """Return where a data folder holds the sources of its owner."""
+    """Return the folder of own sources in a data folder."""
     return home / "sources"
 
 
 def manifest_path(folder: Path, name: str, version: str) -> Path:
-    """Return the file that describes a version."""
+    """Return the path of a version's manifest."""
     return folder / name / f"{version}.json"
 
 
 def rows_path(folder: Path, name: str, version: str) -> Path:
-    """Return the file that holds a version's rows."""
+    """Return the path of a version's rows."""
     return folder / name / f"{version}.parquet"
 
 
 def read_manifest(path: Path) -> OwnManifest:
-    """Return what a file says of a version.
+    """Read a version's manifest.
 
     Raises `CatalogueError`: It cannot be read, or does not have the form.
     """
@@ -169,7 +169,7 @@ def versions(folder: Path, name: str) -> list[OwnManifest]:
 
 
 def current_version(folder: Path, name: str, *, instant: datetime | None = None) -> str:
-    """Return the version that new runs read, "" where the source was never added or was removed (by ``instant``, if given)."""
+    """Return the version of new runs, "" if the source was never added or was removed (by ``instant``, if given)."""
     path = folder / name / CURRENT
     if not path.is_file():
         return ""

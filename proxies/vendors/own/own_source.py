@@ -1,4 +1,4 @@
-"""Answers from the user's own rows: DuckDB over the Parquet copy, so that a window of ten million rows takes milliseconds.
+"""Answer from the user's own rows by DuckDB over the Parquet copy: a window of ten million rows takes milliseconds.
 
 The query leaves out what was not known by the cutoff before it counts or picks anything, and the policy judges every row once more.
 """
@@ -43,7 +43,7 @@ class OwnRows:
         self._indexes: dict[tuple[str, ...], tuple[list[dict[str, Any]], PageIndex]] = {}
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The rows of a source in a window, oldest first, as known by ``known_by``.
+        """Return the rows of a source in a window, oldest first, as known by ``known_by``.
 
         Raises `ParameterInvalid`: More rows than one answer holds. Raises `SourceUnavailable`: The copy in the data folder is gone or
         cannot be read.
@@ -69,19 +69,19 @@ class OwnRows:
         return [{name: _json_value(value) for name, value in row.items()} for row in rows]
 
     def _search_results(self, path: Path, item: OwnManifest, params: dict[str, Any]) -> list[dict[str, Any]]:
-        """The pages that hold the words of a query, of documents known by ``known_by``; the words are counted over those alone."""
+        """Search the pages of documents known by ``known_by``; only their words are counted."""
         sql, values = pages_query(path, params)
         key = (item.version, *map(str, values))
         with self._lock:
-            known = self._indexes.get(key)
-        if known is None:
+            indexed = self._indexes.get(key)
+        if indexed is None:
             names, batch = self._selected(path, item, sql, values)
             pages = [dict(zip(names, row, strict=True)) for row in batch]
-            known = pages, PageIndex([f"{page['title']} {page['text']}" for page in pages])
+            indexed = pages, PageIndex([f"{page['title']} {page['text']}" for page in pages])
             with self._lock:
                 # a run asks at one cutoff; a study at many, one after the other
-                self._indexes = {key: known}
-        pages, index = known
+                self._indexes = {key: indexed}
+        pages, index = indexed
         query = str(params["query"])
         rows = [pages[place] for place in index.best(query, int(params.get("limit") or 10))]
         return [_page_row(item, page, index.excerpt(page["text"], query)) for page in rows]
@@ -96,7 +96,7 @@ class OwnRows:
     def _selected(
         self, path: Path, item: OwnManifest, sql: str, values: list[Any]
     ) -> tuple[list[str], list[Any]]:
-        """Run one query over a copy; return the columns' names and the rows, one more than an answer may hold at most."""
+        """Run one query over a copy; return the columns' names and the rows, at most one more than an answer may hold."""
         import duckdb
 
         if not path.is_file():
@@ -126,68 +126,70 @@ class OwnRows:
 
 
 def rows_query(path: Path, item: OwnManifest, params: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """Return the SQL of a request and its values: rows newest first, one more than an answer may hold.
+    """Build the SQL of a request and its values: rows newest first, one more than an answer may hold.
 
     Names of columns come from the manifest, never from the caller; everything else is a value.
     """
-    where: list[str] = []
+    conditions: list[str] = []
     values: list[Any] = [str(path)]
     dated = item.policy.kind != "static"
     if dated and params.get("known_by"):
-        where.append(f"{_quoted(KNOWN)} <= ?")
+        conditions.append(f"{_quoted(KNOWN)} <= ?")
         values.append(_utc(params["known_by"]))
     for name, sign in (("start", ">="), ("end", "<=")):
         if params.get(name):
-            where.append(f"{_quoted(DATE)} {sign} ?")
+            conditions.append(f"{_quoted(DATE)} {sign} ?")
             values.append(date.fromisoformat(params[name]) if item.by_day else _utc(params[name]))
     if item.by and params.get("by"):
-        where.append(f"{_quoted(item.by)}::VARCHAR = ?")
+        conditions.append(f"{_quoted(item.by)}::VARCHAR = ?")
         values.append(params["by"])
     column = params.get("column")
     column = item.value if column == VALUE else column
     known_by = _utc(params["known_by"]) if dated and params.get("known_by") else None
     there = [
-        one.name for one in item.columns if one.since is None or known_by is None or one.since <= known_by
+        column.name
+        for column in item.columns
+        if column.since is None or known_by is None or column.since <= known_by
     ]
     names = [column] if column else there
-    shown = "".join(f", {_quoted(name)} AS {_quoted('value' if column else name)}" for name in names)
+    selected = "".join(f", {_quoted(name)} AS {_quoted('value' if column else name)}" for name in names)
     # for the policy, which takes it out again; who asks without a cutoff has no policy behind them
-    known = f", {_quoted(KNOWN)}" if dated and params.get("known_by") else ""
+    known_column = f", {_quoted(KNOWN)}" if dated and params.get("known_by") else ""
     newest = ""
     if item.policy.kind == "vintage":
         group = ", ".join(_quoted(name) for name in (DATE, item.by) if name)
         newest = f" QUALIFY row_number() OVER (PARTITION BY {group} ORDER BY {_quoted(KNOWN)} DESC, {_quoted(PLACE)} DESC) = 1"
     # of a column that is asked for alone, days without a value are left out, as vendors leave out holidays
     outer = ' WHERE "value" IS NOT NULL' if column else ""
-    clause = f" WHERE {' AND '.join(where)}" if where else ""
+    clause = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     limit = min(int(params.get("limit") or MOST_ROWS + 1), MOST_ROWS + 1)
     sql = (
-        f"SELECT * EXCLUDE ({_quoted(PLACE)}) FROM (SELECT {_quoted(DATE)} AS date, {_quoted(PLACE)}{shown}{known} "
+        f"SELECT * EXCLUDE ({_quoted(PLACE)}) FROM (SELECT {_quoted(DATE)} AS date, {_quoted(PLACE)}{selected}{known_column} "
         f"FROM read_parquet(?){clause}{newest}){outer} ORDER BY date DESC, {_quoted(PLACE)} DESC LIMIT {limit}"
     )
     return sql, values
 
 
 def pages_query(path: Path, params: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """Return the SQL of documents' pages and its values: those known by ``known_by``, in their order; of one document if named."""
-    where = ["TRUE"]
+    """Build the SQL of documents' pages and its values: those known by ``known_by``, in order; of one document if named."""
+    conditions = ["TRUE"]
     values: list[Any] = [str(path)]
-    known = ""
+    known_column = ""
     if params.get("known_by"):
-        known = f", {_quoted(KNOWN)}"
-        where.append(f"{_quoted(KNOWN)} <= ?")
+        known_column = f", {_quoted(KNOWN)}"
+        conditions.append(f"{_quoted(KNOWN)} <= ?")
         values.append(_utc(params["known_by"]))
     if params.get("start"):
-        where.append(f"{_quoted(DATE)} >= ?")
+        conditions.append(f"{_quoted(DATE)} >= ?")
         values.append(date.fromisoformat(params["start"]))
     limit = MOST_ROWS
     if params.get("document"):
-        where += ["document = ?", "page >= ?"]
+        conditions += ["document = ?", "page >= ?"]
         values += [params["document"], int(params.get("page") or 1)]
         limit = int(params.get("limit") or 1)
     sql = (
-        f"SELECT {_quoted(DATE)} AS date, document, page::INTEGER AS page, title, text{known} FROM read_parquet(?) "
-        f"WHERE {' AND '.join(where)} ORDER BY {_quoted(PLACE)} LIMIT {limit}"
+        f"SELECT {_quoted(DATE)} AS date, document, page::INTEGER AS page, title, text{known_column} FROM read_parquet(?) "
+        f"WHERE {' AND '.join(conditions)} ORDER BY {_quoted(PLACE)} LIMIT {limit}"
     )
     return sql, values
 
@@ -203,7 +205,7 @@ def _quoted(name: str) -> str:
 
 
 def _utc(text: str) -> datetime:
-    """An instant as the copies hold it: UTC without its zone, because DuckDB reads the other kind with a package of its own."""
+    """Convert an instant to the copies' form, UTC without its zone: DuckDB needs another package for zones."""
     return datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None)
 
 

@@ -1,4 +1,4 @@
-"""MediaWiki's shapes: a page, its sections, its edits, hits of a search."""
+"""Unpack and pack MediaWiki's shapes: a page, its sections, its edits, search hits."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from proxies.errors import Refused
 
 
 def unpack_wiki(payload: Any, params: Mapping[str, Any]) -> Any:
-    """The revisions of a page as rows with title, id, time and wikitext."""
+    """Return the revisions of a page as rows with title, id, time and wikitext."""
     if "rows" in payload:
         return payload
     rows = []
@@ -35,7 +35,7 @@ def _pages(payload: Any) -> list[Any]:
 
 
 def pack_page(data: Any, params: Mapping[str, Any]) -> Any:
-    """One page, or one of its sections.
+    """Return one page, or one of its sections.
 
     Raises `Refused`: No revision, or no such heading: the same words whether the page came later or never.
     """
@@ -43,12 +43,12 @@ def pack_page(data: Any, params: Mapping[str, Any]) -> Any:
     if not rows:
         raise Refused("wikipedia has no page of this title as of the cutoff: check the title")
     row = rows[0]
-    wanted = params.get("section")
-    if wanted:
-        text = _section(row["wikitext"], str(wanted))
+    section = params.get("section")
+    if section:
+        text = _section(row["wikitext"], str(section))
         if text is None:
             headings = ", ".join(title for _, title in headings_of(row["wikitext"])) or "none"
-            raise Refused(f"the page has no section {wanted!r}: its headings are {headings[:300]}")
+            raise Refused(f"the page has no section {section!r}: its headings are {headings[:300]}")
         row = {**row, "wikitext": text}
     return row
 
@@ -57,7 +57,7 @@ _HEADING = re.compile(r"^(={2,6})\s*(.+?)\s*\1\s*$", re.MULTILINE)
 
 
 def headings_of(wikitext: str) -> list[tuple[int, str]]:
-    r"""Level and title of each heading of a wikitext.
+    r"""Return level and title of each heading of a wikitext.
 
     >>> headings_of("a\n== B ==\n=== C ===")
     [(2, 'B'), (3, 'C')]
@@ -76,19 +76,19 @@ def _section(wikitext: str, title: str) -> str | None:
 
 
 def pack_sections(data: Any, params: Mapping[str, Any]) -> Any:
-    """The headings of the page as a list."""
+    """Return the headings of the page as a list."""
     row = pack_page(data, {})
     return [{"level": level, "title": title} for level, title in headings_of(row["wikitext"])]
 
 
 def unpack_revisions(payload: Any, params: Mapping[str, Any]) -> Any:
-    """The edits of a page."""
+    """Return the edits of a page."""
     if "revisions" in payload:
         return {"revisions": payload["revisions"]}
     return {"revisions": [row for page in _pages(payload) for row in page.get("revisions") or []]}
 
 
 def unpack_search(payload: Any, params: Mapping[str, Any]) -> Any:
-    """Hits of a search; each bears the day its page was first saved, if the source found it."""
+    """Unpack search hits, each with the day of its page's first revision if the source found it."""
     query = payload.get("query") if isinstance(payload.get("query"), dict) else payload
     return {"search": (query or {}).get("search") or []}

@@ -1,4 +1,4 @@
-"""Wikipedia's action API: the names it wants, errors under status 200, redirects of then, the first day of pages that a search gives.
+"""Ask Wikipedia's action API: its parameter names, errors under status 200, redirects of then, first days of search hits.
 
 The service would follow redirects as they are today. Here they are followed as they stood: a revision of the asked time
 that is a redirect names its target. Where the page that bore a title then stands today is told by the log of moves, which
@@ -36,7 +36,7 @@ class WikipediaSource(HttpSource):
     """MediaWiki over HTTP."""
 
     def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
-        """The request in MediaWiki's own names. ``section`` is not sent: the codec cuts sections out of the whole page."""
+        """Return the request in MediaWiki's own names. ``section`` is not sent: the codec cuts sections out of the whole page."""
         if endpoint.host != "en":
             # the other host counts page views: days without hyphens, titles with underscores
             compact = {k: str(v).replace("-", "") if k in ("start", "end") else v for k, v in params.items()}
@@ -50,7 +50,7 @@ class WikipediaSource(HttpSource):
         return HttpRequest(method="GET", url=plain.url, query={**plain.query, **renamed})
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer; hits of a search are given the day their page was first saved."""
+        """Return the raw answer; hits of a search are given the day their page was first saved."""
         if endpoint.path in _AS_IT_STOOD:
             payload = await self._as_it_stood(endpoint, params)
             return self.answer(payload)
@@ -73,7 +73,7 @@ class WikipediaSource(HttpSource):
         return self.answer({"query": {"search": dated}})
 
     async def _as_it_stood(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
-        title, shown = str(params["title"]), None
+        title, shown_title = str(params["title"]), None
         payload: Any = None
         for _ in range(_MOST_HOPS):
             place, then = await self._stands_today(endpoint, title, params.get(TITLE_AT))
@@ -84,15 +84,19 @@ class WikipediaSource(HttpSource):
             if page is None:
                 return payload
             name = page.get("title")
-            page["title"] = shown = shown or then or name
+            page["title"] = shown_title = shown_title or then or name
             if page.get("revisions"):
                 # a page that was moved since is shown under its title of then, a redirect under its target
                 following = await self._redirect(endpoint, params, place, page["revisions"][0])
                 if following is None:
-                    known = then is not None or await self._bore(endpoint, page, place, name, params)
+                    is_known = then is not None or await self._bore(endpoint, page, place, name, params)
                     # asked for under a later title it reads like a page that never was
-                    return payload if known else {"query": {"pages": [{"title": shown, "missing": True}]}}
-                shown = None
+                    return (
+                        payload
+                        if is_known
+                        else {"query": {"pages": [{"title": shown_title, "missing": True}]}}
+                    )
+                shown_title = None
             elif then is None:
                 following = await self._moved_to(endpoint, title)
             else:
@@ -103,7 +107,7 @@ class WikipediaSource(HttpSource):
         return payload
 
     async def _stands_today(self, endpoint: Endpoint, title: str, moment: Any) -> tuple[str, str | None]:
-        """The title today of the page that bore a title at a moment, and the latter as the log writes it.
+        """Return today's title of the page that bore a title at a moment, and that title as the log spells it.
 
         The log of moves is followed from title to title; None in the second place: it tells of no move since.
         """
@@ -146,16 +150,16 @@ class WikipediaSource(HttpSource):
     async def _redirect(
         self, endpoint: Endpoint, params: Mapping[str, Any], title: str, newest: Mapping[str, Any]
     ) -> str | None:
-        """The title that a page redirected to at the asked time, or None if it was no redirect."""
-        wanted = params.get("rvstart")
+        """Return the title that a page redirected to at the asked time, or None if it was no redirect."""
+        requested = params.get("rvstart")
         if _content(newest) is None:
-            start = {"rvstart": str(wanted)} if wanted else {}
+            start = {"rvstart": str(requested)} if requested else {}
             newest = await self._edit(endpoint, title, rvprop="timestamp|content", rvslots="main", **start)
         saved, text = parse_instant(str(newest.get("timestamp")), _UTC), _content(newest)
         # checked here too, though rvstart asked for it: what a redirect says is followed before any policy sees a row
-        limit = parse_instant(str(wanted), _UTC)
+        limit = parse_instant(str(requested), _UTC)
         # a later revision, should one come, must not say where the title led then
-        if not isinstance(text, str) or (wanted and (saved is None or limit is None or saved > limit)):
+        if not isinstance(text, str) or (requested and (saved is None or limit is None or saved > limit)):
             return None
         match = _REDIRECT.match(text)
         return _spaced(match[1]) if match else None
@@ -170,7 +174,7 @@ class WikipediaSource(HttpSource):
     async def _bore(
         self, endpoint: Endpoint, page: Mapping[str, Any], title: str, name: Any, params: Mapping[str, Any]
     ) -> bool:
-        """Whether a page bore the title it is shown under at the moment that matters; true of what the policy leaves out anyway."""
+        """Whether a page bore its shown title at the moment that matters; true of what the policy leaves out anyway."""
         title_at, saved = params.get(TITLE_AT), str(page["revisions"][0].get("timestamp"))
         if title_at is None or saved > str(title_at):
             return True
@@ -180,7 +184,7 @@ class WikipediaSource(HttpSource):
     async def _title_at(
         self, endpoint: Endpoint, page: Mapping[str, str], title: Any, moment: Any
     ) -> str | None:
-        """The title that a page had at a moment: its title of today, led back through the moves since.
+        """Return the title that a page had at a moment: its title of today, led back through the moves since.
 
         Moves stand in the page's own history as comments. Whoever edits can write such a comment: one counts only if it leads
         to where the page is next. None: the history since the moment is too long to read.
@@ -246,7 +250,7 @@ class WikipediaSource(HttpSource):
         )
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """The error of a response: MediaWiki sends errors under status 200, with a code."""
+        """Return the error of a response: MediaWiki sends errors under status 200, with a code."""
         error = payload.get("error") if isinstance(payload, dict) else None
         if isinstance(error, dict):
             code = str(error.get("code"))

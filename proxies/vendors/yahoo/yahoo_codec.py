@@ -1,4 +1,4 @@
-"""Yahoo's shapes: charts, events, fundamentals, tables of grades, earnings and look-ups."""
+"""Unpack and pack Yahoo's shapes: charts, events, fundamentals, grades, earnings and look-ups."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ _PRICES = ("open", "high", "low", "close", "volume")
 
 
 def unpack_chart(payload: Any, params: Mapping[str, Any]) -> Any:
-    """Yahoo's chart with one row per bar, each with ``known``: the epoch second at which the bar was complete."""
+    """Unpack Yahoo's chart into one row per bar, each with ``known``: the epoch second of its completion."""
     results = []
     for result in (payload.get("chart") or {}).get("result") or []:
         meta = result.get("meta") or {}
@@ -60,7 +60,7 @@ def _zone(name: Any) -> ZoneInfo:
 
 
 def _complete(stamp: Any, interval: str, zone: ZoneInfo, end: DayEnd) -> float | None:
-    """When a bar was complete: a day's at its market's close, a shorter one at start plus length, a longer one with the calendar.
+    """Return when a bar was complete: a day's at its market's close, a shorter one after its length, a longer one by the calendar.
 
     A bar whose last day is the market's is over with that day: a month's when its last day is, whatever the market.
     """
@@ -96,7 +96,7 @@ def _events(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def pack_chart(data: Any, params: Mapping[str, Any]) -> Any:
-    """The chart in Yahoo's shape again: parallel lists under indicators."""
+    """Pack the chart in Yahoo's shape: parallel lists under indicators."""
     results = []
     for result in data["chart"]["result"]:
         rows = result["rows"]
@@ -118,7 +118,7 @@ def pack_chart(data: Any, params: Mapping[str, Any]) -> Any:
 
 
 def unpack_actions(payload: Any, params: Mapping[str, Any]) -> Any:
-    """Dividends and splits out of Yahoo's chart: an object by kind, each an object of events by time."""
+    """Return dividends and splits out of Yahoo's chart: an object by kind, each an object of events by time."""
     out: dict[str, Any] = {"dividends": {}, "splits": {}}
     if "chart" not in payload:
         return {kind: payload.get(kind) or {} for kind in out}
@@ -130,12 +130,12 @@ def unpack_actions(payload: Any, params: Mapping[str, Any]) -> Any:
 
 
 def pack_actions(data: Any, params: Mapping[str, Any]) -> Any:
-    """Dividends and splits, each an object, also where there are none."""
+    """Return dividends and splits, each an object, also where there are none."""
     return {kind: data.get(kind) or {} for kind in ("dividends", "splits")}
 
 
 def unpack_fundamentals(payload: Any, params: Mapping[str, Any]) -> Any:
-    """Yahoo's time series with the values of each line as rows."""
+    """Return Yahoo's time series with the values of each line as rows."""
     results = []
     for result in (payload.get("timeseries") or {}).get("result") or []:
         for name, values in result.items():
@@ -153,7 +153,7 @@ def unpack_fundamentals(payload: Any, params: Mapping[str, Any]) -> Any:
 
 
 def pack_fundamentals(data: Any, params: Mapping[str, Any]) -> Any:
-    """The time series in Yahoo's shape again."""
+    """Pack the time series in Yahoo's shape."""
     results = []
     for result in data["timeseries"]["result"]:
         rows = result["rows"]
@@ -165,7 +165,7 @@ def pack_fundamentals(data: Any, params: Mapping[str, Any]) -> Any:
 
 
 def unpack_grades(payload: Any, params: Mapping[str, Any]) -> Any:
-    """The rating changes as rows; the summary holds them at one of two depths."""
+    """Return the rating changes as rows; the summary holds them at one of two depths."""
     for result in (payload.get("quoteSummary") or {}).get("result") or []:
         payload = result
     payload = payload.get("upgradeDowngradeHistory") or payload
@@ -173,7 +173,7 @@ def unpack_grades(payload: Any, params: Mapping[str, Any]) -> Any:
 
 
 def unpack_earnings(payload: Any, params: Mapping[str, Any]) -> Any:
-    """Yahoo's table of earnings days as rows."""
+    """Return Yahoo's table of earnings days as rows."""
     if isinstance(payload, list):
         return payload
     if "rows" in payload and isinstance(payload["rows"], list):
@@ -187,7 +187,7 @@ def unpack_earnings(payload: Any, params: Mapping[str, Any]) -> Any:
 
 
 def unpack_news(payload: Any, params: Mapping[str, Any]) -> Any:
-    """News items as rows."""
+    """Return news items as rows."""
     if isinstance(payload, list):
         return payload
     stream = ((payload.get("data") or {}).get("tickerStream") or {}).get("stream") or []
@@ -195,7 +195,7 @@ def unpack_news(payload: Any, params: Mapping[str, Any]) -> Any:
 
 
 def unpack_lookup(payload: Any, params: Mapping[str, Any]) -> Any:
-    """Documents of a symbol look-up as rows."""
+    """Return documents of a symbol look-up as rows."""
     documents = list(payload.get("documents") or [])
     for result in (payload.get("finance") or {}).get("result") or []:
         documents += result.get("documents") or []

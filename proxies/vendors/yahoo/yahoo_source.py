@@ -1,4 +1,4 @@
-"""Yahoo Finance: an undocumented service that wants a browser's handshake, a cookie and, in places, a crumb."""
+"""Ask Yahoo Finance, an undocumented service that wants a browser's handshake, a cookie and, in places, a crumb."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,7 +33,7 @@ class CurlTransport:
         self._session: Any = None
 
     async def exchange(self, request: HttpRequest, timeout: float) -> HttpResponse:
-        """One HTTP exchange."""
+        """Return one HTTP exchange."""
         from curl_cffi import CurlOpt, requests
         from curl_cffi.curl import CURL_WRITEFUNC_ERROR
 
@@ -86,11 +86,11 @@ class YahooSource(HttpSource):
     _crumb: str | None = None
 
     def transport(self) -> Transport:
-        """Curl, as a browser."""
+        """Open curl with a browser's handshake."""
         return CurlTransport()
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer. Paths that want a crumb (a token bound to the cookie) get one first."""
+        """Return the raw answer. Paths that want a crumb (a token bound to the cookie) get one first."""
         if endpoint.path in _CRUMBED and self._crumb is None:
             self._crumb = await self._new_crumb()
         return await super().fetch(endpoint, params)
@@ -108,7 +108,7 @@ class YahooSource(HttpSource):
         return text if response.status == 200 and len(text) < 40 and "<" not in text else ""
 
     def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
-        """The request, with the bodies that two of the paths want."""
+        """Return the request, with the bodies that two of the paths want."""
         if endpoint.path.endswith("/earnings-dates"):
             body: dict[str, Any] = {
                 "sortType": "DESC", "entityIdType": "earnings", "sortField": "startdatetime", "offset": 0, "size": 100,
@@ -137,7 +137,7 @@ class YahooSource(HttpSource):
         return request
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """The error of a complaint, found under the answer's own name. Its words may be of today and are not passed on."""
+        """Return the error of a complaint, found under the answer's own name. Its words may be of today and are not passed on."""
         if response.status == 401:
             self._crumb = None
             return SourceUnavailable("yfinance refuses its crumb: try again later")

@@ -1,4 +1,4 @@
-"""What one model can take: pictures, tools, a JSON schema, single parameters; and what a refusal teaches about it.
+"""Record what a model accepts (pictures, tools, a JSON schema, single parameters), and learn it from refusals.
 
 LiteLLM's list says it for the models it knows. For a server at an address of one's own the list says nothing: pictures
 and tools are tried, a schema is not. A 400 that names what the model does not take is remembered, so it is met once.
@@ -81,7 +81,7 @@ _FILTERED = re.compile(
 
 @dataclass(slots=True)
 class Abilities:
-    """What a model takes; ``None`` is unknown. ``refused`` grows while the process runs."""
+    """The parts of a request that a model accepts; ``None`` is unknown. ``refused`` grows while the process runs."""
 
     vision: bool | None = None
     tools: bool | None = None
@@ -97,7 +97,7 @@ class Abilities:
 
     @property
     def shows_images(self) -> bool:
-        """Whether pictures are sent; otherwise their captions are."""
+        """Whether pictures are sent; otherwise their captions."""
         return self.vision is not False and "images" not in self.refused
 
     @property
@@ -107,11 +107,11 @@ class Abilities:
 
     @property
     def takes_schema(self) -> bool:
-        """Whether a reply is asked for by its JSON schema."""
+        """Whether replies are requested by their JSON schema."""
         return self.schema is True and "response_format" not in self.refused
 
     def asks_schema(self, request: ModelRequest) -> bool:
-        """Whether this request is asked for by its schema.
+        """Whether this request is sent with its schema.
 
         Anthropic keeps a schema among the tools and OpenAI puts it before the system message, so one that comes late in a dialogue
         makes a provider that caches read all of it anew; there the text shape is asked for first.
@@ -121,7 +121,7 @@ class Abilities:
         return not (request.spare_cache and self.caches)
 
     def learn(self, words: str, sent: set[str]) -> str | None:
-        """Return what the next request leaves out after a refusal in these words; None if nothing is learned.
+        """Return the part to leave out after a refusal in these words; None if nothing is learned.
 
         ``sent`` names the parts that the refused request had. What is learned is not sent again, so a caller that asks again as
         long as something is learned comes to an end. Requests side by side may learn the same.
@@ -140,27 +140,27 @@ class Abilities:
 
 
 def is_overflow(words: str) -> bool:
-    """Whether a provider's words say that the request is longer than the model's context."""
+    """Whether a provider's words mean that the request exceeds the model's context."""
     return _OVERFLOW.search(words) is not None
 
 
 def is_too_large(words: str) -> bool:
-    """Whether a request is larger than what the provider takes of this account in a minute."""
+    """Whether a request exceeds what the provider takes from this account in a minute."""
     return _TOO_LARGE.search(words) is not None
 
 
 def is_about_given_thoughts(words: str) -> bool:
-    """Whether a provider misses, or does not know again, the thoughts of an earlier turn."""
+    """Whether a provider misses, or does not recognise, the thoughts of an earlier turn."""
     return _GIVEN_THOUGHTS.search(words) is not None
 
 
 def is_filtered(words: str) -> bool:
-    """Whether a provider's words say that its content filter stopped the request or the reply."""
+    """Whether a provider's content filter stopped the request or the reply."""
     return _FILTERED.search(words) is not None
 
 
 def window_in(words: str) -> int | None:
-    """Return the context length that a refusal names, in tokens.
+    """Parse the context length that a refusal names, in tokens.
 
     >>> window_in("This model's maximum context length is 8192 tokens. However, your messages resulted in 9012 tokens.")
     8192
@@ -174,7 +174,7 @@ def window_in(words: str) -> int | None:
 
 
 def listed_abilities(litellm: Any, name: str, *, own_address: bool) -> Abilities:
-    """Return what LiteLLM's list says of a model; nothing for one at an address of one's own."""
+    """Read a model's abilities from LiteLLM's list; none for a server at an own address."""
     if own_address:
         return Abilities()
     try:
@@ -192,10 +192,11 @@ def listed_abilities(litellm: Any, name: str, *, own_address: bool) -> Abilities
         schema=bool(entry.get("supports_response_schema")),
         caches=bool(entry.get("supports_prompt_caching")),
         reasons=bool(entry.get("supports_reasoning")),
-        context=_positive(entry.get("max_input_tokens")),
-        max_output=_positive(entry.get("max_output_tokens")),
+        context=whole_count(entry.get("max_input_tokens")),
+        max_output=whole_count(entry.get("max_output_tokens")),
     )
 
 
-def _positive(value: Any) -> int | None:
+def whole_count(value: Any) -> int | None:
+    """Return a positive integer of LiteLLM's list; None for anything else."""
     return value if isinstance(value, int) and value > 0 else None

@@ -1,4 +1,4 @@
-"""Which refusals are about the account and not about one request: by status, and in the words of each family of providers."""
+"""Tell refusals of the account from refusals of one request, by status and by each provider family's words."""
 
 import re
 
@@ -23,7 +23,7 @@ _PURSE_OR_RIGHT = (402, 403)
 
 
 def is_account_refusal(status: int | None, words: str) -> bool:
-    """Return whether every other request of the run would be refused in the same way.
+    """Whether every other request of the run would be refused in the same way.
 
     >>> is_account_refusal(402, "Insufficient credits"), is_account_refusal(429, "Rate limit reached for gpt-4o, try again in 2s")
     (True, False)
@@ -37,7 +37,7 @@ def is_account_refusal(status: int | None, words: str) -> bool:
 
 
 def status_of_error_body(error: object) -> int:
-    """Return the status that an error sent as a success stands for: its own code where it has one, else what its words say.
+    """Return the status of an error that was sent as a success: its own code, else one by its words.
 
     >>> status_of_error_body({"message": "Invalid API key", "code": "invalid_api_key"}), status_of_error_body("model overloaded")
     (401, 503)

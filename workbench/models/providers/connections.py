@@ -1,4 +1,4 @@
-"""Connections to model servers: none outlives its event loop or a cancelled request, no key follows a redirect, no reply is endless.
+"""Guard connections to model servers: none outlives its event loop or request, keys follow no redirect, replies are bounded.
 
 ``litellm.acompletion`` prepares a request in a thread and gets back a coroutine, which it then awaits. A cancellation between the
 two (a run that stops) would drop that coroutine, and Python would warn on stderr that it was never awaited.
@@ -21,7 +21,7 @@ from workbench.models.providers.wire import observe
 
 
 def guard_replies(client: Any) -> None:
-    """Put the refusal of redirects and the bounds of replies into an HTTP client; a second call does nothing."""
+    """Install the refusal of redirects and the bounds of replies in an HTTP client, once."""
     hooks = client.event_hooks["response"]
     if bound_reply not in hooks:
         hooks += [refuse_foreign_redirect, bound_reply]
@@ -29,7 +29,7 @@ def guard_replies(client: Any) -> None:
 
 
 async def refuse_foreign_redirect(response: Any) -> None:
-    """Raise for a redirect to another scheme, host or port; httpx calls this with each answer before it follows it."""
+    """Raise for a redirect to another scheme, host or port, before httpx follows it."""
     if not response.has_redirect_location:
         return
     origin, target = response.url, response.url.join(response.headers["location"])
@@ -41,7 +41,7 @@ async def refuse_foreign_redirect(response: Any) -> None:
 
 @cache  # once per process: every model that is opened asks for it
 def prepare_every_client() -> None:
-    """Have each client prepared that LiteLLM makes from now on; `load_litellm` calls this once."""
+    """Prepare each client that LiteLLM makes from now on; called once, by `load_litellm`."""
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
     from litellm.llms.openai.common_utils import BaseOpenAILLM
 
@@ -86,7 +86,7 @@ def _prepare_made_by(owner: Any, name: str) -> None:
 
 
 class _Prepared:
-    """The coroutines that one request has prepared; closed at its end unless they were begun."""
+    """The coroutines that one request has prepared; those not begun are closed at its end."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # they come from a thread
@@ -94,7 +94,7 @@ class _Prepared:
         self._over = False
 
     def add(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Note a coroutine, or close it at once if the request has ended meanwhile."""
+        """Record a coroutine, or close it at once if the request has ended."""
         with self._lock:
             if self._over:
                 coroutine.close()
@@ -102,7 +102,7 @@ class _Prepared:
                 self._coroutines.append(coroutine)
 
     def end(self) -> None:
-        """Close what was not begun; called when nobody waits for the request any more."""
+        """Close the coroutines that were not begun, when nobody waits for the request any more."""
         with self._lock:
             self._over = True
             for coroutine in self._coroutines:
@@ -116,7 +116,7 @@ _PREPARED: ContextVar[_Prepared | None] = ContextVar("_PREPARED", default=None)
 
 @contextmanager
 def nothing_left_behind() -> Iterator[None]:
-    """Close, at the end of the block, each coroutine that LiteLLM prepared in it and did not come to await."""
+    """Close, at the end of the block, the coroutines that LiteLLM prepared in it and never awaited."""
     prepared = _Prepared()
     token = _PREPARED.set(prepared)
     try:
@@ -128,7 +128,7 @@ def nothing_left_behind() -> Iterator[None]:
 
 @cache  # once per process, as the refusal of redirects
 def note_prepared_requests() -> None:
-    """Have LiteLLM's preparation say what it prepared; ``load_litellm`` calls this once."""
+    """Have LiteLLM record the coroutines that it prepares; called once, by ``load_litellm``."""
     import litellm.main
 
     prepare = litellm.main.completion
@@ -150,7 +150,7 @@ _waiting: weakref.WeakKeyDictionary[Any, AsyncGenerator[None, None]] = weakref.W
 
 
 async def close_with_the_loop(litellm: Any) -> None:
-    """Have the running loop close at its end what LiteLLM opened on it; a second call does nothing."""
+    """Close, at the running loop's end, what LiteLLM opened on it; a second call does nothing."""
     loop = asyncio.get_running_loop()
     if loop not in _waiting:
         # A loop that ends closes the generators begun on it and lets them await: so whoever runs the loop (asyncio.run, a
@@ -160,7 +160,7 @@ async def close_with_the_loop(litellm: Any) -> None:
 
 
 async def close_connections(litellm: Any) -> None:
-    """Close the clients of the running loop; a later request opens a connection anew."""
+    """Close the clients of the running loop; a later request opens new ones."""
     clients = []
     table = litellm.in_memory_llm_clients_cache
     # LiteLLM ends a client's key with the loop's identity.

@@ -1,4 +1,4 @@
-"""What a failed request says: its status, its words, how long to wait, whether it may have been billed.
+"""Interpret a failed request: its status, its words, how long to wait, whether it may have been billed.
 
 The wire is asked first. LiteLLM's exceptions have statuses and responses of its own making.
 """
@@ -23,7 +23,7 @@ _TOOL_USE_FAILED = re.compile(r"tool_use_failed|did not call a tool", re.IGNOREC
 
 
 def status_of(problem: Exception, exchange: Exchange) -> int | None:
-    """Return the status of a failure: of the answer, of the error that stood in the reply's place, else LiteLLM's."""
+    """Return the status of a failure: of the response, of an error in a reply's place, else LiteLLM's."""
     if exchange.status is not None and exchange.status >= 400:
         return exchange.status
     if exchange.error is not None:
@@ -35,7 +35,7 @@ def status_of(problem: Exception, exchange: Exchange) -> int | None:
 
 
 def body_of(problem: Exception, exchange: Exchange) -> str:
-    """Return the provider's whole error as a text; LiteLLM's words where the provider said nothing."""
+    """Return the provider's whole error as text; LiteLLM's words if the provider sent none."""
     if not exchange.error:
         return re.sub(r"^(litellm\.\w+: )+", "", str(problem))
     return (
@@ -44,7 +44,7 @@ def body_of(problem: Exception, exchange: Exchange) -> str:
 
 
 def words_of(body: str, error: object) -> str:
-    """Return the sentence of an error, with its code and the field that it names; the whole body where it has no sentence.
+    """Extract the sentence of an error, with its code and the field that it names; else return the whole body.
 
     >>> words_of("", {"message": "Bad value", "type": "invalid_request_error", "param": "temperature", "code": None})
     'Bad value (temperature)'
@@ -67,7 +67,7 @@ def words_of(body: str, error: object) -> str:
 
 
 def failed_generation(body: str) -> str | None:
-    """Return what a model wrote that its provider could not read as a tool call; None if that is not what went wrong.
+    """Return a model's text that its provider could not parse as a tool call; None for any other failure.
 
     >>> failed_generation('{"error": {"code": "tool_use_failed", "failed_generation": "<function=look>"}}')
     '<function=look>'
@@ -78,7 +78,7 @@ def failed_generation(body: str) -> str | None:
 
 
 def _field(value: Any, name: str) -> str | None:
-    """A field anywhere in an error; OpenRouter hands on another provider's as a text."""
+    """Find a field anywhere in an error; OpenRouter passes on another provider's error as text."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             value = json.loads(value)
@@ -87,12 +87,12 @@ def _field(value: Any, name: str) -> str | None:
     if not isinstance(value, dict):
         return None
     found = (_field(inner, name) for inner in value.values())
-    own = value.get(name)
-    return own if isinstance(own, str) else next(filter(None, found), None)
+    field = value.get(name)
+    return field if isinstance(field, str) else next(filter(None, found), None)
 
 
 def asked_pause(body: str, headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that the provider asked to wait, in headers, fields or words; None if it did not.
+    """Parse the seconds that the provider asked to wait, from headers, fields or words; None if it did not.
 
     >>> asked_pause("Quota exceeded. Please retry in 20.04s.", {}), asked_pause('"retryDelay": "7s"', {})
     (20.04, 7.0)
@@ -104,7 +104,7 @@ def asked_pause(body: str, headers: Mapping[str, str]) -> float | None:
 
 
 def unavailable(message: str, problem: Exception, exchange: Exchange, body: str) -> ModelUnavailable:
-    """Return the error for a transient failure, with what a run's circuit breaker and budget need to know of it."""
+    """Build the error for a transient failure, with the facts for a run's circuit breaker and budget."""
     status = status_of(problem, exchange)
     timed_out = status == 408
     answered = exchange.error is not None or (exchange.status or 0) >= 400
@@ -119,12 +119,12 @@ def unavailable(message: str, problem: Exception, exchange: Exchange, body: str)
 
 
 def _never_connected(problem: Exception) -> bool:
-    """Whether the request never left: the error behind LiteLLM's says so, whose own words are the same for all."""
+    """Whether the request was never sent, by the error behind LiteLLM's, whose own words are the same for all."""
     cause: BaseException | None = problem
-    seen: set[int] = set()
-    while cause is not None and id(cause) not in seen:
+    visited: set[int] = set()
+    while cause is not None and id(cause) not in visited:
         if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
             return True
-        seen.add(id(cause))
+        visited.add(id(cause))
         cause = cause.__cause__ or cause.__context__
     return False

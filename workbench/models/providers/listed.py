@@ -1,4 +1,4 @@
-"""LiteLLM as it is loaded here, and what its list of models says of one."""
+"""Load LiteLLM, and look models up in its list."""
 
 import logging
 import os
@@ -14,7 +14,7 @@ _ROUTES = ("responses", "chat", "converse", "invoke")
 
 
 def load_litellm() -> Any:
-    """Return the ``litellm`` module, set up: local price list, no chatter, no ``.env``, ``offline/analyst`` registered."""
+    """Import ``litellm``, set up: local price list, no chatter, no ``.env``, ``offline/analyst`` registered."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     # In its default mode the import loads every name of the first .env it finds: from the current folder upwards in a
     # notebook, from the folder of the virtual environment upwards elsewhere. OPENAI_API_BASE there would send the key on.
@@ -51,7 +51,7 @@ def unrouted(name: str) -> str:
 
 
 def listed_entry(name: str) -> dict[str, Any]:
-    """Return what LiteLLM's list has of a model, also behind a route (``openai/responses/...``); empty if nothing."""
+    """Look a model up in LiteLLM's list, also behind a route (``openai/responses/...``); empty if not listed."""
     costs = load_litellm().model_cost
     name = unrouted(name)
     provider, _, rest = name.partition("/")
@@ -61,7 +61,7 @@ def listed_entry(name: str) -> dict[str, Any]:
 
 
 def price_per_token(name: str) -> tuple[float, float] | None:
-    """Return US dollars per input and output token as LiteLLM lists them, or None if it lists nothing.
+    """Return LiteLLM's price per input and output token in US dollars, or None if not listed.
 
     A listed price of zero for both counts as "not known" unless the model is the offline one.
     """

@@ -1,4 +1,4 @@
-"""Any provider through LiteLLM, with one owner of retries (ours), typed errors and honest costs.
+"""Ask any provider through LiteLLM, with our retries alone, typed errors and honest costs.
 
 LiteLLM is imported at first use, and told before that to read its price list from the package: otherwise its import
 makes a network call. Its own retries are off, because they are silent.
@@ -71,9 +71,9 @@ from workbench.models.providers.litellm_reply import (
     thoughts_of,
     tool_calls_of,
     usage_of,
-    well_formed,
 )
 from workbench.models.providers.wire import Exchange, PlainReply, observed
+from workbench.models.thoughts import well_formed
 
 __all__ = ["MALFORMED", "LiteLLMModel", "redact"]
 
@@ -146,7 +146,7 @@ class LiteLLMModel:
         self._report: Callable[[Mapping[str, str]], None] = lambda headers: None
 
     def report_limits(self, listener: Callable[[Mapping[str, str]], None]) -> None:
-        """Call ``listener`` with the headers of every answer, in which a provider states its limits."""
+        """Call ``listener`` with the headers of every response: providers state their limits there."""
         self._report = listener
 
     def __repr__(self) -> str:
@@ -159,8 +159,8 @@ class LiteLLMModel:
 
     def _known_provider(self) -> str:
         provider = self._name.partition("/")[0]
-        known = {str(getattr(item, "value", item)) for item in self._litellm.provider_list}
-        if provider not in known:
+        providers = {str(getattr(item, "value", item)) for item in self._litellm.provider_list}
+        if provider not in providers:
             raise UnknownModel(
                 f"unknown model {self._name!r}: LiteLLM knows no provider {provider!r}; write openai/<name> with ",
                 Option("api_base", "URL"),
@@ -178,11 +178,11 @@ class LiteLLMModel:
         began = time.monotonic()
         attempt = 0
         learned: set[str] = set()
-        asked = request
+        attempted = request
         while True:
             attempt += 1
-            arguments, notes = self.arguments(asked)
-            exchange = self._exchange(asked)
+            arguments, notes = self.arguments(attempted)
+            exchange = self._exchange(attempted)
             try:
                 response = await self._asked(arguments, exchange)
                 break
@@ -202,13 +202,13 @@ class LiteLLMModel:
                     notes.append(f"filtered: {words[:_SHOWN]}")
                     return self._declined("", "filtered", notes, seconds, cost=0.0)
                 # What a model does not take is left out from now on: a lesson is learned once and is no failed attempt.
-                if is_about_given_thoughts(words) and asked is request:
+                if is_about_given_thoughts(words) and attempted is request:
                     # Another model thought in this dialogue, or a record holds no thoughts: asked without them this once.
                     turns = tuple(replace(message, thinking=()) for message in request.messages)
-                    asked = replace(request, messages=turns, effort=None)
+                    attempted = replace(request, messages=turns, effort=None)
                     attempt -= 1
                     continue
-                sent = _parts(arguments, asked) if status in _ABOUT_THE_REQUEST else set()
+                sent = _parts(arguments, attempted) if status in _ABOUT_THE_REQUEST else set()
                 lesson = self.abilities.learn(words, sent)
                 if lesson is not None:
                     learned.add(lesson)
@@ -288,7 +288,7 @@ class LiteLLMModel:
         return error
 
     def _is_foreign(self, problem: Exception) -> bool:
-        """Whether an exception comes of the provider or its libraries, and is no bug of ours."""
+        """Whether an exception comes from the provider or its libraries, not from a bug of ours."""
         home = type(problem).__module__.partition(".")[0]
         return (
             type(problem) is Exception
@@ -299,13 +299,13 @@ class LiteLLMModel:
     # --- the request -----------------------------------------------------------------------------------------
 
     def _effort(self, request: ModelRequest) -> str | None:
-        """The effort that is asked for; ``auto`` asks those models alone of which LiteLLM's list says that they reason."""
+        """Return the effort to ask for; ``auto`` applies only to models listed as reasoning."""
         if request.effort != "auto":
             return request.effort
         return "medium" if self.abilities.reasons else None
 
     def _fitting(self, effort: str | None) -> str | None:
-        """The effort, or the next lower one whose thoughts leave room for a reply."""
+        """Return the effort, or the next lower one whose thoughts leave room for a reply."""
         most = self.abilities.max_output
         for lower in ("high", "medium"):
             if effort == lower and most is not None and THINKING[lower] + _ROOM_TO_ANSWER > most:
@@ -327,7 +327,7 @@ class LiteLLMModel:
             "max_retries": 0,
             "num_retries": 0,
         }
-        wanted: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
         # LiteLLM makes one call of the several that Ollama streams.
         loses_calls = bool(request.tools) and self._provider in ("ollama", "ollama_chat")
         if self._can_stream and "stream" not in abilities.refused and not loses_calls:
@@ -335,32 +335,32 @@ class LiteLLMModel:
             if "stream_options" not in abilities.refused:
                 arguments["stream_options"] = {"include_usage": True}
         if request.temperature is not None:
-            wanted["temperature"] = request.temperature
+            parameters["temperature"] = request.temperature
         effort = self._fitting(self._effort(request))
         # Claude's thoughts count as output, and LiteLLM would leave little beside them.
         limit = request.max_tokens or (LONGEST_REPLY if effort is not None and self._is_claude else None)
         if limit is not None:
             limit += thinking_room(effort, reasons=True)
-            wanted["max_tokens"] = min(limit, abilities.max_output or limit)
+            parameters["max_tokens"] = min(limit, abilities.max_output or limit)
         if effort is not None:
-            wanted["reasoning_effort"] = effort
+            parameters["reasoning_effort"] = effort
         if request.tools and abilities.calls_tools:
             tools, choice = wire_choice(request, abilities)
             # Anthropic reads the whole dialogue anew when the choice changes: there the prompt alone says it first, and "none", by
             # which LiteLLM would also close the tool that it makes of a schema, is never sent.
             if self._is_claude and (request.spare_cache or request.choice == "none"):
                 tools, choice = list(request.tools), None
-            wanted["tools"] = [wire_tool(tool) for tool in tools]
+            parameters["tools"] = [wire_tool(tool) for tool in tools]
             if choice is not None:
-                wanted["tool_choice"] = choice
+                parameters["tool_choice"] = choice
         if self._provider in _KEYED_CACHES and self._api_base is None and not _is_only_request(request):
-            wanted["prompt_cache_key"] = cache_key(request)
+            parameters["prompt_cache_key"] = cache_key(request)
         if self._marks_cache and not _is_only_request(request):
             mark_for_cache(arguments["messages"], ends=request.choice != "auto")
         if request.reply_schema is not None and abilities.asks_schema(request):
-            wanted["response_format"] = wire_schema(request.reply_schema)
+            parameters["response_format"] = wire_schema(request.reply_schema)
         supported = self._supported()
-        for parameter, value in wanted.items():
+        for parameter, value in parameters.items():
             if parameter in abilities.refused:
                 continue
             # A model that LiteLLM's list does not know gets every parameter: its refusal can be read, a lost setting cannot.
@@ -392,11 +392,11 @@ class LiteLLMModel:
 
     @property
     def _marks_cache(self) -> bool:
-        """Whether what may be cached must be marked: by Anthropic, and by others who serve its models and say so."""
-        known = self._provider == "anthropic" or (
+        """Whether cacheable parts must be marked: for Anthropic, and for others that serve its models and list caching."""
+        needs_marks = self._provider == "anthropic" or (
             self._provider in _CLAUDE_ELSEWHERE and bool(self.abilities.caches)
         )
-        return self._is_claude and known and "cache_control" not in self.abilities.refused
+        return self._is_claude and needs_marks and "cache_control" not in self.abilities.refused
 
     def _supported(self) -> set[str] | None:
         model = self._name.partition("/")[2]
@@ -408,34 +408,35 @@ class LiteLLMModel:
     def _failure(
         self, problem: Exception, exchange: Exchange, words: str, body: str, attempt: int
     ) -> ModelError | MissingProviderKey:
-        """Return the error that stands for a failure; a `ModelUnavailable` may be tried again."""
+        """Build the error of a failure; only a `ModelUnavailable` may be retried."""
         status = status_of(problem, exchange)
-        shown = words[:_SHOWN]
+        excerpt = words[:_SHOWN]
         # LiteLLM dresses a missing key as a server error for some providers, and an empty purse as a rate limit
-        if (status == 401 or _asks_for_key(words)) and not self._has_key():
+        has_key = self._api_key is not None or bool(os.environ.get(f"{self._provider.upper()}_API_KEY"))
+        if (status == 401 or _asks_for_key(words)) and not has_key:
             return MissingProviderKey(
                 f"{self._name} wants a key: set the provider's variable (for {self._provider}, "
                 f"{self._provider.upper()}_API_KEY) or use offline/analyst, which needs none"
             )
         if status == 401:
-            return AccountRefused(f"{self._name} refuses the key that is set: {shown}")
+            return AccountRefused(f"{self._name} refuses the key that is set: {excerpt}")
         if is_too_large(words) or (status in (*_ABOUT_THE_REQUEST, 413, 500) and is_overflow(words)):
             window = window_in(words)
             if window is not None:
                 self.abilities.context = window
             return ContextOverflow(
-                f"the request does not fit into the context of {self._name}: {shown}", window
+                f"the request does not fit into the context of {self._name}: {excerpt}", window
             )
         # A limit that passes may say so in a field only.
         if is_account_refusal(status, body if status == 429 else words):
-            return AccountRefused(f"{self._name} refuses: {shown}")
+            return AccountRefused(f"{self._name} refuses: {excerpt}")
         if status == 404:
-            return AccountRefused(f"the provider knows no model {self._name}: {shown}")
+            return AccountRefused(f"the provider knows no model {self._name}: {excerpt}")
         # Of the 4xx only these four may pass by themselves: timeout, conflict, too early, rate limit.
         if status is not None and 400 <= status < 500 and status not in (408, 409, 425, 429):
-            return ModelRefused(f"{self._name} refuses the request: {shown}")
+            return ModelRefused(f"{self._name} refuses the request: {excerpt}")
         return unavailable(
-            f"{self._name} did not answer in {attempt} attempts: {shown}", problem, exchange, body
+            f"{self._name} did not answer in {attempt} attempts: {excerpt}", problem, exchange, body
         )
 
     def _pause(self, failure: ModelUnavailable, attempt: int) -> float:
@@ -443,11 +444,6 @@ class LiteLLMModel:
             attempt, first=self._retries.first_wait, longest=self._retries.longest_wait, jitter=self._jitter
         )
         return min(max(drawn, failure.retry_after or 0.0), self._retries.longest_wait)
-
-    def _has_key(self) -> bool:
-        if self._api_key is not None:
-            return True
-        return bool(os.environ.get(f"{self._provider.upper()}_API_KEY"))
 
     # --- the reply -------------------------------------------------------------------------------------------
 
@@ -500,12 +496,12 @@ class LiteLLMModel:
             else (),
         )
 
-    def _cost(self, response: Any, stated: Mapping[str, Any]) -> float | None:
-        """Price of a reply in US dollars; None if LiteLLM has no price (it would report 0.0), or no tokens were counted."""
-        cost = stated.get("cost")
+    def _cost(self, response: Any, counts: Mapping[str, Any]) -> float | None:
+        """Return the price of a reply in US dollars; None if LiteLLM has no price, or no tokens were counted."""
+        cost = counts.get("cost")
         if self._provider == "openrouter" and isinstance(cost, int | float) and cost >= 0:
             return float(cost)
-        if price_per_token(self._name) is None or usage_of(response, stated).input_tokens is None:
+        if price_per_token(self._name) is None or usage_of(response, counts).input_tokens is None:
             return None
         try:
             cost = self._litellm.completion_cost(completion_response=response, model=unrouted(self._name))
@@ -517,7 +513,7 @@ class LiteLLMModel:
 
 
 def redact(text: str) -> str:
-    """Return the text with every secret in use, and what looks like a key, replaced by ``[key]``."""
+    """Replace every secret in use, and whatever looks like a key, by ``[key]``."""
     return _SECRETS.sub(MASK, SECRETS.clean(text))
 
 
@@ -529,12 +525,12 @@ def _asks_for_key(text: str) -> bool:
 
 
 def _is_only_request(request: ModelRequest) -> bool:
-    """Whether a request is, but for mishaps, the only one of its dialogue: nothing will be read from a cache again."""
+    """Whether a request is, barring mishaps, the only one of its dialogue: caching it would be useless."""
     return request.choice != "auto" and not request.tools
 
 
 def _parts(arguments: dict[str, Any], request: ModelRequest) -> set[str]:
-    """What a request sent that a model may not take."""
+    """List the parts of a request that a model may refuse."""
     parts = set(arguments) & {
         "stream", "stream_options", "tools", "response_format", "temperature", "reasoning_effort", "max_tokens", "prompt_cache_key",
     }  # fmt: skip

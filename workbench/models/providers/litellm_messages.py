@@ -1,4 +1,4 @@
-"""A request's messages and tools as LiteLLM takes them, in the form that the model at hand can read.
+"""Convert a request's messages and tools to LiteLLM's, in a form that the model at hand can read.
 
 A model without pictures gets their captions, one without tools gets them described in text and calls them in a block, one
 that takes a JSON schema gets a line that says so. The request that is hashed and stored stays the same.
@@ -32,7 +32,7 @@ and the answer comes back as a message. The tools:
 
 
 def wire_messages(request: ModelRequest, abilities: Abilities) -> list[dict[str, Any]]:
-    """Return the messages of a request as LiteLLM takes them."""
+    """Convert the messages of a request to LiteLLM's."""
     messages = list(request.messages)
     in_text = bool(request.tools) and not abilities.calls_tools
     # A call that a model wrote where no tool is on offer is shown as it was written: Anthropic refuses calls without tools.
@@ -64,7 +64,7 @@ def wire_messages(request: ModelRequest, abilities: Abilities) -> list[dict[str,
 
 
 def mark_for_cache(messages: list[dict[str, Any]], *, ends: bool) -> None:
-    """Put Anthropic's cache marks on a request's messages: what stands before a mark is written to the cache, and read again.
+    """Set Anthropic's cache marks on a request's messages: the text before a mark is cached and read again.
 
     On the system message (and the tools before it), which every leaf of a run begins with; on the turn that the request before
     ended with, to read what it wrote; on the last turn, for the next request, unless the dialogue ends with this one. A mark finds what was
@@ -82,13 +82,13 @@ def mark_for_cache(messages: list[dict[str, Any]], *, ends: bool) -> None:
 
 
 def cache_key(request: ModelRequest) -> str:
-    """Return a name for a dialogue, equal in all its requests: a provider keeps what bears one name on one machine."""
+    """Name a dialogue, equally in all its requests: a provider keeps equal names on one machine."""
     opening = "\0".join(message.content for message in request.messages[:2])
     return hashlib.sha256(opening.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def wire_tool(tool: ToolSpec) -> dict[str, Any]:
-    """Return a tool as LiteLLM takes it."""
+    """Convert a tool to LiteLLM's."""
     return {
         "type": "function",
         "function": {
@@ -101,7 +101,7 @@ def wire_tool(tool: ToolSpec) -> dict[str, Any]:
 
 
 def wire_choice(request: ModelRequest, abilities: Abilities) -> tuple[list[ToolSpec], Any]:
-    """Return the tools on offer, and the ``tool_choice`` that goes with them; None leaves it to the model.
+    """Return the tools on offer and their ``tool_choice``; None leaves the choice to the model.
 
     A tool that must be called is named, so that all tools stay where a provider's cache begins; where the named form is refused, it
     alone is on offer and a call is required; where that is refused too, the prompt alone asks for it.
@@ -119,7 +119,7 @@ def wire_choice(request: ModelRequest, abilities: Abilities) -> tuple[list[ToolS
 
 
 def wire_schema(schema: ReplySchema) -> dict[str, Any]:
-    """Return a reply's schema as LiteLLM takes it."""
+    """Convert a reply's schema to LiteLLM's."""
     return {
         "type": "json_schema",
         "json_schema": {"name": schema.name, "schema": copy.deepcopy(schema.schema), "strict": True},
@@ -153,10 +153,6 @@ def _in_turn(messages: Sequence[Message]) -> list[Message]:
     return joined
 
 
-def _wire_name(name: str) -> str:
-    return _NOT_IN_NAMES.sub("_", name)[:64] or "tool"
-
-
 def _message(message: Message, *, images: bool) -> dict[str, Any]:
     content: Any = message.content
     if message.images and images:
@@ -183,7 +179,10 @@ def _message(message: Message, *, images: bool) -> dict[str, Any]:
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": _wire_name(call.name), "arguments": json.dumps(call.arguments)},
+                "function": {
+                    "name": _NOT_IN_NAMES.sub("_", call.name)[:64] or "tool",
+                    "arguments": json.dumps(call.arguments),
+                },
             }
             for call in message.tool_calls
         ]

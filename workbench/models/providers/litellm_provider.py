@@ -1,4 +1,4 @@
-"""``offline/analyst`` as a custom provider of LiteLLM, so that any program that speaks LiteLLM can ask it.
+"""Register ``offline/analyst`` as a custom provider of LiteLLM, for any program that speaks LiteLLM.
 
     response = await litellm.acompletion(model="offline/analyst", messages=[...])
 
@@ -29,20 +29,20 @@ _PRICE = {
 
 
 def register(litellm: Any, model: Model | None = None) -> None:
-    """Make ``offline/...`` known to LiteLLM; once per process, or again to put another model behind it."""
+    """Register ``offline/...`` with LiteLLM; once per process, or again with another model."""
     # The map belongs to the whole process: providers that a host program has registered stay in it.
-    known = [entry for entry in litellm.custom_provider_map if entry["provider"] != PROVIDER]
-    if len(known) < len(litellm.custom_provider_map) and model is None:
+    others = [entry for entry in litellm.custom_provider_map if entry["provider"] != PROVIDER]
+    if len(others) < len(litellm.custom_provider_map) and model is None:
         return
     handler = _handler(litellm, model)
-    litellm.custom_provider_map = [*known, {"provider": PROVIDER, "custom_handler": handler}]
+    litellm.custom_provider_map = [*others, {"provider": PROVIDER, "custom_handler": handler}]
     litellm.utils.custom_llm_setup()
     # LiteLLM wants a price entry for a custom provider, under the prefixed name.
     litellm.register_model({"offline/analyst": _PRICE})
 
 
 def request_from(messages: list[dict[str, Any]], parameters: dict[str, Any]) -> ModelRequest:
-    """Return a request as in-process models take it, from chat messages and the call's other parameters.
+    """Build a request for in-process models from chat messages and the call's other parameters.
 
     Raises `ClaimRefused`: The messages state no cutoff.
     """

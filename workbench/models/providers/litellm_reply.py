@@ -1,4 +1,4 @@
-"""From what LiteLLM hands back to a plain reply: text, tool calls, how it ended, tokens that can be believed."""
+"""Convert LiteLLM's response to a plain reply: text, tool calls, its finish, sound token counts."""
 
 import json
 import re
@@ -9,10 +9,10 @@ from typing import Any
 
 from workbench.models.base import Finish, ToolCall, Usage
 from workbench.models.providers.mended_replies import whole_counts
+from workbench.models.thoughts import well_formed
 
 MALFORMED = "malformed_arguments"
 
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 # No model takes or gives as many in one call: a larger count is a fault of the server.
 _MOST_TOKENS = 50_000_000
 # A call that a server without a tool parser leaves in the text, as Hermes and Qwen templates write it.
@@ -22,11 +22,6 @@ _CALL_IN_TEXT = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>|<tool_call>\
 _CALL_BLOCK = re.compile(
     r"^[ \t]*```[ \t]*tool_call[ \t]*\n(?:(.*?)^[ \t]*```[ \t]*$|.*\Z)", re.DOTALL | re.MULTILINE
 )
-
-
-def well_formed(text: str) -> str:
-    """Return the text with every lone surrogate replaced by U+FFFD: no file and no request can hold one."""
-    return _SURROGATE.sub("\ufffd", text)
 
 
 def text_of(message: Any) -> str:
@@ -39,7 +34,7 @@ def text_of(message: Any) -> str:
 
 
 def tool_calls_of(message: Any, text: str) -> tuple[tuple[ToolCall, ...], str]:
-    """Return the tool calls of a message, also those that stand in its text, and the text without them."""
+    """Extract the tool calls of a message, also from its text; return them and the remaining text."""
     calls = [_call(call) for call in (getattr(message, "tool_calls", None) or ())]
     if calls:
         return _with_own_ids(calls), text
@@ -66,7 +61,7 @@ _TAKEN_AWAY = ("MODEL_ARMOR",)
 def finish_of(
     choice: Any, text: str, calls: tuple[ToolCall, ...], *, ends: Sequence[str], refused: bool
 ) -> Finish:
-    """Return how a reply ended; ``ends`` are the provider's own words for it."""
+    """Return how a reply ended; ``ends`` are the provider's own words."""
     reason = getattr(choice, "finish_reason", None)
     if reason == "length" or any(end in _CUT for end in ends):
         return "truncated"
@@ -80,14 +75,14 @@ def finish_of(
 
 
 def refusal_in(message: Any) -> str:
-    """Return the words with which a model declined; empty if it said nothing."""
+    """Return the words with which a model declined; "" if there are none."""
     fields = getattr(message, "provider_specific_fields", None) or {}
     refusal = getattr(message, "refusal", None) or fields.get("refusal")
     return refusal if isinstance(refusal, str) else ""
 
 
 def says_something(chunk: Any) -> bool:
-    """Whether a piece of a streamed reply holds a word, a thought or a call."""
+    """Whether a chunk of a streamed reply holds a word, a thought or a call."""
     deltas = [choice.delta for choice in chunk.choices]
     names = ("content", "reasoning_content", "tool_calls")
     return any(getattr(delta, name, None) for delta in deltas for name in names)
@@ -100,21 +95,20 @@ def thoughts_of(message: Any) -> str:
 
 
 def signed_thoughts(message: Any) -> list[dict[str, Any]]:
-    """Return the blocks of thought that go back with a message: those that are signed, or hidden."""
+    """Return the thinking blocks that go back with a message: signed or hidden ones."""
     blocks = [dict(block) for block in getattr(message, "thinking_blocks", None) or ()]
     return [block for block in blocks if block.get("signature") or block.get("data")]
 
 
-def usage_of(response: Any, stated: Mapping[str, Any]) -> Usage:
-    """Return the tokens of a response; None where the server ``stated`` none, or counted what cannot be."""
-    if not stated:
+def usage_of(response: Any, counts: Mapping[str, Any]) -> Usage:
+    """Return the tokens of a response; None where the server's ``counts`` are missing or impossible."""
+    if not counts:
         return Usage()  # LiteLLM would count them itself
     usage = getattr(response, "usage", None)
     details = getattr(usage, "prompt_tokens_details", None)
-    if (
-        "prompt_tokens" in stated
-    ):  # as OpenAI writes them, wherever in a stream: LiteLLM overlooks Groq's own place
-        usage = SimpleNamespace(**whole_counts(dict(stated)))
+    # as OpenAI writes them, wherever in a stream: LiteLLM overlooks Groq's own place
+    if "prompt_tokens" in counts:
+        usage = SimpleNamespace(**whole_counts(dict(counts)))
     sent, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     # LiteLLM writes zeros where the server sends no usage; no request has no tokens.
     if not sent:
@@ -133,7 +127,7 @@ def _count(holder: Any, name: str) -> int | None:
 
 
 def _call(call: Any) -> ToolCall:
-    """A tool call; arguments that are no JSON object are handed on under one telling key, for the agent to refuse."""
+    """Parse a tool call; arguments that are no JSON object go under one telling key, for the agent to refuse."""
     text = well_formed(call.function.arguments or "{}")
     try:
         arguments = json.loads(text)
@@ -143,13 +137,13 @@ def _call(call: Any) -> ToolCall:
 
 
 def _with_own_ids(calls: list[ToolCall]) -> tuple[ToolCall, ...]:
-    """The calls with an id each: a server that gives two of one reply the same would refuse to see them again."""
+    """Make the calls' ids unique: a server that repeats an id would refuse to see it again."""
     ids: set[str] = set()
     out = []
     for number, call in enumerate(calls, 1):
-        own = call if call.id not in ids else replace(call, id=f"{call.id}-{number}")
-        ids.add(own.id)
-        out.append(own)
+        unique = call if call.id not in ids else replace(call, id=f"{call.id}-{number}")
+        ids.add(unique.id)
+        out.append(unique)
     return tuple(out)
 
 

@@ -1,4 +1,4 @@
-"""Chat replies brought into the documented form before LiteLLM reads them.
+"""Repair chat replies to the documented form before LiteLLM reads them.
 
 LiteLLM refuses a whole reply, paid for, because of one odd field, and asks its caller to try again.
 """
@@ -10,7 +10,7 @@ _LARGEST = 32 << 20
 
 
 def utf8(body: bytes, named: str | None) -> bytes:
-    """Return a body in UTF-8: JSON must be, and some servers send what their header names instead."""
+    """Convert a body to UTF-8: JSON must be, and some servers send another charset that their header names."""
     try:
         body.decode()
     except UnicodeDecodeError:
@@ -24,7 +24,7 @@ def utf8(body: bytes, named: str | None) -> bytes:
 
 
 def mended(body: bytes) -> bytes:
-    """Return a chat reply whose content is a text, whose ends have a reason and whose counts are whole; anything else as it is."""
+    """Repair a chat reply: content as text, a finish reason, whole counts; anything else stays as it is."""
     if len(body) > _LARGEST:
         return body
     try:
@@ -49,9 +49,8 @@ def _mend(choice: dict[str, Any], message: dict[str, Any]) -> None:
         choice["finish_reason"] = "tool_calls" if message.get("tool_calls") else "stop"
     if not _named(message.get("function_call")):
         message.pop("function_call", None)
-    message.pop(
-        "annotations", None
-    )  # of a provider's own search or files, in forms that LiteLLM does not know
+    # of a provider's own search or files, in forms that LiteLLM does not know
+    message.pop("annotations", None)
     for called in message.get("tool_calls") or ():
         if isinstance(called, dict) and _named(called.get("function")):
             called.pop("custom", None)  # Snowflake: an empty one beside each
@@ -69,8 +68,8 @@ def _named(call: Any) -> bool:
 
 
 def _text_in(parts: Any, kind: str) -> str:
-    wanted = (part for part in parts if isinstance(part, dict) and part.get("type", "text") == kind)
-    return "".join(str(part.get("text") or "") for part in wanted)
+    texts = (part for part in parts if isinstance(part, dict) and part.get("type", "text") == kind)
+    return "".join(str(part.get("text") or "") for part in texts)
 
 
 def _number_of_choice(choice: object) -> float:
@@ -79,7 +78,7 @@ def _number_of_choice(choice: object) -> float:
 
 
 def whole_counts(usage: dict[str, Any]) -> dict[str, Any]:
-    """Return counts of tokens with fractions rounded."""
+    """Round fractional token counts."""
     return {
         key: round(value)
         if isinstance(value, float) and key != "cost"

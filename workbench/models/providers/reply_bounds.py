@@ -1,4 +1,4 @@
-"""What a model server may send: so many bytes, as sent and as unpacked, in the one coding that is asked for.
+"""Bound what a model server may send: its bytes, as sent and as unpacked, in the one coding that we accept.
 
 httpx reads a body to its end, however long, and unpacks as many codings as a header names, each a thousandfold.
 """
@@ -17,7 +17,7 @@ _PIECE = 1_000_000
 
 
 async def bound_reply(response: Any) -> None:
-    """Keep an answer within bounds however it is read; httpx calls this before it or anybody else reads its body."""
+    """Bound a response however it is read; httpx calls this before anybody reads its body."""
     coding = response.headers.get("content-encoding", "").lower()
     codings = [name for part in coding.split(",") if (name := part.strip()) not in ("", "identity")]
     if codings and codings not in (["gzip"], ["x-gzip"]):

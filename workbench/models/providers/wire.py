@@ -1,4 +1,4 @@
-"""What a provider says on the line, read below LiteLLM: signs of life, its own words for an end or an error, a plain reply.
+"""Read a provider's line below LiteLLM: signs of life, its own end or error, a plain reply.
 
 LiteLLM streams and puts the pieces together. On its way it turns a reason for an end that it does not know into "stop", takes a
 stream that broke off for a whole one, and counts tokens itself where the provider counted none. So each answer is read here first.
@@ -28,12 +28,12 @@ _LAST_EVENTS = ("message_stop", "response.completed", "response.incomplete", "re
 
 
 class PlainReply(Exception):
-    """A server answered a request for a stream with its whole reply, which `Exchange.plain` holds."""
+    """A server answered a request for a stream with a whole reply, kept in `Exchange.plain`."""
 
 
 @dataclass(slots=True)
 class Exchange:
-    """One request and what its provider answered.
+    """One request and its provider's answer.
 
     ``first`` are the seconds to wait for the first word, ``silence`` those without a byte after it.
     """
@@ -61,7 +61,7 @@ class Exchange:
 
     @property
     def whole(self) -> bool:
-        """Whether the provider came to its end."""
+        """Whether the provider has ended the reply."""
         return self.over or bool(self.ends)
 
     def limit(self) -> float:
@@ -71,12 +71,12 @@ class Exchange:
         return self.silence if self.begun else self.first
 
     def hear(self, piece: bytes) -> None:
-        """Read a piece of a stream."""
+        """Parse a piece of a stream."""
         self._rest += piece
         if b"\n" not in piece and b"\r" not in piece:
             return
-        *lines, rest = _BREAK.split(bytes(self._rest))
-        self._rest = bytearray(rest)
+        *lines, incomplete = _BREAK.split(bytes(self._rest))
+        self._rest = bytearray(incomplete)
         for line in lines:
             self._line(line.removeprefix(b"data:").strip())
         if self._ended is None and self.whole:
@@ -92,7 +92,7 @@ class Exchange:
                 return  # half a line at a broken end
 
     def note(self, piece: dict[str, Any]) -> None:
-        """Keep what a piece, or a whole reply, says of its end, errors and counts."""
+        """Record the end, errors and counts in a chunk or a whole reply."""
         kind = piece.get("type")
         inner = piece if piece.get("object") == "response" else _dict(piece.get("response"))
         delta, message = _dict(piece.get("delta")), _dict(piece.get("message"))
@@ -103,7 +103,7 @@ class Exchange:
             ]
         if inner.get("status") in ("completed", "incomplete"):
             self.ends.append(str(_dict(inner.get("incomplete_details")).get("reason") or inner["status"]))
-        parts = told if isinstance(told := message.get("content"), list) else ()
+        parts = content if isinstance(content := message.get("content"), list) else ()
         self.thoughts += "".join(str(part["thinking"]) for part in map(_dict, parts) if part.get("thinking"))
         for holder in (piece, message, delta, inner, _dict(piece.get("x_groq"))):
             counts = _dict(holder.get("usage") or holder.get("usageMetadata"))
@@ -113,9 +113,9 @@ class Exchange:
         if piece.get("prompt_eval_count"):
             self.usage["prompt_eval_count"] = piece["prompt_eval_count"]
         for choice in choices:
-            said = _dict(choice.get("delta") or choice.get("message"))
-            self.refusal += said["refusal"] if isinstance(said.get("refusal"), str) else ""
-            for place, detail in enumerate(said.get("reasoning_details") or ()):
+            increment = _dict(choice.get("delta") or choice.get("message"))
+            self.refusal += increment["refusal"] if isinstance(increment.get("refusal"), str) else ""
+            for place, detail in enumerate(increment.get("reasoning_details") or ()):
                 self._join(detail, place)
             self.error = self.error or choice.get("error")
         # An error of the Responses is documented flat and seen with an object inside.
@@ -125,17 +125,17 @@ class Exchange:
 
     def _join(self, detail: Any, place: int) -> None:
         if isinstance(detail, dict):
-            whole = self.details.setdefault((detail.get("index", place), detail.get("type")), {})
+            thought = self.details.setdefault((detail.get("index", place), detail.get("type")), {})
             for name, value in detail.items():
                 if name in ("text", "summary", "data") and isinstance(value, str):
-                    whole[name] = (whole.get(name) or "") + value
-                elif value is not None or name not in whole:
-                    whole[name] = value
+                    thought[name] = (thought.get(name) or "") + value
+                elif value is not None or name not in thought:
+                    thought[name] = value
 
     async def pass_through(
         self, send: Callable[..., Awaitable[httpx.Response]], request: httpx.Request, options: dict[str, Any]
     ) -> httpx.Response:
-        """Send a request and return its answer, read on its way; the answer that is held, without asking again.
+        """Send a request and return its response, read in passing; a kept plain reply is returned without sending.
 
         Raises `PlainReply`: A whole reply came to a request for a stream; the next request is answered with it.
         """
@@ -168,11 +168,15 @@ class Exchange:
 
     def _refused(self, body: bytes) -> None:
         try:
-            said = json.loads(body)
+            refusal = json.loads(body)
         except (ValueError, RecursionError):
-            said = body.decode("utf-8", "replace")
-        said = said[0] if isinstance(said, list) and said else said
-        self.error = (said.get("error") or said.get("detail") or said) if isinstance(said, dict) else said
+            refusal = body.decode("utf-8", "replace")
+        refusal = refusal[0] if isinstance(refusal, list) and refusal else refusal
+        self.error = (
+            (refusal.get("error") or refusal.get("detail") or refusal)
+            if isinstance(refusal, dict)
+            else refusal
+        )
 
     def _whole_reply(self, body: bytes) -> None:
         try:
@@ -187,7 +191,7 @@ class Exchange:
 
 
 class _Heard(httpx.AsyncByteStream):
-    """A stream whose bytes are read on their way, with its silence bounded."""
+    """A stream that is read in passing, with its silence bounded."""
 
     def __init__(self, inner: Any, exchange: Exchange) -> None:
         self._inner, self._exchange = inner, exchange
@@ -222,7 +226,7 @@ _EXCHANGE: ContextVar[Exchange | None] = ContextVar("_EXCHANGE", default=None)
 
 @contextmanager
 def observed(exchange: Exchange) -> Iterator[None]:
-    """Have the requests of this block pass through an exchange; those of others through the same clients go as they are."""
+    """Pass the requests of this block through an exchange; concurrent ones of the same clients are untouched."""
     token = _EXCHANGE.set(exchange)
     try:
         yield
@@ -231,7 +235,7 @@ def observed(exchange: Exchange) -> Iterator[None]:
 
 
 def observe(client: httpx.AsyncClient) -> None:
-    """Have a client that a library made send through the exchange of the block; a second call does nothing."""
+    """Have a library's client send through the exchange of the block; a second call does nothing."""
     send = client.send
     if hasattr(send, "__wrapped__"):
         return
@@ -261,5 +265,5 @@ def _dict(value: Any) -> dict[str, Any]:
 
 
 def _bare(headers: Mapping[str, str]) -> dict[str, str]:
-    gone = ("content-length", "content-encoding", "transfer-encoding")
-    return {name: value for name, value in headers.items() if name.lower() not in gone}
+    dropped = ("content-length", "content-encoding", "transfer-encoding")
+    return {name: value for name, value in headers.items() if name.lower() not in dropped}

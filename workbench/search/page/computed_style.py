@@ -1,4 +1,4 @@
-"""What the values of an element's style come to, with what it has from those around it: whether a reader sees its text.
+"""Compute an element's style from its values and its parents', and so whether a reader sees its text.
 
 Not a layout. What covers what, pictures, fonts, scripts and style sheets of other addresses are not looked at.
 """
@@ -39,7 +39,7 @@ Values = dict[str, tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """What an element's style comes to, with what it has from those around it."""
+    """The computed style of an element, with the parts that it inherits."""
 
     hidden: bool = False
     visible: bool = True
@@ -91,7 +91,7 @@ class Style:
 
 
 def computed(element: Element, values: Values, around: Style, root: float) -> Style:
-    """Return the style of an element from its cascaded values, the style around it and the font size of the root."""
+    """Compute an element's style from its cascaded values, the style around it and the root's font size."""
     font = _font(values, around, root)
     sizes = Sizes(font, root)
     position = keyword(values.get("position", ())) or "static"
@@ -155,7 +155,7 @@ _NAMED = {"xx-small": 9, "x-small": 10, "small": 13, "medium": 16, "large": 18, 
 
 
 def size_of_font(token: Any, sizes: Sizes, parent: float) -> float | None:
-    """Return a font size in pixels; None where the token is none."""
+    """Compute a font size in pixels; None for a token that is none."""
     if token.type == "ident":
         if token.lower_value in ("smaller", "larger"):
             return parent * (0.83 if token.lower_value == "smaller" else 1.2)
@@ -173,11 +173,11 @@ def _paint(element: Element, values: Values, around: Style, position: str, sizes
         pieces = words(values.get(name, ()))
         if not pieces or (pieces[0].type == "ident" and pieces[0].lower_value == "inherit"):
             return None
-        known = colour(pieces[0], around.ink if name == "color" else ink)
-        return TRANSPARENT if known is None and is_unknown(pieces[0]) else known
+        value = colour(pieces[0], around.ink if name == "color" else ink)
+        return TRANSPARENT if value is None and is_unknown(pieces[0]) else value
 
-    if (own := found_colour("color")) is not None:
-        changes["ink"] = ink = own
+    if (text_colour := found_colour("color")) is not None:
+        changes["ink"] = ink = text_colour
     elif "color" in values and not values["color"]:
         changes["ink"] = ink = BLACK if keyword(values["color"]) != "inherit" else around.ink
     if (fill := found_colour("-webkit-text-fill-color")) is not None:
@@ -205,8 +205,8 @@ def _paint(element: Element, values: Values, around: Style, position: str, sizes
     clip = keyword(values.get("background-clip", ()))
     if clip == "text":
         # the ground is seen through the letters: what lay behind it is behind them
-        known = pictures or (ground is not None and ground[3] > 0 and any(contrast(over(ground, below), below) >= LEAST_CONTRAST for below in around.grounds))  # fmt: skip
-        changes["clipped_to_text"] = bool(known)
+        is_seen = pictures or (ground is not None and ground[3] > 0 and any(contrast(over(ground, below), below) >= LEAST_CONTRAST for below in around.grounds))  # fmt: skip
+        changes["clipped_to_text"] = bool(is_seen)
         changes["grounds"] = around.grounds
     elif grounds != around.grounds:
         changes["clipped_to_text"] = False
@@ -219,13 +219,13 @@ def _paint(element: Element, values: Values, around: Style, position: str, sizes
 
 
 def _traces(value: tuple[Any, ...], ink: Colour, sizes: Sizes, *, blur: bool) -> list[Colour]:
-    """The colours in which a shadow or an outline draws letters; a wide blur draws none."""
+    """Return the colours in which a shadow or an outline draws letters; a wide blur draws none."""
     pieces = []
     for part in split(value):
-        known = [item for word in words(part) if (item := colour(word, ink)) is not None]
+        colours = [item for word in words(part) if (item := colour(word, ink)) is not None]
         lengths = [size for word in words(part) if word.type in ("dimension", "number") and (size := length(word, sizes)) is not None]  # fmt: skip
         if lengths and ((blur and (len(lengths) < 3 or lengths[2] <= 6) and max(map(abs, lengths[:2])) < 300) or (not blur and lengths[0] >= 0.4)):  # fmt: skip
-            pieces.append(known[0] if known else ink)
+            pieces.append(colours[0] if colours else ink)
     return pieces[:4]
 
 
@@ -236,7 +236,7 @@ def _gradient(token: Any, ink: Colour) -> list[Colour]:
 
 
 def _place(values: Values, around: Style, position: str, sizes: Sizes) -> dict[str, Any] | None:
-    """Where an element is moved to; None where that is out of sight."""
+    """Compute where an element is moved to; None if out of sight."""
 
     def side(name: str, whole: float) -> float | None:
         pieces = words(values.get(name, ()))
@@ -286,7 +286,7 @@ def _place(values: Values, around: Style, position: str, sizes: Sizes) -> dict[s
 def _transform(
     name: str, value: tuple[Any, ...], width: float | None, height: float | None, sizes: Sizes
 ) -> tuple[float, float, bool] | None:
-    """How far a transform moves, and whether it shows the back; None where it leaves nothing to see."""
+    """Compute how far a transform moves, and whether it shows the back; None if it leaves nothing visible."""
     across = Sizes(sizes.font, sizes.root, width if width is not None else 300.0)
     down = Sizes(sizes.font, sizes.root, height if height is not None else 100.0)
     x = y = 0.0
@@ -356,8 +356,8 @@ def _cut_away(values: Values, position: str, sizes: Sizes) -> bool:
 
 
 def _faint_mask(token: Any) -> bool:
-    known = _gradient(token, BLACK)
-    return bool(known) and all(item[3] < 0.1 for item in known)
+    colours = _gradient(token, BLACK)
+    return bool(colours) and all(item[3] < 0.1 for item in colours)
 
 
 def _faint(token: Any, sizes: Sizes) -> bool:
@@ -405,14 +405,14 @@ def _box(
     if not (across or down) or display in ("inline", "contents"):
         return {}
 
-    def side(*names: str, whole: float) -> float | None:
-        known = [
+    def side(*names: str, full: float) -> float | None:
+        lengths = [
             value
             for name in names
             if (pieces := words(values.get(name, ())))
-            and (value := length(pieces[0], Sizes(sizes.font, sizes.root, whole))) is not None
+            and (value := length(pieces[0], Sizes(sizes.font, sizes.root, full))) is not None
         ]
-        return min(known) if known else None
+        return min(lengths) if lengths else None
 
     def padded(*names: str) -> float:
         return sum(_measure(values, f"padding-{name}", sizes, 0.0) for name in names)

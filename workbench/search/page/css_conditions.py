@@ -1,4 +1,4 @@
-"""Which style holds on the page that is read: media queries, ``@supports``, and values that are none of their property."""
+"""Decide which style holds on a page: media queries, ``@supports``, and invalid values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workbench.search.page.css_values import COLOURS, WIDTH, Sizes, colour, leng
 
 
 def media_holds(tokens: list[Any]) -> bool | None:
-    """Whether a list of media queries holds for a wide screen; None where it cannot be told."""
+    """Whether a list of media queries holds for a wide screen; None if undecidable."""
     answers = [_query(part) for part in split(tokens)] if tokens else [True]
     return True if True in answers else (None if None in answers else False)
 
@@ -30,9 +30,9 @@ def _query(tokens: list[Any]) -> bool | None:
                 case _:  # print, speech, and what no browser knows
                     answer = False
         elif token.type == "() block":
-            held = _feature(words(token.content))
-            if held is False or (held is None and answer is not False):
-                answer = held
+            holds = _feature(words(token.content))
+            if holds is False or (holds is None and answer is not False):
+                answer = holds
     return answer if not negated or answer is None else not answer
 
 
@@ -50,16 +50,16 @@ def _feature(tokens: list[Any]) -> bool | None:
         if wide is None:
             return None
         return wide <= WIDTH if "min" in name else wide >= WIDTH if "max" in name else wide == WIDTH
-    known = {
+    screen = {
         "prefers-color-scheme": "light", "prefers-reduced-motion": "no-preference", "orientation": "landscape", "hover": "hover",
         "any-hover": "hover", "pointer": "fine", "any-pointer": "fine", "prefers-contrast": "no-preference", "forced-colors": "none", "scripting": "enabled",
         "display-mode": "browser", "update": "fast",
     }  # fmt: skip
-    return known[name] == getattr(value, "lower_value", "") if name in known else None
+    return screen[name] == getattr(value, "lower_value", "") if name in screen else None
 
 
 def supported(tokens: list[Any]) -> bool | None:
-    """Whether a browser knows what is asked for; None where that cannot be told."""
+    """Whether a browser supports the features; None if undecidable."""
     answer: bool | None = True
     negated = False
     for token in tokens:
@@ -72,15 +72,15 @@ def supported(tokens: list[Any]) -> bool | None:
         elif token.type == "() block":
             content = words(token.content)
             if len(content) > 2 and content[0].type == "ident" and content[1] == ":":
-                held: bool | None = is_valid(content[0].lower_value, tuple(content[2:]))
+                holds: bool | None = is_valid(content[0].lower_value, tuple(content[2:]))
             else:
-                held = supported(content)
-            answer = answer and held
+                holds = supported(content)
+            answer = answer and holds
     return answer if answer is None else answer != negated
 
 
 def is_valid(name: str, value: tuple[Any, ...]) -> bool:
-    """Whether a value is one of its property; browsers drop a declaration that is not, and the one before it holds."""
+    """Whether a value is valid for its property; browsers drop an invalid declaration, and the one before it holds."""
     pieces = words(value)
     if not pieces:
         return name.startswith("--")
@@ -90,8 +90,8 @@ def is_valid(name: str, value: tuple[Any, ...]) -> bool:
     if len(pieces) == 1 and item.type == "ident" and item.lower_value in _EVERYWHERE:
         return True
     if name in _KEYWORDS:
-        known = _KEYWORDS[name].split()
-        return all(token.type == "ident" and token.lower_value in known for token in pieces)
+        keywords = _KEYWORDS[name].split()
+        return all(token.type == "ident" and token.lower_value in keywords for token in pieces)
     if name in ("color", "background-color", "-webkit-text-fill-color"):
         return len(pieces) == 1 and (colour(item, (0, 0, 0, 1)) is not None or (item.type == "function" and item.lower_name in COLOURS))  # fmt: skip
     if name == "opacity":
@@ -124,7 +124,7 @@ _LENGTHS = {
 }  # fmt: skip
 
 
-_SIZES = set(
+_SIZES = frozenset(
     [
         "auto",
         "none",

@@ -1,4 +1,4 @@
-"""Values of CSS properties as numbers: lengths in pixels of a wide screen, and colours."""
+"""Compute values of CSS properties: lengths in pixels of a wide screen, and colours."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TRANSPARENT: Colour = (0.0, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What relative lengths are relative to: the element's font, the root's, and what 100 % is."""
+    """The bases of relative lengths: the element's font, the root's font, and the length of 100 %."""
 
     font: float
     root: float = 16.0
@@ -41,18 +41,18 @@ class Sizes:
 
 
 def words(tokens: Tokens) -> list[Any]:
-    """The tokens without white space and comments."""
+    """Return the tokens without white space and comments."""
     return [token for token in tokens if token.type not in ("whitespace", "comment")]
 
 
 def keyword(tokens: Tokens) -> str:
-    """The one keyword that a value is, in small letters; empty for any other value."""
+    """Return the single keyword of a value in lower case; "" for any other value."""
     pieces = words(tokens)
     return pieces[0].lower_value if len(pieces) == 1 and pieces[0].type == "ident" else ""
 
 
 def length(token: Any, sizes: Sizes, depth: int = 0) -> float | None:
-    """A length in pixels, or a bare number; None where it is none or cannot be told."""
+    """Compute a length in pixels, or a bare number; None for other tokens and unknown units."""
     match token.type:
         case "number":
             return float(token.value)
@@ -114,7 +114,7 @@ def _sum(tokens: list[Any], sizes: Sizes, depth: int) -> float | None:
 
 
 def split(tokens: Tokens, mark: str = ",") -> list[list[Any]]:
-    """The parts of a value between commas."""
+    """Split a value at its commas."""
     parts: list[list[Any]] = [[]]
     for token in tokens:
         if token.type == "literal" and token.value == mark:
@@ -125,13 +125,13 @@ def split(tokens: Tokens, mark: str = ",") -> list[list[Any]]:
 
 
 def number(tokens: Tokens, sizes: Sizes | None = None) -> float | None:
-    """A number, where 100 % is 1; None where it is none."""
+    """Compute a number, with 100 % as 1; None for any other value."""
     pieces = words(tokens)
     return length(pieces[0], sizes or Sizes(16, whole=1.0)) if len(pieces) == 1 else None
 
 
 def colour(token: Any, current: Colour, depth: int = 0) -> Colour | None:
-    """A colour as red, green, blue and opacity from 0 to 1; None where it is none or cannot be told."""
+    """Compute a colour as red, green, blue and opacity from 0 to 1; None if it is none or unknown."""
     if token.type == "ident" and token.lower_value in _SYSTEM:
         parsed = color4.parse_color(_SYSTEM[token.lower_value])
     elif token.type == "function" and token.lower_name in ("color-mix", "light-dark"):
@@ -168,20 +168,20 @@ def _mixed(token: Any, current: Colour, depth: int) -> Colour | None:
         return pieces[0][0] if pieces else None
     if len(pieces) != 2:
         return None
-    (item, first), (other, second) = pieces
+    (item, first), (second_colour, second) = pieces
     first = first if first is not None else 1 - (second if second is not None else 0.5)
-    return tuple(a * first + b * (1 - first) for a, b in zip(item, other, strict=True))  # type: ignore[return-value]
+    return tuple(a * first + b * (1 - first) for a, b in zip(item, second_colour, strict=True))  # type: ignore[return-value]
 
 
 def over(colour: Colour, ground: Colour) -> Colour:
-    """What is seen of a colour that lies over an opaque ground."""
+    """Blend a colour over an opaque ground."""
     alpha = colour[3]
     return (*(a * alpha + b * (1 - alpha) for a, b in zip(colour[:3], ground[:3], strict=True)), 1.0)  # type: ignore[return-value]
 
 
-def contrast(item: Colour, other: Colour) -> float:
-    """The contrast ratio of two opaque colours (WCAG): 1 for equal ones, 21 for black on white."""
-    first, second = sorted((_luminance(item), _luminance(other)))
+def contrast(first_colour: Colour, second_colour: Colour) -> float:
+    """Compute the contrast ratio of two opaque colours (WCAG): 1 for equal ones, 21 for black on white."""
+    first, second = sorted((_luminance(first_colour), _luminance(second_colour)))
     return (second + 0.05) / (first + 0.05)
 
 

@@ -1,4 +1,4 @@
-"""HTML and wikitext as plain text: what a reader would have seen, in bounded work and length, without what a page hides.
+"""Extract the visible text of HTML and wikitext in bounded work and length.
 
 Scripts, comments, descriptions of pictures and what the page's own style hides are left out: late facts and instructions to models
 hide there. What stays is text and never becomes markup, a link or an instruction of ours again. What is not looked at stands
@@ -37,7 +37,7 @@ _RAW_MARKUP = ("noscript", "noframes", "noembed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadableText:
-    """What is readable of a page: its title, its text, and the addresses to which it says that it leads or belongs.
+    """The readable part of a page: its title, its text, and the addresses that it redirects to or names as its own.
 
     ``refused`` says why there is no text though there is a page: what it hides cannot be told within the bounds of work.
     """
@@ -49,7 +49,7 @@ class ReadableText:
 
 
 def readable(html: str) -> ReadableText:
-    """Return the readable text of a page.
+    """Extract the readable text of a page.
 
     >>> readable("<title>A</title><style>.x {display: none}</style><p>Seen.<p class=x>Not seen.<!-- nor this --><img alt='nor that'>").text
     'Seen.'
@@ -68,7 +68,7 @@ def readable(html: str) -> ReadableText:
 
 
 def plain(text: str) -> str:
-    """Return a snippet or title on one line: without tags, entities, control and unseen characters."""
+    """Reduce a snippet or title to one line without tags, entities, control and unseen characters."""
     return " ".join(seen(unescape(re.sub(r"<[^<>]{0,300}>", "", text))).split())
 
 
@@ -147,7 +147,7 @@ _OUTSIDE = re.compile(r"\[https?://[^\s\[\]]{1,500}(?:\s+([^\[\]]{0,500}))?\]")
 
 
 def wikitext(source: str) -> str:
-    """Return the prose of a revision's wikitext: without templates, tables, notes, files and comments.
+    """Extract the prose of a revision's wikitext, without templates, tables, notes, files and comments.
 
     >>> wikitext("'''Oil''' is a [[liquid|fluid]].{{cite|x}}<ref>n</ref>")
     'Oil is a fluid.'
@@ -162,7 +162,7 @@ def wikitext(source: str) -> str:
 
 
 def _without_nested(text: str, start: str, end: str) -> str:
-    """Return a text without the stretches between two marks, which may be nested; one that never ends goes to the end."""
+    """Remove the stretches between two marks, which may be nested; an unclosed one goes to the end."""
     out, depth, last = [], 0, 0
     for match in re.finditer(f"{re.escape(start)}|{re.escape(end)}", text):
         if match[0] == start:

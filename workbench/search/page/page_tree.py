@@ -1,4 +1,4 @@
-"""The elements of a page as browsers build them from its markup (HTML5, by Lexbor), in plain objects that style rules can be matched with."""
+"""Parse a page into elements as browsers do (HTML5, by Lexbor), in plain objects for matching style rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 DEEPEST, MOST_ELEMENTS = 10_000, 50_000
 MOST_LOOKS, MOST_COPIES = 150_000_000, 2_000_000
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9:-]*)", re.IGNORECASE)
-_ENDLESS = set(
+_ENDLESS = frozenset(
     [
         "br",
         "hr",
@@ -41,7 +41,7 @@ _ENDLESS = set(
         "option",
     ]
 )
-_FORMATS = set(
+_FORMATS = frozenset(
     ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"]
 )
 _PICTURES = {"img", "picture", "video", "svg", "canvas", "object", "embed", "iframe"}
@@ -51,7 +51,7 @@ _RAW = ("noframes", "noembed", "iframe")
 
 
 class PageTooLarge(ValueError):
-    """A page whose visible text cannot be told within the bounds of work."""
+    """A page whose visible text cannot be found within the bounds of work."""
 
 
 @dataclass(slots=True, eq=False)
@@ -78,7 +78,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class PageTree:
-    """A page: its root, all elements in document order, and whether it is read in quirks mode, where names match in any case."""
+    """A page: its root, all elements in document order, and whether it is in quirks mode, where names ignore case."""
 
     root: Element
     elements: tuple[Element, ...]
@@ -86,7 +86,7 @@ class PageTree:
 
 
 def page_tree(html: str) -> PageTree:
-    """Return the tree of a page.
+    """Parse a page.
 
     Raises `PageTooLarge`: More elements than are read, or tags nested so deep that the parser itself would take too long.
     """
@@ -158,7 +158,7 @@ def _element(node: LexborNode, parent: Element | None, quirks: bool) -> Element:
 
 
 def _as_with_scripts(html: str) -> str:
-    """The page as a browser with scripts reads it, where the content of ``noscript`` is no markup; the parser knows no such mode."""
+    """Rewrite ``noscript`` so that its content is no markup, as in a browser with scripts; the parser has no such mode."""
     lower = html.lower()
     if "<noscript" not in lower and "</noscript" not in lower:
         return html
@@ -169,9 +169,7 @@ def _as_with_scripts(html: str) -> str:
 
 
 def _check_cost(html: str) -> None:
-    """Refuse markup over which the parser would take too long: it looks through the open elements at every tag, and opens
-    formatting elements that were never closed again in every paragraph.
-    """
+    """Refuse markup that costs the parser too much: it walks the open elements at every tag, and reopens unclosed formatting in every paragraph."""
     still_open: Counter[str] = Counter()
     depth = formats = looks = copies = 0
     for match in _TAG.finditer(html):

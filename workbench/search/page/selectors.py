@@ -1,4 +1,4 @@
-"""Selectors of a page's style: what they ask of an element, read and matched in work that the page cannot blow up.
+"""Parse and match selectors of a page's style, in work that the page cannot blow up.
 
 Selectors are matched from the root down: each element knows as bits which beginnings of selectors its ancestors and elder
 siblings match, so that no selector is ever looked up backwards. What cannot be told of a selector (``:lang()``, a pseudo-class of
@@ -26,7 +26,7 @@ Key = tuple[str, str]
 
 @dataclass(slots=True)
 class Compound:
-    """What one element must be: ``tag``, ``id``, ``classes`` and tests; ``bit`` where more of the selector follows."""
+    """The demands on one element: ``tag``, ``id``, ``classes`` and tests; ``bit`` where more of the selector follows."""
 
     tag: str = ""
     id: str = ""
@@ -48,11 +48,11 @@ class Selector:
 
 
 class NoSelector(ValueError):
-    """A text that is no selector: browsers drop the whole rule."""
+    """Invalid selector: browsers drop the whole rule."""
 
 
 class NoElement(NoSelector):
-    """A selector of something else than an element, as ``::before``: the others of its rule stay."""
+    """A selector of something other than an element, such as ``::before``: its rule's other selectors stay."""
 
 
 class Selectors:
@@ -69,7 +69,7 @@ class Selectors:
         self._elder: dict[int, int] = {}
 
     def read(self, tokens: list[Any], within: list[Selector], *, depth: int = 0) -> Selector:
-        """Read one selector, inside the rules of those ``within``; raises NoSelector."""
+        """Parse one selector, nested in the rules of those ``within``; raises NoSelector."""
         if len(tokens) > _LONGEST_SELECTOR or depth > DEEPEST:
             raise NoSelector
         tokens = [token for token in tokens if token.type != "comment"]
@@ -203,7 +203,7 @@ class Selectors:
         return lambda element: True
 
     def _has(self, token: Any, doubts: list[bool], depth: int) -> Test:
-        """Whether an element holds another, or is followed by it; of a longer selector the last compound is looked for."""
+        """Parse ``:has()`` into a test; of a longer selector only the last compound is tested."""
         pieces: list[tuple[str, Compound]] = []
         for part in split(token.arguments):
             part = [item for item in part if item.type != "comment"]
@@ -213,10 +213,8 @@ class Selectors:
             if part and part[0].type == "literal" and part[0].value in (">", "+", "~"):
                 way = part.pop(0).value
             selector = self.read(part, [], depth=depth + 1)
-            if selector.last.combinator:
-                doubts[0] = True
-            doubts[0] |= selector.doubtful
             last = selector.last
+            doubts[0] |= selector.doubtful or bool(last.combinator)
             pieces.append((way, Compound(last.tag, last.id, last.classes, last.tests)))
 
         def has(element: Element) -> bool:
@@ -237,7 +235,7 @@ class Selectors:
     # -- matching ------------------------------------------------------------------------------------------------
 
     def enter(self, element: Element) -> list[Key]:
-        """Note which beginnings of selectors match an element, and return the keys under which its selectors lie.
+        """Record which prefixes of selectors match an element, and return the keys of its possible selectors.
 
         Asked for each element once, in document order, and before ``matches``.
         """
@@ -249,28 +247,28 @@ class Selectors:
         keys = [("", ""), ("tag", element.tag), *(("class", name) for name in dict.fromkeys(element.classes))]
         if element.id:
             keys.append(("id", element.id))
-        own = 0
+        bits = 0
         for key in keys:
             for compound in self._beginnings.get(key, ()):
                 self._count()
                 if self.matches(compound, element):
-                    own |= compound.gives
-        self._own[id(element)] = own
+                    bits |= compound.gives
+        self._own[id(element)] = bits
         return keys
 
     def matches(self, compound: Compound, element: Element) -> bool:
-        """Whether an element that was entered is what the last part of a selector asks for."""
+        """Whether an entered element matches the last part of a selector."""
         if compound.needs:
             match compound.combinator:
                 case ">":
-                    known = self._own[id(element.parent)] if element.parent else 0
+                    bits = self._own[id(element.parent)] if element.parent else 0
                 case "+":
-                    known = self._own[id(element.before)] if element.before else 0
+                    bits = self._own[id(element.before)] if element.before else 0
                 case "~":
-                    known = self._elder[id(element)]
+                    bits = self._elder[id(element)]
                 case _:
-                    known = self._above[id(element)]
-            if not known & compound.needs:
+                    bits = self._above[id(element)]
+            if not bits & compound.needs:
                 return False
         if (compound.tag and compound.tag != element.tag) or (compound.id and compound.id != element.id):
             return False
@@ -284,7 +282,7 @@ class Selectors:
 
 
 def key_of(compound: Compound) -> Key:
-    """The most telling thing that a compound asks for, by which it is filed."""
+    """Return the most selective demand of a compound, as its key."""
     if compound.id:
         return ("id", compound.id)
     if compound.classes:
@@ -311,10 +309,10 @@ def _attribute_test(tokens: list[Any]) -> Test:
         return lambda element: name in element.attributes
     if tokens[1].type != "literal" or len(tokens) < 3 or tokens[2].type not in ("ident", "string"):
         raise NoSelector
-    way, wanted = tokens[1].value, tokens[2].value
+    way, operand = tokens[1].value, tokens[2].value
     folds = (len(tokens) > 3 and getattr(tokens[3], "lower_value", "") == "i") or name in _FOLDED
     if folds:
-        wanted = wanted.lower()
+        operand = operand.lower()
 
     def test(element: Element) -> bool:
         value = element.attributes.get(name)
@@ -323,17 +321,17 @@ def _attribute_test(tokens: list[Any]) -> Test:
         value = value.lower() if folds else value
         match way:
             case "=":
-                return bool(value == wanted)
+                return bool(value == operand)
             case "~=":
-                return wanted in value.split()
+                return operand in value.split()
             case "|=":
-                return value == wanted or value.startswith(f"{wanted}-")
+                return value == operand or value.startswith(f"{operand}-")
             case "^=":
-                return bool(wanted) and value.startswith(wanted)
+                return bool(operand) and value.startswith(operand)
             case "$=":
-                return bool(wanted) and value.endswith(wanted)
+                return bool(operand) and value.endswith(operand)
             case "*=":
-                return bool(wanted) and wanted in value
+                return bool(operand) and operand in value
         return False
 
     return test
@@ -383,7 +381,7 @@ def _empty(element: Element) -> bool:
 
 
 #: What a page that was just opened, and that nobody touched, is not.
-_NEVER = set(
+_NEVER = frozenset(
     [
         "hover",
         "active",
@@ -413,7 +411,7 @@ _NEVER = set(
 
 
 #: What depends on more than is known here.
-_DOUBTFUL = set(
+_DOUBTFUL = frozenset(
     [
         "lang",
         "dir",

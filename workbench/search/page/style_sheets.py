@@ -1,4 +1,4 @@
-"""The style rules of a page: sheets read with their media, layers and nesting, in work that the page cannot blow up.
+"""Parse the style rules of a page, with media, layers and nesting, in work that the page cannot blow up.
 
 A rule whose selector or media cannot be told is taken to match and marked ``doubtful``: it may hide, and never show.
 """
@@ -187,7 +187,7 @@ class StyleSheets:
     # -- matching ------------------------------------------------------------------------------------------------
 
     def matching(self, element: Element) -> list[StyleRule]:
-        """The rules that match an element; asked for each element once, in document order."""
+        """Return the rules that match an element; call it once for each element, in document order."""
         pieces: list[StyleRule] = []
         for key in self._selectors.enter(element):
             for rule in self._index.get(key, ()):
@@ -203,7 +203,7 @@ class StyleSheets:
 
 
 def check_nesting(css: str) -> None:
-    """Refuse brackets that are nested deeper than any honest style."""
+    """Refuse brackets nested deeper than in any honest style."""
     depth = 0
     for mark in _BRACKETS.findall(css):
         depth = depth + 1 if mark in "([{" else max(0, depth - 1)
@@ -212,7 +212,7 @@ def check_nesting(css: str) -> None:
 
 
 def declared(style: str) -> tuple[Declaration, ...]:
-    """The declarations of a ``style`` attribute."""
+    """Parse the declarations of a ``style`` attribute."""
     if len(style) > 100_000:
         raise PageTooLarge("it has too much style")
     check_nesting(style)
@@ -230,7 +230,7 @@ def _declarations(parts: list[Any]) -> tuple[Declaration, ...]:
 
 
 def data_text(address: str) -> str:
-    """The text of a ``data:`` address, the one kind of style sheet that needs no loading; empty for any other."""
+    """Decode a ``data:`` address, the one kind of style sheet that needs no loading; "" for any other."""
     if not address.strip().lower().startswith("data:text/css"):
         return ""
     head, _, body = address.strip().partition(",")

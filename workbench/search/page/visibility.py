@@ -1,4 +1,4 @@
-"""The cascade: which of the values that a page's rules, attributes and animations give an element wins, property by property."""
+"""Apply the cascade: decide which value of a page's rules, attributes and animations wins for each property."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SIDES = ("top", "right", "bottom", "left")
 
 
 class PageStyle:
-    """The styles of a page's elements; ``of`` is asked in document order."""
+    """The styles of a page's elements; call ``of`` in document order."""
 
     def __init__(self, tree: PageTree) -> None:
         self._sheets = StyleSheets(tree)
@@ -40,7 +40,7 @@ class PageStyle:
         self._link = _old_colour(body.attributes.get("link", "")) or _parsed("#0000ee")
 
     def of(self, element: Element, around: Style) -> Style:
-        """The style of an element inside another with a given style; every element is to be asked for, hidden ones as well."""
+        """Compute the style of an element inside another; call it for every element, hidden ones included."""
         rules = self._sheets.matching(element)
         if around.hidden:
             return around
@@ -64,14 +64,14 @@ class PageStyle:
             for place, item in enumerate(self._inline[style]):
                 won.append(((item.important, True, 0, (0, 0, 0), place), item, False))
         won.sort(key=lambda entry: entry[0])
-        own = {
+        custom = {
             item.name: item.value for _, item, doubtful in won if item.name.startswith("--") and not doubtful
         }
-        self._work += len(won) + (len(variables) // 4 if own else 0)
+        self._work += len(won) + (len(variables) // 4 if custom else 0)
         if self._work > MOST_DECLARATIONS:
             raise PageTooLarge("its style rules are too many for its elements")
-        if own:
-            variables = {**variables, **own}
+        if custom:
+            variables = {**variables, **custom}
         values: Values = _hints(element)
         if element.tag == "a" and "href" in element.attributes:
             values["color"] = self._link
@@ -88,17 +88,9 @@ class PageStyle:
         return values, variables
 
     def _animate(self, values: Values, variables: Values) -> None:
-        pieces = [
-            word
-            for word in words(
-                [
-                    *values.get("animation", ()),
-                    *values.get("animation-name", ()),
-                    *values.get("animation-fill-mode", ()),
-                ]
-            )
-            if word.type == "ident"
-        ]
+        properties = ("animation", "animation-name", "animation-fill-mode")
+        tokens = [token for name in properties for token in values.get(name, ())]
+        pieces = [word for word in words(tokens) if word.type == "ident"]
         if not {"forwards", "both"} & {word.lower_value for word in pieces}:
             return
         for word in pieces:
@@ -149,7 +141,7 @@ _FONTS = {"h1": "2em", "h2": "1.5em", "h3": "1.17em", "h5": ".83em", "h6": ".67e
 
 
 def _resolved(value: tuple[Any, ...], variables: Values, depth: int = 0) -> tuple[Any, ...] | None:
-    """A value with its variables replaced; None where one is missing or the value grows without end."""
+    """Replace the variables in a value; None if one is missing or the value grows without end."""
     if not any(token.type == "function" or token.type == "() block" for token in value):
         return value
     out: list[Any] = []
@@ -157,11 +149,11 @@ def _resolved(value: tuple[Any, ...], variables: Values, depth: int = 0) -> tupl
         if token.type == "function" and token.lower_name == "var":
             parts = split(token.arguments)
             name = next((str(word.value) for word in words(parts[0]) if word.type == "ident"), "")
-            rest = token.arguments[len(parts[0]) + 1 :] if len(parts) > 1 else None
-            put = variables.get(name, tuple(rest) if rest is not None else None)
-            if put is None or depth > 10:
+            fallback = token.arguments[len(parts[0]) + 1 :] if len(parts) > 1 else None
+            replacement = variables.get(name, tuple(fallback) if fallback is not None else None)
+            if replacement is None or depth > 10:
                 return None
-            inner = _resolved(tuple(put), variables, depth + 1)
+            inner = _resolved(tuple(replacement), variables, depth + 1)
             if inner is None:
                 return None
             out.extend(inner)
@@ -180,7 +172,7 @@ def _resolved(value: tuple[Any, ...], variables: Values, depth: int = 0) -> tupl
 
 
 def _hides(name: str, value: tuple[Any, ...]) -> bool:
-    """Whether a declaration hides by itself, whatever else holds."""
+    """Whether a declaration hides the element on its own."""
     word = keyword(value)
     if name in ("display", "visibility", "content-visibility"):
         return word in ("none", "hidden", "collapse")
