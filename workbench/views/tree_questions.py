@@ -52,7 +52,7 @@ def sensitivity_report(store: Store, state: RunState, *, seed: int = 0) -> dict[
 
 
 def scenarios(state: RunState, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the saved what-ifs side by side, all or those named, and their mix: ``workbench scenarios``."""
+    """Return the saved scenarios side by side, all or those named, and their mix: ``workbench scenarios``."""
     return scenario_table(state.tree, state.scenarios, names, now=utc_now())
 
 
