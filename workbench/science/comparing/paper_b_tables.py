@@ -1,8 +1,4 @@
-"""Tables 1, 9 and 17 of paper B (BLF) as printed, beside what the released files give.
-
-Printed figures are typed in from the paper; ours come from the files. Where the two differ by more than the printing's
-rounding, the reason stands in the row.
-"""
+"""Compare tables 1, 9 and 17 of paper B (BLF) as printed with those of the released files."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
