@@ -20,7 +20,7 @@ from workbench.store.removal import began_at
 
 
 class KnownOutcome(NamedTuple):
-    """Whether a claim came true, and the day on which that is decided."""
+    """The outcome of a claim, and the day that decides it."""
 
     true: bool
     day: date

@@ -35,7 +35,10 @@ def check_home(store: Store) -> list[HomeFault]:
         settle(store)
     bodies = body_states(store)
     intact = {digest for digest, whole in bodies.items() if whole}
-    return [*_database(store, bodies), *_folders(store), *_logs(store, intact)]
+    database = [
+        HomeFault(run=run, check="database", what=what) for run, what in database_faults(store, bodies)
+    ]
+    return [*database, *_folders(store), *_logs(store, intact)]
 
 
 def home_document(store: Store) -> dict[str, Any]:
@@ -47,11 +50,6 @@ def home_document(store: Store) -> dict[str, Any]:
         "whole": not faults,
         "findings": [asdict(fault) for fault in faults],
     }
-
-
-def _database(store: Store, bodies: dict[str, bool]) -> Iterator[HomeFault]:
-    for run, what in database_faults(store, bodies):
-        yield HomeFault(run=run, check="database", what=what)
 
 
 def _folders(store: Store) -> Iterator[HomeFault]:

@@ -49,8 +49,8 @@ def late_sentences(text: str, shown: str, cutoff: Cutoff) -> Iterator[tuple[str,
         if without_later(sentence, cutoff) == sentence:
             continue
         days = [sentence[start:end] for start, end in later_dates(sentence, cutoff)]
-        own = any(day.lower() not in shown for day in days) or bool(unprinted(sentence, [shown]))
-        yield sentence.strip(), own
+        is_own = any(day.lower() not in shown for day in days) or bool(unprinted(sentence, [shown]))
+        yield sentence.strip(), is_own
 
 
 def scan_memory(store: Store, state: RunState) -> list[LateSentence]:
@@ -69,13 +69,13 @@ def scan_memory(store: Store, state: RunState) -> list[LateSentence]:
             stage=where.stage,
             step=where.step,
             sentence=one_line(sentence),
-            own=own,
+            own=is_own,
         )
         for place in ModelLedger(store).attempts(state.run_id)
         for where, messages, reply in ModelLedger(store).dialogue(place)
         # what the web's filter writes judges others' texts
         if where.stage != "filter"
-        for sentence, own in late_sentences(_written(reply), _shown(messages), cutoff)
+        for sentence, is_own in late_sentences(_written(reply), _shown(messages), cutoff)
     ]
 
 

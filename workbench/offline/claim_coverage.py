@@ -34,7 +34,7 @@ _RELEASE_DAYS = (1, 4, 8, 20, 40, 60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """Whether a reading can be treated; ``fix`` gives the change that helps, by name of the setting: cutoff, source, model.
+    """Tells whether a reading can be treated; ``fix`` gives the change that helps, by name of the setting: cutoff, source, model.
 
     ``first`` and ``last`` are the days of the first and last value of its series, where it is one at hand.
     """

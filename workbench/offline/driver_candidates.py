@@ -195,33 +195,23 @@ class DriverCandidates:
         sign = 1 if up else -1
         side: Side = "above" if up else "below"
         claims = [
-            Claim(pattern="compare", series=name, start=start, end=end, side=side),
-            Claim(pattern="compare", series=name, start=start, end=end, side=side, strict=False),
+            Claim(pattern="compare", series=name, start=start, end=end, side=side, strict=strict)
+            for strict in (True, False)
         ]
         for n in _PERCENTS:
             # a stricter claim: moves at least n % this way; a weaker one: does not move n % the other way
-            claims.append(
+            claims += [
                 Claim(
                     pattern="change",
                     series=name,
                     start=start,
                     end=end,
-                    level=round(sign * n * by, 1),
+                    level=round(way * n * by, 1),
                     side=side,
-                    strict=False,
+                    strict=way != sign,
                 )
-            )
-            claims.append(
-                Claim(
-                    pattern="change",
-                    series=name,
-                    start=start,
-                    end=end,
-                    level=round(-sign * n * by, 1),
-                    side=side,
-                    strict=True,
-                )
-            )
+                for way in (sign, -sign)
+            ]
         return claims
 
     def _averages(self, name: str, up: bool) -> list[Claim]:

@@ -141,7 +141,9 @@ async def _look_at(leaf: NodeId, state: RunState, cutoff: Cutoff, ledger: ApiLed
         if calls[-1].content != answer_content(row.answer.data):
             changes.append((row.path, row_changes(row.answer.data, data)))
         if (expected := next_release(data, cutoff)) is not None:
-            releases[_call_name(row.path, params)] = expected
+            texts = (value for value in params.values() if isinstance(value, str))
+            name = " ".join([row.path, *(text for text in texts if not text[:4].isdigit())])
+            releases[name[:120]] = expected
     over, settled = _day_over(
         state.tree[leaf].statement, cutoff, answers, before.last_visible_day.isoformat()
     )
@@ -219,8 +221,3 @@ def next_release(data: Any, cutoff: Cutoff) -> str | None:
             waited = max(0, (cutoff.last_moment_day - days[-1]).days)
             return (days[-1] + timedelta(days=gap * (1 + waited // gap))).isoformat()
     return None
-
-
-def _call_name(path: str, params: Mapping[str, Any]) -> str:
-    named = [str(value) for value in params.values() if isinstance(value, str) and not value[:4].isdigit()]
-    return " ".join([path, *named])[:120]

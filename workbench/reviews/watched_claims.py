@@ -98,7 +98,9 @@ def watched_claims(store: Store, named: str | None = None) -> list[WatchedClaim]
             state=load_state(store, newest[key].run_id),
             runs=tuple(finished[key]),
             begun=review
-            if (review := begun.get(key)) and _takes_up(store, review, newest[key].run_id)
+            if (review := begun.get(key))
+            and (follows := load_state(store, review).follows) is not None
+            and follows.run == newest[key].run_id
             else None,
         )
         for key in chosen
@@ -109,8 +111,3 @@ def _was_killed_at_its_end(store: Store, review: Summary, before: Summary | None
     if review.follows is None or before is None or review.follows != before.run_id:
         return False
     return kept_changes(store.folder(review.run_id)) is None
-
-
-def _takes_up(store: Store, review: str, run_id: str) -> bool:
-    follows = load_state(store, review).follows
-    return follows is not None and follows.run == run_id

@@ -1,4 +1,4 @@
-"""Whether a run can be believed, as JSON: evidence, second readings, leaks, grounders, audit and verification."""
+"""Documents on whether a run can be believed: evidence, second readings, leaks, grounders, audit and verification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of a forecast's change came from new rows, from revised ones and from the shorter horizon, by running the forecaster on inputs that never were.
+"""Split a forecast's change into new rows, revised rows and the shorter horizon, by running the forecaster on inputs that never were.
 
 Only a deterministic forecaster can be asked so: the key-free analyst's, whose numbers are computed from rows on the ledger.
 """

@@ -1,4 +1,6 @@
-"""What a review found changed since the run before it, as it was kept beside its run: for every screen, without computing it again."""
+"""Read the changes that a review found since the run before it, as stored beside its run: for every screen,
+without computing them again.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What was read of a claim, and whether it can be treated, as lines for a person."""
+"""Write the reading of a claim, and whether it can be treated, as lines for a person."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What changed between two runs of a claim, exactly: how much of the change of its chance each driver and the rules brought."""
+"""Split the change between two runs of a claim, exactly, into the parts of each driver and of the rules."""
 
 from __future__ import annotations
 

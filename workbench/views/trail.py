@@ -1,4 +1,4 @@
-"""From a number to what it rests on: a report's numbers to the cells that printed them, cells to their data calls, calls to rows.
+"""Follow a number to its evidence: a report's numbers to the cells that printed them, cells to their data calls, calls to rows.
 
 Every screen that shows a leaf's evidence is made of this: the page, the exported note, ``workbench evidence``.
 """

@@ -1,4 +1,4 @@
-"""What a run's models were asked and what they answered, call by call: ``workbench transcript``, the note's appendix, the page's panel.
+"""The dialogue of a run's models, call by call: ``workbench transcript``, the note's appendix, the page's panel.
 
 A dialogue repeats its earlier turns in every request. What stood in a call before is folded: it is said how many messages they
 are and which call shows them, so that every sentence is there once. Texts are as they came; every screen cleans them for itself.

@@ -1,4 +1,4 @@
-"""What is asked of a run's tree, as JSON: sensitivity, scenarios, coherence, decisions, noise and refits.
+"""Answers about a run's tree, as JSON: sensitivity, scenarios, coherence, decisions, noise and refits.
 
 What a tree alone can answer is in ``workbench.whatif.tree_documents``, which the what-ifs below use too.
 """

@@ -1,4 +1,4 @@
-"""How numbers, rules, trees and runs are written for people, the same on every screen."""
+"""Write numbers, rules, trees and runs for people, the same on every screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person asks of a tree: the edits of one call and how they are kept, described once for every screen.
+"""The edits of one call on a tree and how they are kept, described once for every screen.
 
 Each field of :class:`EditRequest` is one kind of edit. The command line, the magics, Python, MCP and the page are made from its
 description (``workbench.requests``), so a kind that is added here is on all of them.

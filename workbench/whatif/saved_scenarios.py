@@ -1,6 +1,6 @@
 """Named scenarios of a run: each action on one is an event, made on the record before it or refused."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from math import fsum
 from pathlib import Path
@@ -247,32 +247,27 @@ class SavedScenarios:
 
     def change(self, action: Action, name: str, *, author: str = "") -> dict[str, Any]:
         """Close a scenario, or take back or put back its last edit, and return the table as it is then."""
-        with closing(Store(self.home)) as store:
-            change_scenario(store, self.run_id, action, name, author=author)
-        return self.table()
+        return self._after(change_scenario, action, name, author=author)
 
     def rename(self, name: str, new: str, *, author: str = "") -> dict[str, Any]:
         """Give a scenario another name and return the table."""
-        with closing(Store(self.home)) as store:
-            rename_scenario(store, self.run_id, name, new, author=author)
-        return self.table()
+        return self._after(rename_scenario, name, new, author=author)
 
     def duplicate(self, name: str, copy: str, *, author: str = "") -> dict[str, Any]:
         """Open a copy of a scenario and return the table."""
-        with closing(Store(self.home)) as store:
-            duplicate_scenario(store, self.run_id, name, copy, author=author)
-        return self.table()
+        return self._after(duplicate_scenario, name, copy, author=author)
 
     def annotate(self, name: str, rationale: str, *, author: str = "") -> dict[str, Any]:
         """Write down a scenario's assumption, and return the table."""
-        with closing(Store(self.home)) as store:
-            annotate_scenario(store, self.run_id, name, rationale, author=author)
-        return self.table()
+        return self._after(annotate_scenario, name, rationale, author=author)
 
     def weigh(self, name: str, probability: float, *, author: str = "") -> dict[str, Any]:
         """Set a scenario's probability, in [0, 1], and return the table with the mix."""
+        return self._after(save_scenario, name, (), author=author, probability=probability)
+
+    def _after(self, action: Callable[..., object], *arguments: object, **options: object) -> dict[str, Any]:
         with closing(Store(self.home)) as store:
-            save_scenario(store, self.run_id, name, (), author=author, probability=probability)
+            action(store, self.run_id, *arguments, **options)
         return self.table()
 
     def save(self, name: str, edits: Sequence[Edit], *, author: str, rationale: str = "") -> dict[str, Any]:

@@ -35,7 +35,7 @@ def paper_tables_document(
 ) -> Document:
     """Return tables 1, 9 and 17 of paper B as printed, beside ours: the document of `paper-tables`."""
     # Only this command reads the module of printed figures, so no other document pays for it.
-    from workbench.science.comparing.paper_b_tables import UNREACHABLE, paper_tables
+    from workbench.science.comparing.paper_b_tables import PRINTED, paper_tables
 
     cells = paper_tables(events, published, trials, resamples=resamples, seed=seed)
     return {
@@ -54,7 +54,7 @@ def paper_tables_document(
             }
             for cell in cells
         ],
-        "unreachable": [{"what": what, "why": why} for what, why in UNREACHABLE],
+        "unreachable": PRINTED["unreachable"],
     }
 
 
