@@ -1,4 +1,4 @@
-"""All findings of a run in one document: leaves that read no data or were not deepened, conclusions that do not hold to their notebook, statements, weights.
+"""Collect all findings of a run: leaves without data or depth, conclusions that contradict their notebook, statements, weights.
 
 Every screen takes them from here: ``show --json`` has them under ``findings`` as ``{node, check, words}``.
 """

@@ -1,6 +1,7 @@
-"""Find statements that exclude each other because they name different ranges of one quantity. "closes below 2600", "closes between 2600 and 2800" and "closes above 2800" are one question cut in three: their probabilities sum to 1.
+"""Find statements that exclude each other because they name different ranges of one quantity.
 
-Words that exclude each other otherwise are for the analyst to name.
+"closes below 2600", "closes between 2600 and 2800" and "closes above 2800" are one question cut in three: their
+probabilities sum to 1. Words that exclude each other otherwise are for the analyst to name.
 """
 
 from __future__ import annotations
