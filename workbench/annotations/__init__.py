@@ -1,1 +1,1 @@
-"""What people and second models say of a run: comments, sign-offs, second opinions, the strongest case against it."""
+"""Remarks on a run by people and second models: comments, sign-offs, second opinions, the strongest case against it."""

@@ -20,7 +20,7 @@ from workbench.whatif.run_edits import require_grounded, what_if
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedTeam:
-    """A case against a run's answer and what it would do; ``whatif.after`` is None where a node on the path has no formula."""
+    """A case against a run's answer and its effect; ``whatif.after`` is None where a node on the path has no formula."""
 
     run_id: str
     model: str
@@ -48,7 +48,7 @@ class RedTeam:
         }
 
     def lines(self) -> list[str]:
-        """Return the case as a person reads it, and as the note keeps it."""
+        """Write the case for a person; the note keeps these lines."""
         tree = self.state.tree
         moves = [f"{leaf} {percent(tree[leaf].p)} -> {percent(p)}" for leaf, p in self.case.leaves.items()]
         after = (
@@ -57,7 +57,7 @@ class RedTeam:
             else percent(self.whatif.after)
         )
         values = [("set", f"{leaf}={p:g}") for leaf, p in self.case.leaves.items()]
-        tried = Command("whatif", (self.run_id,), (*values, ("scenario", "NAME")))
+        what_if_command = Command("whatif", (self.run_id,), (*values, ("scenario", "NAME")))
         return [
             f"RED TEAM ({self.model}): the case that the claim turns out {self.side}",
             "",
@@ -65,7 +65,7 @@ class RedTeam:
             "",
             f"Key point: {self.case.key_point}",
             f"If it holds: {', '.join(moves)}; the claim {percent(self.whatif.before)} -> {after}",
-            sentence("Nothing is changed by it: ", tried, " tries it."),
+            sentence("Nothing is changed by it: ", what_if_command, " tries it."),
         ]
 
 
@@ -113,7 +113,7 @@ def with_model(
     api_base: str | None,
     prices: Mapping[str, list[float]] | None = None,
 ) -> RunState:
-    """Return the state with another model in every role, for this question only; as it is where none is named.
+    """Return the state with another model in every role, for this question only; unchanged where none is named.
 
     ``prices`` are what its tokens cost where LiteLLM's list does not say.
     """
@@ -132,7 +132,7 @@ def with_model(
 
 
 def price_of_case(state: RunState) -> str:
-    """Return what the case will take, as one line."""
+    """Estimate the price of the case, as one line."""
     forecast = forecast_cost(critic_model(state), leaves=0, inner=1)
     price = "price unknown" if forecast.cost_usd is None else f"about ${forecast.cost_usd:.4f}"
     return f"asking {critic_model(state)} for the case against the claim: 1 call or a few, {price}"

@@ -1,7 +1,7 @@
-"""Saying something about a run: comments, notes and tags, a sign-off. Each call appends one event or refuses.
+"""Append people's remarks to a run: comments, notes and tags, a sign-off.
 
-Called by the command line, the Python API and the page. Names of people are typed, not proved; who needs proof signs the
-package (``export --to zip --sign``).
+Each call appends one event or refuses. Called by the command line, the Python API and the page. Names of people are typed, not
+proved; who needs proof signs the package (``export --to zip --sign``).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -87,7 +87,7 @@ def keep_case(store: Store, case: "RedTeam") -> None:
 def sign_off(
     store: Store, run_id: str, *, author: str, verdict: str = "accept", done: Collection[str] = ()
 ) -> str:
-    """Sign a run off and return the hash of what is attested.
+    """Sign a run off and return the hash of the attested content.
 
     It covers the run's id, the head of its log, its tree, its comments, the checklist, the verdict and the name.
 
@@ -102,27 +102,28 @@ def sign_off(
     if unknown:
         raise UsageError(f"{unknown[0]!r:.40} is not on the checklist: {', '.join(CHECKLIST)}, or all")
     checklist = {key: "all" in done or key in done for key in CHECKLIST}
-    left = [key for key, is_done in checklist.items() if not is_done]
-    if verdict == "accept" and left:
+    open_points = [key for key, is_done in checklist.items() if not is_done]
+    if verdict == "accept" and open_points:
         raise UsageError(
-            f"to accept, every point is done: {', '.join(left)} is missing (",
-            Option("done", left[0]),
+            f"to accept, every point is done: {', '.join(open_points)} is missing (",
+            Option("done", open_points[0]),
             "); or ",
             Option("verdict", "return"),
         )
     with store.transaction():
         state = load_state(store, run_id)
         require_finished(state)
-        signed = {
+        content = {
             "author": name,
             "verdict": verdict,
             "checklist": checklist,
             "head": store.log_head(run_id),
             "tree": _hash(state.tree.to_json()),
-            "comments": _comments_hash(state),
+            # without the number of the event, which another home gives anew
+            "comments": _hash([[c.node, c.author, c.at_utc, c.text] for c in state.annotations.comments]),
         }
-        attested = _attested(run_id, signed)
-        store.append(run_id, ev.ReviewSigned.model_validate({**signed, "attested": attested}))
+        attested = _attested(run_id, content)
+        store.append(run_id, ev.ReviewSigned.model_validate({**content, "attested": attested}))
     return attested
 
 
@@ -133,12 +134,12 @@ def sign_off_rows(store: Store, state: RunState) -> list[dict[str, Any]]:
     does not cover; ``package`` is null, or the hash of the package in which it came back from another home; ``mended``
     counts the records that it covers as they were written, and that screens show without what steers a terminal.
     """
-    said = state.annotations
-    if not said.sign_offs and not said.returned:
+    annotations = state.annotations
+    if not annotations.sign_offs and not annotations.returned:
         return []
     stream = store.events(state.run_id)
-    rows = [_sign_off_row(store, state, stored, stream) for stored in said.sign_offs]
-    return rows + [row for stored in said.returned for row in _returned_rows(state, stored, stream)]
+    rows = [_sign_off_row(store, state, stored, stream) for stored in annotations.sign_offs]
+    return rows + [row for stored in annotations.returned for row in _returned_rows(state, stored, stream)]
 
 
 def _returned_rows(state: RunState, stored: StoredEvent, stream: list[StoredEvent]) -> list[dict[str, Any]]:
@@ -147,18 +148,20 @@ def _returned_rows(state: RunState, stored: StoredEvent, stream: list[StoredEven
     after = [item for item in stream[event.shared :] if item.seq != stored.seq]
     tree_moved = any(isinstance(item.event, ev.TreeEdited | ev.TreePlanned) for item in after)
     rows = []
-    for each in event.sign_offs:
-        content = each.model_dump(include=set(_SIGNED), mode="json")
+    for signed in event.sign_offs:
+        content = signed.model_dump(include=set(_SIGNED), mode="json")
         fault = None
-        if _attested(state.run_id, content) != each.attested:
+        if _attested(state.run_id, content) != signed.attested:
             fault = "its hash does not fit what it says"
-        elif not tree_moved and _hash(state.tree.to_json()) != each.tree:
+        elif not tree_moved and _hash(state.tree.to_json()) != signed.tree:
             fault = "the tree is not the tree that was signed"
-        rows.append(_sign_off_json(each, at_utc=each.at_utc, fault=fault, later=after, package=event.package))
+        rows.append(
+            _sign_off_json(signed, at_utc=signed.at_utc, fault=fault, later=after, package=event.package)
+        )
     return rows
 
 
-#: What a sign-off says, and its hash covers.
+#: The fields of a sign-off that its hash covers.
 _SIGNED = ("author", "verdict", "checklist", "head", "tree", "comments")
 
 
@@ -212,11 +215,6 @@ def _attested(run_id: str, signed: Mapping[str, Any]) -> str:
     return _hash(["analyst-workbench sign-off", 1, run_id, dict(signed)])
 
 
-def _comments_hash(state: RunState) -> str:
-    # without the number of the event, which another home gives anew
-    return _hash([[each.node, each.author, each.at_utc, each.text] for each in state.annotations.comments])
-
-
 def _hash(value: Any) -> str:
     return sha256_of(canonical_json(value))
 
@@ -230,7 +228,7 @@ def require_finished(state: RunState) -> None:
 
 
 def checked_text(text: str, what: str) -> str:
-    """Return a text of several lines as it is stored; raises ``UsageError`` for an empty or overlong one."""
+    """Clean a text of several lines for the record; raises ``UsageError`` for an empty or overlong one."""
     plain = printable(text.replace("\t", " "), keep="\n").strip()
     if not plain:
         raise UsageError(f"{what} needs a text")
@@ -240,7 +238,7 @@ def checked_text(text: str, what: str) -> str:
 
 
 def checked_line(text: str, what: str) -> str:
-    """Return a name or tag on one line; raises ``UsageError`` for one that is too long."""
+    """Clean a name or tag to one line; raises ``UsageError`` for one that is too long."""
     plain = printable(" ".join(text.split()), keep="")
     if len(plain) > LONGEST_LINE:
         raise UsageError(f"{what} has at most {LONGEST_LINE} characters, this has {len(plain)}")

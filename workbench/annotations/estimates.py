@@ -1,13 +1,13 @@
-"""What people hold a claim or a driver to be, beside the model's answer, which stays: given, taken back, pooled, and scored apart."""
+"""People's estimates of a claim or a driver, beside the model's answer, which stays: given, taken back, pooled, and scored apart."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import fsum
 from typing import Any
 
 from workbench.annotations.entries import checked_line, checked_text
 from workbench.engine.record.fold import load_state
-from workbench.engine.record.people import Outcome, PersonalEstimate, person, pooled_estimate
+from workbench.engine.record.people import PersonalEstimate, person, pooled_estimate
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, UsageError
 from workbench.propositions import ROOT, NodeId
@@ -15,14 +15,14 @@ from workbench.store import Store
 from workbench.store import events as ev
 
 _NUMBER = re.compile(r"(\d{1,3}(?:\.\d{1,12})?|\.\d{1,12}) ?(%?)")
-#: The author under whom what all people say together is scored; a typed name has no brackets around it.
+#: The author under whom the pool of all people is scored; a typed name has no brackets around it.
 POOLED = "(all pooled)"
 
 
 def give_estimate(
     store: Store, run_id: str, node: NodeId, p: str | None, *, author: str, why: str = ""
 ) -> None:
-    """Put on record what somebody holds a proposition to be (0.4 or 40%), or with None that they take it back.
+    """Record somebody's estimate of a proposition (0.4 or 40%), or with None that they take it back.
 
     An author's newest estimate counts. It changes no number of the run, and no agent is shown it.
 
@@ -37,7 +37,7 @@ def give_estimate(
     with store.transaction():
         state = load_state(store, run_id)
         state.tree[node]  # raises for a node that is not there
-        authors = [person(each.author) for each in state.annotations.standing(node)]
+        authors = [person(estimate.author) for estimate in state.annotations.standing(node)]
         if value is None and person(name) not in authors:
             raise UsageError(f"{name} has given no estimate of {node} in run {run_id}")
         event = ev.EstimateGiven(
@@ -52,63 +52,63 @@ def probability_of(text: str) -> float:
     >>> probability_of("40%"), probability_of("0.4")
     (0.4, 0.4)
     """
-    read = _NUMBER.fullmatch(text.strip())
-    value = float(read[1]) / (100.0 if read[2] else 1.0) if read else 0.0
+    match = _NUMBER.fullmatch(text.strip())
+    value = float(match[1]) / (100.0 if match[2] else 1.0) if match else 0.0
     if not 0.0 < value < 1.0:
         raise UsageError(f"an estimate lies between 0 and 1, as 0.4 or 40%, not {text!r:.40}")
     return value
 
 
 def estimate_rows(state: RunState) -> list[dict[str, Any]]:
-    """Return each proposition that people gave estimates of: theirs, what they come to pooled in log-odds, and the model's beside."""
-    said = state.annotations
+    """Return each proposition with estimates: people's, their pool in log-odds, and the model's beside."""
+    annotations = state.annotations
     rows = []
     for node in state.tree.ids():
-        standing = said.standing(node)
+        standing = annotations.standing(node)
         if standing:
             rows.append(
                 {
                     "node": node,
                     "model": state.tree[node].p,
-                    "pooled": pooled_estimate([each.p for each in standing if each.p is not None]),
-                    "estimates": [each.to_json() for each in standing],
+                    "pooled": pooled_estimate(
+                        [estimate.p for estimate in standing if estimate.p is not None]
+                    ),
+                    "estimates": [estimate.to_json() for estimate in standing],
                 }
             )
     return rows
 
 
 def people_scores(states: Sequence[RunState], *, live: bool) -> list[dict[str, Any]]:
-    """Return by author how the estimates of resolved claims and drivers did, beside the model's answers to the same.
+    """Score each author's estimates of resolved claims and drivers, beside the model's answers to the same.
 
     Only estimates from before the outcome was on record count, and of ``live`` runs those from before its day was over.
     """
     scores: dict[str, list[tuple[bool, float, float, float]]] = {}
-    spelled: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for state in states:
-        said = state.annotations
-        for node, outcome in _known_outcomes(state).items():
+        annotations = state.annotations
+        outcomes = dict(annotations.leaf_outcomes)
+        if annotations.outcome is not None:
+            outcomes[ROOT] = annotations.outcome
+        for node, outcome in outcomes.items():
             model = state.tree[node].p
             in_time = [
-                each
-                for each in said.standing(node, in_time=True)
-                if not live or each.at_utc[:10] <= outcome.day
+                estimate
+                for estimate in annotations.standing(node, in_time=True)
+                if not live or estimate.at_utc[:10] <= outcome.day
             ]
             if model is None or outcome.p not in (0.0, 1.0) or not in_time:
                 continue
-            for author, p in _held(in_time):
-                name = spelled.setdefault(person(author), author)
+            for author, p in _with_pool(in_time):
+                name = spellings.setdefault(person(author), author)
                 scores.setdefault(name, []).append((node == ROOT, p, model, outcome.p))
     return [_score(author, listed) for author, listed in sorted(scores.items())]
 
 
-def _known_outcomes(state: RunState) -> Mapping[NodeId, Outcome]:
-    said = state.annotations
-    return {**said.leaf_outcomes, **({ROOT: said.outcome} if said.outcome is not None else {})}
-
-
-def _held(estimates: Sequence[PersonalEstimate]) -> list[tuple[str, float]]:
-    held = [(each.author, each.p) for each in estimates if each.p is not None]
-    return held + ([(POOLED, pooled_estimate([p for _, p in held]))] if len(held) > 1 else [])
+def _with_pool(estimates: Sequence[PersonalEstimate]) -> list[tuple[str, float]]:
+    by_author = [(estimate.author, estimate.p) for estimate in estimates if estimate.p is not None]
+    return by_author + ([(POOLED, pooled_estimate([p for _, p in by_author]))] if len(by_author) > 1 else [])
 
 
 def _score(author: str, listed: Sequence[tuple[bool, float, float, float]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How a claim or a leaf turned out: as a person says, or as the embedded series show; each call appends one event or refuses."""
+"""Record the outcome of a claim or a leaf, from a person or the embedded series; each call appends one event or refuses."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -20,7 +20,7 @@ from workbench.store.removal import began_at
 
 
 class KnownOutcome(NamedTuple):
-    """Whether a claim came true, and the day on which that is decided."""
+    """The outcome of a claim, and the day that decides it."""
 
     true: bool
     day: date
@@ -33,7 +33,7 @@ async def known_outcome(
     *,
     services_at: datetime | None = None,
 ) -> KnownOutcome | None:
-    """Return how the claim turned out; None where the embedded data cannot tell.
+    """Read the claim's outcome from the embedded data; None where they cannot tell.
 
     ``read_as`` is the reading that it was stored with: a later grammar does not read it anew. ``services_at`` is when its run
     began: a service that was changed since is asked as it was then.
@@ -50,9 +50,11 @@ async def known_outcome(
         observe = broker_history(broker)
         present = present_cutoff()
         rows = await visible(observe, claim.sources, present)
-        seen = await visible(observe, claim.sources, cutoff)
+        rows_at_cutoff = await visible(observe, claim.sources, cutoff)
         # A level that was reached decides a claim before its end.
-        return KnownOutcome(resolve(claim, rows, seen), min(claim.last_close, present.last_moment_day))
+        return KnownOutcome(
+            resolve(claim, rows, rows_at_cutoff), min(claim.last_close, present.last_moment_day)
+        )
     except (ClaimRefused, ProxyError):
         return None  # about a day the data do not reach, or a source that does not answer
     finally:
@@ -68,7 +70,7 @@ def record_outcome(
     author: str = "",
     node: str | None = None,
 ) -> None:
-    """Record how the claim, or a leaf of it, turned out: ``yes``, ``no`` or a share, on a day (ISO date; today in UTC unless named).
+    """Record a person's outcome of the claim, or of a leaf: ``yes``, ``no`` or a share, on a day (ISO date; today in UTC unless named).
 
     Raises ``UsageError`` for no such outcome or day, a day that has not come, and for a run without a probability: there is nothing to score, and an
     outcome on record before the forecast would make the forecast worthless.
@@ -100,13 +102,13 @@ async def resolve_leaves_from_series(store: Store, run_id: str) -> list[str]:
     require_finished(state)
     resolved = []
     for leaf in state.tree.leaves():
-        known = await known_outcome(
+        resolution = await known_outcome(
             state.tree[leaf].statement, state.parsed_cutoff(), services_at=began_at(store, run_id)
         )
-        if known is None:
+        if resolution is None:
             continue
         resolved.append(leaf)
-        p, day = float(known.true), known.day.isoformat()
+        p, day = float(resolution.true), resolution.day.isoformat()
         with store.transaction():
             notes = load_state(store, run_id).annotations
             standing = notes.outcome if leaf == "P0" else notes.leaf_outcomes.get(leaf)
@@ -123,12 +125,12 @@ async def resolve_from_series(store: Store, run_id: str) -> bool:
     """
     state = load_state(store, run_id)
     require_finished(state)
-    known = await known_outcome(
+    resolution = await known_outcome(
         state.statement, state.parsed_cutoff(), state.read_as, services_at=began_at(store, run_id)
     )
-    if known is None:
+    if resolution is None:
         return False
-    p, day = float(known.true), known.day.isoformat()
+    p, day = float(resolution.true), resolution.day.isoformat()
     with store.transaction():
         standing = load_state(store, run_id).annotations.outcome
         if standing is None or (standing.p, standing.day) != (p, day):

@@ -1,7 +1,7 @@
-"""A model of another family reads a finished run: scores for its reports, what its own model remembers, and what was known too early.
+"""Have a model of another family read a finished run: score its reports, test its own model's memory, and find facts known too early.
 
-Nothing of the run is changed. Scores and memories are asked for anew each time; the audit for leaks is put on record, since ``audit`` counts
-what that model and the date rules both call late.
+Nothing of the run is changed. Scores and memories are asked for anew each time; the audit for leaks is put on record, since
+``audit`` counts the texts that both that model and the date rules call late.
 """
 
 import hashlib
@@ -87,8 +87,8 @@ def require_judge(state: RunState, judge: str | None, *, other_family: bool) -> 
     name = judge or state.settings.models.get("judge") or state.settings.model
     if name.startswith("offline/"):
         raise UsageError("only a language model can judge: ", Option("model", "PROVIDER/NAME"))
-    own = {*state.models, *state.settings.models.values()} - {state.settings.models.get("judge", "")}
-    same = sorted(model for model in own if family_of(model) == family_of(name))
+    writers = {*state.models, *state.settings.models.values()} - {state.settings.models.get("judge", "")}
+    same = sorted(model for model in writers if family_of(model) == family_of(name))
     if other_family and same:
         raise UsageError(
             f"{name} is of the family of {same[0]}, which wrote the run, and would share its blind spots: ",
@@ -114,7 +114,7 @@ class KeptText:
 
 
 def kept_texts(state: RunState, rows: Iterable[LedgerRow]) -> list[KeptText]:
-    """Return each text once: what searches and pages gave the run, then the reports of its leaves."""
+    """Return each text once: the results of searches and pages, then the reports of its leaves."""
     texts: dict[str, KeptText] = {}
     for row in rows:
         if row.answer is None:
@@ -131,7 +131,7 @@ def kept_texts(state: RunState, rows: Iterable[LedgerRow]) -> list[KeptText]:
 
 
 def _texts_in(data: Any) -> Iterator[str]:
-    """The words of every hit in an answer, of whatever shape."""
+    """Yield the words of every hit in an answer, of whatever shape."""
     if isinstance(data, Mapping):
         parts = [_source_text(data[name]) for name in _WORDS if name in data]
         text = "\n".join(part for part in parts if part)
@@ -153,8 +153,8 @@ def _source_text(value: Any) -> str:
 
 def late_by_rule(text: str, cutoff: Cutoff) -> bool:
     """Whether the date rules find a sentence that speaks of a later day as past."""
-    shown = text[:TEXT_LENGTH]
-    return not cutoff.live and without_later(shown, cutoff) != shown
+    beginning = text[:TEXT_LENGTH]
+    return not cutoff.live and without_later(beginning, cutoff) != beginning
 
 
 async def audit_leaks(
@@ -171,7 +171,7 @@ async def audit_leaks(
     """
     require_grounded(state)
     cutoff = state.parsed_cutoff()
-    texts = [each for each in kept_texts(state, ApiLedger(store).rows(state.run_id)) if each.kind in kinds]
+    texts = [text for text in kept_texts(state, ApiLedger(store).rows(state.run_id)) if text.kind in kinds]
     if not texts:
         raise UsageError(f"run {state.run_id} kept no text: there is nothing to read")
     attempt = _fresh_attempt(store, state)
@@ -246,7 +246,7 @@ def both_late(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def leak_rates(by_run: Mapping[str, Sequence[Mapping[str, Any]]], kind: str) -> dict[str, Any]:
-    """Return how often the model calls kept texts of a kind a leak, over runs: Wilson's interval, and one over whole runs.
+    """Return the share of stored texts of a kind that the model calls a leak, over runs: Wilson's interval, and one over whole runs.
 
     ``unsure`` counts as no leak in ``rate`` and as one in ``rate_with_unsure``: the truth lies between.
     """
@@ -284,7 +284,7 @@ async def judge_run(
         ask = gateway.asker(run=state.run_id, node=node, trial=0, attempt=first + number, role="judge")
         row: dict[str, Any] = {"node": node, "statement": proposition.statement, "p": proposition.belief.p}
         try:
-            judged = await judge_report(
+            judgement = await judge_report(
                 NodeRef(id=node, statement=as_asked(proposition, cutoff).statement),
                 proposition.belief.report,
                 proposition.belief.p,
@@ -292,7 +292,9 @@ async def judge_run(
                 ask=ask,
                 settings=state.settings.agent,
             )
-            rows.append({**row, "scores": judged.scores, "mean": judged.mean, "reasons": judged.reasons})
+            rows.append(
+                {**row, "scores": judgement.scores, "mean": judgement.mean, "reasons": judgement.reasons}
+            )
         except AgentGaveUp as error:
             rows.append({**row, "scores": None, "mean": None, "reasons": {"": str(error)[:200]}})
     return rows
@@ -301,7 +303,7 @@ async def judge_run(
 def compare_to_people(
     rows: Sequence[Mapping[str, Any]], people: Mapping[NodeId, Mapping[str, float]]
 ) -> dict[str, Any]:
-    """Return how far the judge's scores lie from people's, by dimension (Prophet Arena, Table 11: 0.37 to 0.44 on a scale of 0 to 4).
+    """Measure how far the judge's scores lie from people's, by dimension (Prophet Arena, Table 11: 0.37 to 0.44 on a scale of 0 to 4).
 
     Mean absolute difference, its variance over reports (ddof 1; None for one report), and the share of differences of at most 1 point.
 
@@ -327,7 +329,7 @@ def compare_to_people(
 
 
 async def recall_run(store: Store, state: RunState, gateway: ModelGateway) -> dict[str, Any]:
-    """Return what the run's own model says it remembers of the claim and its leaves, with the rates of Prophet Arena (section 4.1.1).
+    """Ask the run's own model for its memory of the claim and its leaves, with the rates of Prophet Arena (section 4.1.1).
 
     A proposition is mis-recalled where the model claims to remember an outcome and the one on record is another.
     """
@@ -375,5 +377,5 @@ async def recall_run(store: Store, state: RunState, gateway: ModelGateway) -> di
 
 
 def _fresh_attempt(store: Store, state: RunState) -> int:
-    """The first attempt, at trial 0, that no request of this run has: nothing is answered from the ledger."""
+    """Return the first attempt, at trial 0, that no request of this run has: nothing is answered from the ledger."""
     return 1 + max(state.seq, ModelLedger(store).last_attempt(state.run_id))

@@ -1,1 +1,1 @@
-"""Whether a run can be believed: checks of its own records, badges, drift, revised figures, time and money."""
+"""Check whether a run can be believed: its own records, badges, drift, revised figures, time and money."""

@@ -1,4 +1,4 @@
-"""How sure one can be of a run, as three marks that open: its proofs, its data before the cutoff, its coherence."""
+"""Sum up a run's checks in three marks that open: its proofs, its data before the cutoff, its coherence."""
 
 from dataclasses import dataclass
 

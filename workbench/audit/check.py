@@ -1,4 +1,4 @@
-"""What kind of run is audited, what a check reads of it, and what it answers. A check is a total function of the kind."""
+"""The kind of run that is audited, the records that checks read, and their answers. A check is a total function of the kind."""
 
 from __future__ import annotations
 
@@ -98,20 +98,20 @@ class Records:
 
     @cached_property
     def spending(self) -> list[dict[str, Any]]:
-        """What each proposition's calls took, in the tree's order; calls for nodes that are gone come last."""
+        """The cost of each proposition's calls, in the tree's order; calls for nodes that are gone come last."""
         place = {node: number for number, node in enumerate(self.state.tree.ids())}
         rows = ModelLedger(self.store).spending(self.state.run_id)
         return sorted(rows, key=lambda row: place.get(row["node"], len(place)))
 
 
-#: A verdict with what was found; a check answers with one, with one for each finding, or with none where there is nothing to say.
+#: A verdict with its words; a check answers with one, with one for each finding, or with none where the question does not arise.
 Answer = tuple[Verdict, str]
-#: What a check does with a run; where that is long, None between the answers says that it goes on.
+#: Looks at a run and yields answers; a long look yields None between them, so that the page stays alive.
 Look = Callable[[Records], Iterable[Answer | None]]
 
 
 def says(words: str, verdict: Verdict = "ok") -> Look:
-    """Return what a check does with a kind of run in which there is nothing to look at: it says so."""
+    """Make a look that answers the same for every run of a kind: there is nothing to look at."""
     return lambda records: [(verdict, words)]
 
 
@@ -125,9 +125,8 @@ class AuditQuestion:
     """A check as a total function of the kind of run."""
 
     name: str
-    #: What is done with a run.
     look: Look
-    #: What is done instead, by the name of a kind (a field of ``RunKind``); of several that hold the first counts.
+    #: Looks for special runs, by the name of a kind (a field of ``RunKind``); of several that hold the first counts.
     where: Mapping[str, Look] = field(default_factory=dict)
 
     def answers(self, records: Records) -> Steps[list[Check]]:

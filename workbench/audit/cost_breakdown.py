@@ -1,6 +1,6 @@
-"""Where a run's time and money went: models, kernels, data, the check of proofs, and waiting. From its records alone.
+"""Break down a run's time and money: models, kernels, data, the check of proofs, and waiting.
 
-Leaves work side by side, so the seconds are those of all leaves added up and may be many times what the clock showed.
+From its records alone. Leaves work side by side, so their seconds may add up to many times the clock's.
 """
 
 from dataclasses import asdict, dataclass
@@ -16,7 +16,7 @@ from workbench.store import events as ev
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One thing that a run spends on. ``count`` says how often, in what ``unit``; ``usd`` is None for an unknown price."""
+    """One item of a run's spending. ``count`` says how often, in what ``unit``; ``usd`` is None for an unknown price."""
 
     name: str
     seconds: float
@@ -72,7 +72,7 @@ def time_and_money(store: Store, state: RunState) -> dict[str, Any]:
 
 
 def _cells(store: Store, state: RunState) -> tuple[int, float]:
-    """How many code cells the run's sessions ran, and for how long, data included; a broken journal counts nothing."""
+    """Count the code cells of the run's sessions and their seconds, data included; a broken journal counts nothing."""
     count, seconds = 0, 0.0
     for path in sorted((store.folder(state.run_id) / "sessions").glob("*.jsonl")):
         try:
@@ -85,7 +85,7 @@ def _cells(store: Store, state: RunState) -> tuple[int, float]:
 
 
 def _checks(store: Store, state: RunState) -> tuple[int, float]:
-    """How many concluded proofs were checked, and for how long; a check made up after a kill counts from the resume."""
+    """Count the checked proofs and their seconds; a check made up after a kill counts from the resume."""
     begun: dict[tuple[str, int], float] = {}
     count, seconds, resumed = 0, 0.0, 0.0
     for stored in store.events(state.run_id, kinds=("leaf.grounded", "leaf.verified", "run.resumed")):

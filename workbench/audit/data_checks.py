@@ -1,4 +1,4 @@
-"""Checks of what a run read: records unchanged, the cutoff of every call, dates in answers, residual risk, leaves that read nothing."""
+"""Check a run's data: records unchanged, the cutoff of every call, dates in answers, residual risk, leaves that read nothing."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ _SHOWN = 160  # characters of a piece on a line
 
 
 def cut_texts(records: Records) -> list[Answer]:
-    """What was cut from the words that people wrote of the claim; nothing where nothing was."""
+    """List the pieces cut from the words that people wrote of the claim; no answer where there are none."""
     cut = records.state.cut
     if not cut:
         return []
@@ -33,13 +33,13 @@ def cut_texts(records: Records) -> list[Answer]:
 
 
 def kept_leaves(records: Records) -> list[Answer]:
-    """Which leaves a deeper analysis came to nothing for: the tree is flatter than it was asked to be; nothing where all were deepened."""
+    """Warn of leaves that could not be analysed more deeply: the tree is flatter than asked for."""
     rows = run_findings(records.state, {}) if records.state.kept else []
     return [("warn", line) for line in finding_lines([row for row in rows if row["check"] == DEPTH])]
 
 
 def prompts(records: Records) -> list[Answer]:
-    """Whether a recorded prompt speaks of later than the cutoff."""
+    """Check whether a recorded prompt speaks of later than the cutoff."""
     late = list(late_prompts(records.store, records.state))
     if not late:
         return [("ok", "no recorded prompt speaks of later than the cutoff")]
@@ -56,20 +56,22 @@ def late_prompts(store: Store, state: RunState) -> Iterator[tuple[str, str, str]
     cutoff = state.parsed_cutoff()
     if cutoff.live:
         return
-    own = [state.tree[node].statement for node in state.tree]
+    statements = [state.tree[node].statement for node in state.tree]
     read: dict[str, tuple[str, ...]] = {}
     for node, stage, digest, content in ModelLedger(store).prompts(state.run_id):
         if stage in _NO_PROMPT:
             continue
         if digest not in read:
-            read[digest] = _late(content, cutoff, own)
+            read[digest] = _late(content, cutoff, statements)
         for words in read[digest]:
             yield node, stage, words
 
 
-def _late(content: str, cutoff: Cutoff, own: list[str]) -> tuple[str, ...]:
+def _late(content: str, cutoff: Cutoff, statements: list[str]) -> tuple[str, ...]:
     pieces = as_of(content, cutoff, kind="record").cut
-    return tuple(piece.text for piece in pieces if not any(each in piece.text for each in own))
+    return tuple(
+        piece.text for piece in pieces if not any(statement in piece.text for statement in statements)
+    )
 
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -81,7 +83,7 @@ _ENDS = (ev.RunStopped, ev.RunFinished, ev.RunImported)
 
 
 def stored_bodies(records: Records) -> list[Answer]:
-    """Whether every body has the hash that it is filed under."""
+    """Check whether every body has the hash that it is filed under."""
     digests = {use.digest for use in records.store.run_bodies(records.state.run_id)}
     for digest in sorted(digests):
         try:
@@ -92,7 +94,7 @@ def stored_bodies(records: Records) -> list[Answer]:
 
 
 def clamped_at_cutoff(records: Records) -> list[Answer]:
-    """Whether every call of a dated run was made at its cutoff or an earlier one, and answered as of it."""
+    """Check whether every call of a dated run was made at its cutoff or an earlier one, and answered as of it."""
     state, rows = records.state, records.rows
     pinned = _moment(state.cutoff_instant)
     late = [row for row in rows if not _at_or_before(_dated(row.cutoff), pinned)]
@@ -104,9 +106,11 @@ def clamped_at_cutoff(records: Records) -> list[Answer]:
 
 
 def clamped_when_made(records: Records) -> list[Answer]:
-    """Whether every call of a live run was made while it was in work, and answered as of its own instant."""
+    """Check whether every call of a live run was made while it was in work, and answered as of its own instant."""
     rows, stretches = records.rows, _stretches(records)
-    strange = [row for row in rows if not any(_within(_moment(row.at_utc), *each) for each in stretches)]
+    strange = [
+        row for row in rows if not any(_within(_moment(row.at_utc), *stretch) for stretch in stretches)
+    ]
     if strange:
         first = f"the first is {strange[0].path} at {strange[0].at_utc}"
         return [("bad", f"{len(strange)} data calls were made while nobody worked on the run: {first}")]
@@ -123,7 +127,7 @@ def clamped_when_made(records: Records) -> list[Answer]:
 
 
 def _answered_as_asked(rows: list[LedgerRow]) -> list[Answer]:
-    """A fault where an answer is as of another instant than its call; nothing where all fit."""
+    """Name answers that are as of another instant than their call; none where all fit."""
     off = [
         row
         for row in rows
@@ -143,12 +147,12 @@ def _fits(row: LedgerRow) -> bool:
         return _is_live(as_of) or (
             moment is not None and instant is not None and abs(moment - instant) <= _CLOCKS
         )
-    # Rows of earlier versions do not say it.
+    # Not every answer states its instant.
     return as_of is None or _at_or_before(_dated(as_of), _dated(row.cutoff))
 
 
 def _stretches(records: Records) -> list[tuple[datetime | None, datetime | None, bool]]:
-    """From when to when somebody worked on the run, as the log says; a stretch that a kill ended lasts until the next."""
+    """List the stretches in which somebody worked on the run; one that a kill ended lasts until the next."""
     kinds = ("run.started", "run.resumed", "run.stopped", "run.finished", "run.imported")
     stretches: list[tuple[datetime | None, datetime | None, bool]] = []
     begun: datetime | None = None
@@ -178,7 +182,7 @@ def _is_live(text: object) -> bool:
 
 
 def _dated(text: object) -> datetime | None:
-    """The instant that a cutoff names; None where it names none, as ``live`` does."""
+    """Parse the instant of a cutoff; None where it names none, as ``live`` does."""
     if not isinstance(text, str) or _is_live(text):
         return None
     try:
@@ -188,7 +192,7 @@ def _dated(text: object) -> datetime | None:
 
 
 def _moment(text: str) -> datetime | None:
-    """The instant of the log or a ledger; None where it is none, as a stranger's package may have it."""
+    """Parse an instant of the log or a ledger; None where it is none, as a stranger's package may have it."""
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:
@@ -197,14 +201,14 @@ def _moment(text: str) -> datetime | None:
 
 
 def dated_before_cutoff(records: Records) -> list[Answer]:
-    """Rows of answers that are dated after the cutoff, by endpoint."""
+    """Count rows of answers that are dated after the cutoff, by endpoint."""
     last = Cutoff.parse(records.state.cutoff).last_moment_day
     late: Counter[str] = Counter()
-    seen = 0
+    dated = 0
     for row in records.rows:
         # Only a warning below: what was announced before the cutoff may well be dated after it.
         for day in _row_days(row.answer.data if row.answer else None):
-            seen += 1
+            dated += 1
             if day > last:
                 late[row.path] += 1
     if late:
@@ -215,7 +219,7 @@ def dated_before_cutoff(records: Records) -> list[Answer]:
                 f"rows dated after the cutoff, look whether they were announced before it: {named}",
             )
         ]
-    return [("ok", f"{seen} dated rows, none after {last}")]
+    return [("ok", f"{dated} dated rows, none after {last}")]
 
 
 def _row_days(value: Any) -> list[date]:
@@ -236,7 +240,7 @@ def _row_days(value: Any) -> list[date]:
 
 
 def residual_risk(records: Records) -> list[Answer]:
-    """What risk of later knowledge the answers leave, and what was dropped or refused."""
+    """Sum up the risk of later knowledge in the answers, and the rows dropped and calls refused."""
     rows = records.rows
     levels = Counter(str(row.answer.meta.get("residual", "none")) for row in rows if row.answer)
     refused = sum(1 for row in rows if row.refused)
@@ -249,7 +253,7 @@ def residual_risk(records: Records) -> list[Answer]:
 
 
 def leaves_read_data(records: Records) -> list[Answer]:
-    """A warning for the leaves that read no data, whatever their reports say."""
+    """Warn of leaves that read no data, whatever their reports say."""
     if records.without_data:
         return [("warn", line) for line in no_data_lines(records.without_data)]
     valued = [leaf for leaf in records.state.tree.leaves() if records.state.tree[leaf].belief is not None]
@@ -259,9 +263,9 @@ def leaves_read_data(records: Records) -> list[Answer]:
 
 
 def held_to_what_was_shown(records: Records) -> Iterator[Answer | None]:
-    """A warning for each conclusion, statement and weight that does not hold to what its run showed."""
-    found = yield from run_findings_in_steps(records.state, {})
-    rows = [row for row in found if row["check"] != DEPTH]  # a question of its own
+    """Warn of each conclusion, statement and weight that contradicts the run's own evidence."""
+    findings = yield from run_findings_in_steps(records.state, {})
+    rows = [row for row in findings if row["check"] != DEPTH]  # a question of its own
     for line in finding_lines(rows):
         yield "warn", line
     if not rows:
@@ -269,7 +273,10 @@ def held_to_what_was_shown(records: Records) -> Iterator[Answer | None]:
 
 
 def web_results(records: Records) -> list[Answer]:
-    """What layers 1 and 2 took out of searches; nothing where nobody searched. The document lists every verdict under ``web``."""
+    """Count the search results that layers 1 and 2 removed; no answer where nobody searched.
+
+    The document lists every verdict under ``web``.
+    """
     searches = [row for row in records.rows if row.path in _ENGINE_PATHS]
     if not searches and not records.web:
         return []

@@ -1,6 +1,6 @@
-"""Which leaves read no data: told by the ledger alone, which lies outside the kernel, and never by a cell, a report or a proof.
+"""Find the leaves that read no data: by the ledger alone, which lies outside the kernel, never by a cell, a report or a proof.
 
-A cell can redefine what it is handed, and a list can be typed in from memory; neither leaves a row with an answer.
+A cell can redefine its helpers, and a list can be typed in from memory; neither leaves a row with an answer.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _EMPTY_AT_MOST = 1_000
 
 
 def leaves_without_data(store: Store, state: RunState) -> dict[NodeId, str]:
-    """Return, for each leaf with a value that no data stand behind, what its value rests on instead, as words.
+    """Return the leaves with a value and no data, each with words for what its value rests on instead.
 
     Of several trials each is looked at. Search results and pages are data, read from a cache or not; the catalogue's own
     documentation is none, nor is an answer without rows.
@@ -54,7 +54,7 @@ def no_data_lines(without_data: Mapping[NodeId, str]) -> list[str]:
 
 
 def no_data_by_line(without_data: Mapping[NodeId, str]) -> dict[str, list[NodeId]]:
-    """Return those sentences with all leaves that each is about, of which it names a few."""
+    """Return those sentences, each with all its leaves, of which it names a few."""
     by_words: dict[str, list[NodeId]] = {}
     for node, words in without_data.items():
         by_words.setdefault(words, []).append(node)
@@ -92,7 +92,7 @@ def _holds_rows(store: Store, answer: str) -> bool:
 
 
 def _lists(value: Any) -> list[list[Any]]:
-    """The lists of an answer that no other list holds."""
+    """Collect the lists of an answer that no other list holds."""
     if isinstance(value, list):
         return [value]
-    return [each for item in value.values() for each in _lists(item)] if isinstance(value, dict) else []
+    return [found for item in value.values() for found in _lists(item)] if isinstance(value, dict) else []

@@ -1,4 +1,4 @@
-"""What a run's proofs conclude when they are run again, and how far the claim's p would lie from the one on record."""
+"""Compare the probabilities of re-run proofs with those on record."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -54,7 +54,9 @@ def drift(state: RunState, checks: Sequence[ProofCheck], *, rerun: bool) -> dict
         assert belief is not None, "only concluded trials are checked"
         p = rerun_probability(check.outcome.printed)
         # A model may round what its cells printed: only a re-run that printed something else than before has drifted.
-        moved = p is not None and any(item.check == "rerun" for item in _all_differences(check))
+        outcome = check.outcome
+        differences = (*outcome.differing, *outcome.unrepeatable, *outcome.advisory)
+        moved = p is not None and any(item.check == "rerun" for item in differences)
         again.setdefault(check.node, {})[check.trial] = p if moved and p is not None else belief.p
     values = {
         node: state.settings.aggregation.combine(
@@ -80,7 +82,3 @@ def drift(state: RunState, checks: Sequence[ProofCheck], *, rerun: bool) -> dict
 
 def _dead(state: RunState, node: NodeId) -> int:
     return sum(trial.belief is None for (leaf, _), trial in state.trials.items() if leaf == node)
-
-
-def _all_differences(check: ProofCheck) -> tuple[Any, ...]:
-    return (*check.outcome.differing, *check.outcome.unrepeatable, *check.outcome.advisory)

@@ -49,7 +49,7 @@ _AGGREGATIONS = ("recency_weighted", "metaculus_prediction", "unweighted", "sing
 
 
 def history_scores(path: Path) -> dict[str, Any]:
-    """Return how a history of forecasts did: the last forecast of each resolved question counts.
+    """Score a history of forecasts: the last forecast of each resolved question counts.
 
     ``peer`` is the mean of 100 ln(p / crowd's p) of what came, where the file has the crowd's, and ``stated_peer`` the mean
     of the peer scores that the platform states; both None where the file allows neither. Higher is better.
@@ -59,7 +59,7 @@ def history_scores(path: Path) -> dict[str, Any]:
     frame = _in_one_table(path, read_cells(path))
     names = {"".join(filter(str.isalnum, str(column))).casefold(): column for column in frame.columns}
     columns = {
-        field: next((names[each] for each in spellings if each in names), None)
+        field: next((names[spelling] for spelling in spellings if spelling in names), None)
         for field, spellings in COLUMNS.items()
     }
     for field in _NEEDED:
@@ -74,7 +74,7 @@ def history_scores(path: Path) -> dict[str, Any]:
     if not rows:
         raise UsageError(f"{path} has no forecast of a question that came out yes or no")
     crowds = [row for row in rows if row["crowd"] is not None]
-    stated = [row["peer"] for row in rows if row["peer"] is not None]
+    peer_scores = [row["peer"] for row in rows if row["peer"] is not None]
     return {
         "file": str(path),
         "n": len(rows),
@@ -86,13 +86,13 @@ def history_scores(path: Path) -> dict[str, Any]:
             "own_brier": _mean_of([(row["p"] - row["outcome"]) ** 2 for row in crowds]),
         },
         "peer": _mean_of([peer_score(row["p"], row["crowd"], row["outcome"]) for row in crowds]),
-        "stated_peer": _mean_of(stated),
+        "stated_peer": _mean_of(peer_scores),
         "rows": rows,
     }
 
 
 def _last_of_each(path: Path, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The last row of each question; days whose order depends on whether the month comes first are refused."""
+    """Pick the last row of each question; days whose order depends on whether the month comes first are refused."""
     readings = _instants([row["day"] for row in rows], str(path))
     chosen = []
     for instants in readings:
@@ -110,7 +110,7 @@ def _last_of_each(path: Path, rows: Sequence[dict[str, Any]]) -> list[dict[str, 
 
 
 def _instants(texts: Sequence[str], where: str) -> list[list[datetime]]:
-    """Each text as an instant, in every way in which all of them can be read; without a zone it is UTC's, "" is before all others.
+    """Read all texts as instants, in every way that fits all of them; without a zone UTC, "" before all others.
 
     Raises `UsageError`: One of them is no day or instant.
     """
@@ -156,7 +156,7 @@ def _in_words(text: str, form: str) -> datetime | None:
 
 
 def _in_one_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a history with its outcomes, which each platform keeps in a table of its own beside the forecasts.
+    """Join a history with its outcomes, which each platform keeps in a table of its own beside the forecasts.
 
     Metaculus' download has ``forecast_data.csv`` and ``question_data.csv``, the Good Judgment Project's data ``survey_fcasts.yrN.csv``
     and ``ifps.csv``; of Manifold, bets and markets as its interface gives them are taken as ``bets.csv`` and ``markets.csv``.
@@ -174,7 +174,7 @@ def _in_one_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _what_came(path: Path, name: str, key: str, outcome: str) -> dict[str, str]:
-    """What came of each question, by the table beside a history; looked up, so that no row of either is multiplied."""
+    """Read the outcome of each question from the table beside a history; looked up, so that no row of either is multiplied."""
     table = path.with_name(name)
     if not table.is_file():
         raise UsageError(
@@ -183,9 +183,11 @@ def _what_came(path: Path, name: str, key: str, outcome: str) -> dict[str, str]:
     frame = read_cells(table)
     _require(table, frame, key, outcome)
     came: dict[str, str] = {}
-    for question, said in zip(frame[key].astype(str), frame[outcome].astype(str), strict=True):
-        if came.setdefault(question, said) != said:
-            raise UsageError(f"{table} says of {question!r:.60} both {came[question]!r:.40} and {said!r:.40}")
+    for question, answer in zip(frame[key].astype(str), frame[outcome].astype(str), strict=True):
+        if came.setdefault(question, answer) != answer:
+            raise UsageError(
+                f"{table} says of {question!r:.60} both {came[question]!r:.40} and {answer!r:.40}"
+            )
     return came
 
 
@@ -197,15 +199,15 @@ def _require(path: Path, frame: pd.DataFrame, *columns: str) -> None:
 def _metaculus(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     came = _what_came(path, "question_data.csv", "Question ID", "Resolution")
     binary = frame[frame["Probability Yes"].astype(str).str.strip() != ""]
-    own = binary
+    forecasts = binary
     crowd: dict[str, list[tuple[datetime, str]]] = {}
     if "Forecaster ID" in binary:
         _require(path, frame, "Start Time")
         people = binary["Forecaster ID"].astype(str).str.strip()
-        own, others = binary[people != ""], binary[people == ""]
-        if own["Forecaster ID"].nunique() > 1:
+        forecasts, others = binary[people != ""], binary[people == ""]
+        if forecasts["Forecaster ID"].nunique() > 1:
             raise UsageError(
-                f"{path} holds forecasts of {own['Forecaster ID'].nunique()} people: keep the rows of one"
+                f"{path} holds forecasts of {forecasts['Forecaster ID'].nunique()} people: keep the rows of one"
             )
         if "Forecaster Username" in others:
             names = others["Forecaster Username"].astype(str).str.strip()
@@ -221,13 +223,13 @@ def _metaculus(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
         for aggregates in crowd.values():
             aggregates.sort(key=_START)
         newest = []
-        for question, start in _rows_as_text(own, "Question ID", "Start Time"):
+        for question, start in _rows_as_text(forecasts, "Question ID", "Start Time"):
             aggregates = crowd.get(question, [])
             place = bisect_right(aggregates, _first_instant(path, start), key=_START)
             newest.append(aggregates[place - 1][1] if place else "")
-        own = own.assign(crowd=newest)
-    return own.assign(
-        Resolution=[came.get(question, "") for (question,) in _rows_as_text(own, "Question ID")]
+        forecasts = forecasts.assign(crowd=newest)
+    return forecasts.assign(
+        Resolution=[came.get(question, "") for (question,) in _rows_as_text(forecasts, "Question ID")]
     )
 
 
@@ -240,7 +242,7 @@ def _rows_as_text(frame: pd.DataFrame, *columns: str) -> Iterable[tuple[str, ...
 
 
 def _good_judgment(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
-    """A row for each option of a question, of two options for the first; a question that was withdrawn from is left out."""
+    """Make a row for each option of a question, of two options for the first; withdrawn forecasts are left out."""
     came = _what_came(path, "ifps.csv", "ifp_id", "outcome")
     if "user_id" in frame and frame["user_id"].nunique() > 1:
         raise UsageError(
@@ -264,7 +266,7 @@ def _good_judgment(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _american_day(text: str) -> str:
-    """A day as the project writes it, ``9/5/2011``, as one that sorts; anything else as it is."""
+    """Write a day of the project, ``9/5/2011``, as one that sorts; anything else as it is."""
     written = re.fullmatch(r"(\d{1,2})/(\d{1,2})/(\d{2}|\d{4})", text.strip())
     if written is None:
         return text
@@ -273,13 +275,13 @@ def _american_day(text: str) -> str:
 
 
 def peer_score(p: float, crowd: float, outcome: float) -> float:
-    """Return 100 ln of what a forecast gave to what came, over what the crowd gave it; 0 is as good as the crowd.
+    """Return 100 ln of the forecast's probability for the outcome over the crowd's; 0 is as good as the crowd.
 
     >>> round(peer_score(0.8, 0.4, 1.0), 2), peer_score(0.3, 0.3, 0.0)
     (69.31, 0.0)
     """
-    own, other = (each if outcome else 1 - each for each in (p, crowd))
-    return 100 * log(max(own, _LEAST) / max(other, _LEAST))
+    ours, theirs = (x if outcome else 1 - x for x in (p, crowd))
+    return 100 * log(max(ours, _LEAST) / max(theirs, _LEAST))
 
 
 def _rows_of_history(

@@ -1,4 +1,4 @@
-"""Whether a data folder is whole: ``workbench doctor --check`` looks at all of it, runs nothing, and says what does not fit."""
+"""Check whether a data folder is whole: ``workbench doctor --check`` looks at all of it, runs nothing, and names each fault."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ from workbench.store.removal import settle
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeFault:
-    """One thing that is not as the workbench leaves it; ``run`` is None where it is no one run's."""
+    """One thing that the workbench did not leave so; ``run`` is None where it is no one run's."""
 
     run: str | None
     check: str
@@ -26,7 +26,7 @@ class HomeFault:
 
 
 def check_home(store: Store) -> list[HomeFault]:
-    """Return what is not whole in a data folder: database, bodies, logs, folders, journals and notebooks.
+    """Return the faults of a data folder: database, bodies, logs, folders, journals and notebooks.
 
     A removal or an import that was cut off is finished first, as every `rm`, `gc` and `import` does. A proof whose package
     was taken in although it differed is not a fault of the home; `verify` lists what differs.
@@ -35,7 +35,10 @@ def check_home(store: Store) -> list[HomeFault]:
         settle(store)
     bodies = body_states(store)
     intact = {digest for digest, whole in bodies.items() if whole}
-    return [*_database(store, bodies), *_folders(store), *_logs(store, intact)]
+    database = [
+        HomeFault(run=run, check="database", what=what) for run, what in database_faults(store, bodies)
+    ]
+    return [*database, *_folders(store), *_logs(store, intact)]
 
 
 def home_document(store: Store) -> dict[str, Any]:
@@ -49,45 +52,40 @@ def home_document(store: Store) -> dict[str, Any]:
     }
 
 
-def _database(store: Store, bodies: dict[str, bool]) -> Iterator[HomeFault]:
-    for run, what in database_faults(store, bodies):
-        yield HomeFault(run=run, check="database", what=what)
-
-
 def _folders(store: Store) -> Iterator[HomeFault]:
     runs = store.home / "runs"
-    known = set(store.run_ids())
+    run_ids = set(store.run_ids())
     for path in sorted(runs.iterdir()) if runs.is_dir() else ():
-        if path.name not in known and path.is_dir():
+        if path.name not in run_ids and path.is_dir():
             yield HomeFault(run=None, check="folders", what=f"no record names the folder {path.name[:60]}")
 
 
 def _logs(store: Store, intact: Collection[str]) -> Iterator[HomeFault]:
-    """Check every log, and the proofs of every run of which anything is not as it was when it was last found whole."""
-    kept, found = store.whole(), {}
+    """Check every log, and the proofs of every run that changed since it was last found whole."""
+    earlier, now = store.whole(), {}
     checked_by = f"{code_hash()} {installed()}"
     for name in logged_streams(store):
         try:
             if ":" in name:
                 store.events(name)
                 continue
-            found[name] = sha256_of(f"{checked_by} {looked_at(store, name, intact)}".encode())
-            if kept.get(name) == found[name]:
+            now[name] = sha256_of(f"{checked_by} {looked_at(store, name, intact)}".encode())
+            if earlier.get(name) == now[name]:
                 continue
             for fault in _proofs(store, load_state(store, name)):
-                found.pop(name, None)
+                now.pop(name, None)
                 yield fault
         except WorkbenchError as error:
-            found.pop(name, None)
+            now.pop(name, None)
             yield HomeFault(run=name, check="log", what=" ".join(str(error).split())[:300])
-    store.keep_whole({name: digest for name, digest in found.items() if kept.get(name) != digest})
+    store.keep_whole({name: digest for name, digest in now.items() if earlier.get(name) != digest})
 
 
 def _proofs(store: Store, state: RunState) -> Iterator[HomeFault]:
     if (state.imported is not None and state.imported.anyway) or state.missing:
         return
-    for (node, trial), held in sorted(state.trials.items()):
-        if held.belief is None:
+    for (node, trial), record in sorted(state.trials.items()):
+        if record.belief is None:
             continue
         for item in compare_trial(store, state, node, trial).differing:
             place = f"{node} trial {trial}"

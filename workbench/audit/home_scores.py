@@ -1,7 +1,7 @@
-"""How this home's own forecasts did: the roots of its resolved runs as a table of events, and their Brier score over time.
+"""Score this home's own forecasts: the roots of its resolved runs as a table of events, and their Brier score over time.
 
-A forecast made before its outcome was known to anyone is ``live``, one that was made later under a cutoff is a ``back-test``: the
-two are never to be read as one, since nobody can prove what a model had read.
+A forecast made before its outcome was known to anyone is ``live``, one made later under a cutoff a ``back-test``: never read the
+two as one, since nobody can prove what a model had read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BASE_RATE = "base_rate"
 
 
 def _run_facts(state: RunState, paths: Collection[str] = ()) -> dict[str, Any] | str:
-    """Facts of a run that counts, or why it does not; "" for one that has no outcome yet."""
+    """Return the facts of a run that counts, or why it does not; "" for one that has no outcome yet."""
     outcome, belief = state.annotations.outcome, state.tree.root.belief
     if outcome is None:
         return ""
@@ -47,15 +47,15 @@ def _run_facts(state: RunState, paths: Collection[str] = ()) -> dict[str, Any] |
         return "no probability of its claim"
     if outcome.p not in (0.0, 1.0):
         return f"came out as a share ({outcome.p:g}): only yes and no are scored"
-    known = state.parsed_cutoff()
-    if not counts_for(known, outcome.day):
+    cutoff = state.parsed_cutoff()
+    if not counts_for(cutoff, outcome.day):
         return f"decided on {outcome.day}, before its cutoff"
     return {
         "run_id": state.run_id,
         "statement": state.statement,
         "topic": topic_of(state.statement),
         "cutoff": state.cutoff,
-        "known": known.last_visible_day.isoformat(),
+        "known": cutoff.last_visible_day.isoformat(),
         "day": outcome.day,
         "p": belief.p,
         "base_rate": root_base_rate(state.tree),
@@ -68,21 +68,21 @@ def _run_facts(state: RunState, paths: Collection[str] = ()) -> dict[str, Any] |
         "preset": state.settings.preset,
         "month": outcome.day[:7],
         "tag": " ".join(sorted(state.annotations.tags)) or "none",
-        "horizon": _horizon(known.last_visible_day, outcome.day),
+        "horizon": _horizon(cutoff.last_visible_day, outcome.day),
         "data": " ".join(sorted({path.partition("/")[0] for path in paths})) or "no data",
         "author": _author(state),
-        "recall": bool(hindsight(state.settings, known)),
+        "recall": bool(hindsight(state.settings, cutoff)),
     }
 
 
-def _horizon(known: date, day: str) -> str:
-    """How far ahead a forecast looked: the first of these that it does not pass."""
-    days = (date.fromisoformat(day) - known).days
+def _horizon(cutoff_day: date, day: str) -> str:
+    """Name the horizon of a forecast: the first of these that it does not pass."""
+    days = (date.fromisoformat(day) - cutoff_day).days
     return next((f"up to {most} d" for most in (7, 30, 90, 365) if days <= most), "over a year")
 
 
 def _author(state: RunState) -> str:
-    """Who signed the answer off, as typed; "unsigned" where nobody did."""
+    """Return the typed name of the person who signed the answer off; "unsigned" where nobody did."""
     names = [
         row.event.author for row in state.annotations.sign_offs if isinstance(row.event, ev.ReviewSigned)
     ]
@@ -167,16 +167,16 @@ def _over_time(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     months: dict[str, list[float]] = {}
     for row in rows:
         months.setdefault(row["month"], []).append(row["brier"])
-    seen: list[float] = []
+    so_far: list[float] = []
     lines = []
     for month, scores in sorted(months.items()):
-        seen += scores
+        so_far += scores
         lines.append(
             {
                 "month": month,
                 "n": len(scores),
                 "brier": sum(scores) / len(scores),
-                "brier_so_far": sum(seen) / len(seen),
+                "brier_so_far": sum(so_far) / len(so_far),
             }
         )
     return lines

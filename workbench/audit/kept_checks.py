@@ -1,7 +1,7 @@
-"""What the checks of an audit found when they were last made in this home: ``checks.json`` beside the run, for the page.
+"""Store the findings of the last audit in this home: ``checks.json`` beside the run, for the page.
 
-No record: it can be made anew, no package carries it (`archive.is_member`), and it counts only for the records that it was
-made of. At a look those are compared but for the bytes of stored bodies: whoever reads a body hashes it, and an audit all.
+No record: it can be made anew, no package carries it (`archive.is_member`), and it counts only for the records that it was made
+of. At a look those are compared but for the bytes of stored bodies: whoever reads a body hashes it, and an audit all.
 """
 
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ from workbench.source_hash import source_hash
 from workbench.store import Store
 
 _FILE = "checks.json"
-#: Events that no check reads: what people say of a run, and try on it while they look at it.
+#: Events that no check reads: people's remarks on a run, and their scenarios.
 _UNREAD = frozenset(
     {
         "scenario.recorded",
@@ -33,14 +33,14 @@ _UNREAD = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptChecks:
-    """What the checks found, and when they looked."""
+    """The checks, and when they were made."""
 
     checks: list[Check]
     checked_utc: str
 
 
 def checks_key(store: Store, state: RunState) -> str:
-    """Return one hash over all that the checks of a run look at, but for the bytes of bodies, and over the checks."""
+    """Hash all that the checks of a run look at, but for the bytes of bodies, and the checks themselves."""
     folder = store.folder(state.run_id)
     looked_at = [
         source_hash(__package__),
@@ -59,17 +59,17 @@ def checks_key(store: Store, state: RunState) -> str:
 
 
 def kept_checks(store: Store, run_id: str, key: str) -> KeptChecks | None:
-    """Return what was kept under this very key, or None."""
+    """Return the checks stored under this very key, or None."""
     try:
         document = orjson.loads((store.folder(run_id) / _FILE).read_bytes())
     except (OSError, ValueError):  # none yet, or half of one: the checks are made
         return None
     if not isinstance(document, dict) or document.get("key") != key:
         return None
-    rows, checked = document.get("checks"), document.get("checked_utc")
-    if not isinstance(rows, list) or not all(map(_is_check, rows)) or not isinstance(checked, str):
+    rows, checked_utc = document.get("checks"), document.get("checked_utc")
+    if not isinstance(rows, list) or not all(map(_is_check, rows)) or not isinstance(checked_utc, str):
         return None
-    return KeptChecks(checks=[Check(**row) for row in rows], checked_utc=checked)
+    return KeptChecks(checks=[Check(**row) for row in rows], checked_utc=checked_utc)
 
 
 def _is_check(row: Any) -> bool:
@@ -82,7 +82,7 @@ def _is_check(row: Any) -> bool:
 
 
 def keep_checks(store: Store, run_id: str, key: str, result: KeptChecks) -> None:
-    """Write what the checks found beside the run; the newest counts, whoever else writes."""
+    """Write the checks beside the run; the newest counts, whoever else writes."""
     if not store.folder(run_id).is_dir():
         return  # the run was removed meanwhile, or has no file: no folder is made for this
     rows = [asdict(check) for check in result.checks]

@@ -1,9 +1,4 @@
-"""What a model wrote in a run that it cannot have from the run: later facts out of its own memory (BLF, App. B.3: parametric leakage).
-
-By rule alone, so it costs nothing and misses a late fact that names no day. A sentence counts where the date rules call it late and
-either its later day or a figure in it stands in nothing that the model was shown before: what was shown is a leak of the sources, and is
-counted by ``leaks`` among the results.
-"""
+"""Find later facts that a model wrote out of its own memory (BLF, App. B.3: parametric leakage)."""
 
 from __future__ import annotations
 
@@ -54,12 +49,12 @@ def late_sentences(text: str, shown: str, cutoff: Cutoff) -> Iterator[tuple[str,
         if without_later(sentence, cutoff) == sentence:
             continue
         days = [sentence[start:end] for start, end in later_dates(sentence, cutoff)]
-        own = any(day.lower() not in shown for day in days) or bool(unprinted(sentence, [shown]))
-        yield sentence.strip(), own
+        is_own = any(day.lower() not in shown for day in days) or bool(unprinted(sentence, [shown]))
+        yield sentence.strip(), is_own
 
 
 def scan_memory(store: Store, state: RunState) -> list[LateSentence]:
-    """Return the late sentences in what the model wrote for the leaves of a run, oldest first; none for a live run.
+    """Return the late sentences in the model's texts for the leaves of a run, oldest first; none for a live run.
 
     Raises ``StoreCorrupt`` for an altered reply.
     """
@@ -74,13 +69,13 @@ def scan_memory(store: Store, state: RunState) -> list[LateSentence]:
             stage=where.stage,
             step=where.step,
             sentence=one_line(sentence),
-            own=own,
+            own=is_own,
         )
         for place in ModelLedger(store).attempts(state.run_id)
         for where, messages, reply in ModelLedger(store).dialogue(place)
         # what the web's filter writes judges others' texts
         if where.stage != "filter"
-        for sentence, own in late_sentences(_written(reply), _shown(messages), cutoff)
+        for sentence, is_own in late_sentences(_written(reply), _shown(messages), cutoff)
     ]
 
 
@@ -103,7 +98,7 @@ def memory_document(store: Store, states: Sequence[RunState]) -> dict[str, Any]:
         "rate": wilson.rate,
         "wilson": [wilson.low, wilson.high],
         "over_runs": rate_over_runs(late, n),
-        "sentences": [row.to_json() for several in rows.values() for row in several],
+        "sentences": [row.to_json() for sentences in rows.values() for row in sentences],
     }
 
 
@@ -114,5 +109,7 @@ def _written(reply: ModelReply) -> str:
 
 
 def _shown(messages: Sequence[Mapping[str, Any]]) -> str:
-    """All that the model was shown, its own earlier words left out: to repeat oneself is no source."""
-    return "\n".join(str(each["content"]) for each in messages if each["role"] != "assistant").lower()
+    """Join all that the model was shown; its own earlier words are left out: to repeat oneself is no source."""
+    return "\n".join(
+        str(message["content"]) for message in messages if message["role"] != "assistant"
+    ).lower()

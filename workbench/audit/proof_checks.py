@@ -1,4 +1,4 @@
-"""Checks of what a run made of its data: values that follow, proofs that hold, seals, hindsight, where the run comes from."""
+"""Check a run's results: values that follow, proofs that hold, seals, hindsight, the run's origin."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ _SPENDERS = 12  # propositions that the line on cost names; the document has all
 
 
 def root_recomputed(records: Records) -> list[Answer]:
-    """Whether every inner node follows from its children by its stored rule."""
+    """Check whether every inner node follows from its children by its stored rule."""
     tree = records.state.tree
     if tree.root.p is None:
         return [("warn", "the claim has no probability yet")]
@@ -32,14 +32,14 @@ def root_recomputed(records: Records) -> list[Answer]:
 
 
 def root_alone(records: Records) -> list[Answer]:
-    """The same of a claim without propositions below it: nothing is combined."""
+    """Answer for a claim without propositions below it: nothing is combined."""
     if records.state.tree.root.p is None:
         return [("warn", "the claim has no probability yet")]
     return [("ok", "the claim was not broken down, so no value is combined from others")]
 
 
 def trials_pooled(records: Records) -> list[Answer]:
-    """What leaves count as, against their trials; nothing where no leaf was grounded."""
+    """Compare leaves' values with their trials; no answer where no leaf was grounded."""
     state = records.state
     if not state.trials:
         return []
@@ -50,7 +50,7 @@ def trials_pooled(records: Records) -> list[Answer]:
 
 
 def look_ups(records: Records) -> list[Answer]:
-    """What synthesizers looked up for inner nodes, against the records; nothing where none did."""
+    """Compare synthesizers' look-ups for inner nodes with the records; no answer where there were none."""
     store, state = records.store, records.state
     nodes = look_up_nodes(store, state)
     if not nodes:
@@ -69,7 +69,7 @@ def look_ups(records: Records) -> list[Answer]:
 
 
 def coherence(records: Records) -> Iterator[Answer | None]:
-    """Contradictions among the propositions, a warning each."""
+    """Warn of each contradiction among the propositions."""
     contradictions = yield from check_tree_in_steps(records.state.tree)
     for item in contradictions:
         yield "warn", f"{item.kind}: {item.message}"
@@ -78,7 +78,7 @@ def coherence(records: Records) -> Iterator[Answer | None]:
 
 
 def isolation(records: Records) -> list[Answer]:
-    """How the code behind the evidence was shut off."""
+    """Name the seal of the code behind the evidence."""
     level = records.state.isolation
     if level == "none":
         return [("warn", "the code ran UNSEALED")]
@@ -87,10 +87,10 @@ def isolation(records: Records) -> list[Answer]:
 
 
 def without_kernel(records: Records) -> list[Answer]:
-    """The same of a run whose log names no seal: no proof may be of cells then."""
-    held = records.state.trials.items()
+    """Answer for a run whose log names no seal: no proof may be of cells then."""
+    trials = records.state.trials.items()
     cells = natural_order(
-        {node for (node, _), trial in held if trial.evidence and trial.evidence.kind == "notebook"}
+        {node for (node, _), trial in trials if trial.evidence and trial.evidence.kind == "notebook"}
     )
     if cells:
         return [
@@ -100,13 +100,13 @@ def without_kernel(records: Records) -> list[Answer]:
 
 
 def known_outcome(records: Records) -> list[Answer]:
-    """A warning per model that may know the outcome; one line where none does."""
+    """Warn of each model that may know the outcome; one line where none does."""
     lines = hindsight(records.state.settings, records.state.parsed_cutoff())
     return [("warn", line) for line in lines] or [("ok", "no model of the run was trained after the cutoff")]
 
 
 def second_opinions(records: Records) -> list[Answer]:
-    """What a model of another family found in the kept texts; nothing where none was asked (``workbench leaks``)."""
+    """Sum up what a model of another family found in the stored texts; no answer where none was asked (``workbench leaks``)."""
     stored = stored_findings(records.store, records.state)
     if stored is None:
         return []
@@ -122,7 +122,7 @@ def second_opinions(records: Records) -> list[Answer]:
 
 
 def origin(records: Records) -> list[Answer]:
-    """A warning for a run that came out of a package."""
+    """Warn of a run that came out of a package."""
     imported = records.state.imported
     assert imported is not None, "asked of imported runs"
     differing = "".join(f"; {line}" for line in imported.differing)
@@ -130,7 +130,7 @@ def origin(records: Records) -> list[Answer]:
 
 
 def proof_notebooks(records: Records) -> list[Answer]:
-    """Whether every leaf that was proved has its notebook."""
+    """Check whether every leaf that was proved has its notebook."""
     state = records.state
     folder = records.store.folder(state.run_id) / "proofs"
     # Listed at once: to ask the disk about each of ten thousand leaves takes 55 ms.
@@ -144,7 +144,7 @@ def proof_notebooks(records: Records) -> list[Answer]:
 
 
 def proofs_verified(records: Records) -> list[Answer]:
-    """Whether the check of every concluded proof is on record, and none says that the proof differs."""
+    """Check whether every concluded proof has a check on record, and none differs."""
     state = records.state
     concluded = {key: trial for key, trial in state.trials.items() if trial.belief}
     if differing := [f"{node} (trial {trial})" for node, trial in state.unverified()]:
@@ -157,12 +157,12 @@ def proofs_verified(records: Records) -> list[Answer]:
 
 
 def anchored_journals(records: Records) -> list[Answer]:
-    """A fault that names the leaves whose journals the log holds no head of; nothing where no leaf has a journal."""
+    """Name the leaves whose journals the log holds no head of, as a fault; no answer where no leaf has a journal."""
     sessions = records.store.folder(records.state.run_id) / "sessions"
     heads = {
-        (node, trial): held.journal_head
-        for (node, trial), held in records.state.trials.items()
-        if held.belief is not None and (sessions / journal_name(node, trial, held.concluded)).is_file()
+        (node, trial): record.journal_head
+        for (node, trial), record in records.state.trials.items()
+        if record.belief is not None and (sessions / journal_name(node, trial, record.concluded)).is_file()
     }
     loose = natural_order({node for (node, _), head in heads.items() if head is None})
     if loose:
@@ -173,12 +173,12 @@ def anchored_journals(records: Records) -> list[Answer]:
 
 
 def cost(records: Records) -> list[Answer]:
-    """What the run's replies cost."""
+    """Add up the cost of the run's replies."""
     models, state = ModelLedger(records.store), records.state
     dollars = models.cost(state.run_id)
     text = "price unknown" if dollars is None else f"${dollars:.4f}"
-    said = f"{models.count(state.run_id)} replies of {state.settings.model}, {text}"
-    return [("ok", said + tokens(records.spending))]
+    replies = f"{models.count(state.run_id)} replies of {state.settings.model}, {text}"
+    return [("ok", replies + tokens(records.spending))]
 
 
 def tokens(spending: Sequence[Mapping[str, Any]]) -> str:
@@ -186,6 +186,6 @@ def tokens(spending: Sequence[Mapping[str, Any]]) -> str:
     counted = [row for row in spending if row["input_tokens"]]
     if not counted:
         return ""
-    each = ", ".join(f"{row['node']} {sent_tokens([row])}" for row in counted[:_SPENDERS])
+    by_node = ", ".join(f"{row['node']} {sent_tokens([row])}" for row in counted[:_SPENDERS])
     more = f" and {len(counted) - _SPENDERS} more" if len(counted) > _SPENDERS else ""
-    return f"; input tokens {sent_tokens(counted)}: {each}{more}"
+    return f"; input tokens {sent_tokens(counted)}: {by_node}{more}"

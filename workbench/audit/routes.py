@@ -1,4 +1,4 @@
-"""Where the leaves of runs went, and what came of it: the tables of ``workbench grounders``."""
+"""The grounders that leaves of runs went to, and their results: the tables of ``workbench grounders``."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from workbench.store import events as ev
 
 
 def routes_of(store: Store, state: RunState) -> list[dict[str, Any]]:
-    """Return a row per concluded trial: which grounders it rests on, who chose them and why, their p, and what the leaf cost."""
+    """Return a row per concluded trial: its grounders, who chose them and why, their p, and the leaf's cost."""
     costs = ModelLedger(store).trial_costs(state.run_id)
     rows = []
     for stored in store.events(state.run_id, kinds=("leaf.grounded",)):
@@ -24,14 +24,14 @@ def routes_of(store: Store, state: RunState) -> list[dict[str, Any]]:
         route: dict[str, Any] = {}
         if event.evidence.kind == "routed" and event.evidence.body is not None:
             route = orjson.loads(store.body(event.evidence.body))
-        said = dict(grounders_of(store, state, event))
+        p_of = dict(grounders_of(store, state, event))
         rows.append(
             {
                 "node": event.node,
                 "trial": event.trial,
                 "p": event.p,
-                "grounders": said,
-                "spread": max(said.values()) - min(said.values()),
+                "grounders": p_of,
+                "spread": max(p_of.values()) - min(p_of.values()),
                 "by": route["route"]["by"] if route else "run",
                 "reason": route["route"]["reason"] if route else "the run's grounder",
                 "failed": route.get("failed", {}),
@@ -43,7 +43,7 @@ def routes_of(store: Store, state: RunState) -> list[dict[str, Any]]:
 
 
 def by_grounder(state: RunState, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return by grounder what its leaves in a run took, and their Brier score where they are resolved, from the rows of `routes_of`.
+    """Return each grounder's leaves in a run, their cost, and their Brier score where resolved, from the rows of `routes_of`.
 
     A leaf that went to several counts with each of them, at its whole cost: what one of several took is not on record apart.
     """
@@ -52,20 +52,20 @@ def by_grounder(state: RunState, rows: Sequence[Mapping[str, Any]]) -> dict[str,
         outcomes.setdefault("P0", state.annotations.outcome.p)
     table: dict[str, dict[str, Any]] = {}
     for name in sorted({name for row in rows for name in row["grounders"]}):
-        own = [row for row in rows if name in row["grounders"]]
+        routed = [row for row in rows if name in row["grounders"]]
         by_leaf = {
-            row["node"]: row for row in own
+            row["node"]: row for row in routed
         }  # calls and cost are those of the leaf, the same for all its trials
         costs = [row["cost_usd"] for row in by_leaf.values()]
         errors: dict[str, list[float]] = {}
-        for row in own:
+        for row in routed:
             if row["node"] in outcomes:
                 errors.setdefault(row["node"], []).append(
                     (row["grounders"][name] - outcomes[row["node"]]) ** 2
                 )
         table[name] = {
             "leaves": len(by_leaf),
-            "mean_p": float(np.mean([row["grounders"][name] for row in own])),
+            "mean_p": float(np.mean([row["grounders"][name] for row in routed])),
             "model_calls": sum(row["model_calls"] for row in by_leaf.values()),
             "cost_usd": None if None in costs else float(np.mean(costs)),
             "n": len(errors),
@@ -75,18 +75,18 @@ def by_grounder(state: RunState, rows: Sequence[Mapping[str, Any]]) -> dict[str,
 
 
 def record_table(leaves: list[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
-    """Return what `records_of` says of each grounder, with the runs and clusters behind it and an interval over these; None for too few."""
+    """Return the record of each grounder (`records_of`), with its runs and clusters and an interval over these; None for too few."""
     table: dict[str, dict[str, Any]] = {}
     for name, record in records_of(leaves).items():
-        own = [leaf for leaf in leaves if any(part == name for part, _ in leaf.parts)]
+        grounded = [leaf for leaf in leaves if any(part == name for part, _ in leaf.parts)]
         errors = [
             float(np.mean([(p - leaf.outcome) ** 2 for part, p in leaf.parts if part == name]))
-            for leaf in own
+            for leaf in grounded
         ]
-        labels = leaf_clusters(own)
+        labels = leaf_clusters(grounded)
         table[name] = {
             **record,
-            "runs": len({leaf.run_id for leaf in own}),
+            "runs": len({leaf.run_id for leaf in grounded}),
             "clusters": cluster_count(labels),
             "interval": loss_interval(errors, labels),
         }
@@ -100,18 +100,22 @@ def bias_table(leaves: Sequence[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
     high (above 0) or too low. The rows sum to the row ``all``, the roots' whole bias from resolved leaves. ``leaf_bias`` is the mean of p
     less outcome. A leaf of several grounders counts for each with its equal share. Intervals are over clusters, None for too few.
     """
-    known = [leaf for leaf in leaves if leaf.weight is not None and leaf.parts]
-    clusters = dict(zip([leaf.run_id for leaf in known], leaf_clusters(known), strict=True)) if known else {}
-    zero = dict.fromkeys((leaf.run_id for leaf in known), 0.0)
+    weighted = [leaf for leaf in leaves if leaf.weight is not None and leaf.parts]
+    clusters = (
+        dict(zip([leaf.run_id for leaf in weighted], leaf_clusters(weighted), strict=True))
+        if weighted
+        else {}
+    )
+    zero = dict.fromkeys((leaf.run_id for leaf in weighted), 0.0)
     per_run: dict[str, dict[str, float]] = {}
     errors: dict[str, list[float]] = {}
-    for leaf in known:
+    for leaf in weighted:
         names = sorted({name for name, _ in leaf.parts})
         for name in names:
             error = float(np.mean([p for part, p in leaf.parts if part == name])) - leaf.outcome
             for row in (name, "all"):
-                own = per_run.setdefault(row, dict(zero))
-                own[leaf.run_id] += (leaf.weight or 0.0) * error / len(names)
+                errors_of_run = per_run.setdefault(row, dict(zero))
+                errors_of_run[leaf.run_id] += (leaf.weight or 0.0) * error / len(names)
                 errors.setdefault(row, []).append(error)
     labels = [clusters[run] for run in zero]
     table = {}
@@ -129,7 +133,7 @@ def bias_table(leaves: Sequence[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
 
 
 def together(leaves: Sequence[ResolvedLeaf]) -> list[dict[str, Any]]:
-    """Return for each set of grounders that leaves went to together whether pooling paid: Brier of the pool, of its parts, how far apart.
+    """Compare pooled leaves with their parts, by set of grounders: Brier score of the pool, of its parts, how far apart.
 
     Only leaves of one trial: of several it is not kept which parts were pooled with each other.
     """

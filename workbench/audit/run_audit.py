@@ -6,7 +6,6 @@ A check is ``ok``, ``warn`` (a person should look) or ``bad`` (the run does not 
 from dataclasses import asdict
 from typing import Any
 
-from workbench.audit import data_checks as asked_text
 from workbench.audit import data_checks as data
 from workbench.audit import proof_checks as proofs
 from workbench.audit.check import AuditQuestion, Check, Records, Verdict, says, says_nothing
@@ -23,7 +22,7 @@ from workbench.store import Store, utc_now
 __all__ = ["QUESTIONS", "Check", "Verdict", "audit_checks", "audit_run", "last_checks"]
 
 _BODIES = AuditQuestion("records unchanged", data.stored_bodies)
-#: Every check, and what it does with each kind of run (``RunKind``) that it would judge wrongly otherwise.
+#: Every check, with other looks for the kinds of run (``RunKind``) that it would judge wrongly.
 QUESTIONS = (
     _BODIES,
     AuditQuestion(
@@ -51,11 +50,9 @@ QUESTIONS = (
     AuditQuestion("looked up while combining", proofs.look_ups),
     AuditQuestion("coherence", proofs.coherence, {"no_tree": says("one claim contradicts nothing")}),
     AuditQuestion("web results", data.web_results),
-    AuditQuestion("cut texts", asked_text.cut_texts),
+    AuditQuestion("cut texts", data.cut_texts),
     AuditQuestion(DEPTH, data.kept_leaves),
-    AuditQuestion(
-        "prompts", asked_text.prompts, {"live": says("the run is live: nothing is later than now")}
-    ),
+    AuditQuestion("prompts", data.prompts, {"live": says("the run is live: nothing is later than now")}),
     AuditQuestion("sandbox", proofs.isolation, {"no_kernel": proofs.without_kernel}),
     AuditQuestion(
         "hindsight",
@@ -100,12 +97,12 @@ def audit_run(store: Store, run_id: str, state: RunState | None = None) -> dict[
 
 
 def audit_checks(store: Store, state: RunState) -> list[Check]:
-    """Return the checks, that of the stored bodies first, and alone where it fails: the others read what it is about."""
+    """Return the checks, that of the stored bodies first, and alone where it fails: the others read those bodies."""
     return at_once(_check_anew(Records(store, state))).checks
 
 
 def last_checks(store: Store, state: RunState) -> Steps[KeptChecks]:
-    """Return the checks as they were last made in this home of these very records; they are made where they were not."""
+    """Return the checks last made in this home of these very records; makes them where there are none."""
     last = kept_checks(store, state.run_id, checks_key(store, state))
     return last or (yield from _check_anew(Records(store, state)))
 

@@ -1,4 +1,4 @@
-"""All findings of a run in one document: leaves that read no data or were not deepened, conclusions that do not hold to their notebook, statements, weights.
+"""Collect all findings of a run: leaves without data or depth, conclusions that contradict their notebook, statements, weights.
 
 Every screen takes them from here: ``show --json`` has them under ``findings`` as ``{node, check, words}``.
 """
@@ -25,7 +25,7 @@ FindingRow = Mapping[str, str]
 
 
 def run_findings(state: RunState, without_data: Mapping[NodeId, str]) -> list[dict[str, str]]:
-    """Return what checks found in a run, in the order of the tree: ``{node, check, words}``.
+    """Return the findings of a run's checks, in the order of the tree: ``{node, check, words}``.
 
     ``without_data`` are the leaves that read no data (`leaves_without_data`).
     """
@@ -43,17 +43,19 @@ def run_findings_in_steps(state: RunState, without_data: Mapping[NodeId, str]) -
             by_node.setdefault(leaf, []).append(ReplyFinding(check=DEPTH, words=words))
         for number, trial in enumerate(state.trials_of(leaf), 1):
             several = f"trial {number}: " if state.settings.trials > 1 else ""
-            for each in trial.findings if trial.belief is not None else ():
-                if each.check != ASKED_NO_DATA:  # the ledger says so, and better
+            for finding in trial.findings if trial.belief is not None else ():
+                if finding.check != ASKED_NO_DATA:  # the ledger says so, and better
                     by_node.setdefault(leaf, []).append(
-                        ReplyFinding(check=each.check, words=f"{several}{each.words}")
+                        ReplyFinding(check=finding.check, words=f"{several}{finding.words}")
                     )
     kind = RunKind(live=state.parsed_cutoff().live, no_tree=not state.tree.root.children)
-    for node, stated in findings_by_node(state.tree, state.parsed_cutoff().last_visible_day, kind):
-        if stated:
-            by_node.setdefault(node, []).extend(stated)
+    for node, findings in findings_by_node(state.tree, state.parsed_cutoff().last_visible_day, kind):
+        if findings:
+            by_node.setdefault(node, []).extend(findings)
         yield
-    return [{"node": node, **each.to_json()} for node in state.tree.ids() for each in by_node.get(node, ())]
+    return [
+        {"node": node, **finding.to_json()} for node in state.tree.ids() for finding in by_node.get(node, ())
+    ]
 
 
 def finding_lines(rows: Sequence[FindingRow]) -> list[str]:

@@ -1,4 +1,4 @@
-"""How agents worked in this home's own runs, and whether their later beliefs were better than their first: ``score --own --steps``."""
+"""Score the agents' steps in this home's own runs: were their later beliefs better than their first? ``score --own --steps``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STATISTICS = ("steps", "input tokens", "output tokens", "characters a step", "pi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopTrial:
-    """One concluded trial of an agent's loop: who worked, what its trace holds, and how its leaf came out (None: not resolved)."""
+    """One concluded trial of an agent's loop: its arm, its trace, and the outcome of its leaf (None: not resolved)."""
 
     run_id: str
     node: str
@@ -52,9 +52,8 @@ def loop_trials(store: Store) -> tuple[list[LoopTrial], list[dict[str, str]]]:
     left_out: list[dict[str, str]] = []
     for run_id in store.run_ids():
         # A run without a trace is not even folded: most of a home's runs are of other grounders.
-        if not any(
-            _may_hold_loops(stored.event) for stored in store.events(run_id, kinds=("leaf.grounded",))
-        ):
+        grounded: list[Any] = [stored.event for stored in store.events(run_id, kinds=("leaf.grounded",))]
+        if not any(event.evidence.kind in (TraceEvidence.kind, RoutedEvidence.kind) for event in grounded):
             continue
         try:
             state = load_state(store, run_id)
@@ -68,12 +67,8 @@ def loop_trials(store: Store) -> tuple[list[LoopTrial], list[dict[str, str]]]:
     return trials, left_out
 
 
-def _may_hold_loops(event: Any) -> bool:
-    return event.evidence.kind in (TraceEvidence.kind, RoutedEvidence.kind)
-
-
 def _of_run(store: Store, state: RunState, left_out: list[dict[str, str]]) -> Iterator[LoopTrial]:
-    notes, known = state.annotations, state.parsed_cutoff()
+    notes, cutoff = state.annotations, state.parsed_cutoff()
     outcomes = dict(notes.leaf_outcomes)
     if notes.outcome is not None and not state.tree.root.children:
         outcomes.setdefault("P0", notes.outcome)
@@ -81,7 +76,7 @@ def _of_run(store: Store, state: RunState, left_out: list[dict[str, str]]) -> It
     for node, outcome in outcomes.items():
         if outcome.p not in (0.0, 1.0):
             why = f"{node} came out as a share ({outcome.p:g})"
-        elif not counts_for(known, outcome.day):
+        elif not counts_for(cutoff, outcome.day):
             why = f"{node} was decided on {outcome.day}, before the cutoff"
         else:
             counted[node] = outcome.p
@@ -134,7 +129,7 @@ def steps_document(store: Store, resampling: Resampling | None = None) -> dict[s
 
 
 def _arm(trials: Sequence[LoopTrial], resampling: Resampling) -> dict[str, Any]:
-    stated = [
+    submissions = [
         trial.trace.submission
         for trial in trials
         if trial.trace.submission is not None and trial.trace.submission.gap is not None
@@ -143,8 +138,8 @@ def _arm(trials: Sequence[LoopTrial], resampling: Resampling) -> dict[str, Any]:
         "n": len(trials),
         "statistics": medians(trials, STATISTICS),
         "consistent": {
-            "n": len(stated),
-            "same": sum(submission.gap is not None and submission.gap <= SAME for submission in stated),
+            "n": len(submissions),
+            "same": sum(submission.gap is not None and submission.gap <= SAME for submission in submissions),
         },
         "by_step": brier_by_step([trial for trial in trials if trial.states_beliefs], resampling),
     }
@@ -164,8 +159,8 @@ def brier_by_step(trials: Sequence[LoopTrial], resampling: Resampling) -> dict[s
     if not leaves:
         return None
     scores = step_scores(
-        [[trial.beliefs for trial in several] for several in leaves.values()],
-        [several[0].outcome or 0.0 for several in leaves.values()],
+        [[trial.beliefs for trial in of_leaf] for of_leaf in leaves.values()],
+        [of_leaf[0].outcome or 0.0 for of_leaf in leaves.values()],
         [run_id for run_id, _ in leaves],
         resampling=resampling,
     )

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from workbench.store import Store
 
 ORIGINS = ("live", "back-test")
-#: Forecasts by what was said of them: the ends of the tenths.
+#: Bins of the reliability table.
 _TENTHS = 10
 #: Brier score of always 50 %.
 _COIN = 0.25
@@ -76,8 +76,8 @@ def _record_of(rows: Sequence[Row], states: Mapping[str, RunState]) -> dict[str,
             "line": against["line"],
         },
         "sharpness": {
-            "from_half": _mean_of([abs(each - 0.5) for each in p]),
-            "variance": _mean_of([(each - fsum(p) / len(p)) ** 2 for each in p]),
+            "from_half": _mean_of([abs(probability - 0.5) for probability in p]),
+            "variance": _mean_of([(probability - fsum(p) / len(p)) ** 2 for probability in p]),
         },
         "reliability": reliability(p, [row["outcome"] for row in rows], clusters),
         "calibration": _calibration(rows),
@@ -88,13 +88,13 @@ def _record_of(rows: Sequence[Row], states: Mapping[str, RunState]) -> dict[str,
 
 
 def reliability(p: Sequence[float], outcome: Sequence[float], clusters: ArrayLike) -> list[Row]:
-    """Return the forecasts by tenths of what was said: how often it came true, with an interval over clusters.
+    """Return the forecasts by tenths of probability: how often they came true, with an interval over clusters.
 
     ``low`` and ``high`` are None where a tenth holds fewer than six clusters.
     """
     bins = []
-    said, came, labels = np.array(p), np.array(outcome, dtype=float), np.asarray(clusters)
-    tenths = np.minimum(_TENTHS - 1, (_TENTHS * said).astype(int))
+    forecasts, came, labels = np.array(p), np.array(outcome, dtype=float), np.asarray(clusters)
+    tenths = np.minimum(_TENTHS - 1, (_TENTHS * forecasts).astype(int))
     for tenth in range(_TENTHS):
         inside = np.flatnonzero(tenths == tenth)
         if not len(inside):
@@ -106,7 +106,7 @@ def reliability(p: Sequence[float], outcome: Sequence[float], clusters: ArrayLik
                 "to": (tenth + 1) / _TENTHS,
                 "n": len(inside),
                 "clusters": cluster_count(labels[inside]),
-                "said": _mean_of(said[inside].tolist()),
+                "said": _mean_of(forecasts[inside].tolist()),
                 "true": _mean_of(came[inside].tolist()),
                 "low": None if interval is None else interval[0],
                 "high": None if interval is None else interval[1],
@@ -124,14 +124,14 @@ def record_card(rows: Sequence[Row]) -> Row:
     if not rows:
         return {}
     by_origin = {name: [row for row in rows if row["made"] == name] for name in ORIGINS}
-    by_origin = {name: own for name, own in by_origin.items() if own}
-    groups = {"all": [_against_base(name, own) for name, own in by_origin.items()]}
+    by_origin = {name: of_origin for name, of_origin in by_origin.items() if of_origin}
+    groups = {"all": [_against_base(name, of_origin) for name, of_origin in by_origin.items()]}
     for column in ("horizon", "tag"):
         listed = []
-        for name, own in by_origin.items():
-            values = {value for row in own for value in _values_of(row, column)}
+        for name, of_origin in by_origin.items():
+            values = {value for row in of_origin for value in _values_of(row, column)}
             for value in sorted(values, key=_days_first):
-                inside = [row for row in own if value in _values_of(row, column)]
+                inside = [row for row in of_origin if value in _values_of(row, column)]
                 listed.append(_against_base(f"{value}, {name}", inside))
         if len(listed) > len(by_origin):
             groups[column] = listed
@@ -139,8 +139,10 @@ def record_card(rows: Sequence[Row]) -> Row:
         "n": len(rows),
         "groups": groups,
         "reliability": {
-            name: reliability([row["p"] for row in own], [row["outcome"] for row in own], _clusters(own))
-            for name, own in by_origin.items()
+            name: reliability(
+                [row["p"] for row in of_origin], [row["outcome"] for row in of_origin], _clusters(of_origin)
+            )
+            for name, of_origin in by_origin.items()
         },
     }
 
@@ -156,16 +158,16 @@ def _values_of(row: Row, column: str) -> list[str]:
 
 
 def _against_base(name: str, rows: Sequence[Row]) -> Row:
-    """Brier score of some runs, and by how much it is below that of their base rates, with intervals over clusters.
+    """Compare the Brier score of some runs with that of their base rates, with intervals over clusters.
 
     An interval is None below six clusters; ``base_n`` counts the runs that have a base rate, at which alone the two are compared;
     ``line`` says in words what the comparison means, and where the score is worse than that of always 50 %; None where neither is to say.
     """
     clusters = _clusters(rows)
     based = [place for place, row in enumerate(rows) if row["base_rate"] is not None]
-    own = [rows[place]["brier"] for place in based]
-    base = [(rows[place]["base_rate"] - rows[place]["outcome"]) ** 2 for place in based]
-    gains = np.array(base) - np.array(own)
+    ours = [rows[place]["brier"] for place in based]
+    of_base = [(rows[place]["base_rate"] - rows[place]["outcome"]) ** 2 for place in based]
+    gains = np.array(of_base) - np.array(ours)
     test = None
     if based:
         test = paired_test(gains, clusters[based], resamples=PLAIN.resamples, seed=PLAIN.seed).on_days(
@@ -179,7 +181,7 @@ def _against_base(name: str, rows: Sequence[Row]) -> Row:
         "brier": _mean_of([row["brier"] for row in rows]),
         "interval": loss_interval([row["brier"] for row in rows], clusters),
         "base_n": len(based),
-        "base_brier": _mean_of(base),
+        "base_brier": _mean_of(of_base),
         "gain": _mean_of(gains.tolist()),
         "gain_interval": None if test is None else test.interval,
         "line": _skill_words(test, rows),
@@ -213,7 +215,7 @@ def _days(rows: Sequence[Row]) -> int:
 
 
 def _calibration(rows: Sequence[Row]) -> Row:
-    """What a calibration learned from the record would do, judged on questions left out; or that there are too few to use it."""
+    """Judge a calibration learned from the record on questions left out; or say that there are too few to use it."""
     questions = [row["statement"] for row in rows]
     learned = learn_correction(
         trial_logits([[row["p"]] for row in rows]),
@@ -236,7 +238,7 @@ def _calibration(rows: Sequence[Row]) -> Row:
 
 
 def overrides(rows: Sequence[Row], states: Mapping[str, RunState]) -> list[Row]:
-    """Return every saved what-if of a resolved claim that sets values by hand: its claim against the model's, by their Brier scores."""
+    """Compare every saved scenario that sets values by hand on a resolved claim with the model, by Brier scores."""
     listed = []
     for row in rows:
         state = states[row["run_id"]]
@@ -261,7 +263,7 @@ def overrides(rows: Sequence[Row], states: Mapping[str, RunState]) -> list[Row]:
 
 
 def surprises(rows: Sequence[Row], states: Mapping[str, RunState]) -> list[Row]:
-    """Return which driver of a resolved claim was wrong, and by how much its outcome, had it been known, would have moved the claim.
+    """Return the drivers of resolved claims that were wrong, with the move of the claim had their outcome been known.
 
     The largest move first; a driver without an outcome on record says nothing (``workbench resolve RUN --leaves``).
     """
@@ -272,11 +274,11 @@ def surprises(rows: Sequence[Row], states: Mapping[str, RunState]) -> list[Row]:
             p = state.tree[node].p if node in state.tree else None
             if p is None or node == ROOT:
                 continue
-            known = evaluate(
+            with_outcome = evaluate(
                 state.tree,
                 {leaf: state.tree[leaf].p or 0.0 for leaf in state.tree.leaves()} | {node: outcome.p},
             ).root
-            if known is None:
+            if with_outcome is None:
                 continue
             listed.append(
                 {
@@ -285,11 +287,11 @@ def surprises(rows: Sequence[Row], states: Mapping[str, RunState]) -> list[Row]:
                     "statement": state.tree[node].statement,
                     "p": p,
                     "outcome": outcome.p,
-                    "moved": known - row["p"],
-                    "towards_outcome": (known - row["p"]) * (1 if row["outcome"] else -1) > 0,
+                    "moved": with_outcome - row["p"],
+                    "towards_outcome": (with_outcome - row["p"]) * (1 if row["outcome"] else -1) > 0,
                 }
             )
-    return sorted(listed, key=lambda each: -abs(each["moved"]))
+    return sorted(listed, key=lambda row: -abs(row["moved"]))
 
 
 def table_bytes(rows: Sequence[Row], path: Path) -> bytes:

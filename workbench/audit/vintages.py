@@ -1,4 +1,4 @@
-"""How figures of a series were revised: the first print of each period beside the value known at the cutoff, and their plot."""
+"""The revisions of a series: the first print of each period beside the value known at the cutoff, and their plot."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ MOST_PERIODS = 160
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vintage:
-    """One period of a series: what was published first within the vintages that were asked for, and last before the cutoff."""
+    """One period of a series: the first value within the vintages that were asked for, and the last before the cutoff."""
 
     period: date
     first: float
@@ -31,11 +31,11 @@ def vintages_of(rows: Sequence[Any] | None) -> tuple[Vintage, ...]:
     ``rows`` are those of an answer; only rows with ``date``, ``realtime_start`` and a number as ``value`` count, which is how FRED
     states a vintage.
     """
-    known = _states(rows)
-    if not any(len({published for published, _ in states}) > 1 for states in known.values()):
+    by_period = _states(rows)
+    if not any(len({published for published, _ in states}) > 1 for states in by_period.values()):
         return ()
     periods = []
-    for period, states in sorted(known.items()):
+    for period, states in sorted(by_period.items()):
         (first_known, first), (last_known, last) = states[0], states[-1]
         periods.append(
             Vintage(period=period, first=first, first_known=first_known, last=last, last_known=last_known)
@@ -45,7 +45,7 @@ def vintages_of(rows: Sequence[Any] | None) -> tuple[Vintage, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownValue:
-    """One period as a day knew it: its value then, the day that value was published, and the last value before the cutoff."""
+    """One period as known on a day: its value then, the day that value was published, and the last value before the cutoff."""
 
     period: date
     value: float
@@ -60,7 +60,7 @@ def publication_days(rows: Sequence[Any] | None) -> list[date]:
 
 
 def values_known(rows: Sequence[Any] | None, day: date) -> list[KnownValue]:
-    """Return what an answer's rows say was known at the end of a day, the newest period first; later periods are left out."""
+    """Return the values known at the end of a day, the newest period first; later periods are left out."""
     listed = []
     for period, states in sorted(_states(rows).items(), reverse=True):
         until = [state for state in states if state[0] <= day]
@@ -73,15 +73,15 @@ def values_known(rows: Sequence[Any] | None, day: date) -> list[KnownValue]:
 
 
 def _states(rows: Sequence[Any] | None) -> dict[date, list[tuple[date, float]]]:
-    known: dict[date, list[tuple[date, float]]] = {}
+    by_period: dict[date, list[tuple[date, float]]] = {}
     for row in rows or ():
         vintage = _vintage_row(row)
         if vintage is not None:
             period, published, value = vintage
-            known.setdefault(period, []).append((published, value))
-    for states in known.values():
+            by_period.setdefault(period, []).append((published, value))
+    for states in by_period.values():
         states.sort(key=lambda state: state[0])
-    return known
+    return by_period
 
 
 def _vintage_row(row: Any) -> tuple[date, date, float] | None:
@@ -100,14 +100,14 @@ def _vintage_row(row: Any) -> tuple[date, date, float] | None:
 
 
 def vintage_words(vintages: Sequence[Vintage]) -> str:
-    """Return the plot in words, its alternative text: how many periods, how many revised, the largest revision."""
-    revised = [each for each in vintages if each.first != each.last]
+    """Describe the plot in words, its alternative text: how many periods, how many revised, the largest revision."""
+    revised = [vintage for vintage in vintages if vintage.first != vintage.last]
     line = (
         f"{len(vintages)} periods from {vintages[0].period} to {vintages[-1].period}, first print in colour"
     )
     if not revised:
         return f"{line}; none was revised before the cutoff"
-    most = max(revised, key=lambda each: abs(each.last - each.first))
+    most = max(revised, key=lambda vintage: abs(vintage.last - vintage.first))
     return (
         f"{line}, the value known at the cutoff in grey; {len(revised)} were revised, {most.period} most, from {most.first:g}"
         f" ({most.first_known}) to {most.last:g} ({most.last_known})"
@@ -115,28 +115,28 @@ def vintage_words(vintages: Sequence[Vintage]) -> str:
 
 
 def vintage_plot(vintages: Sequence[Vintage], manifest: str = "") -> Markup:
-    """Return the plot as inline SVG: the first print as the line, the revised values greyed; it names the run's manifest.
+    """Draw the plot as inline SVG: the first print as the line, the revised values greyed; it names the run's manifest.
 
     Its numbers are ours to format and its words are escaped; nothing of a vendor's text is in it.
     """
-    shown = vintages[-MOST_PERIODS:]
-    values = [value for each in shown for value in (each.first, each.last)]
+    drawn = vintages[-MOST_PERIODS:]
+    values = [value for vintage in drawn for value in (vintage.first, vintage.last)]
     low, high = min(values), max(values)
     spread = (high - low) or 1.0
-    days = max(1, (shown[-1].period - shown[0].period).days)
+    days = max(1, (drawn[-1].period - drawn[0].period).days)
 
     def point(period: date, value: float) -> str:
-        x = _MARGIN + (_WIDTH - 2 * _MARGIN) * (period - shown[0].period).days / days
+        x = _MARGIN + (_WIDTH - 2 * _MARGIN) * (period - drawn[0].period).days / days
         y = _HEIGHT - 24 - (_HEIGHT - 44) * (value - low) / spread
         return f"{x:.1f},{y:.1f}"
 
-    first = " ".join(point(each.period, each.first) for each in shown)
-    last = " ".join(point(each.period, each.last) for each in shown)
+    first = " ".join(point(vintage.period, vintage.first) for vintage in drawn)
+    last = " ".join(point(vintage.period, vintage.last) for vintage in drawn)
     dots = "".join(
         f'<circle cx="{place.partition(",")[0]}" cy="{place.partition(",")[2]}" r="2.4" fill="#9aa5b1"/>'
-        for each in shown
-        if each.first != each.last
-        for place in (point(each.period, each.last),)
+        for vintage in drawn
+        if vintage.first != vintage.last
+        for place in (point(vintage.period, vintage.last),)
     )
     words = escape(vintage_words(vintages), quote=True)
     text = 'font-size="10" fill="#667583" font-family="sans-serif"'
@@ -146,8 +146,8 @@ def vintage_plot(vintages: Sequence[Vintage], manifest: str = "") -> Markup:
         f'<polyline points="{last}" fill="none" stroke="#9aa5b1" stroke-width="1.4"/>{dots}'
         f'<polyline points="{first}" fill="none" stroke="#1d6fb8" stroke-width="1.8"/>'
         f'<text x="2" y="20" {text}>{high:g}</text><text x="2" y="{_HEIGHT - 24:g}" {text}>{low:g}</text>'
-        f'<text x="{_MARGIN:g}" y="{_HEIGHT - 6:g}" {text}>{shown[0].period}</text>'
-        f'<text x="{_WIDTH - _MARGIN:g}" y="{_HEIGHT - 6:g}" text-anchor="end" {text}>{shown[-1].period}</text>'
+        f'<text x="{_MARGIN:g}" y="{_HEIGHT - 6:g}" {text}>{drawn[0].period}</text>'
+        f'<text x="{_WIDTH - _MARGIN:g}" y="{_HEIGHT - 6:g}" text-anchor="end" {text}>{drawn[-1].period}</text>'
         f'<text x="{_WIDTH / 2:g}" y="12" text-anchor="middle" {text}>first print, revised in grey'
         f"{'; manifest ' + escape(manifest) if manifest else ''}</text></svg>"
     )

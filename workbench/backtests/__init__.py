@@ -1,1 +1,1 @@
-"""What the key-free analyst's forecasts were worth at past cutoffs: walk-forward, with the rows known then and no later ones."""
+"""Test the key-free analyst's forecasts at past cutoffs: walk-forward, with the rows known then and no later ones."""

@@ -1,4 +1,4 @@
-"""A walk-forward back-test: claims at past cutoffs, one after another, each forecast with what was known there; resumable."""
+"""Run a walk-forward back-test: claims at past cutoffs, one after another, each forecast from the rows known there; resumable."""
 
 import hashlib
 from collections import Counter
@@ -29,7 +29,7 @@ from workbench.questions.series.embedded_series import DATA_END
 from workbench.questions.series.series_registry import source_of_rows
 from workbench.science.documents.record_documents import record_document, record_documents
 
-#: Who may forecast, by name: the root of the key-free tree, which is the forecast of the paths.
+#: Forecasters by name: the root of the key-free tree is the forecast of the paths.
 FORECASTERS: Mapping[str, OpenForecaster] = {"tree": open_paths, "paths": open_paths}
 _EVERY = {"week": Span(days=7), "month": Span(months=1), "quarter": Span(months=3)}
 #: Header of the table of all forecasts.
@@ -38,7 +38,7 @@ COLUMNS = ("family", "statement", "series", "cutoff", "end", "p", "base_rate", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BacktestPlan:
-    """What a back-test asks, and when."""
+    """The claims of a back-test, and its cutoffs."""
 
     templates: tuple[ClaimTemplate, ...]
     #: first, last: Of the cutoffs, ``last`` included.
@@ -59,7 +59,7 @@ class BacktestPlan:
             raise UsageError(f"the cutoffs would begin on {self.first} and end on {self.last}")
 
     def cutoffs(self) -> list[date]:
-        """The knowledge cutoffs, oldest first: what was known at the end of the day before each."""
+        """Return the knowledge cutoffs, oldest first: each sees the end of the day before."""
         step, days = _EVERY[self.every], []
         for count in range(10_000):
             day = months_later(self.first, step.months * count) + timedelta(days=step.days * count)
@@ -69,14 +69,14 @@ class BacktestPlan:
         return days
 
     def key(self) -> str:
-        """One hash over all that the forecasts follow from, the code among it: what was done under it need not be done again."""
-        said = {**asdict(self), "code": code_hash()}
-        return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+        """Hash all inputs of the forecasts, the code among them: work done under it need not be done again."""
+        inputs = {**asdict(self), "code": code_hash()}
+        return hashlib.sha256(orjson.dumps(inputs, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BacktestJob:
-    """All claims at one cutoff, for a process that reads embedded series itself; of others it is given ``known``: it has no keys."""
+    """All claims at one cutoff, for a process that reads embedded series itself; others come as ``known``: it has no keys."""
 
     cutoff: date
     templates: tuple[ClaimTemplate, ...]
@@ -101,7 +101,7 @@ def _rows_of_all(templates: Sequence[ClaimTemplate]) -> KnownRows:
 
 
 def perform(job: BacktestJob) -> list[AskedClaim]:
-    """Return what came of each claim of a job."""
+    """Forecast each claim of a job."""
     known = job.known or _rows_of_all(job.templates)
     forecaster = FORECASTERS[job.forecaster](known)
     last_day = job.cutoff - timedelta(days=1)
@@ -126,13 +126,13 @@ def perform(job: BacktestJob) -> list[AskedClaim]:
 
 
 class ForecastFile:
-    """What a back-test has done so far: a file with a line per claim and cutoff, so that a killed one goes on."""
+    """The forecasts of a back-test so far: a file with a line per claim and cutoff, so that a killed one goes on."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "forecasts.jsonl"
 
     def read(self) -> list[AskedClaim]:
-        """Return what is there; half a line, of a kill in the middle of a write, is none."""
+        """Return the stored claims; half a line, of a kill in the middle of a write, is skipped."""
         try:
             lines = self.path.read_bytes().split(b"\n")
         except FileNotFoundError:
@@ -163,7 +163,7 @@ def run_backtest(
     processes: int = 1,
     progress: Callable[[int, int], None] = lambda done, count: None,
 ) -> list[AskedClaim]:
-    """Return every claim at every cutoff, the oldest first; what ``stored`` holds already is not forecast again.
+    """Return every claim at every cutoff, the oldest first; claims in ``stored`` are not forecast again.
 
     Raises `LookAhead`: The forecaster rests on what became known after its cutoff.
     """
@@ -172,7 +172,9 @@ def run_backtest(
     jobs = []
     for cutoff in cutoffs:
         due = tuple(
-            each for each in plan.templates if (each.text, each.family, cutoff.isoformat()) not in done
+            template
+            for template in plan.templates
+            if (template.text, template.family, cutoff.isoformat()) not in done
         )
         if due:
             jobs.append(BacktestJob(cutoff=cutoff, templates=due, forecaster=plan.forecaster))
@@ -188,7 +190,7 @@ def run_backtest(
         done |= {(row.text, row.family, row.cutoff): row for row in rows}
         finished += 1
         progress(finished, len(cutoffs))
-    order = {(each.text, each.family): place for place, each in enumerate(plan.templates)}
+    order = {(template.text, template.family): place for place, template in enumerate(plan.templates)}
     wanted = {cutoff.isoformat() for cutoff in cutoffs}
     rows = [row for row in done.values() if row.cutoff in wanted and (row.text, row.family) in order]
     return sorted(rows, key=lambda row: (row.cutoff, order[row.text, row.family]))
@@ -207,7 +209,7 @@ def _check_one(plan: BacktestPlan, known: KnownRows) -> None:
 
 
 def backtest_document(plan: BacktestPlan, rows: Sequence[AskedClaim]) -> dict[str, Any]:
-    """Return what a back-test says: `record_document` over all, and of each family after Holm's correction for their number."""
+    """Return the results of a back-test: `record_document` over all, and of each family after Holm's correction for their number."""
     families: dict[str, list[PastForecast]] = {}
     for row in rows:
         if row.forecast is not None:
@@ -231,15 +233,15 @@ def backtest_document(plan: BacktestPlan, rows: Sequence[AskedClaim]) -> dict[st
 def backtest_rows(rows: Sequence[AskedClaim]) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of the table of all forecasts, under ``COLUMNS``."""
     for row in rows:
-        if (each := row.forecast) is not None:
+        if (forecast := row.forecast) is not None:
             yield (
                 row.family,
-                each.statement,
-                each.series,
+                forecast.statement,
+                forecast.series,
                 row.cutoff,
-                each.end,
-                each.p,
-                each.base_rate,
-                each.walk,
-                each.outcome,
+                forecast.end,
+                forecast.p,
+                forecast.base_rate,
+                forecast.walk,
+                forecast.outcome,
             )

@@ -1,4 +1,4 @@
-"""The fan of a claim's series at the cutoff: where the paths go that its probability is the share of, with the level it asks about."""
+"""The fan of a claim's series at the cutoff: the paths behind its probability, with the level it asks about."""
 
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
@@ -32,19 +32,19 @@ def claim_fan(
     """Return the fan of a claim's series (the ratio of its two) through its end, as `workbench.views.fan_chart` draws it."""
     claim = settle(claim, rows)
     try:
-        drawn = (paths or ClaimPaths()).paths(claim, rows)
+        simulated = (paths or ClaimPaths()).paths(claim, rows)
     except ScienceError:  # too short a history, or no value is to come: the claim has its other models
         return None
     return {
         **_series_facts(claim),
-        **fan_of(drawn),
-        "levels": _levels(claim_reading(claim), drawn.known),
+        **fan_of(simulated),
+        "levels": _levels(claim_reading(claim), simulated.known),
         "outcome": None,
     }
 
 
 def known_series(statement: str, cutoff: Cutoff) -> dict[str, Any] | None:
-    """Return what `claim_fan` does without a fan: a claim's series as it was known at a cutoff, for a run of any model.
+    """Return a `claim_fan` without the fan: a claim's series as known at a cutoff, for a run of any model.
 
     None where the claim names no series of the kind, and where one lies with a service, which no look at a page asks.
     """
@@ -55,21 +55,21 @@ def known_series(statement: str, cutoff: Cutoff) -> dict[str, Any] | None:
             return None
         rows = run_blocking(_visible_rows(sources, cutoff))
         claim = settle(claim.going_on(), rows)
-        known = claim_history(claim, rows)
+        history = claim_history(claim, rows)
     except (ClaimRefused, ScienceError, ProxyError):
         return None
-    if not len(known.days):
+    if not len(history.days):
         return None
     past = [
         {"day": str(day), "value": float(value)}
-        for day, value in zip(known.days[-_SHOWN:], known.values[-_SHOWN:], strict=True)
+        for day, value in zip(history.days[-_SHOWN:], history.values[-_SHOWN:], strict=True)
     ]
     return {
         **_series_facts(claim),
         "last": past[-1],
         "past": past,
         "fan": [],
-        "levels": _levels(claim_reading(claim), known),
+        "levels": _levels(claim_reading(claim), history),
         "outcome": None,
     }
 
@@ -83,7 +83,7 @@ def _series_facts(claim: Claim) -> dict[str, Any]:
     }
 
 
-def _levels(reading: Reading, known: History) -> list[float]:
+def _levels(reading: Reading, history: History) -> list[float]:
     if reading.statistic not in ("last", "highest", "lowest"):
         return []
     bounds = [
@@ -93,7 +93,7 @@ def _levels(reading: Reading, known: History) -> list[float]:
         return bounds
     if reading.transformation not in ("change", "growth"):
         return []
-    before = known if reading.start is None else _through(known, reading.start)
+    before = history if reading.start is None else _through(history, reading.start)
     base = float(before.values[-1])
     if reading.transformation == "change":
         return [base + bound for bound in bounds]
@@ -106,7 +106,7 @@ def _through(history: History, day: date) -> History:
 
 
 def fan_outcome(statement: str, services_at: datetime | None = None) -> dict[str, Any] | None:
-    """Return the value of a claim's series on its last day, as it is known by now; None where it is not."""
+    """Return the value of a claim's series on its last day; None where it is not known by now."""
     claim = read_claim(statement).going_on()
     try:
         rows = run_blocking(_visible_rows(claim.sources, present_cutoff(), services_at))

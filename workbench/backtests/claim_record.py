@@ -38,7 +38,7 @@ class PathsForecaster:
     name = "key-free forecast"
 
     def __init__(self) -> None:
-        # What the members said at one cutoff serves the next; the fan is of the very paths that p was read from.
+        # The members' forecasts at one cutoff serve the next; the fan is of the very paths that p was read from.
         self.paths = ClaimPaths()
 
     def forecast(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> Forecast:
@@ -47,12 +47,12 @@ class PathsForecaster:
 
 
 def open_paths(known: KnownRows) -> PathsForecaster:
-    """Return the ensemble's forecaster; the rows of each cutoff are all it needs."""
+    """Return the ensemble's forecaster; it needs only the rows of each cutoff."""
     return PathsForecaster()
 
 
 def past_table(rows: Sequence[PastForecast]) -> PastTable:
-    """Return past forecasts as the table that a record is made of."""
+    """Return past forecasts as the table of a record."""
 
     def numbers(name: str) -> Any:
         return np.array([getattr(row, name) for row in rows], dtype=np.float64)
@@ -72,7 +72,7 @@ def past_table(rows: Sequence[PastForecast]) -> PastTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordJob:
-    """Some past cutoffs of one claim, for a process that reads embedded series itself; of others it is given ``known``.
+    """Some past cutoffs of one claim, for a process that reads embedded series itself; others come as ``known``.
 
     Such a process has no keys, and a series is asked of its source once.
     """
@@ -106,10 +106,6 @@ def forecast_days(job: RecordJob) -> list[PastForecast | str]:
     return results
 
 
-def _day_groups(days: Sequence[date], size: int) -> list[Sequence[date]]:
-    return [days[place : place + size] for place in range(0, len(days), size)]
-
-
 def claim_record(
     statement: str,
     cutoff: Cutoff,
@@ -120,7 +116,7 @@ def claim_record(
     processes: int = 1,
     progress: Callable[[int, int], None] = lambda done, count: None,
 ) -> dict[str, Any]:
-    """Return what a claim's forecast at a cutoff is, and the record of that forecast at cutoffs before it.
+    """Forecast a claim at a cutoff, and score the same forecast at cutoffs before it.
 
     Nothing that became known after the cutoff is read: outcomes of past windows had come in by then.
 
@@ -147,6 +143,7 @@ def claim_record(
         middle = days[len(days) // 2]
         moved = moved_claim(claim, last_day, middle, now, known.as_of(middle))
         refuse_later_knowledge(open_forecaster, known, moved, middle)
+    size = max(1, len(days) // (6 * processes))
     jobs = [
         RecordJob(
             claim=claim,
@@ -156,14 +153,14 @@ def claim_record(
             root=root,
             known=None if all(source_of_rows(name).source == "embedded" for name in claim.sources) else known,
         )
-        for part in _day_groups(days, max(1, len(days) // (6 * processes)))
+        for part in (days[place : place + size] for place in range(0, len(days), size))
     ]
     results: list[PastForecast | str] = []
     for part in run_jobs(forecast_days, jobs, processes=processes, gentle=True):
         results += part
         progress(len(results), len(days))
     rows = sorted(
-        (each for each in results if isinstance(each, PastForecast)), key=lambda each: each.last_day
+        (result for result in results if isinstance(result, PastForecast)), key=lambda row: row.last_day
     )
     record = record_document(past_table(rows)) if rows else None
     return {
@@ -177,6 +174,6 @@ def claim_record(
         "line": "No past date to judge this way of forecasting by: take the base rate"
         if record is None
         else record["line"],
-        "left_out": dict(Counter(each for each in results if isinstance(each, str))),
+        "left_out": dict(Counter(result for result in results if isinstance(result, str))),
         "rows": [asdict(row) for row in rows],
     }

@@ -1,4 +1,4 @@
-"""A claim to be asked at many cutoffs: its days move with the cutoff, and ``{median}`` or ``{last}`` are what was known there."""
+"""A claim to be asked at many cutoffs: its days move with the cutoff, and ``{median}`` or ``{last}`` are the values known there."""
 
 import re
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ class Span:
         return cls(days=count * (7 if unit == "w" else 1))
 
     def after(self, day: date) -> date:
-        """Return the day that lies so long after a day."""
+        """Return the day at this distance after a day."""
         return months_later(day, self.months) + timedelta(days=self.days)
 
 
@@ -59,7 +59,7 @@ class ClaimTemplate:
     horizon: Span | None = None
 
     def check(self) -> Claim:
-        """Return the claim with figures in its places, to see that it can be read; raises ``UsageError``."""
+        """Read the claim with figures in its places, to see that it can be read; raises ``UsageError``."""
         claim = read_claim(_PLACE.sub(lambda match: _STAND_IN[match[1]], self.text))
         if self.horizon is None and claim.start is None:
             raise UsageError(
@@ -76,22 +76,22 @@ class ClaimTemplate:
         return claim
 
     def filled(self, last_day: date, rows: Mapping[str, Rows]) -> Claim:
-        """Return the claim as it is asked at a cutoff."""
-        stated = self.check()
-        values = value_series(stated.series, rows)
+        """Fill in the claim for a cutoff."""
+        checked = self.check()
+        values = value_series(checked.series, rows)
         start = values.index[-1].date()
         if self.horizon is not None:
             end = self.horizon.after(last_day)
         else:
-            assert stated.start is not None, "checked"
-            end = last_day + (stated.end - stated.start)
-        known = {"median": float(values.median()), "last": float(values.iloc[-1])}
+            assert checked.start is not None, "checked"
+            end = last_day + (checked.end - checked.start)
+        figures = {"median": float(values.median()), "last": float(values.iloc[-1])}
 
         def filled(match: re.Match[str]) -> str:
             name, sign, by = match.groups()
             if name in ("start", "end"):
                 return (start if name == "start" else end).isoformat()
-            value = known[name]
+            value = figures[name]
             amount = float(by or 0)
             value = {None: value, "*": value * amount, "+": value + amount, "-": value - amount}[sign]
             return number(round(value, 4))
@@ -101,7 +101,7 @@ class ClaimTemplate:
 
 
 def read_templates(source: str, horizon: Span | None) -> list[ClaimTemplate]:
-    """Return the claims of a file, or the one that a text is.
+    """Read the claims of a file, or the one that a text is.
 
     A CSV has a column ``claim`` and may have ``family`` and ``horizon``; any other file holds a claim on each line. A claim without a
     family is one by itself.
@@ -120,8 +120,8 @@ def read_templates(source: str, horizon: Span | None) -> list[ClaimTemplate]:
     templates = []
     for line, row in _file_rows(path):
         text = row.get("claim", "").strip()
-        own = Span.parse(row["horizon"]) if row.get("horizon", "").strip() else horizon
-        template = ClaimTemplate(text=text, family=row.get("family", "").strip() or text, horizon=own)
+        own_horizon = Span.parse(row["horizon"]) if row.get("horizon", "").strip() else horizon
+        template = ClaimTemplate(text=text, family=row.get("family", "").strip() or text, horizon=own_horizon)
         try:
             template.check()
         except UsageError as problem:
@@ -148,4 +148,4 @@ def _file_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
 
 def series_of_templates(templates: list[ClaimTemplate]) -> tuple[str, ...]:
     """Return the embedded series that these claims are about."""
-    return tuple(sorted({name for each in templates for name in each.check().sources}))
+    return tuple(sorted({name for template in templates for name in template.check().sources}))

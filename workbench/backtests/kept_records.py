@@ -1,7 +1,7 @@
-"""Records of claims as they were last measured in this home: ``records/KEY.json``, for every screen that shows an answer.
+"""Store records of claims in this home: ``records/KEY.json``, for every screen that shows an answer.
 
 They can be measured anew, no package carries them, and they count for the very claim, cutoff and code that they were made with.
-Screens take such a record as it stands, so one that was damaged or written by hand is as good as none: its own hash tells.
+Screens take such a record as it stands, so a damaged or forged one is as good as none: its own hash tells.
 """
 
 import hashlib
@@ -18,17 +18,17 @@ from workbench.source_hash import source_hash
 
 _FOLDER = "records"
 _HASH = "hash"
-#: What forecasts come out of.
+#: The packages behind a forecast.
 _CODE = ("workbench.backtests", "workbench.forecasts", "workbench.offline", "workbench.questions")
 
 
 def code_hash() -> str:
-    """One hash over the source that forecasts come out of."""
+    """Hash the source behind a forecast."""
     return source_hash(*_CODE)
 
 
 def kept_record(home: Path, statement: str, cutoff: str) -> dict[str, Any] | None:
-    """Return the record that was measured of a claim at a cutoff (`claim_record`), or None; nothing is measured."""
+    """Return the stored record of a claim at a cutoff (`claim_record`), or None; nothing is measured."""
     if not (home / _FOLDER).is_dir():
         return None
     try:
@@ -37,8 +37,8 @@ def kept_record(home: Path, statement: str, cutoff: str) -> dict[str, Any] | Non
         return None
     if not isinstance(document, dict):
         return None
-    stated = document.pop(_HASH, None)
-    return document if stated == _hash_of(document) else None
+    stored_hash = document.pop(_HASH, None)
+    return document if stored_hash == _hash_of(document) else None
 
 
 def measured_record(
@@ -48,7 +48,7 @@ def measured_record(
     *,
     processes: int = 1,
 ) -> dict[str, Any]:
-    """Return the record of a claim at a cutoff, measured and kept where it was not yet.
+    """Return the record of a claim at a cutoff, measured and stored where it was not yet.
 
     Raises `ClaimRefused`: The claim is none of the grammar, or cannot be asked at the cutoff.
     """
@@ -63,7 +63,7 @@ def measured_record(
 
 
 def keep_record(home: Path, statement: str, cutoff: str, document: dict[str, Any]) -> None:
-    """Keep a record for the screens; raises ``ClaimRefused`` for a claim that is none of the grammar."""
+    """Store a record for the screens; raises ``ClaimRefused`` for a claim that is none of the grammar."""
     stored = {**document, _HASH: _hash_of(document)}
     replace_file(_record_path(home, statement, cutoff), orjson.dumps(stored), private=True)
 
@@ -73,5 +73,5 @@ def _hash_of(document: dict[str, Any]) -> str:
 
 
 def _record_path(home: Path, statement: str, cutoff: str) -> Path:
-    said = f"{read_claim(statement).statement}\n{cutoff}\n{code_hash()}"
-    return home / _FOLDER / f"{hashlib.sha256(said.encode()).hexdigest()[:32]}.json"
+    key = f"{read_claim(statement).statement}\n{cutoff}\n{code_hash()}"
+    return home / _FOLDER / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"

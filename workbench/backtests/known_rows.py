@@ -1,6 +1,6 @@
 """Rows of series as any past cutoff showed them: read once through the broker, then cut by the day each became known.
 
-Asking the broker at each of 120 cutoffs would take 10 s. That the cuts are the broker's is checked where they are made.
+Asking the broker at each of 120 cutoffs would take 10 s. `check_rows` compares the cuts with the broker's.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,12 +32,12 @@ from workbench.questions.series.value_states import (
 
 @dataclass(frozen=True, slots=True)
 class KnownRows:
-    """Values of some series, oldest first, with when each became known; a day that was revised has a row for each of its states."""
+    """Values of some series, oldest first, with the day each became known; a revised day has a row for each of its states."""
 
     series: Mapping[str, tuple[KnownRow, ...]]
 
     def as_of(self, last_day: date) -> dict[str, Rows]:
-        """Return what was known at the end of a day; a series of which nothing was known yet has no rows."""
+        """Return the rows known at the end of a day; a series of which nothing was known yet has no rows."""
         day = last_day.isoformat()
         return {
             name: last_states(row for row in rows if row.known <= day) for name, rows in self.series.items()
@@ -48,7 +48,7 @@ class KnownRows:
         return {name: last_states(rows) for name, rows in self.series.items()}
 
     def settled(self, day: date) -> dict[str, Rows]:
-        """Return the rows that a claim ending on a day comes out by: as they stood when the last of its values first came out.
+        """Return the rows that decide a claim ending on a day: as they stood when the last of its values first came out.
 
         A value that is revised years later settles nothing again, and a rebased series is compared with itself. Rows of later days
         follow in their last state.
@@ -60,7 +60,7 @@ class KnownRows:
         return max(date.fromisoformat(self.series[name][0].date) for name in names)
 
     def first_known(self, names: Iterable[str]) -> date:
-        """Return the first day on which something of each of these series was known; an archive may begin after its series."""
+        """Return the first day on which each of these series had a known value; an archive may begin after its series."""
         return max(date.fromisoformat(min(row.known for row in self.series[name])) for name in names)
 
     def altered(self, after: date, seed: int = 0) -> "KnownRows":
@@ -85,12 +85,12 @@ def _settled_rows(rows: tuple[KnownRow, ...], day: str) -> Rows:
     ):  # nothing was revised: ten thousand rows at each of 120 cutoffs
         return last_states(rows)
     first = SeriesStates(rows).first_known()
-    end = max((each for each in first if each <= day), default="")
+    end = max((date for date in first if date <= day), default="")
     return last_states(row for row in rows if row.date > end or row.known <= first[end])
 
 
 async def _rows_elsewhere(broker: Broker, ref: SeriesRef, until: Cutoff) -> tuple[KnownRow, ...]:
-    """Rows of another source than the embedded one; raises ``ClaimRefused`` where it does not tell when they became known."""
+    """Read rows of another source than the embedded one; raises ``ClaimRefused`` where it does not date their publication."""
     if reason := untold(ref):
         raise ClaimRefused(reason)
     path, params = ref.call(until.instant)
@@ -103,7 +103,7 @@ async def _rows_elsewhere(broker: Broker, ref: SeriesRef, until: Cutoff) -> tupl
 
 
 async def read_known_rows(names: Iterable[str], until: Cutoff, *, root: Path | None = None) -> KnownRows:
-    """Return what the broker shows of series at a cutoff, with the day on which each row became known.
+    """Read series at a cutoff through the broker, with the day on which each row became known.
 
     Raises `ClaimRefused`: A source does not tell when its values became known, or cannot be read. Raises `LookAhead`: At a past cutoff the
     broker shows other rows than those that are cut here.
@@ -134,7 +134,7 @@ async def read_known_rows(names: Iterable[str], until: Cutoff, *, root: Path | N
 
 
 async def check_rows(rows: KnownRows, observe: Observe) -> None:
-    """Refuse rows that are cut otherwise than the broker cuts them, at a few days of each series; raises ``LookAhead``."""
+    """Refuse cuts that differ from the broker's, at a few days of each series; raises ``LookAhead``."""
     for name, values in rows.series.items():
         if not values:
             continue
@@ -144,15 +144,15 @@ async def check_rows(rows: KnownRows, observe: Observe) -> None:
             row = values[int(place * len(values))]
             last_day = max(archive, date.fromisoformat(row.date) + timedelta(days=2))
             cut = rows.as_of(last_day)[name]
-            seen = await observe(name, Cutoff.parse((last_day + timedelta(days=1)).isoformat()))
-            if [each["date"] for each in cut] != [each["date"] for each in seen]:
+            visible = await observe(name, Cutoff.parse((last_day + timedelta(days=1)).isoformat()))
+            if [row["date"] for row in cut] != [row["date"] for row in visible]:
                 raise LookAhead(
-                    f"{name} is cut at {last_day} otherwise than the broker cuts it: {len(cut)} rows, {len(seen)} were known"
+                    f"{name} is cut at {last_day} otherwise than the broker cuts it: {len(cut)} rows, {len(visible)} were known"
                 )
             later = [
-                each["date"]
-                for each, known in zip(cut, seen, strict=True)
-                if each["value"] != float(known["value"])
+                ours["date"]
+                for ours, theirs in zip(cut, visible, strict=True)
+                if ours["value"] != float(theirs["value"])
             ]
             # Splits of a share scale its past alike; what FRED revised since is another value.
             if later and source_of_rows(name).source in ("embedded", "fred"):

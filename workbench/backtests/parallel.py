@@ -20,18 +20,14 @@ def run_jobs(
         return
     pool = process_pool(min(processes, len(jobs)))
     try:
-        waiting = [pool.submit(_gentle if gentle else _done_here, function, job) for job in jobs]
-        for done in as_completed(waiting):
-            yield done.result()
+        waiting = [pool.submit(_perform, function, job, gentle=gentle) for job in jobs]
+        for finished in as_completed(waiting):
+            yield finished.result()
     finally:
         pool.shutdown(wait=True, kill_workers=True)
 
 
-def _done_here(function: Callable[[Any], Any], job: Any) -> Any:
-    return function(job)
-
-
-def _gentle(function: Callable[[Any], Any], job: Any) -> Any:
-    if os.nice(0) < 10:
+def _perform(function: Callable[[Any], Any], job: Any, *, gentle: bool) -> Any:
+    if gentle and os.nice(0) < 10:
         os.nice(10)
     return function(job)

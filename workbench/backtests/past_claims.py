@@ -1,4 +1,4 @@
-"""A claim as it would have been asked at an earlier cutoff: the same window, the same distance, other days."""
+"""A claim moved to an earlier cutoff: the same window, the same distance, other days."""
 
 from calendar import monthrange
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from workbench.questions.decision import Rows, value_series
 
 #: Past cutoffs of a record.
 MOST = 120
-#: What has to be known of a series before its first past cutoff.
+#: The history that a series needs before its first past cutoff.
 _WARM_UP = timedelta(days=730)
 
 
@@ -60,7 +60,7 @@ def months_later(day: date, months: int) -> date:
 def moved_claim(
     claim: Claim, last_day: date, to: date, rows: Mapping[str, Rows], past: Mapping[str, Rows]
 ) -> Claim:
-    """Return a claim of one cutoff as it reads at an earlier one.
+    """Move a claim of one cutoff to an earlier one.
 
     Its days lie as far from the cutoff. A level of a price or an index keeps its distance, in percent, from the last known value; one
     of a series that returns to its mean, such as a volatility or a yield, stays where it is.

@@ -1,4 +1,4 @@
-"""Numeric questions of a set as forecasts of their series: quantiles by the key-free forecaster, and the numbers that came."""
+"""Forecast the numeric questions of a set by their series: quantiles by the key-free forecaster, and the numbers that came."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from workbench.questions.series.series_quantity import Quantity
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import ScienceError
 
-#: Method that the key-free forecaster goes by in a file of forecasts.
+#: The key-free forecaster's method in a file of forecasts.
 METHOD = "key-free"
 #: Evenly spread, so that their mean loss is the CRPS (`workbench.science.scoring.crps.crps_of_quantiles`).
 SHARES = tuple(place / 40 for place in range(1, 40))
@@ -27,7 +27,7 @@ SHARES = tuple(place / 40 for place in range(1, 40))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetForecast:
-    """Quantiles of one number at `SHARES`, with what it is of and the cutoff."""
+    """Quantiles of one number at `SHARES`, with its series and the cutoff."""
 
     target: str
     series: str
@@ -44,7 +44,7 @@ class SeriesReader:
     _read: dict[tuple[str, str], History] = field(default_factory=dict)
 
     async def history(self, series: str, cutoff: Cutoff) -> History:
-        """Return what was known of a series at a cutoff; raises as of `SeriesSource`."""
+        """Return the values of a series known at a cutoff; raises as of `SeriesSource`."""
         key = (series, cutoff.text)
         if key not in self._read:
             self._read[key] = await SeriesSource.of(series).history(self.broker, cutoff)
@@ -58,7 +58,7 @@ async def target_forecasts(
     *,
     cutoff: Cutoff | None = None,
 ) -> tuple[list[TargetForecast], list[tuple[str, str]]]:
-    """Return a forecast of every number that reads as a quantity of a series, and of the others why not."""
+    """Forecast every number that reads as a quantity of a series, and give the reason for the others."""
     pairs = [(question, target) for question in questions for target in targets_of(question)]
     forecasts: list[TargetForecast] = []
     left_out: list[tuple[str, str]] = []
@@ -107,7 +107,7 @@ async def _target_forecast(
 async def known_values(
     questions: Sequence[Question], reader: SeriesReader
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Return the numbers that embedded series say by now, by target, and the day of each; none that came already."""
+    """Return the numbers that embedded series have by now, by target, and the day of each; none that came already."""
     values: dict[str, float] = {}
     days: dict[str, str] = {}
     for question in questions:

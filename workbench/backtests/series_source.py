@@ -1,4 +1,4 @@
-"""A series by its name, its id at a source or its file: what of it was known at a cutoff, and what is known by now."""
+"""A series by its name, its id at a source or its file: its values known at a cutoff, and those known by now."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from workbench.science.tables import read_series
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesSource:
-    """Where a series comes from."""
+    """The origin of a series."""
 
     #: name, unit: For people.
     name: str
@@ -42,7 +42,7 @@ class SeriesSource:
 
     @classmethod
     def of(cls, text: str, day: date | None = None) -> "SeriesSource":
-        """Return the series that a text names: an embedded one, a reference (``yahoo:AAPL``), a name ("Bitcoin"), or a file.
+        """Find the series that a text names: an embedded one, a reference (``yahoo:AAPL``), a name ("Bitcoin"), or a file.
 
         A file has a date and a value column. An embedded series that has ended by ``day`` is the one under which it goes on, as
         in claims. Raises ``UsageError`` with what can be named.
@@ -52,9 +52,9 @@ class SeriesSource:
         if key in SERIES and day is not None:
             key = going_on(key, day)
         if key in SERIES:
-            known = SERIES[key]
-            refs = tuple(SeriesRef(source="embedded", id=name) for name in known.sources)
-            return cls(name=known.article.removeprefix("the "), unit=known.unit, refs=refs, embedded=key)
+            info = SERIES[key]
+            refs = tuple(SeriesRef(source="embedded", id=name) for name in info.sources)
+            return cls(name=info.article.removeprefix("the "), unit=info.unit, refs=refs, embedded=key)
         ref = _reference(key if match else text)
         if ref is not None:
             return cls(name=ref.reference, unit=series_named(ref.reference).unit, refs=(ref,))
@@ -69,14 +69,14 @@ class SeriesSource:
         )
 
     async def history(self, broker: Broker, cutoff: Cutoff) -> History:
-        """Return what was known at a cutoff; of a file, the values of days before it.
+        """Return the values known at a cutoff; of a file, those of days before it.
 
         Raises `UsageError`: Nothing was known. Raises `ProxyError`: The source failed, or its key is missing.
         """
         return (await self.known(broker, cutoff))[0]
 
     async def known(self, broker: Broker, cutoff: Cutoff) -> tuple[History, SeriesStates | None]:
-        """Return `history`, with how its values stood when where the source revises them and tells; raises likewise."""
+        """Return `history`, with the dated states of its values where the source revises them; raises likewise."""
         try:
             if self.file is not None:
                 days, values = read_series(self.file)
@@ -96,7 +96,7 @@ class SeriesSource:
 
 
 def _reference(text: str) -> SeriesRef | None:
-    """Return the series of a source that a text names by reference, by address or by what people call it; None for another text."""
+    """Find the series that a text names by reference, by address or by a usual name; None for another text."""
     try:
         ref = SeriesRef.of(text)
     except ClaimRefused as problem:
@@ -107,8 +107,8 @@ def _reference(text: str) -> SeriesRef | None:
     if by_address:
         return by_address[0] if len(by_address) == 1 else None
     plain = plain_text(text).plain
-    names = [each for each in mentions(plain) if each.end - each.start == len(plain.strip())]
-    sources = {each.source for name in names for each in name.candidates}
+    names = [mention for mention in mentions(plain) if mention.end - mention.start == len(plain.strip())]
+    sources = {candidate.source for name in names for candidate in name.candidates}
     return SeriesRef.of(sources.pop()) if len(sources) == 1 and all(sources) else None
 
 
@@ -122,7 +122,7 @@ async def _source_answer(broker: Broker, ref: SeriesRef, cutoff: Cutoff) -> Any:
 async def read_quantity(
     text: str, day: date, cutoff: Cutoff, broker: Broker, *, extremes: bool
 ) -> tuple[Quantity, History | None]:
-    """Return what is asked with what was known at the cutoff, and what is known by now where the day has come.
+    """Return the quantity with its values known at the cutoff, and those known by now where the day has come.
 
     Raises `UsageError`: No such series, nothing known of it, or a day that is known already.
     """

@@ -1,4 +1,4 @@
-"""One claim at one past cutoff: forecast from the rows known then, beside its base rate and a driftless walk, and how it came out."""
+"""Forecast one claim at one past cutoff from the rows known then, beside its base rate and a driftless walk, with its outcome."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class ClaimForecaster(Protocol):
 
     @property
     def name(self) -> str:
-        """What its record is listed under."""
+        """Names its record in tables."""
 
     def forecast(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> Forecast:
         """Return the forecast; ``rows`` are what was known at the end of ``last_day``, and nothing later.
@@ -42,13 +42,13 @@ class ClaimForecaster(Protocol):
         """
 
 
-#: Makes a forecaster out of what is known in a world; one that needs nothing but the rows of each cutoff ignores it.
+#: Makes a forecaster for a world's known rows; one that needs only the rows of each cutoff ignores them.
 OpenForecaster = Callable[[KnownRows], ClaimForecaster]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastForecast:
-    """A claim at a past cutoff with what came of it; probabilities in [0, 1], days as YYYY-MM-DD."""
+    """A claim at a past cutoff with its outcome; probabilities in [0, 1], days as YYYY-MM-DD."""
 
     statement: str
     series: str
@@ -94,7 +94,7 @@ def past_forecast(
 def refuse_later_knowledge(
     open_forecaster: OpenForecaster, known: KnownRows, claim: Claim, last_day: date
 ) -> None:
-    """Refuse a forecaster whose past forecast changes with what became known after its cutoff.
+    """Refuse a forecaster whose past forecast depends on rows that became known after its cutoff.
 
     It is opened in worlds that are equal up to the cutoff: weights or parameters that were fitted on all rows differ in them. Several,
     since a choice between two may fall alike in another future by chance.

@@ -1,4 +1,4 @@
-"""How far a chance of the ensemble may lie from the one that is true of its series: what its band is made of."""
+"""Estimate how far a chance of the ensemble may lie from the one that is true of its series: the basis of its band."""
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from workbench.science.arrays import FloatArray
 def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensemble) -> float:
     """Return the standard deviation of a chance about the true one; 0 where the claim is decided, or the series never moved.
 
-    It is made of what is not known of where the paths go, of how wide they lie, and of the draw of so many paths. Where they go is looked at
-    twice, and the larger counts, since both see the same ignorance: by what the members disagree about, and by how far p moves when the
-    paths move by one deviation of what was estimated from so much of a past. That is their drift, or the place that past ranks gave the pool
+    It adds up the unknown place of the paths, their unknown width, and the draw of so many paths. Their place is estimated
+    twice, and the larger counts, since both see the same ignorance: by the members' disagreement, and by how far p moves when the
+    paths move by one deviation of an estimate from so much of a past. That is their drift, or the place that past ranks gave the pool
     (again the larger: past ranks are off because past drifts were), the pull to the mean, and the part of the pull that the pool leaves out
     because members that do not return have weight in it.
 

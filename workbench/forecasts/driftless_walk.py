@@ -1,4 +1,4 @@
-"""The rival that every forecast of a series has to beat: a walk without drift, as volatile as the series was in the last year."""
+"""The rival of every forecast of a series: a walk without drift, as volatile as the series was in the last year."""
 
 from datetime import date
 

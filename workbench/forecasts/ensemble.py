@@ -1,4 +1,4 @@
-"""The forecaster of a series: members that draw paths, weighted and calibrated by how they did at cutoffs before this one."""
+"""The forecaster of a series: members that draw paths, weighted and calibrated by their results at earlier cutoffs."""
 
 import hashlib
 from collections.abc import Callable
@@ -83,7 +83,7 @@ class Ensemble:
     #: False: equal weights, no calibration.
     learned: bool = True
     name: str = "ensemble"
-    #: What members said at past cutoffs, by a hash of all that it follows from; pass one dict to the ensembles of several cutoffs or
+    #: Members' scores at past cutoffs, by a hash of all their inputs; pass one dict to the ensembles of several cutoffs or
     #: series, and nothing is scored twice.
     scores: dict[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
@@ -109,19 +109,19 @@ class Ensemble:
         shares = np.array([weights[self.members.index(name)] for name in present])
         shares /= shares.sum()
         values = np.concatenate([drawn[name] for name in present])
-        each = np.repeat(shares / self.each, self.each)
+        path_weights = np.repeat(shares / self.each, self.each)
         if fit is not None:
             # In place: these are a million numbers, and a record has 120 such forecasts.
-            centre = each @ values
+            centre = path_weights @ values
             values -= centre
-            deviation = np.sqrt(each @ np.square(values))
+            deviation = np.sqrt(path_weights @ np.square(values))
             calibration = fit.on_steps(np.arange(1.0, len(days) + 1))
             values *= calibration.spread
             values += centre + calibration.shift * deviation
         return Paths(
             values=past.unscaled(values),
             days=days,
-            weights=each / each.sum(),
+            weights=path_weights / path_weights.sum(),
             known=history,
             calendar=calendar,
             members=tuple(present),
@@ -133,7 +133,9 @@ class Ensemble:
         return fit_ensemble(self.past_scores(past, steps), past.calendar.quarter)
 
     def past_scores(self, past: ScaledPast, steps: int) -> dict[int, FloatArray]:
-        """Return what members said at those cutoffs, by horizon, each of shape (cutoffs, 2, members): density of what came, and the share of the member below it."""
+        """Score the members at those cutoffs, by horizon, each of shape (cutoffs, 2, members): density at the
+        outcome, and the share of the member below it.
+        """
         cutoffs = past_cutoffs(past, steps)
         # At one cutoff all horizons are read from the same draws, to the farthest whose outcome is known.
         reach = {count: horizon for horizon, counts in cutoffs.items() for count in counts}
@@ -145,15 +147,15 @@ class Ensemble:
         }
 
     def _score(self, past: ScaledPast, count: int, reach: int) -> FloatArray:
-        """Density and rank of what came after the first ``count`` values, by horizon through ``reach`` and by member, shape (horizons, 2, members)."""
+        """Score the outcome after the first ``count`` values, by horizon through ``reach`` and by member, shape (horizons, 2, members)."""
         implied = self._implied_until(past.days[:count])
-        said = (count, reach, past.logarithmic, past.calendar, self.members)
+        inputs = (count, reach, past.logarithmic, past.calendar, self.members)
         key = hashlib.sha256(past.x[: count + reach].tobytes())
         key.update(past.days[: count + reach].tobytes())
-        key.update(repr(said).encode() + (b"" if implied is None else implied.tobytes()))
+        key.update(repr(inputs).encode() + (b"" if implied is None else implied.tobytes()))
         if (name := key.hexdigest()) in self.scores:
             return self.scores[name]
-        horizons = [each for each in past.calendar.horizons(reach) if each <= reach]
+        horizons = [horizon for horizon in past.calendar.horizons(reach) if horizon <= reach]
         result = np.full((len(horizons), 2, len(self.members)), np.nan)
         for column, drawn in enumerate(self.draws_at(past, count, reach).values()):
             for place, horizon in enumerate(horizons):
@@ -166,7 +168,7 @@ class Ensemble:
         return result
 
     def draws_at(self, past: ScaledPast, count: int, steps: int) -> dict[str, FloatArray | None]:
-        """Return what each member drew for the steps after the first ``count`` values, on the scale; None where it has no forecast."""
+        """Return each member's draws for the steps after the first ``count`` values, on the scale; None where it has no forecast."""
         return self._draw(past.until(count), past.days[count : count + steps], _PATHS_THEN)
 
     def _draw(self, past: ScaledPast, days: Days, paths: int) -> dict[str, FloatArray | None]:
@@ -179,20 +181,20 @@ class Ensemble:
         for name in self.members:
             if name == "implied":
                 implied = self._implied_until(past.days)
-                found = (
+                draws = (
                     None
                     if implied is None
                     else implied_paths(rest, len(days), implied, paths=paths, seed=SEED)
                 )
             else:
-                found = _MEMBERS[name](rest, len(days), paths=paths, seed=SEED)
-            if found is not None and pull.strong and name in WALKS:
-                found = pulled_back(found, float(rest.x[-1]), pull._replace(share=0.5 * pull.share))
-            drawn[name] = None if found is None else found + season if season.any() else found
+                draws = _MEMBERS[name](rest, len(days), paths=paths, seed=SEED)
+            if draws is not None and pull.strong and name in WALKS:
+                draws = pulled_back(draws, float(rest.x[-1]), pull._replace(share=0.5 * pull.share))
+            drawn[name] = None if draws is None else draws + season if season.any() else draws
         return drawn
 
     def _implied_until(self, days: Days) -> FloatArray | None:
-        """The implied volatility on the last days of a series, each the last value on or before it; None where there are too few."""
+        """Return the implied volatility on the last days of a series, each the last value on or before it; None where there are too few."""
         if self.implied is None:
             return None
         positions = np.searchsorted(self.implied.days, days, side="right") - 1
@@ -203,7 +205,7 @@ class Ensemble:
 
 
 def past_cutoffs(past: ScaledPast, steps: int) -> dict[int, list[int]]:
-    """Return, by horizon through so many steps, the numbers of values known at the cutoffs that it is learned from.
+    """Return, by horizon through so many steps, the cutoffs to learn from, as numbers of values known there.
 
     A quarter apart, or as far as the horizon reaches; of slower series than daily ones, and in a short history, a month apart (two steps at
     least) for horizons shorter than a quarter: how wide they move from one month to the next is of the last ten years, not of fifteen.
@@ -225,7 +227,7 @@ def past_cutoffs(past: ScaledPast, steps: int) -> dict[int, list[int]]:
 
 
 def nearest_horizon(steps: int, calendar: Calendar) -> int:
-    """Return the horizon at which past forecasts are most like one of so many steps.
+    """Return the horizon whose past forecasts are most like one of so many steps.
 
     >>> [nearest_horizon(steps, Calendar(frequency="session")) for steps in (1, 4, 20, 62, 124, 128)]
     [5, 5, 21, 63, 126, 126]

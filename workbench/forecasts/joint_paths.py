@@ -1,4 +1,4 @@
-"""Paths of several series that move together as they did: what a claim about two of them is read from."""
+"""Draw paths of several series that move together as they did: claims about two series are read from them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,15 +39,15 @@ def joint_paths(
     """
     common, pasts = _in_common(histories)
     together = _drawn_together(ensemble)
-    drawn = [together.paths(past, horizon, calendar) for past in pasts]
+    drawings = [together.paths(past, horizon, calendar) for past in pasts]
     # A series that never moved has a single path, which goes with all paths of the others.
-    moving = [paths for paths in drawn if len(paths.values) > 1] or drawn[:1]
+    moving = [paths for paths in drawings if len(paths.values) > 1] or drawings[:1]
     names = [name for name in moving[0].members if all(name in paths.members for paths in moving)]
     rows = [np.isin(np.array(paths.members)[paths.drawn_by], names) for paths in moving]
     weights = np.mean([paths.weights[chosen] for paths, chosen in zip(moving, rows, strict=True)], axis=0)
     drawn_by = np.searchsorted(np.sort(names), np.array(moving[0].members)[moving[0].drawn_by[rows[0]]])
     results = []
-    for paths, past, history in zip(drawn, pasts, histories, strict=True):
+    for paths, past, history in zip(drawings, pasts, histories, strict=True):
         chosen = np.isin(np.array(paths.members)[paths.drawn_by], names)
         values = (
             paths.values[chosen] if len(paths.values) > 1 else np.repeat(paths.values, len(weights), axis=0)
@@ -71,25 +71,25 @@ def joint_paths(
 def difference_ranks(
     ensemble: Ensemble, histories: Sequence[History], steps: int, calendar: Calendar
 ) -> FloatArray:
-    """Return the share of each member's draws below what the first series less the second came to, shape (cutoffs, members).
+    """Return the share of each member's draws below the outcome of the first series less the second, shape (cutoffs, members).
 
     At the past cutoffs of the horizon nearest to so many steps, the two drawn together there as in `joint_paths`. A difference is no series like the two: where
     both grow, its steps grow while it may stay near 0, so ranks in draws of it alone say nothing of these paths. (Of a ratio they do: its
     logarithm is the difference of two logarithms.) Nan where a member does not draw for both.
     """
     together = _drawn_together(ensemble)
-    _, known = _in_common(histories)
-    first, second = (ScaledPast.of(history, calendar) for history in known)
+    _, in_common = _in_common(histories)
+    first, second = (ScaledPast.of(history, calendar) for history in in_common)
     steps = nearest_horizon(steps, calendar)
     ends = past_cutoffs(first, steps)[steps]
     ranks = np.full((len(ends), len(ensemble.members)), np.nan)
     for row, count in enumerate(ends):
         draws = [_last_draws(together, past, count, steps) for past in (first, second)]
-        came = known[0].values[count + steps - 1] - known[1].values[count + steps - 1]
+        came = in_common[0].values[count + steps - 1] - in_common[1].values[count + steps - 1]
         for column, name in enumerate(ensemble.members):
-            mine, theirs = (drawn.get(name) for drawn in draws)
-            if mine is not None and theirs is not None:
-                ranks[row, column] = density_and_rank(mine - theirs, float(came))[1]
+            ours, theirs = (draws_of.get(name) for draws_of in draws)
+            if ours is not None and theirs is not None:
+                ranks[row, column] = density_and_rank(ours - theirs, float(came))[1]
     return ranks
 
 
@@ -110,16 +110,12 @@ def _in_common(histories: Sequence[History]) -> tuple[Days, list[History]]:
         common = np.intersect1d(common, history.days)
     if not len(common):
         raise DomainError("the series have no day in common")
-    return common, [_on_days(history, common) for history in histories]
-
-
-def _on_days(history: History, days: np.ndarray) -> History:
-    among = np.isin(history.days, days)
-    return History(days=history.days[among], values=history.values[among])
+    chosen = [(history, np.isin(history.days, common)) for history in histories]
+    return common, [History(days=history.days[rows], values=history.values[rows]) for history, rows in chosen]
 
 
 def _with_known(values: np.ndarray, paths: Paths, history: History, past: ScaledPast) -> np.ndarray:
-    """Paths whose first steps are what is known of this series after the last day that all have; the others go on from there."""
+    """Put this series' known values after the last common day into the first steps of its paths; the others go on from there."""
     later = history.days > paths.known.days[-1]
     if not later.any():
         return values

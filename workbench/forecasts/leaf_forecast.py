@@ -1,7 +1,7 @@
-"""The forecast of one claim about a series, with what its proof shows beside it: past windows, windows that began like now, past ranks.
+"""Forecast one claim about a series, with the parts of its proof: past windows, windows that began like now, past ranks.
 
 The cells of a leaf's notebook call this very text in their kernel, where it is mounted under the name ``forecaster``
-(`workbench.engine.leaves.forecast_library`); so it reads nothing but what it is given.
+(`workbench.engine.leaves.forecast_library`); so it reads nothing but its arguments.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ _ALIKE, _FEWEST = 0.1, 30
 
 
 def known_series(rows: Sequence[Mapping[str, Any]], last_day: date, *, monthly: bool = False) -> History:
-    """Return the history that rows of ``date`` and ``value`` hold; a row of after the last visible day is an ``AssertionError``."""
+    """Read the history in rows of ``date`` and ``value``; a row of after the last visible day is an ``AssertionError``."""
     observed = [row for row in rows if row["value"] is not None]
     history = History.of([row["date"] for row in observed], [row["value"] for row in observed])
     # A month bears its first day, and is known once it is over.
@@ -53,7 +53,7 @@ def known_series(rows: Sequence[Mapping[str, Any]], last_day: date, *, monthly: 
 
 
 def held(answer: Chance) -> float:
-    """Return the probability that is concluded from a chance: 0 or 1 where it is decided, else within [0.02, 0.98].
+    """Bound the probability of a chance: 0 or 1 where it is decided, else within [0.02, 0.98].
 
     No number of paths shows that nothing else can come.
     """
@@ -62,7 +62,7 @@ def held(answer: Chance) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafForecast:
-    """A claim's probability, and what it rests on."""
+    """A claim's probability, and its basis."""
 
     reading: Reading
     #: Of its series, through its end.
@@ -81,14 +81,14 @@ class LeafForecast:
     ranks: FloatArray
 
     def lines(self) -> str:
-        """Return the probability by member, as a notebook prints it."""
+        """Write the probability by member, as a notebook prints it."""
         rows = [
             f"{name:<16} {self.models[name]:.4f}   weight {weight:.2f}"
             for name, weight in self.weights.items()
         ]
         if self.decided is not None:
-            said = "true" if self.decided.true else "false"
-            rows = [f"decided by the value of {self.decided.day}, {self.decided.value:,.4f}: {said}"]
+            outcome = "true" if self.decided.true else "false"
+            rows = [f"decided by the value of {self.decided.day}, {self.decided.value:,.4f}: {outcome}"]
         steps, count = len(self.paths.days), len(self.paths.weights)
         through = f"{count} paths of {steps} steps, {self.paths.days[0]} to {self.paths.days[-1]}"
         return "\n".join([through, *rows, f"{'p':<16} {self.p:.4f}"])
@@ -102,7 +102,7 @@ def forecast_reading(
     ensemble: Ensemble | None = None,
     paths: Paths | None = None,
 ) -> LeafForecast:
-    """Return the forecast of a reading from the known values of its series, by the ensemble with its weights learned on them.
+    """Forecast a reading from the known values of its series, by the ensemble with its weights learned on them.
 
     Raises `ScienceError`: Too little is known, or no value is to come through the reading's end.
 
@@ -134,7 +134,7 @@ def forecast_reading(
 def reading_paths(
     ensemble: Ensemble, reading: Reading, history: History, together: Sequence[History] = ()
 ) -> Paths:
-    """Return the paths that a reading is read from: of its series, or of its two as they move together; see `forecast_reading`."""
+    """Return the paths for a reading: of its series, or of its two as they move together; see `forecast_reading`."""
     calendar = Calendar.of(history)
     if reading.combination is None:
         return ensemble.paths(history, reading.end, calendar)
@@ -163,7 +163,7 @@ def _pooled_ranks(
 
 
 def past_windows(spec: LeafSpec, history: History) -> ClaimWindows:
-    """Return how often a claim came true in past windows of its kind (``base_rate``), and in which: nothing that p is made of.
+    """Return the past windows of a claim's kind with its outcomes and their share (``base_rate``); p does not use them.
 
     Raises ``TooLittleHistory``.
     """
@@ -174,7 +174,7 @@ def past_windows(spec: LeafSpec, history: History) -> ClaimWindows:
 class LikeWindows:
     """Past windows that began in a state like now's."""
 
-    #: What the state is, in words.
+    #: The state in words.
     state: str
     #: now, low, high: The present state, and the bounds of theirs.
     now: float
@@ -185,7 +185,7 @@ class LikeWindows:
     count: int
 
     def line(self) -> str:
-        """Return it as a notebook prints it."""
+        """Write it as a notebook prints it."""
         return (
             f"starting from {self.state} of {self.low:.4g} to {self.high:.4g} (now {self.now:.4g}): "
             f"true in {self.true} of {self.count}"
@@ -201,25 +201,25 @@ _STATES: dict[State, str] = {
 
 
 def like_windows(history: History, windows: ClaimWindows, last_day: date, *, by: State) -> LikeWindows | None:
-    """Return those past windows whose state at their beginning is nearest to now's: a tenth of all, 30 at least; None where there are fewer."""
+    """Find the past windows that began in a state nearest to now's: a tenth of all, 30 at least; None where there are fewer."""
     calendar = Calendar.of(history)
-    known = np.flatnonzero(windows.outcomes >= 0)
+    weeks = np.flatnonzero(windows.outcomes >= 0)
     # What was known on a past as-of day is as old as what is known now.
     age = np.datetime64(last_day, "D") - history.days[-1]
-    starts = np.datetime64(windows.first, "D") + 7 * known.astype("timedelta64[D]") - age
+    starts = np.datetime64(windows.first, "D") + 7 * weeks.astype("timedelta64[D]") - age
     states = _states(history, by, calendar)
-    seen = states[np.searchsorted(history.days, starts, side="right") - 1]
-    usable = np.flatnonzero(np.isfinite(seen))
+    began_at = states[np.searchsorted(history.days, starts, side="right") - 1]
+    usable = np.flatnonzero(np.isfinite(began_at))
     count = max(_FEWEST, int(_ALIKE * len(usable)))
     if len(usable) < count or not np.isfinite(states[-1]):
         return None
-    nearest = usable[np.argsort(np.abs(seen[usable] - states[-1]), kind="stable")[:count]]
+    nearest = usable[np.argsort(np.abs(began_at[usable] - states[-1]), kind="stable")[:count]]
     return LikeWindows(
         state=_STATES[by],
         now=float(states[-1]),
-        low=float(seen[nearest].min()),
-        high=float(seen[nearest].max()),
-        true=int(windows.outcomes[known[nearest]].sum()),
+        low=float(began_at[nearest].min()),
+        high=float(began_at[nearest].max()),
+        true=int(windows.outcomes[weeks[nearest]].sum()),
         count=count,
     )
 
@@ -244,7 +244,7 @@ def _states(history: History, by: State, calendar: Calendar) -> FloatArray:
 def leaf_record(
     forecast: LeafForecast, windows: ClaimWindows | None, like: LikeWindows | None
 ) -> dict[str, Any]:
-    """Return the numbers of a leaf as JSON values: what its report carries, and later stages compute from.
+    """Return the numbers of a leaf as JSON values: its report carries them, and later stages compute from them.
 
     Those of `ClaimWindows.record` are left out where there are no windows.
     """

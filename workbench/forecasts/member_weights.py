@@ -1,4 +1,4 @@
-"""What past cutoffs say of the members of an ensemble: a weight each, and how wide and how far off they were together."""
+"""Learn from past cutoffs how far to trust the members of an ensemble: a weight each, and the width and place of their pool."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class PoolCalibration(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnsembleFit:
-    """What was learned of an ensemble: weights of members (sum 1), the same for all steps, and by horizon the calibration of their pool.
+    """The fit of an ensemble: weights of members (sum 1), the same for all steps, and by horizon the calibration of their pool.
 
     Weights of their own for every horizon would let a claim that ends later be the less likely of two that the earlier one implies.
 
@@ -53,11 +53,11 @@ class EnsembleFit:
     calibrations: tuple[PoolCalibration, ...]
 
     def on_steps(self, steps: FloatArray) -> PoolCalibration:
-        """Return the calibration of these steps ahead: that of their horizon, and between two horizons what lies between, by the logarithm."""
+        """Return the calibration of these steps ahead: that of their horizon, interpolated between two by the logarithm."""
         places = np.log(np.outer(self.horizons, (1.0, SAME_HORIZON))).ravel()
         parts = (
-            np.interp(np.log(steps), places, np.repeat(each, 2))
-            for each in zip(*self.calibrations, strict=True)
+            np.interp(np.log(steps), places, np.repeat(values, 2))
+            for values in zip(*self.calibrations, strict=True)
         )
         return PoolCalibration(*parts)
 
@@ -84,7 +84,7 @@ def density_and_rank(sample: FloatArray, outcome: float) -> tuple[float, float]:
 
 
 def fit_ensemble(scores: Mapping[int, FloatArray], weighed: int) -> EnsembleFit:
-    """Return weights and calibration from what members said at past cutoffs of outcomes known since.
+    """Fit weights and calibration to members' scores at past cutoffs whose outcomes are known since.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def fit_ensemble(scores: Mapping[int, FloatArray], weighed: int) -> EnsembleFit:
 
 
 def _mixture_weights(densities: FloatArray) -> FloatArray:
-    """The likeliest weights of a mixture, by expectation and maximisation; the prior adds so many windows to every member."""
+    """Fit the likeliest weights of a mixture, by expectation and maximisation; the prior adds so many windows to every member."""
     count, members = densities.shape
     weights = np.full(members, 1.0 / members)
     if not count:
@@ -128,7 +128,7 @@ def _mixture_weights(densities: FloatArray) -> FloatArray:
 
 
 def _pool_calibration(weights: FloatArray, ranks: FloatArray) -> PoolCalibration:
-    """Place and width of the pool by its ranks at the cutoffs of a horizon; none where there are none."""
+    """Fit place and width of the pool by its ranks at the cutoffs of a horizon; none where there are none."""
     count = len(ranks)
     if not count:
         return PoolCalibration(1.0, 0.0, 0.0, 0.0)

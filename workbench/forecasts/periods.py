@@ -1,4 +1,4 @@
-"""Calendar weeks and months as steps of a series: which are whole in a window, and in which one a day lies."""
+"""Calendar weeks and months as steps of a series: those whole in a window, and the one in which a day lies."""
 
 from datetime import date
 from typing import Literal
@@ -9,7 +9,7 @@ Period = Literal["week", "month"]
 
 
 def whole_periods(every: Period, start: date, end: date) -> int:
-    """Return how many calendar weeks or months begin after ``start`` and have no weekday after ``end``.
+    """Count the calendar weeks or months that begin after ``start`` and have no weekday after ``end``.
 
     >>> whole_periods("month", date(2018, 6, 29), date(2018, 10, 31)), whole_periods("week", date(2018, 6, 29), date(2018, 7, 6))
     (4, 1)
@@ -19,7 +19,7 @@ def whole_periods(every: Period, start: date, end: date) -> int:
 
 
 def around_whole_periods(every: Period, start: date, end: date) -> tuple[int, int]:
-    """Numbers of the periods before the first whole one and after the last."""
+    """Return the numbers of the periods before the first whole one and after the last."""
     # A week is whole on its Friday, a month on its last weekday: what follows is no day of trading.
     after = np.busday_offset(np.datetime64(end, "D") + 1, 0, roll="forward")
     days = np.array([np.datetime64(start, "D"), after], dtype="datetime64[D]")
@@ -28,7 +28,7 @@ def around_whole_periods(every: Period, start: date, end: date) -> tuple[int, in
 
 
 def numbers_of_periods(every: Period, days: np.ndarray) -> np.ndarray:
-    """Number of the calendar week (from Monday on) or month of each day."""
+    """Number the calendar week (from Monday on) or month of each day."""
     if every == "month":
         return days.astype("datetime64[M]").astype(np.int64)
     return np.asarray((days.astype(np.int64) + 3) // 7)  # the first day that numpy counts from was a Thursday

@@ -1,4 +1,4 @@
-"""The figure of a leaf's proof: the fan of paths after the known past, past windows by year, and the ranks of what came."""
+"""Draw the figure of a leaf's proof: the fan of paths after the known past, past windows by year, and the ranks of past outcomes."""
 
 import textwrap
 from datetime import date
@@ -19,7 +19,7 @@ _BLUE, _RED, _GREY = "#1f4e79", "#c0392b", "#7f8c8d"
 def proof_figure(
     forecast: LeafForecast, windows: ClaimWindows, *, title: str, unit: str, last_day: date
 ) -> Any:
-    """Return the figure of a forecast, three panels side by side."""
+    """Draw the figure of a forecast, three panels side by side."""
     import matplotlib.pyplot as plt
 
     plt.rcParams["text.parse_math"] = False
@@ -45,9 +45,9 @@ def proof_figure(
 
 def _draw_fan(axes: Any, forecast: LeafForecast, unit: str, last_day: date) -> None:
     paths, reading = forecast.paths, forecast.reading
-    known = paths.known.last(max(60, 3 * len(paths.days)))
+    past = paths.known.last(max(60, 3 * len(paths.days)))
     days = np.concatenate([paths.known.days[-1:], paths.days])
-    axes.plot(known.days, known.values, color=_BLUE, linewidth=1)
+    axes.plot(past.days, past.values, color=_BLUE, linewidth=1)
     start = paths.last[1]
     # Once for all lines: sorting the paths takes a fourth of the figure's time.
     *pairs, median = paths.quantiles([end for share in _BANDS for end in (share, 1.0 - share)] + [0.5])
@@ -63,7 +63,7 @@ def _draw_fan(axes: Any, forecast: LeafForecast, unit: str, last_day: date) -> N
         )
     axes.plot(days, [start, *median], color=_BLUE, linewidth=1.4, label="median")
     axes.axvline(
-        np.datetime64(last_day), color="black", linewidth=1, label=f"cutoff (last seen {known.days[-1]})"
+        np.datetime64(last_day), color="black", linewidth=1, label=f"cutoff (last seen {past.days[-1]})"
     )
     axes.axvline(
         np.datetime64(reading.end), color=_GREY, linestyle=":", linewidth=1.2, label=f"resolves {reading.end}"
@@ -76,12 +76,12 @@ def _draw_fan(axes: Any, forecast: LeafForecast, unit: str, last_day: date) -> N
 
 
 def _draw_windows(axes: Any, forecast: LeafForecast, windows: ClaimWindows) -> None:
-    known = np.flatnonzero(windows.outcomes >= 0)
-    began = np.datetime64(windows.first, "D") + 7 * known.astype("timedelta64[D]")
+    weeks = np.flatnonzero(windows.outcomes >= 0)
+    began = np.datetime64(windows.first, "D") + 7 * weeks.astype("timedelta64[D]")
     years = began.astype("datetime64[Y]").astype(int) + 1970
-    hits = windows.outcomes[known]
-    listed = np.unique(years)
-    axes.bar(listed, [hits[years == year].mean() for year in listed], color="#9bb7d4")
+    hits = windows.outcomes[weeks]
+    distinct_years = np.unique(years)
+    axes.bar(distinct_years, [hits[years == year].mean() for year in distinct_years], color="#9bb7d4")
     axes.axhline(
         windows.base_rate,
         color=_GREY,
@@ -90,5 +90,5 @@ def _draw_windows(axes: Any, forecast: LeafForecast, windows: ClaimWindows) -> N
     )
     axes.axhline(forecast.p, color=_RED, linestyle="--", linewidth=1, label=f"p {forecast.p:.2f}")
     axes.set_ylim(0.0, 1.05)
-    axes.set_xlabel(f"year in which a past window began ({len(known)} weekly windows)")
+    axes.set_xlabel(f"year in which a past window began ({len(weeks)} weekly windows)")
     axes.set_ylabel("share that came true")

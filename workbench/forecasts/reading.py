@@ -27,7 +27,7 @@ Transformation = Literal["value", "change", "growth", "average_gap", "from_peak"
 Statistic = Literal["last", "highest", "lowest", "mean", "total", "volatility", "steps", "streak", "first"]
 Comparison = Literal["above", "at_least", "below", "at_most", "between"]
 
-#: What a value is held against every earlier one by.
+#: Transformations that compare a value with every earlier one.
 _RECORDS = ("over_high", "over_low")
 #: Relative width within which two numbers are equal, whatever their last bits say.
 _ROUNDING = 1e-9
@@ -35,7 +35,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a claim about a series says: a functional of its values from ``start`` to ``end``, compared with a level.
+    """A claim about a series as a functional of its values from ``start`` to ``end``, compared with a level.
 
     Raises `DomainError`: Fields that do not go together.
 
@@ -121,7 +121,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """How a claim came out: the value that decided it, and its day, are the proof."""
+    """The outcome of a claim: the value that decided it, and its day, are the proof."""
 
     true: bool
     day: date
@@ -130,7 +130,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chance:
-    """What paths say of a reading."""
+    """The probability of a reading on some paths."""
 
     #: Weight of the paths on which it is true; exactly 0 or 1 where it is decided. Where it is not, 0 and 1 only say that no path, or
     #: every one, did it: bound it before taking a logarithm.
@@ -142,7 +142,7 @@ class Chance:
 
 
 def chance(reading: Reading, paths: Paths) -> Chance:
-    """Return the probability of a reading from the paths of its series.
+    """Compute the probability of a reading from the paths of its series.
 
     Readings of one series that are asked of the *same* paths are coherent: the chance never rises with the level of "above", a touch is
     as likely as a close beyond the level or likelier, a range is the difference of its two ends, complements sum to 1.
@@ -174,12 +174,14 @@ def chance(reading: Reading, paths: Paths) -> Chance:
 
 
 def outcomes_on(reading: Reading, paths: Paths) -> np.ndarray:
-    """Return on which paths a reading is true, shape (paths,); raises as `chance`."""
-    return np.asarray(_meets(reading, statistics(reading, paths)) != reading.never)
+    """Tell on which paths a reading is true, shape (paths,); raises as `chance`."""
+    numbers, needed = statistics(reading, paths), _least_count(reading)
+    met = _compares(reading, numbers) if needed is None else numbers >= needed
+    return np.asarray(met != reading.never)
 
 
 def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | None:
-    """Return how the known values decide a reading, whatever follows; None while it can still go either way.
+    """Decide a reading by the known values, whatever follows; None while it can still go either way.
 
     Resolution and forecast are this one function: after the last step of the window every reading is decided, and some (a level
     that was reached, a volatility that is used up) are before.
@@ -189,12 +191,12 @@ def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | N
     ahead = len(to_come)
     if reading.every is not None:
         places, first = _ends_of_periods(reading, np.concatenate([known.days[: last + 1], to_come]), first)
-        known_places = places[places <= last]
-        ahead = len(places) - len(known_places)
+        past_places = places[places <= last]
+        ahead = len(places) - len(past_places)
         if first > last:
             return None
-        known = History(days=known.days[known_places], values=known.values[known_places])
-        last = len(known_places) - 1
+        known = History(days=known.days[past_places], values=known.values[past_places])
+        last = len(past_places) - 1
     steps = last - first
     if not steps:
         if not ahead:
@@ -210,10 +212,10 @@ def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | N
     )
     # True on some value that can still come, and on some value that cannot: else the reading is decided.
     surely, possibly = _decided(reading, low, high)
-    over = np.flatnonzero(surely | ~possibly)
-    if not len(over):
+    decided = np.flatnonzero(surely | ~possibly)
+    if not len(decided):
         return None
-    row = int(over[0])
+    row = int(decided[0])
     return Decision(
         true=bool(surely[row]) != reading.never,
         day=known.days[first + 1 + row].item(),
@@ -222,7 +224,7 @@ def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | N
 
 
 def statistics(reading: Reading, paths: Paths) -> FloatArray:
-    """Return the statistic of a reading on every path, shape (paths,): what its level is compared with.
+    """Compute the statistic of a reading on every path, shape (paths,): it is compared with the level.
 
     Its quantiles answer "what level has one chance in ten"; steps are counted as numbers.
 
@@ -273,7 +275,7 @@ def statistics(reading: Reading, paths: Paths) -> FloatArray:
 
 
 def deciding_steps(reading: Reading, paths: Paths) -> slice:
-    """Return which steps of the paths a reading rests on: the last alone where nothing on the way to it matters, else all.
+    """Return the steps of the paths that decide a reading: the last alone where nothing on the way to it matters, else all.
 
     Of a window of half a year that is a hundredth of the work, and a band asks for a chance ten times.
     """
@@ -294,7 +296,7 @@ def _bounds_of_window(reading: Reading, days: Days, now: int | None = None) -> t
 
 
 def _ends_of_periods(reading: Reading, days: Days, first: int) -> tuple[np.ndarray, int]:
-    """Return which values stay where weeks or months are the steps, and the position of the one that the first step follows.
+    """Find the values that stay where weeks or months are the steps, and the position of the one that the first step follows.
 
     All up to there stay, then the last of every whole period; ``days`` end with the window.
     """
@@ -308,7 +310,7 @@ def _ends_of_periods(reading: Reading, days: Days, first: int) -> tuple[np.ndarr
 
 
 def _transformed(reading: Reading, x: FloatArray, first: int, last: int, days: Days) -> FloatArray:
-    """Number of every step of the window, shape (paths, steps); every one depends on values up to its own step only."""
+    """Compute the number of every step of the window, shape (paths, steps); every one depends on values up to its own step only."""
     window = x[:, first + 1 : last + 1]
     if reading.transformation == "value":
         return window
@@ -337,7 +339,9 @@ def _transformed(reading: Reading, x: FloatArray, first: int, last: int, days: D
 
 
 def _earlier_extremes(reading: Reading, x: FloatArray, first: int, last: int, days: Days) -> FloatArray:
-    """Highest (lowest) value before each step of the window, shape (paths, steps): of all that are known, or of the last weeks."""
+    """Compute the highest (lowest) value before each step of the window, shape (paths, steps): of all that
+    are known, or of the last weeks.
+    """
     extreme = np.maximum if reading.transformation == "over_high" else np.minimum
     if reading.weeks is None:
         return np.asarray(extreme.accumulate(x[:, :last], axis=1)[:, first:])
@@ -367,14 +371,14 @@ def _compares(reading: Reading, y: FloatArray) -> np.ndarray:
 
 
 def _runs(holds: np.ndarray) -> np.ndarray:
-    """For every step how many in a row hold up to it, shape (paths, steps)."""
+    """Count for every step how many in a row hold up to it, shape (paths, steps)."""
     count = np.cumsum(holds, axis=1)
     before = np.maximum.accumulate(np.where(holds, 0, count), axis=1)
     return np.asarray(count - before)
 
 
 def _first_met(reading: Reading, y: FloatArray) -> FloatArray:
-    """For every step 1 where the level was met before the rival up to it, -1 the other way round, else 0, shape (paths, steps)."""
+    """Return for every step 1 where the level was met before the rival up to it, -1 the other way round, else 0, shape (paths, steps)."""
     assert reading.rival is not None, "the reading has checked it"
     on_other_side: Comparison = "at_most" if reading.comparison == "at_least" else "at_least"
     rival = replace(reading, statistic="last", comparison=on_other_side, level=reading.rival, rival=None)
@@ -384,21 +388,16 @@ def _first_met(reading: Reading, y: FloatArray) -> FloatArray:
     return np.asarray(np.where(order, np.take_along_axis(met, begins[:, None], axis=1), 0.0))
 
 
-def _meets(reading: Reading, numbers: FloatArray) -> np.ndarray:
-    needed = _least_count(reading)
-    return _compares(reading, numbers) if needed is None else numbers >= needed
-
-
 def _least_count(reading: Reading) -> int | None:
-    """What the statistic has to be at least, where it is a count and not compared with the level itself."""
+    """Return the least statistic that makes a reading true, where it is a count and not compared with the level itself."""
     return {"steps": reading.times, "streak": reading.times, "first": 1}.get(reading.statistic)
 
 
 def _reachable(
     reading: Reading, y: FloatArray, values: FloatArray, ahead: int, calendar: Calendar
 ) -> tuple[FloatArray, FloatArray]:
-    left = np.arange(len(y) - 1, -1, -1) + ahead
-    over = left == 0
+    steps_left = np.arange(len(y) - 1, -1, -1) + ahead
+    over = steps_left == 0
     low, high = np.full(len(y), -np.inf), np.full(len(y), np.inf)
     match reading.statistic:
         case "highest":
@@ -409,11 +408,11 @@ def _reachable(
             low = np.where(over, high, low)
         case "steps":
             low = np.cumsum(_compares(reading, y)).astype(np.float64)
-            high = low + left
+            high = low + steps_left
         case "streak":
             now = _runs(_compares(reading, y)[None, :])[0].astype(np.float64)
             low = np.maximum.accumulate(now)
-            high = np.maximum(low, now + left)
+            high = np.maximum(low, now + steps_left)
         case "first":
             met = _first_met(reading, y[None, :])[0]
             still_open = (met == 0) & ~over
@@ -444,6 +443,6 @@ def _decided(reading: Reading, low: FloatArray, high: FloatArray) -> tuple[np.nd
 
 
 def _share_of_weight(weights: FloatArray, true: np.ndarray) -> float:
-    """Weight of what is true among all; exactly 0 and 1 where none or all is."""
+    """Return the weight of the true paths among all; exactly 0 and 1 where none or all is."""
     total, part = float(weights.sum()), float(weights[true].sum())
     return 1.0 if true[weights > 0].all() else part / total

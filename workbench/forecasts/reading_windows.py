@@ -1,4 +1,4 @@
-"""How often a reading came true in past windows of its series, whatever its frequency: nothing that its chance is made of."""
+"""Count how often a reading came true in past windows of its series, whatever its frequency; its chance does not use this."""
 
 from datetime import date
 from typing import Literal
@@ -68,7 +68,7 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
 
 
 def scale_of(reading: Reading, history: History, *, returns: bool) -> Scale:
-    """Return how past windows are laid beside now: levels of a series that ``returns`` to them stay where they were.
+    """Choose how past windows are laid beside now: levels of a series that ``returns`` to them stay where they were.
 
     Two levels, of which one is met first, lie about the value of now: a window that began beyond one of them would say nothing.
     """

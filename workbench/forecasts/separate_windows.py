@@ -1,4 +1,4 @@
-"""How many separate windows overlapping or persistent outcomes count as, and the variance of a chance that rests on them."""
+"""Count the separate windows that overlapping or persistent outcomes are worth, and the variance of a chance that rests on them."""
 
 from collections.abc import Sequence
 
@@ -62,8 +62,8 @@ def chance_variance(
     Two errors that add up: another stretch of the same past would give another share of ``separate`` windows (what resampling the
     history in blocks does, without the resampling), and the members differ.
 
-    For a share of past windows. Of a forecast it is wider than need be, since a drift is known better by its prior than by the past
-    alone: a forecast says its own error (`workbench.forecasts.chance_error`).
+    For a share. Of a forecast it is wider than need be (`workbench.forecasts.chance_error` gives its error), since a drift is known
+    better by its prior than by the past alone.
 
     >>> round(chance_variance(0.5, 25.0), 4), round(chance_variance(0.5, 25.0, [0.4, 0.6], [0.5, 0.5]), 4)
     (0.01, 0.02)

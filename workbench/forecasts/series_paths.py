@@ -1,7 +1,8 @@
-"""What a forecaster of a series gives: many paths of it with their weights, on the days of a calendar.
+"""The product of a forecaster of a series: many paths of it with their weights, on the days of a calendar.
 
 A *stamp* is the day that a value carries in its series: the session itself for a daily one, the first day of the week, month,
-quarter or year for any other. A period counts from its stamp on, so "on 2018-09-28" means, for a monthly series, September's value.
+quarter or year for any other. A period counts from its stamp on, so "on 2018-09-28" means, for a monthly series, September's
+value.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ SAME_HORIZON = 1.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar:
-    """Which stamps a series has, by its frequency.
+    """The stamps of a series, by its frequency.
 
     How late values are published is no part of it: a forecaster is given what was public at the cutoff, and all steps after the last value
     of that are its horizon, whether they have passed or not.
@@ -48,7 +49,7 @@ class Calendar:
 
     @classmethod
     def of(cls, history: History) -> "Calendar":
-        """Return the calendar that a history's own days suggest; a source that documents another one passes it instead.
+        """Infer the calendar from a history's own days; a source that documents another one passes it instead.
 
         >>> days = np.arange("2018-01", "2018-06", dtype="datetime64[M]").astype("datetime64[D]")
         >>> Calendar.of(History.of(days, range(5))).frequency
@@ -85,7 +86,7 @@ class Calendar:
         return max(round(self.steps_a_year / 4), 2)
 
     def horizons(self, steps: int) -> tuple[int, ...]:
-        """Return the horizons at which forecasts are compared with what came: a week, a month, a quarter, and twice as far again and again.
+        """Return the horizons at which forecasts are compared with outcomes: a week, a month, a quarter, and twice as far again and again.
 
         Through the first one that counts for so many steps (a tenth more than its own), and through the quarter for fewer.
 
@@ -95,7 +96,10 @@ class Calendar:
         (1, 3, 6, 12)
         """
         within = {max(1, round(self.steps_a_year / parts)) for parts in (52, 12)}
-        horizons = [*sorted(each for each in within if each < self.quarter), self.quarter]
+        horizons = [
+            *sorted(steps_within for steps_within in within if steps_within < self.quarter),
+            self.quarter,
+        ]
         while SAME_HORIZON * horizons[-1] < steps:
             horizons.append(2 * horizons[-1])
         return tuple(horizons)
@@ -121,7 +125,7 @@ class Calendar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paths:
-    """What a series may do after its last known value: equally dated paths, each with a weight.
+    """Possible futures of a series after its last known value: equally dated paths, each with a weight.
 
     Every statement about the series is read from the same paths (`workbench.forecasts.reading.chance`), together with what is known
     of its window, so statements cannot contradict each other: nothing may draw anew for one of them.
@@ -135,7 +139,7 @@ class Paths:
     weights : ndarray, shape (paths,)
         At least 0, sum 1.
     known : History
-        What the forecaster was given: the last known value (`last`) and the known part of a claim's window.
+        The forecaster's input: the last known value (`last`) and the known part of a claim's window.
     calendar : Calendar
     members : tuple of str
         Names of the models that drew the paths; one for a single model.
@@ -168,7 +172,7 @@ class Paths:
     def of(
         cls, values: ArrayLike, days: Days, *, known: History, calendar: Calendar, member: str = "paths"
     ) -> "Paths":
-        """Return the paths of one model, all of the same weight."""
+        """Make the paths of one model, all of the same weight."""
         rows = np.asarray(values, dtype=np.float64)
         return cls(
             values=rows,
@@ -199,9 +203,9 @@ class Paths:
         return self.known.days[-1].item(), float(self.known.values[-1])
 
     def of_member(self, name: str) -> "Paths":
-        """Return the paths of one model alone; what models disagree about is seen by asking each."""
-        mine = self.drawn_by == self.members.index(name)
-        return Paths.of(self.values[mine], self.days, known=self.known, calendar=self.calendar, member=name)
+        """Return the paths of one model alone; the spread over models is their disagreement."""
+        chosen = self.drawn_by == self.members.index(name)
+        return Paths.of(self.values[chosen], self.days, known=self.known, calendar=self.calendar, member=name)
 
     def quantiles(self, shares: Sequence[float]) -> FloatArray:
         """Return the values below which these shares of the weight lie, step by step: a fan chart; shape (shares, steps)."""
@@ -216,11 +220,11 @@ class Paths:
         return replace(self, values=self.values[:, steps], days=self.days[steps])
 
     def moved(self, values: FloatArray) -> "Paths":
-        """Return the same paths at other values: what a claim would be worth if the series went otherwise."""
+        """Return the same paths at other values: a claim's worth if the series went otherwise."""
         return replace(self, values=values)
 
     def combine(self, other: "Paths", combination: Combination) -> "Paths":
-        """Return the paths of a ratio or a difference of two series that were drawn together (row i belongs to row i).
+        """Combine two series that were drawn together to a ratio or a difference (row i belongs to row i).
 
         Days that only one of the two has are left out.
 
@@ -242,7 +246,7 @@ class Paths:
 
 
 def combined_history(first: History, second: History, combination: Combination) -> History:
-    """Return the history of a ratio or a difference, on the days that both series have.
+    """Combine two histories to a ratio or a difference, on the days that both series have.
 
     A claim about it alone may be forecast as a claim about this one series: the shocks of the two are in it as they came together.
 
@@ -294,7 +298,7 @@ class SeriesForecaster(Protocol):
 
     @property
     def name(self) -> str:
-        """How the forecaster is listed."""
+        """The forecaster's name in lists."""
 
     def paths(self, history: History, horizon: date, calendar: Calendar) -> Paths:
         """Return paths from the last known value through a day.

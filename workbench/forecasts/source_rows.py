@@ -1,4 +1,4 @@
-"""Dated values out of an answer in its source's own shape; read alike here and in the cells of a leaf's notebook."""
+"""Read dated values from an answer in its source's own shape; read alike here and in the cells of a leaf's notebook."""
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime
@@ -10,7 +10,7 @@ LARGEST = 1e100
 
 
 def source_rows(source: str, data: Any, through: date | None = None) -> list[dict[str, Any]]:
-    """Return ``{date, value}`` rows, oldest first and each day once, from an answer of a source.
+    """Read ``{date, value}`` rows, oldest first and each day once, from an answer of a source.
 
     Raises `KeyError, IndexError, TypeError, ValueError`: The answer is not built as its source builds series.
 
@@ -92,7 +92,7 @@ def _column_rows(data: Any) -> Iterable[Pair]:
     return [(row["date"], row[name]) for row in data if row[name] is not None]
 
 
-#: How each source builds a series.
+#: The reader of each source's series.
 ROWS_OF: dict[str, Callable[[Any], Iterable[Pair]]] = {
     "embedded": _plain_rows,
     "fred": _fred,

@@ -1,4 +1,4 @@
-"""Whether a claim can be treated, before anything is started, and what would make it so; every screen asks here."""
+"""Decide whether a claim can be treated, before anything is started, and what would make it so; every screen asks here."""
 
 import os
 from bisect import bisect_right
@@ -23,9 +23,9 @@ from workbench.questions.readings.slots import Readings, SlotReading
 from workbench.questions.series.known_series import data_end
 from workbench.questions.series.series_registry import source_of_rows
 
-#: What mends most refusals: a model that reads any text.
+#: Mends most refusals: a model that reads any text.
 ANY_MODEL = "PROVIDER/NAME"
-#: From when a claim without a start is proposed to be asked.
+#: Before its end, a claim without a start is proposed to be asked.
 _HALF_YEAR = timedelta(days=183)
 #: The last day of a cutoff is the day before it, and a month's value comes out weeks after the month: a first usable cutoff is looked
 #: for so many days further on.
@@ -34,7 +34,7 @@ _RELEASE_DAYS = (1, 4, 8, 20, 40, 60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """Whether a reading can be treated; ``fix`` says what to change by the name of the setting: cutoff, source, model.
+    """Tells whether a reading can be treated; ``fix`` gives the change that helps, by name of the setting: cutoff, source, model.
 
     ``first`` and ``last`` are the days of the first and last value of its series, where it is one at hand.
     """
@@ -46,21 +46,22 @@ class Coverage:
     last: date | None = None
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON holds it."""
+        """Return it as JSON values."""
         days = {name: day and day.isoformat() for name, day in (("first", self.first), ("last", self.last))}
         return {"treatable": self.treatable, "reason": self.reason, "fix": dict(self.fix), "history": days}
 
 
 class UntreatableClaim(ClaimRefused):
-    """A claim that was read, and that the chosen model cannot treat; ``document`` is what `workbench.read` gives of it."""
+    """Raised for a claim that the chosen model cannot treat; ``document`` is that of `workbench.read`."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
-        covered = document["coverage"]
-        # What a model or a date would mend, the reason of the analyst says itself.
-        cutoff = covered["fix"].get("cutoff")
+        coverage = document["coverage"]
+        # Other remedies stand in the analyst's own reason.
+        cutoff = coverage["fix"].get("cutoff")
         super().__init__(
-            covered["reason"], *((" (it can be asked with ", Option("cutoff", cutoff), ")") if cutoff else ())
+            coverage["reason"],
+            *((" (it can be asked with ", Option("cutoff", cutoff), ")") if cutoff else ()),
         )
 
 
@@ -81,7 +82,7 @@ def claim_to_ask(
     first: bool = False,
     ask: Asker | None = None,
 ) -> ReadClaim:
-    """Return the claim that a run is opened with; before anything is stored or asked.
+    """Read the claim that a run is opened with; before anything is stored or asked.
 
     A language model is asked any text. ``number``, ``first`` and ``ask`` are as for `read_for_run`.
 
@@ -90,14 +91,14 @@ def claim_to_ask(
     """
     claim = read_for_run(text, cutoff, key_free=model == OFFLINE, number=number, first=first, ask=ask)
     if model == OFFLINE and claim.reading is not None:
-        covered = coverage_here(claim.reading, cutoff, model)
-        if not covered.treatable:
-            raise UntreatableClaim({**read(text, day_of(cutoff)).document(), "coverage": covered.document()})
+        found = coverage_here(claim.reading, cutoff, model)
+        if not found.treatable:
+            raise UntreatableClaim({**read(text, day_of(cutoff)).document(), "coverage": found.document()})
     return claim
 
 
 def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverage:
-    """Return whether a model can treat a reading at a cutoff; no network is used and nothing is kept.
+    """Decide whether a model can treat a reading at a cutoff; no network is used and nothing is stored.
 
     A language model treats any text. Of the key-free analyst it is asked what the analyst asks itself before a run is opened.
     """
@@ -107,7 +108,7 @@ def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverag
         return Coverage(treatable=False, reason="the claim has no single reading", fix={"model": ANY_MODEL})
     claim = reading.claim
     if claim is None:
-        unknown = [each for each in reading.series if ":" not in each]
+        unknown = [name for name in reading.series if ":" not in name]
         reason = (
             f"no source here holds {' or '.join(unknown)}"
             if unknown
@@ -117,35 +118,35 @@ def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverag
     claim = claim.going_on()
     first, last = claim.about.first, data_end(claim.about)
     try:
-        if all(each.embedded for each in (claim.about, claim.against) if each is not None):
+        if all(series.embedded for series in (claim.about, claim.against) if series is not None):
             run_blocking(_preflight(claim, cutoff))
         else:  # its values are of a network, which the run asks before it is opened
             check(claim, cutoff.last_moment_day)
-    except WorkbenchError as refused:
+    except WorkbenchError as error:
         usable = (
             None
             if first is None or last is None or claim.end > last
             else run_blocking(_usable_cutoff(claim, cutoff))
         )
         fix = {"model": ANY_MODEL} if usable is None else {"cutoff": usable.isoformat()}
-        return Coverage(treatable=False, reason=str(refused), fix=fix, first=first, last=last)
+        return Coverage(treatable=False, reason=str(error), fix=fix, first=first, last=last)
     return Coverage(treatable=True, first=first, last=last)
 
 
 def coverage_here(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverage:
     """Return `coverage`, and not treatable where a series lies with a source whose key is not set on this machine."""
-    covered = coverage(reading, cutoff, model)
-    if model != OFFLINE or not covered.treatable or reading is None or reading.claim is None:
-        return covered
+    found = coverage(reading, cutoff, model)
+    if model != OFFLINE or not found.treatable or reading is None or reading.claim is None:
+        return found
     sources = {source_of_rows(name).source for name in reading.claim.going_on().sources} - {"embedded"}
     if not sources:
-        return covered
+        return found
     settings = proxy_settings(os.environ, home_from(os.environ))
     for source in load_catalogue(settings.catalogue_folder).sources():
         if source.name in sources and source.key and source.name not in settings.keys:
             reason = f"{source.name} holds its series and needs a key: set {source.key.variable} before the workbench starts"
-            return replace(covered, treatable=False, reason=reason, fix={"model": ANY_MODEL})
-    return covered
+            return replace(found, treatable=False, reason=reason, fix={"model": ANY_MODEL})
+    return found
 
 
 async def _preflight(claim: Claim, cutoff: Cutoff) -> None:
@@ -153,7 +154,7 @@ async def _preflight(claim: Claim, cutoff: Cutoff) -> None:
 
 
 async def _usable_cutoff(claim: Claim, refused: Cutoff) -> date | None:
-    """Return the cutoff nearest to a refused one at which the claim can be treated; None where there is none."""
+    """Find the cutoff nearest to a refused one at which the claim can be treated; None where there is none."""
     latest = (claim.start or claim.end) - timedelta(days=1)
     if refused.live or refused.last_moment_day >= latest:
         proposed = claim.start or claim.end - _HALF_YEAR
@@ -178,13 +179,15 @@ async def _treatable(claim: Claim, day: date) -> bool:
 
 
 def _first_usable(claim: Claim, rows: Mapping[str, Rows], latest: date) -> date | None:
-    """Return the first day on which enough is known, by bisection: more history and a nearer end only help."""
+    """Find the first day on which enough is known, by bisection: more history and a nearer end only help."""
     days = {name: [str(row["date"]) for row in part] for name, part in rows.items()}
 
     def enough(day: date) -> bool:
-        seen = {name: part[: bisect_right(days[name], day.isoformat())] for name, part in rows.items()}
+        visible_rows = {
+            name: part[: bisect_right(days[name], day.isoformat())] for name, part in rows.items()
+        }
         try:
-            appraise(claim, seen, day)
+            appraise(claim, visible_rows, day)
         except ClaimRefused:
             return False
         return True

@@ -1,4 +1,4 @@
-"""What a claim may say, as examples that are read by the reader itself: ``workbench claims`` and docs/claims.md."""
+"""Examples of claims, read by the reader itself: ``workbench claims`` and docs/claims.md."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from workbench.questions.readings.read import read
 
 #: The day that the examples are asked on.
 EXAMPLE_CUTOFF = "2018-06-30"
-#: By what they show, in the order of the page. A test reads each line; one that is read no longer cannot stand here.
+#: By subject, in the order of the page. A test reads each line.
 CLAIM_EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "Where it stands on a day": (
         "the S&P 500 closes above 2800 on 2018-12-31",
@@ -113,7 +113,7 @@ def claim_examples() -> list[dict[str, Any]]:
                 {
                     "about": about,
                     "text": text,
-                    "readings": [each.statement for each in choices],
+                    "readings": [choice.statement for choice in choices],
                     "answered": "any model" if treatable else "a language model",
                 }
             )

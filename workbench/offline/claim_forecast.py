@@ -1,4 +1,4 @@
-"""What was known of one claim at a cutoff: its base rate, its past outcomes week by week, and the forecast of its series' paths."""
+"""One claim at a cutoff: its base rate, its past outcomes week by week, and the forecast of its series' paths."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -15,7 +15,7 @@ from workbench.science.errors import ScienceError
 
 
 def refuse_later_rows(rows: Mapping[str, Rows], last_day: date) -> None:
-    """Refuse rows of after a cutoff: drivers chosen by them, or weighed by them, would be chosen by hindsight; raises ``LookAhead``."""
+    """Refuse rows of after a cutoff: they would choose and weigh drivers by hindsight; raises ``LookAhead``."""
     for name, part in rows.items():
         if part and str(part[-1]["date"]) > last_day.isoformat():
             raise LookAhead(f"{name} has a value of {part[-1]['date']} at a cutoff that ends on {last_day}")
@@ -32,18 +32,18 @@ def past_outcomes(
     claim = settle(claim, rows)
     windows = appraise(claim, rows, last_day)
     p = round(min(max(windows.base_rate, P_MIN), P_MAX), 6)
-    said = {"record": RECORD, "kind": "inner", "statement": statement or claim.statement, "p": p}
-    return record_of({**said, "models": {}, **windows.record()})
+    head = {"record": RECORD, "kind": "inner", "statement": statement or claim.statement, "p": p}
+    return record_of({**head, "models": {}, **windows.record()})
 
 
 def forecast_claim(
     claim: Claim, rows: Mapping[str, Rows], last_day: date, paths: ClaimPaths, *, statement: str = ""
 ) -> OutcomeRecord:
-    """Return the same with the forecast as p, what each model says of it, and its error; raises as `past_outcomes`."""
+    """Return the same with the forecast as p, each model's probability, and the error; raises as `past_outcomes`."""
     record = past_outcomes(claim, rows, last_day, statement=statement)
     try:
         forecast = leaf_record(paths.forecast(claim, rows), None, None)
     except ScienceError as problem:
         raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
-    said = {name: forecast[name] for name in ("p", "models", "weights", "error")}
-    return record_of({**record.data, **said})
+    figures = {name: forecast[name] for name in ("p", "models", "weights", "error")}
+    return record_of({**record.data, **figures})

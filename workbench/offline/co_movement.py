@@ -1,4 +1,4 @@
-"""How often two claims came true together, by what was known at a cutoff, and whether that is more than chance."""
+"""Measure how often two claims came true together, from the rows known at a cutoff, and whether that is more than chance."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ LINKED, STABLE = 2.6, 0.33
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoMovement:
-    """Of a claim with a driver."""
+    """The common past of a claim and a driver."""
 
     #: Of their outcomes; 0 where one of them never changed.
     correlation: float
@@ -27,7 +27,7 @@ class CoMovement:
 
     @property
     def strength(self) -> float:
-        """The correlation in standard errors of none, which about one is by chance."""
+        """The correlation in its standard errors around none: about one arises by chance."""
         return self.correlation * float(np.sqrt(self.independent))
 
     def linked(self, least: float = LINKED) -> bool:
@@ -36,7 +36,7 @@ class CoMovement:
 
 
 def co_movement(claim: OutcomeRecord, driver: OutcomeRecord) -> CoMovement:
-    """Return how a claim and a driver have moved together; without a common window, not at all."""
+    """Measure the common past of a claim and a driver; without a common window they did not move together."""
     table = common_windows([claim, driver]).astype(np.float64)
     half = len(table) // 2
     correlation, *halves = (_correlation(part) for part in (table, table[:half], table[half:]))

@@ -1,11 +1,4 @@
-"""Which propositions explain a claim: its drivers, two levels deep, handed over one level a round.
-
-Drivers are the state, trend and volatility of the claim's series, series that have moved with it, and releases within its window.
-Every driver has a measured link to its parent: in the windows known at the cutoff the parent came true more often where the
-driver did, beyond chance and in both halves of the past. What has none is not listed, and a claim without drivers stands alone.
-Thresholds are chosen so that a driver has come true about as often as its parent (within 0.1 of its base rate), so that its p
-can be compared with the parent's. No driver says its parent over again.
-"""
+"""Decompose a claim into drivers, two levels deep, handed over one level a round."""
 
 import json
 import re
@@ -32,7 +25,7 @@ _THE_SAME = 0.98
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
-    """A claim in the plan: why it supports its parent and how surely, its base rate at the cutoff, what is below it."""
+    """A claim in the plan: its reason and strength as a driver, its base rate at the cutoff, the branches below it."""
 
     claim: Claim
     why: str
@@ -61,15 +54,15 @@ class Planner:
         self._used = {claim.statement}
         root = Branch(claim=claim, why="", base_rate=base)
         drivers = DriverCandidates(claim, self.rows, self.last_day)
-        own = [branch for kind in drivers.own() if (branch := self._pick(kind, claim)) is not None]
-        grown = [self._grown(branch, claim) for branch in own]
+        of_series = [branch for kind in drivers.own() if (branch := self._pick(kind, claim)) is not None]
+        grown = [self._grown(branch, claim) for branch in of_series]
         # A series that stands below a driver already is not named beside it.
         named = {below.claim.series for branch in grown for below in branch.children}
         others = [
             *self._strongest(drivers.related(), claim, named)[:_MOST_RELATED],
             *self._strongest(drivers.releases(), claim, named)[:1],
         ]
-        if grown == own and others:
+        if grown == of_series and others:
             others[0] = self._grown(others[0], claim)
         return replace(root, children=(*grown, *others))
 
@@ -79,7 +72,7 @@ class Planner:
         return None if record is None else record.base_rate
 
     def _record(self, claim: Claim) -> OutcomeRecord | None:
-        """Past outcomes of a claim, computed once; None if it cannot be decided at this cutoff."""
+        """Compute past outcomes of a claim, once; None if it cannot be decided at this cutoff."""
         if claim not in self._records:
             try:
                 check(claim, self.last_day)
@@ -107,36 +100,40 @@ class Planner:
         return True
 
     def _grown(self, branch: Branch, root: Claim) -> Branch:
-        """The branch with drivers of its own, where it speaks of the root's whole window; one alone would say too little."""
+        """Give a branch drivers of its own, where it spans the root's whole window; one alone would say too little."""
         if branch.claim.end != root.end:
             return branch
         used_before = set(self._used)
         kinds = DriverCandidates(branch.claim, self.rows, self.last_day).below()
-        inner = [each for each in (self._pick(kind, branch.claim) for kind in kinds) if each is not None]
+        inner = [
+            branch_below
+            for branch_below in (self._pick(kind, branch.claim) for kind in kinds)
+            if branch_below is not None
+        ]
         if len(inner) < 2:
             self._used = used_before
             return branch
         return replace(branch, children=tuple(inner))
 
     def _pick(self, kind: DriverKind, parent: Claim) -> Branch | None:
-        """The first candidate whose base rate is near the parent's, else the nearest one; None if none can be asked."""
-        own = self.base_rate(parent)
+        """Pick the first candidate with a base rate near the parent's, else the nearest one; None if none can be asked."""
+        parent_rate = self.base_rate(parent)
         best: tuple[Claim, float, CoMovement] | None = None
         for claim in kind.candidates(self._direction(kind, parent)):
             base, together = self.base_rate(claim), self._together(parent, claim)
-            if claim.statement in self._used or base is None or own is None or together is None:
+            if claim.statement in self._used or base is None or parent_rate is None or together is None:
                 continue
-            nearer = best is None or abs(base - own) < abs(best[1] - own)
+            nearer = best is None or abs(base - parent_rate) < abs(best[1] - parent_rate)
             if not nearer or together.correlation > _THE_SAME:
                 continue
             best = (claim, base, together)
-            if abs(base - own) <= NEAR:
+            if abs(base - parent_rate) <= NEAR:
                 break
-        if best is None or own is None:
+        if best is None or parent_rate is None:
             return None
         claim, base, together = best
         # Of one candidate alone: the best of many would look linked by chance.
-        if abs(base - own) > _COMPARABLE or not together.linked():
+        if abs(base - parent_rate) > _COMPARABLE or not together.linked():
             return None
         self._used.add(claim.statement)
         return Branch(claim=claim, why=_reason_of(kind, together), base_rate=base, strength=together.strength)
@@ -187,8 +184,8 @@ def analysis_reply(plan: Branch, nodes: Sequence[NodeRef], messages: Sequence[Me
 
 
 def _plan_words(plan: Branch) -> str:
-    own = {plan.claim.series, plan.claim.other}
-    outside = any(child.claim.series not in own for child in plan.children)
+    series = {plan.claim.series, plan.claim.other}
+    outside = any(child.claim.series not in series for child in plan.children)
     return (
         f"{_read_words(plan)} Each driver has a measured link to the claim: in past windows the claim came true more often where "
         "the driver did, beyond chance and in both halves of the past. Its threshold has come true about as often as the claim."

@@ -1,8 +1,4 @@
-"""Which claims could explain a claim: where its series stands, its trend, its volatility, related series, releases in the window.
-
-Each driver is a list of candidates that differ in one threshold, the most natural first; the planner picks the one that has come true
-about as often as the claim. A direction is a parameter of every list, because the past tells which one goes with the claim.
-"""
+"""List claims that could explain a claim: its series' level, trend and volatility, related series, releases in the window."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -42,7 +38,7 @@ class DriverKind:
 
 
 class DriverCandidates:
-    """Lists drivers of one claim at one cutoff; the planner picks among their candidates by what was known there."""
+    """Lists drivers of one claim at one cutoff; the planner picks among their candidates by their past outcomes."""
 
     def __init__(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> None:
         self.claim = claim
@@ -55,7 +51,7 @@ class DriverCandidates:
         self.middle = last_session(start + (claim.end - start) / 2)
 
     def own(self) -> list[DriverKind]:
-        """State, volatility and trend of the claim's own series."""
+        """Return state, volatility and trend of the claim's own series."""
         claim, name = self.claim, self.claim.series
         whole = partial(self._moves, name, self.start, self.end)
         # Prices in general move by tenths of a percent, those of a market by whole ones.
@@ -80,19 +76,19 @@ class DriverCandidates:
         ]
 
     def related(self) -> list[DriverKind]:
-        """Other series over the claim's window; how they have moved with it decides among them."""
+        """Return other series over the claim's window; their past co-movement decides among them."""
         candidates = {
             name: self._levels_of_fear if name == "VIX" else partial(self._moves, name, self.start, self.end)
             for name in _DAILY
             if self._is_other(name)
         }
         return [
-            DriverKind(role="related series", series=name, candidates=each)
-            for name, each in candidates.items()
+            DriverKind(role="related series", series=name, candidates=listed)
+            for name, listed in candidates.items()
         ]
 
     def releases(self) -> list[DriverKind]:
-        """Monthly series of which a value is published within the window, by its last one."""
+        """Return monthly series with a value published within the window, by its last one."""
         kinds = []
         for name in _MONTHLY:
             end = last_release(name, self.last_day, self.end)
@@ -106,7 +102,7 @@ class DriverCandidates:
         return kinds
 
     def below(self) -> list[DriverKind]:
-        """Drivers of a driver: the way so far and the volatility that a deep fall rests on, and the two halves of a move."""
+        """Return drivers of a driver: the way so far and the volatility behind a deep fall, and the two halves of a move."""
         name = self.claim.series
         if self.claim.pattern == "drawdown":
             calm = partial(self._calm, name, self.end)
@@ -193,39 +189,29 @@ class DriverCandidates:
         ]
 
     def _moves(self, name: str, start: date, end: date, up: bool, *, by: float = 1.0) -> list[Claim]:
-        """Higher (lower) at the end, then with a margin either way, small ones first; ``by`` scales the margins."""
+        """List moves up (down), then with a margin either way, small ones first; ``by`` scales the margins."""
         if end <= start:
             return []
         sign = 1 if up else -1
         side: Side = "above" if up else "below"
         claims = [
-            Claim(pattern="compare", series=name, start=start, end=end, side=side),
-            Claim(pattern="compare", series=name, start=start, end=end, side=side, strict=False),
+            Claim(pattern="compare", series=name, start=start, end=end, side=side, strict=strict)
+            for strict in (True, False)
         ]
         for n in _PERCENTS:
             # a stricter claim: moves at least n % this way; a weaker one: does not move n % the other way
-            claims.append(
+            claims += [
                 Claim(
                     pattern="change",
                     series=name,
                     start=start,
                     end=end,
-                    level=round(sign * n * by, 1),
+                    level=round(way * n * by, 1),
                     side=side,
-                    strict=False,
+                    strict=way != sign,
                 )
-            )
-            claims.append(
-                Claim(
-                    pattern="change",
-                    series=name,
-                    start=start,
-                    end=end,
-                    level=round(-sign * n * by, 1),
-                    side=side,
-                    strict=True,
-                )
-            )
+                for way in (sign, -sign)
+            ]
         return claims
 
     def _averages(self, name: str, up: bool) -> list[Claim]:
@@ -236,7 +222,7 @@ class DriverCandidates:
         ]
 
     def _holds(self, name: str, holds: bool) -> list[Claim]:
-        """No deep fall on the way; or one."""
+        """List "no deep fall on the way"; or one."""
         return [
             Claim(
                 pattern="drawdown",
@@ -295,7 +281,7 @@ class DriverCandidates:
         ]
 
     def _spreads(self, end: date, wider: bool) -> list[Claim]:
-        """Not wider (wider) than at the start, then levels around the last value known."""
+        """List "not wider (wider) than at the start", then levels around the last value known."""
         side: Side = "above" if wider else "below"
         claims = [
             Claim(pattern="compare", series="SPREAD", start=self.start, end=end, side=side, strict=wider)
@@ -353,17 +339,17 @@ class DriverCandidates:
 
 
 def replace_span(claim: Claim, start: date | None, end: date) -> Claim:
-    """Return the claim over another window."""
+    """Move the claim to another window."""
     return replace(claim, start=start, end=end, reference=False, notes=())
 
 
 def replace_level(claim: Claim, level: float) -> Claim:
-    """Return the claim at another level."""
+    """Move the claim to another level."""
     return replace(claim, level=level)
 
 
 def last_release(name: str, last_day: date, through: date) -> date | None:
-    """Return the end of the last month of a monthly series that is published after ``last_day`` and by ``through``; None for none.
+    """Return the end of a monthly series' last month published after ``last_day`` and by ``through``; None for none.
 
     >>> last_release("SPREAD", date(2018, 6, 29), date(2018, 12, 31)), last_release("SPREAD", date(2018, 6, 29), date(2018, 7, 2))
     (datetime.date(2018, 11, 30), None)

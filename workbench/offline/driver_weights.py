@@ -1,13 +1,4 @@
-"""How the answer to a claim divides among its drivers: weights from past windows, and a constant that takes what is left.
-
-In additive form, from the base rate to the answer:
-
-    p = base rate + sum of w_i (p_i - base rate_i) + rest
-
-and the same as a linear rule, which is stored and which edits go through:
-
-    p = constant + sum of w_i p_i
-"""
+"""Divide the answer to a claim among its drivers: weights from past windows, and a constant that takes the rest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,13 +21,13 @@ _FIRM = 1e5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Division:
-    """What an answer divides into; ``estimated`` False: too few windows are common to all, so weights begin equal."""
+    """A division of an answer; ``estimated`` False: too few windows are common to all, so weights begin equal."""
 
-    #: What is left of the answer beside the drivers.
+    #: The part of the answer beside the drivers.
     constant: float
     #: Of the drivers, each at least 0; with the constant at most 1.
     weights: tuple[float, ...]
-    #: What neither the base rate nor the drivers give; the constant holds it.
+    #: The part of neither the base rate nor the drivers; the constant holds it.
     rest: float
     #: Common windows as if they did not overlap.
     effective_windows: float
@@ -44,7 +35,7 @@ class Division:
 
     def value(self, p: Sequence[float]) -> float:
         """Return the answer at these probabilities of the drivers, in [0, 1]."""
-        total = self.constant + sum(w * each for w, each in zip(self.weights, p, strict=True))
+        total = self.constant + sum(w * probability for w, probability in zip(self.weights, p, strict=True))
         return min(1.0, max(0.0, total))
 
 
@@ -57,7 +48,7 @@ def divide(
     *,
     constant_max: float = 1.0,
 ) -> Division:
-    """Return constant and weights that give ``p`` at today's drivers, the weights as past windows had them.
+    """Return constant and weights that give ``p`` at today's drivers, the weights as estimated from past windows.
 
     `constant_max`: The constant stays at most 0.1 where weights can be found for that; above it only as far as this allows. Where that
     does not reach, the value of the division is not ``p``: the caller says so.
@@ -76,8 +67,8 @@ def divide(
     usual = np.array([base for _, base in drivers])
     effective = 5 * len(outcomes) / horizon_days
     estimated = effective >= FEWEST_WINDOWS
-    known = (outcomes if estimated else outcomes[:0]).astype(np.float64)
-    centred = (known - known.mean(axis=0)) * np.sqrt(5 / horizon_days) if estimated else known
+    table = (outcomes if estimated else outcomes[:0]).astype(np.float64)
+    centred = (table - table.mean(axis=0)) * np.sqrt(5 / horizon_days) if estimated else table
     weights = _fit(centred, today, p, CONSTANT_MAX)
     if p - float(weights @ today) > CONSTANT_MAX:
         weights = _fit(centred, today, p, constant_max)
@@ -94,7 +85,7 @@ def divide(
 
 
 def _fit(centred: FloatArray, today: FloatArray, p: float, most: float) -> FloatArray:
-    """Weights; besides them the fit has the constant and what is left to 1 as unknowns."""
+    """Fit the weights, with two more unknowns: the constant, and the rest up to 1."""
     count = len(today)
     ridge, none = np.sqrt(RIDGE_WINDOWS), np.zeros((len(centred), 2))
     design = np.vstack(

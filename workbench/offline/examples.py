@@ -18,7 +18,7 @@ _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 def claim_templates(cutoff: date) -> dict[str, str]:
-    """Return claims to begin with, by what they ask, with dates that fit a cutoff: a person changes series, level and day.
+    """Return claims to begin with, by subject, with dates that fit a cutoff: a person changes series, level and day.
 
     >>> claim_templates(date(2018, 6, 30))["higher than today"]
     'The S&P 500 closes higher on 2018-12-31 than on 2018-06-29'
@@ -43,14 +43,10 @@ def _weekday_until(day: date) -> date:
 
 
 def data_reach() -> str:
-    """Return how far the embedded data go, as screens say it.
+    """Say how far the embedded data go.
 
     >>> data_reach()
     'history up to 3 Jan 2019, seven series'
     """
     count = len({source for series in SERIES.values() for source in series.sources})
-    return f"history up to {_in_words(DATA_END)}, {_NUMBERS[count]} series"
-
-
-def _in_words(day: date) -> str:
-    return f"{day.day} {day:%b %Y}"
+    return f"history up to {DATA_END.day} {DATA_END:%b %Y}, {_NUMBERS[count]} series"

@@ -18,17 +18,13 @@ TERMINATE = "<TERMINATE_NOTEBOOK>"
 def step_reply(steps: Sequence[Sequence[PlannedCell]], messages: Sequence[Message]) -> str:
     """Return the next step of a notebook whose earlier steps stand in the dialogue, or the end of it."""
     # A model keeps no memory between calls (the engine replays replies), so progress is read from the dialogue.
-    said = "\n".join(message.content for message in messages if message.role == "assistant")
+    sent = "\n".join(message.content for message in messages if message.role == "assistant")
     for step in steps:
         # A step counts as sent once its heading stands in an earlier reply.
         heading = step[0].source.splitlines()[0]
-        if heading not in said:
-            return "\n".join(_tagged(cell) for cell in step)
+        if heading not in sent:
+            return "\n".join(f"<{cell.kind}_cell>\n{cell.source}\n</{cell.kind}_cell>" for cell in step)
     return TERMINATE
-
-
-def _tagged(cell: PlannedCell) -> str:
-    return f"<{cell.kind}_cell>\n{cell.source}\n</{cell.kind}_cell>"
 
 
 def debug_reply(steps: Sequence[Sequence[PlannedCell]], messages: Sequence[Message]) -> str:
@@ -94,9 +90,9 @@ def conclusion_reply(node: NodeRef, claim: Claim, messages: Sequence[Message]) -
 
     Raises `ModelRefused`: The dialogue shows no record: there is no number, and none is made up.
     """
-    said = "\n".join(message.content for message in messages if message.role in ("user", "tool"))
+    dialogue = "\n".join(message.content for message in messages if message.role in ("user", "tool"))
     # Only the record of this very statement: the dialogue may show others, and a number is taken over, never made up.
-    records = [record for record in read_records(said) if record.statement == node.statement]
+    records = [record for record in read_records(dialogue) if record.statement == node.statement]
     if not records:
         raise ModelRefused(
             f"the cells of {node.id} printed no result line, so there is no probability to conclude with"

@@ -1,4 +1,4 @@
-"""From a claim to the cells of its proof notebook: templates in ``notebooks/``, and the values for the holes of each."""
+"""Turn a claim into the cells of its proof notebook: templates in ``notebooks/``, and the values for the holes of each."""
 
 import json
 import re
@@ -120,9 +120,9 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
 
 
 def _reading(claim: Claim, statement: str) -> str:
-    said = [] if claim.statement == statement else [f"Read as: {claim.statement}"]
-    said += [note[0].upper() + note[1:] for note in claim.remarks]
-    return "".join(f"{line}.\n\n" for line in said)
+    lines = [] if claim.statement == statement else [f"Read as: {claim.statement}"]
+    lines += [note[0].upper() + note[1:] for note in claim.remarks]
+    return "".join(f"{line}.\n\n" for line in lines)
 
 
 def _combination(claim: Claim) -> Combination | None:
@@ -145,7 +145,8 @@ def _windows(claim: Claim, last_day: date) -> str:
     spec = spec_of(claim, last_day)
     # Of a ratio: from its history on it is one series, as any other.
     spec = replace(spec, method="endpoint") if spec.method == "relative" else spec
-    return f"windows = past_windows(\n    {_indented(_call_code(spec))},\n    history,\n)"
+    code = _call_code(spec).replace("\n", "\n    ")
+    return f"windows = past_windows(\n    {code},\n    history,\n)"
 
 
 def _rows_code(ref: SeriesRef, cutoff: datetime) -> str:
@@ -174,17 +175,13 @@ def _fetch(claim: Claim, combination: Combination | None, cutoff: datetime) -> l
 
 
 def _call_code(value: Reading | LeafSpec) -> str:
-    """The call that makes a value, by the fields that are not as they would be without a word."""
+    """Write the call that makes a value, with the fields that differ from their defaults."""
     lines = []
     for field in fields(value):
         content = getattr(value, field.name)
         if field.default is MISSING or content != field.default:
             lines.append(f"    {field.name}={_field_code(content)},\n")
     return f"{type(value).__name__}(\n{''.join(lines)})"
-
-
-def _indented(code: str) -> str:
-    return code.replace("\n", "\n    ")
 
 
 def _field_code(value: object) -> str:

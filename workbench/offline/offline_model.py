@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
@@ -24,7 +24,7 @@ from workbench.offline.claim_forecast import forecast_claim
 from workbench.offline.decomposition import Branch, Planner, analysis_reply, leaves
 from workbench.offline.driver_weights import CONSTANT_MAX
 from workbench.offline.leaf_stages import conclusion_reply, debug_reply, step_reply
-from workbench.offline.notebook_cells import PlannedCell, notebook
+from workbench.offline.notebook_cells import notebook
 from workbench.offline.offline_synthesis import combine, linear_reply, read_children, vanilla_reply
 from workbench.offline.report_records import OutcomeRecord
 from workbench.offline.visible_past import Observe, broker_history, visible
@@ -57,7 +57,7 @@ class OfflineAnalyst:
         self._observe = observe
         self._plans: dict[str, Branch] = {}
         self._paths = ClaimPaths()
-        # Claims that have come through, by statement and cutoff: a leaf makes five requests, and its rows take a while to read.
+        # Claims that passed their checks, by statement and cutoff: a leaf makes five requests, and its rows take a while to read.
         self._treated: dict[tuple[str, str], Claim] = {}
 
     @property
@@ -126,7 +126,8 @@ class OfflineAnalyst:
         rows = await visible(self._observe, {*companions, *claim.sources}, cutoff)
         # Every round of the analyze stage needs the whole plan. It is made once for equal data; in a thread, because the
         # base rates of its candidates are computed and would hold up the loop.
-        key = _digest([root.statement, last_day.isoformat(), rows])
+        inputs = json.dumps([root.statement, last_day.isoformat(), rows], sort_keys=True, default=str)
+        key = hashlib.sha256(inputs.encode()).hexdigest()
         if key not in self._plans:
             settled = settle(claim, rows)
             plan = self._plans[key] = await asyncio.to_thread(Planner(rows, last_day).plan, settled)
@@ -139,7 +140,7 @@ class OfflineAnalyst:
         if request.stage == "conclude":
             return conclusion_reply(node, claim, request.messages)
         last_day = Cutoff.parse(request.cutoff).last_moment_day
-        steps = self._steps(node, claim, request.cutoff, last_day)
+        steps = notebook(claim, statement=node.statement, cutoff=request.cutoff, last_day=last_day)
         reply: Callable[..., str] = step_reply if request.stage == "step" else debug_reply
         return reply(steps, request.messages)
 
@@ -159,7 +160,7 @@ class OfflineAnalyst:
         return linear_reply(parent, result) if request.stage == "linear" else vanilla_reply(parent, result)
 
     async def _forecast(self, node: NodeRef, cutoff_text: str) -> OutcomeRecord | None:
-        """The forecast of a proposition; None where it is no claim of the grammar, as in trees that someone else made."""
+        """Forecast a proposition; None where it is no claim of the grammar, as in trees that someone else made."""
         try:
             claim, last_day, cutoff = claim_at(node.statement, cutoff_text)
             rows = await visible(self._observe, claim.sources, cutoff)
@@ -170,7 +171,7 @@ class OfflineAnalyst:
             return None
 
     async def _treatable(self, statement: str, cutoff_text: str, *, decided_too: bool = False) -> Claim:
-        """The claim, settled by the visible rows, once all that its notebook computes has come through.
+        """Return the claim, settled by the visible rows, once all that its notebook computes has passed.
 
         ``decided_too``: a leaf of a tree that somebody else made may be decided, and then is 0 or 1 with its row as proof.
         """
@@ -185,20 +186,17 @@ class OfflineAnalyst:
             self._treated[key] = settle(claim, rows)
         return self._treated[key]
 
-    def _steps(self, node: NodeRef, claim: Claim, cutoff: str, last_day: date) -> list[list[PlannedCell]]:
-        return notebook(claim, statement=node.statement, cutoff=cutoff, last_day=last_day)
-
 
 def _unreadable(problem: ProxyError, statement: str = "") -> ModelUnavailable:
-    said = f"{NAME} cannot read the data: {problem}"
+    message = f"{NAME} cannot read the data: {problem}"
     with suppress(ClaimRefused):
         series = read_claim(statement).about
         if series.goes_on:
-            said += (
+            message += (
                 f"; without {series.goes_on} the embedded data on {series.article} serve claims that end by {data_end(series)}, "
                 "asked at an earlier cutoff"
             )
-    return ModelUnavailable(said)
+    return ModelUnavailable(message)
 
 
 def _no_stage(name: str, free_rules: Sequence[str] = ()) -> str:
@@ -230,12 +228,8 @@ def claim_at(statement: str, cutoff_text: str) -> tuple[Claim, date, Cutoff]:
 
 
 def dated_cutoff(cutoff: Cutoff) -> Cutoff:
-    """Return a cutoff of ``now`` as its instant: every source is then held to what was known, and no day counts before it is over."""
+    """Turn a cutoff of ``now`` into its instant: sources then show what was known, and no day counts before it is over."""
     return Cutoff.parse(cutoff.instant.isoformat()) if cutoff.live else cutoff
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def open_offline(broker: "Broker | None" = None) -> OfflineAnalyst:

@@ -22,7 +22,7 @@ _P = re.compile(r"\bp\s*=\s*([0-9.]+(?:e-?[0-9]+)?)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child:
-    """A child as the message shows it: its id, statement, present probability, sign, and record if there is one."""
+    """A child of the request: its id, statement, present probability, sign, and record if there is one."""
 
     id: str
     statement: str
@@ -31,18 +31,18 @@ class Child:
     record: OutcomeRecord | None
 
     def speaks(self, p: float) -> float:
-        """How likely the child is to speak for its parent at a probability of its own: false where it speaks against."""
+        """Return how likely the child speaks for its parent at a probability of its own: false where it speaks against."""
         return 1.0 - p if self.negative else p
 
     @property
     def forecast(self) -> float:
-        """What its report found; a person may have given it another p since."""
+        """The p of its report; a person may have given it another since."""
         return self.p if self.record is None else self.record.forecast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combination:
-    """What the children's reports and the forecaster make of the parent."""
+    """The combination of the children's reports and the forecaster's p."""
 
     #: The forecaster's p of the parent, with its past outcomes; None: it is no claim that can be forecast here.
     parent: OutcomeRecord | None
@@ -70,7 +70,7 @@ class Combination:
 
 
 def read_children(text: str, nodes: Sequence[NodeRef]) -> list[Child]:
-    """Return the children of a synthesis request, read from a user message of it.
+    """Read the children of a synthesis request from its user message.
 
     Raises `ClaimRefused`: A child's probability cannot be found.
     """
@@ -81,13 +81,13 @@ def read_children(text: str, nodes: Sequence[NodeRef]) -> list[Child]:
         stop = starts[number + 1][0] if number + 1 < len(starts) else len(text)
         header, body = text[begin:end], text[end:stop]
         # Without the statement's own words: they may hold "p = ..." or "negative" themselves.
-        shown = _P.search(header.replace(node.statement, "")) or _P.search(body)
+        stated = _P.search(header.replace(node.statement, "")) or _P.search(body)
         # An inner child's report may quote the records of the leaves below it.
         records = [record for record in read_records(body) if record.statement == node.statement]
         record = records[-1] if records else None
-        if shown is None and record is None:
+        if stated is None and record is None:
             raise ClaimRefused(f"the request shows no probability of {node.id}, so it cannot be weighed")
-        value = float(shown[1]) if shown else (record.p if record else 0.0)
+        value = float(stated[1]) if stated else (record.p if record else 0.0)
         negative = re.search(r"\bnegative\b", header.replace(node.statement, ""), re.IGNORECASE) is not None
         children.append(
             Child(id=node.id, statement=node.statement, p=value, negative=negative, record=record)
@@ -97,7 +97,7 @@ def read_children(text: str, nodes: Sequence[NodeRef]) -> list[Child]:
 
 
 def _shown_at(text: str, node: NodeRef) -> tuple[int, int]:
-    """Return where a child stands with its statement: start and end of the match in the text.
+    """Find a child with its statement: start and end of the match in the text.
 
     Reports may quote a sibling, so a line that states p, or is followed by one that does, is preferred.
     """
@@ -210,7 +210,7 @@ def _prose(node: NodeRef, result: Combination) -> str:
         "in past windows, not cause."
     )
     if parent is not None:
-        own = {
+        data = {
             **parent.data,
             "statement": node.statement,
             "p": round(result.p, 9),
@@ -218,9 +218,9 @@ def _prose(node: NodeRef, result: Combination) -> str:
         }
         if abs(result.p - parent.p) > 5e-7:
             # What was said of the forecast's error holds for the forecast alone.
-            own.pop("error", None)
+            data.pop("error", None)
         lines.append(
-            f"Record of this proposition (base rate and past outcomes as known at the cutoff):\n\n{write_record(own)}"
+            f"Record of this proposition (base rate and past outcomes as known at the cutoff):\n\n{write_record(data)}"
         )
     return "\n\n".join(lines)
 

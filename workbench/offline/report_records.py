@@ -1,4 +1,4 @@
-"""The one JSON line that a notebook prints and a report carries: what later stages compute from."""
+"""The one JSON line that a notebook prints and a report carries; later stages compute from it."""
 
 import json
 import re
@@ -35,7 +35,7 @@ class OutcomeRecord:
 
     @property
     def forecast(self) -> float:
-        """What it was before anybody changed a driver below it; of a leaf, its p."""
+        """The p before anybody changed a driver below it; of a leaf, its p."""
         return float(self.data.get("forecast", self.p))
 
 
@@ -52,7 +52,7 @@ def read_records(text: str) -> list[OutcomeRecord]:
 
 
 def record_of(data: Mapping[str, Any]) -> OutcomeRecord:
-    """Return the record that a line's data make; raises ValueError, KeyError or TypeError where they make none."""
+    """Make a record from a line's data; raises ValueError, KeyError or TypeError where they make none."""
     bits = str(data["bits"])
     if not re.fullmatch(r"[01x]+", bits):
         raise ValueError("outcomes are written with 0, 1 and x")
@@ -73,17 +73,17 @@ def record_of(data: Mapping[str, Any]) -> OutcomeRecord:
 
 
 def write_record(data: Mapping[str, Any]) -> str:
-    """Return the line of a record, which ``read_records`` reads back from a report."""
+    """Write the line of a record, which ``read_records`` reads back from a report."""
     return json.dumps({"record": RECORD, **data}, ensure_ascii=False, allow_nan=False)
 
 
 def common_windows(records: Iterable[OutcomeRecord]) -> npt.NDArray[np.int64]:
-    """Return outcomes of several records side by side, shape (weeks, records), for the weeks in which all are known.
+    """Lay outcomes of several records side by side, shape (weeks, records), for the weeks in which all are known.
 
     Weeks are matched by their as-of days; grids that do not fall on the same weekday share none.
     """
     items = list(records)
-    known = [
+    by_week = [
         {
             record.weeks_from.toordinal() + 7 * week: int(value)
             for week, value in enumerate(record.outcomes)
@@ -92,6 +92,6 @@ def common_windows(records: Iterable[OutcomeRecord]) -> npt.NDArray[np.int64]:
         for record in items
     ]
     # Only weeks that every record knows: an unknown outcome (-1) must not count as a failure in the fit.
-    shared = sorted(set.intersection(*(set(weeks) for weeks in known))) if known else []
-    table = [[weeks[day] for weeks in known] for day in shared]
+    shared = sorted(set.intersection(*(set(weeks) for weeks in by_week))) if by_week else []
+    table = [[weeks[day] for weeks in by_week] for day in shared]
     return np.array(table, dtype=np.int64).reshape(len(shared), len(items))

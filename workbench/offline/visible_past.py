@@ -1,4 +1,4 @@
-"""How the offline analyst sees the past: through the broker, at the request's own cutoff, like any cell."""
+"""Read the past for the offline analyst: through the broker, at the request's own cutoff, like any cell."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -20,20 +20,22 @@ class Observe(Protocol):
     """Visible rows of a series at a cutoff, oldest first, each with ``date`` and ``value``; named as among `Series.sources`."""
 
     async def __call__(self, series_id: str, cutoff: Cutoff) -> Sequence[dict[str, Any]]:
-        """Rows of one series; raises ``proxies.errors.ProxyError``, and ``ClaimRefused`` where another source than the embedded has none."""
+        """Return the rows of one series; raises ``proxies.errors.ProxyError``, and ``ClaimRefused`` where
+        another source than the embedded has none.
+        """
         ...
 
 
 def broker_history(broker: "Broker | None") -> Observe:
     """Read through a broker; without one, a broker on the embedded data is opened at first use."""
-    opened: list[Broker] = [broker] if broker is not None else []
+    brokers: list[Broker] = [broker] if broker is not None else []
 
     async def observe(series_id: str, cutoff: Cutoff) -> Sequence[dict[str, Any]]:
-        if not opened:
-            opened.append(open_sources((series_id,)))
+        if not brokers:
+            brokers.append(open_sources((series_id,)))
         # planning only: what a leaf rests on is fetched again by its own cells, and recorded there
         address = Address(run="plan", node="P0", trial=1, attempt=1, stage="observe", step=0, retry=0)
-        session = opened[0].session(cutoff, MemoryLedger())
+        session = brokers[0].session(cutoff, MemoryLedger())
         ref = source_of_rows(series_id)
         path, params = ref.call(cutoff.instant)
         answer = await session.call(path, params, address)
@@ -56,10 +58,10 @@ def open_sources(
 
 
 def present_cutoff() -> Cutoff:
-    """Return the present instant as a dated cutoff: sources are then held to what was known, so that no day counts before it is over."""
+    """Return the present instant as a dated cutoff: sources then show what is known, and no day counts before it is over."""
     return Cutoff.parse(datetime.now(UTC).isoformat())
 
 
 async def visible(observe: Observe, names: Iterable[str], cutoff: Cutoff) -> dict[str, list[dict[str, Any]]]:
-    """Rows of several series; a series of which nothing is visible yet gives no rows."""
+    """Read the rows of several series; a series of which nothing is visible yet gives no rows."""
     return {name: list(await observe(name, cutoff)) for name in sorted(set(names))}

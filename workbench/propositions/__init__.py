@@ -1,4 +1,4 @@
-"""The proposition tree and what an analyst does to it: pure values, no input or output, no clock."""
+"""The proposition tree and an analyst's edits of it: pure values, no input or output, no clock."""
 
 from workbench.propositions.edits import (
     AddChild,

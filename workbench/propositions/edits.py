@@ -1,4 +1,4 @@
-"""What an analyst can do to a tree, as plain records: they can be stored, replayed and undone by leaving them out."""
+"""An analyst's edits of a tree, as plain records: they can be stored, replayed and undone by leaving them out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.propositions.values import Override, check_probability
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetValue:
-    """A soft truth value of the analyst's; ``override`` says whose, why and until when. An inner node is pinned."""
+    """A soft truth value of the analyst's; ``override`` has the author, reason and expiry. An inner node is pinned."""
 
     __pydantic_config__ = STRICT
 
@@ -49,7 +49,7 @@ class Unpin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddChild:
-    """A new proposition under a node, with a value if there is one; it has no say until the rule gives it one."""
+    """A new proposition under a node, with a value if there is one; it has no weight until the rule gives it one."""
 
     __pydantic_config__ = STRICT
 
@@ -91,7 +91,7 @@ class Restate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetPolarity:
-    """Whether a proposition speaks for or against its parent; where the parent's rule says otherwise, it is turned."""
+    """The polarity of a proposition, for or against its parent; a parent's rule that contradicts it is turned."""
 
     __pydantic_config__ = STRICT
 
@@ -114,7 +114,7 @@ class SetReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetRule:
-    """A synthesis rule at an inner node, as JSON: the analyst's, or what a full resynthesis brought.
+    """A synthesis rule at an inner node, as JSON: the analyst's, or a full resynthesis's.
 
     ``p`` is the value stated with a rule that has no function (vanilla); other rules compute theirs.
     """
@@ -140,18 +140,18 @@ _KINDS: dict[str, type[Any]] = {
 
 
 def edit_to_json(edit: Edit) -> dict[str, Any]:
-    """The edit as a plain JSON object with its kind; fields that are None or False are left out.
+    """Write the edit as a plain JSON object with its kind; fields that are None or False are left out.
 
     >>> edit_to_json(SetValue(node="P2.1", p=0.0))
     {'kind': 'set', 'node': 'P2.1', 'p': 0.0}
     """
     data: dict[str, Any] = {"kind": edit.kind}
-    for entry in fields(edit):
-        value = getattr(edit, entry.name)
+    for field in fields(edit):
+        value = getattr(edit, field.name)
         # By identity: 0.0 == False, and a p of 0 must be stored.
         if value is None or value is False:
             continue
-        data[entry.name] = (
+        data[field.name] = (
             value.to_json()
             if isinstance(value, Override)
             else str(value)
@@ -162,7 +162,7 @@ def edit_to_json(edit: Edit) -> dict[str, Any]:
 
 
 def edit_from_json(data: Mapping[str, Any]) -> Edit:
-    """Read what :func:`edit_to_json` wrote.
+    """Read an edit as :func:`edit_to_json` writes it.
 
     Raises `TreeFormatError, ProbabilityOutOfRange, IdMismatch`.
     """

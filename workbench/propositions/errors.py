@@ -52,7 +52,7 @@ class DuplicateId(TreeError):
 
 
 class DuplicateStatement(TreeError):
-    """Two propositions that say the same."""
+    """Two propositions with one statement."""
 
 
 class OrphanNode(TreeError):

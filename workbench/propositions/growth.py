@@ -1,9 +1,7 @@
-"""Which leaf is analyzed next: recursion to a depth, sequential expansion to a number of leaves, cutting back to one.
+"""Choose the leaf to analyze next: recursion to a depth, sequential expansion to a number of leaves, cutting back to one.
 
-The engine asks here while it plans a run.
-
-Paper A, sections 4.4 and 5.3: a leaf becomes the root of an analysis of its own, in local ids, which ``Tree.graft`` hangs in
-its place; each analysis sees one proposition only.
+The engine asks here while it plans a run. Paper A, sections 4.4 and 5.3: a leaf becomes the root of an analysis of its own, in
+local ids, which ``Tree.graft`` hangs in its place; each analysis sees one proposition only.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ def next_leaf(tree: Tree, target: int, done: Collection[NodeId] = ()) -> NodeId 
 
 
 def next_leaves(tree: Tree, target: int, most: int, done: Collection[NodeId] = ()) -> tuple[NodeId, ...]:
-    """The leaves that sequential expansion is sure to analyze next, whatever it finds: those may go side by side.
+    """Return the leaves that sequential expansion is sure to analyze next, whatever it finds: those may go side by side.
 
     ``most`` is how many leaves one analysis may give. The first is ``next_leaf``'s; the k-th is sure as long as those before
     it cannot reach the target alone, and none of them can give a leaf as shallow as it.
@@ -53,7 +51,7 @@ def next_leaves(tree: Tree, target: int, most: int, done: Collection[NodeId] = (
 
 
 def trim(tree: Tree, most: int, last: Collection[NodeId]) -> Tree:
-    """The tree cut back to at most ``most`` leaves by taking out nodes of the last round, the latest first.
+    """Cut the tree back to at most ``most`` leaves by taking out nodes of the last round, the latest first.
 
     `last`: Ids the last round added; only these go, and never a parent's only child.
 

@@ -30,7 +30,7 @@ def is_id(text: object) -> bool:
 
 
 def require_id(text: object) -> str:
-    """The text, if it is an id.
+    """Return the text, if it is an id.
 
     Raises `IdMismatch`: It is not.
     """
@@ -40,7 +40,7 @@ def require_id(text: object) -> str:
 
 
 def parse_id(text: str) -> tuple[int, ...]:
-    """The id's numbers, one per level below the root; sorts ids naturally.
+    """Return the id's numbers, one per level below the root; sorts ids naturally.
 
     Raises `IdMismatch`: The text is not an id.
 
@@ -60,7 +60,7 @@ def natural_order(ids: Iterable[str]) -> list[str]:
 
 
 def depth_of(node: NodeId) -> int:
-    """Levels below the root: 0 for P0, 1 for P3, 2 for P3.1."""
+    """Count the levels below the root: 0 for P0, 1 for P3, 2 for P3.1."""
     return 0 if node == ROOT else node.count(".") + 1
 
 
@@ -77,7 +77,7 @@ def parent_of(node: NodeId) -> NodeId | None:
 
 
 def child_id(parent: NodeId, number: int) -> NodeId:
-    """Id of the parent's child with this number, from 1.
+    """Return the id of the parent's child with this number, from 1.
 
     >>> child_id("P0", 3), child_id("P1.2", 1)
     ('P3', 'P1.2.1')
@@ -112,7 +112,7 @@ def child_number(node: NodeId) -> int:
 
 
 def to_global(local: NodeId, root: NodeId) -> NodeId:
-    """Id in the whole tree of a node that an analysis of ``root`` calls ``local``.
+    """Return the id in the whole tree of a node that an analysis of ``root`` calls ``local``.
 
     A recursive analysis (Analytica^n) answers in ids of its own, where its proposition is P0.
 

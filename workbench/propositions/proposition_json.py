@@ -1,4 +1,4 @@
-"""Propositions as JSON and back, without loss; ``Tree.to_json`` and ``Tree.from_json`` call this."""
+"""Write propositions as JSON and read them back, without loss; ``Tree.to_json`` and ``Tree.from_json`` call this."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RuleReader = Callable[[Mapping[str, Any]], Rule]
 
 
 def proposition_to_json(node: Proposition) -> dict[str, Any]:
-    """One proposition as a plain JSON object."""
+    """Write one proposition as a plain JSON object."""
     data: dict[str, Any] = {
         "id": node.id,
         "parent": parent_of(node.id),
@@ -43,7 +43,7 @@ def proposition_to_json(node: Proposition) -> dict[str, Any]:
 
 
 def rows_from_json(data: object, rule_from_json: RuleReader | None) -> list[Proposition]:
-    """The propositions of a stored tree ``{"nodes": [...]}``, in any order; whether they are one tree is for ``Tree``.
+    """Read the propositions of a stored tree ``{"nodes": [...]}``, in any order; ``Tree`` checks that they are one tree.
 
     Raises `TreeFormatError`: Not in that shape. Raises `TreeError`: In that shape, but an id twice, a cycle, an orphan, ...
     """
@@ -62,11 +62,11 @@ def rows_from_json(data: object, rule_from_json: RuleReader | None) -> list[Prop
         parents[node] = parent
     # Before the propositions are made: a stated parent is not a field of Proposition, so this is its only check.
     check_parents(parents)
-    listed: dict[NodeId, list[NodeId]] = {}
+    children_of: dict[NodeId, list[NodeId]] = {}
     for node, parent in parents.items():
         if parent is not None:
-            listed.setdefault(parent, []).append(node)
-    fields = [_fields(row, listed.get(row["id"], [])) for row in rows]
+            children_of.setdefault(parent, []).append(node)
+    fields = [_fields(row, children_of.get(row["id"], [])) for row in rows]
     try:
         # All at once: of thousands it takes two thirds of the time.
         nodes = read_strict(list[Proposition], fields, what="a tree", context=rule_from_json)
@@ -85,8 +85,8 @@ def rows_from_json(data: object, rule_from_json: RuleReader | None) -> list[Prop
     return nodes
 
 
-def _fields(row: Mapping[str, Any], listed: list[NodeId]) -> dict[str, Any]:
+def _fields(row: Mapping[str, Any], children: list[NodeId]) -> dict[str, Any]:
     # null and absent are the same in stored rows; children may be absent (CSV has none), then the parents say them
     data = {key: value for key, value in row.items() if value is not None and key != "parent"}
-    data.setdefault("children", listed)
+    data.setdefault("children", children)
     return data

@@ -33,7 +33,7 @@ class Polarity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleLimits:
-    """What a rule must keep to when it is made; stored rules are not checked again."""
+    """Limits for a rule when it is made; stored rules are not checked again."""
 
     #: Greatest constant of a linear rule whose children count, where they speak against, through their negation.
     intercept_max: float = 0.1
@@ -82,7 +82,7 @@ class Rule(ABC):
         """The children that the rule reads; a rule that names no child of its node is refused at its creation."""
 
     def unknown_children(self, children: Sequence[NodeId]) -> tuple[NodeId, ...]:
-        """Return what the rule reads and its node has not below it: with any, nothing can be computed."""
+        """Return the named children that its node has not below it: with any, nothing can be computed."""
         below = set(children)
         return tuple(child for child in self.named_children() if child not in below)
 
@@ -90,12 +90,12 @@ class Rule(ABC):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_json` wrote; by default the dataclass' fields, strictly. ``data`` holds the name too."""
+        """Read a rule as :meth:`to_json` writes it; by default the dataclass' fields, strictly. ``data`` holds the name too."""
         body = {key: value for key, value in data.items() if key != "name"}
         return read_strict(cls, body, what=f"the {data['name']} rule")
 
     def to_json(self) -> dict[str, Any]:
-        """The rule as a plain JSON object with its ``name``; by default the dataclass' fields."""
+        """Return the rule as a plain JSON object with its ``name``; by default the dataclass' fields."""
         assert is_dataclass(self)
         body = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"name": self.name, **to_jsonable_python(body)}
@@ -104,10 +104,10 @@ class Rule(ABC):
 
     @abstractmethod
     def evaluate(self, p: Mapping[NodeId, float]) -> float:
-        """Raw value at the children's p; it may leave [0, 1], the tree holds it at the bound."""
+        """Return the raw value at the children's p; it may leave [0, 1], the tree holds it at the bound."""
 
     def derivative(self, p: Mapping[NodeId, float]) -> Mapping[NodeId, float]:
-        """Partial derivative by each child at this point; by default from differences, exact for a multilinear rule."""
+        """Return the partial derivative by each child at this point; by default from differences, exact for a multilinear rule."""
         slopes = {}
         for child in self.named_children():
             x = p[child]
@@ -119,7 +119,7 @@ class Rule(ABC):
         return slopes
 
     def reachable(self, box: Mapping[NodeId, tuple[float, float]] | None = None) -> tuple[float, float]:
-        """Least and greatest raw value while each child stays in its interval (default [0, 1]).
+        """Return the least and greatest raw value while each child stays in its interval (default [0, 1]).
 
         By default the corners of the box for a multilinear rule of up to twelve children, else all of [0, 1]: a rule that
         can leave [0, 1] otherwise must say so itself.
@@ -132,13 +132,13 @@ class Rule(ABC):
         return min(values), max(values)
 
     def columns(self, p: Mapping[NodeId, Column]) -> Column:
-        """Raw values for many assignments at once, from one column per child; by default one row after the other."""
+        """Return raw values for many assignments at once, from one column per child; by default one row after the other."""
         # zip() of no columns gives no row at all, but the rule still has one value.
         rows = zip(*p.values(), strict=True) if p else [()]
         return [self.evaluate(dict(zip(p, row, strict=True))) for row in rows]
 
     def sample(self, size: float, rows: int, draws: Any) -> Callable[[Mapping[NodeId, Column]], Column]:
-        """:meth:`columns` with uncertain coefficients: one draw of them per row. By default they are certain.
+        """Return :meth:`columns` with uncertain coefficients: one draw of them per row. By default they are certain.
 
         Parameters
         ----------
@@ -153,21 +153,21 @@ class Rule(ABC):
 
     @abstractmethod
     def equation(self) -> str:
-        """The right-hand side as one line that a person can recompute from the children's p: ``0.10 + 0.50 × P1``.
+        """Write the right-hand side as one line that a person can recompute from the children's p: ``0.10 + 0.50 × P1``.
 
         Every number that enters is in it. The command line, the report, the exported notebook and the page print this.
         """
 
     def coefficients(self, p: Mapping[NodeId, float]) -> dict[str, float]:
-        """The numbers that refits are compared by, per child and ``intercept``; by default the derivative at p."""
+        """Return the numbers by which refits are compared, per child and ``intercept``; by default the derivative at p."""
         return dict(self.derivative(p))
 
     def structure(self) -> str | None:
-        """What refits can differ in beside numbers, in its plainest spelling (a formula); None if there is nothing."""
+        """Return the structure that refits can differ in beside numbers, in its plainest spelling (a formula); None if there is none."""
         return None
 
     def warnings(self) -> list[str]:
-        """What is allowed but deserves a look, one line each."""
+        """List the allowed but doubtful features, one line each."""
         return []
 
     # -- the rule and its node
@@ -185,24 +185,24 @@ class Rule(ABC):
         return
 
     def without(self, child: NodeId) -> Rule | None:
-        """The rule after a child is removed; None if the rule cannot do without it (the node is then synthesized anew)."""
+        """Remove a child; None if the rule cannot do without it (the node is then synthesized anew)."""
         return None if child in self.named_children() else self
 
     def with_child(self, child: NodeId) -> Rule:
-        """The rule after a child is added, which has no say yet."""
+        """Add a child, which has no weight yet."""
         return self
 
     def turned(self, child: NodeId) -> Rule | None:
-        """The rule after a child speaks the other way with the same weight; None if the rule cannot say so.
+        """Turn a child's sign at the same weight; None if the rule cannot (the node is then synthesized anew).
 
-        Done twice it is the rule of before. By default a rule cannot: the node is then synthesized anew.
+        Turned twice it is the same rule. By default a rule cannot be turned.
         """
         return None
 
     # -- the rule as a conditional probability table
 
     def table_problem(self) -> str | None:
-        """Why the rule is no table of a Bayes net; None if it is one. The exports to BIF and ProbLog ask."""
+        """Say why the rule is no table of a Bayes net; None if it is one. The exports to BIF and ProbLog ask."""
         low, high = self.reachable()
         if not self.multilinear:
             return "is not affine in each child alone"
@@ -211,16 +211,16 @@ class Rule(ABC):
         return None
 
     def projected(self, how: Normaliser = "scale") -> tuple[Rule, float] | None:
-        """The nearest rule that is a table, and the greatest difference; None if there is none.
+        """Return the nearest rule that is a table, and the greatest difference; None if there is none.
 
         ``how`` says how linear coefficients are made to sum to at most 1.
         """
         return None
 
     def problog_clauses(self, head: str, atoms: Mapping[NodeId, str]) -> list[str] | None:
-        """The rule as ProbLog clauses of ``head`` over the children's atoms; None writes its table row by row."""
+        """Write the rule as ProbLog clauses of ``head`` over the children's atoms; None writes its table row by row."""
         return None
 
     def dependence_bounds(self, p: Mapping[NodeId, float]) -> tuple[float, float] | None:
-        """Least and greatest value under any dependence between the children (Frechet); None if nothing is known."""
+        """Return the least and greatest value under any dependence between the children (Frechet); None if nothing is known."""
         return None

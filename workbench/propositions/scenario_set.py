@@ -18,10 +18,6 @@ from workbench.propositions.values import check_probability
 Action = Literal["open", "edit", "undo", "redo", "weigh", "annotate", "close"]
 
 
-def _read_edit(data: Any, context: Any) -> Edit | None:
-    return None if data is None else edit_from_json(data)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioRecord:
     """One stored event of a scenario: it was opened, edited, undone, ..."""
@@ -37,8 +33,10 @@ class ScenarioRecord:
     #: Sequence number of the scenario's last record that the author had seen; needed for all but ``open``.
     base_seq: int | None = None
     #: For ``edit``.
-    edit: Annotated[Edit | None, ReadBy(_read_edit)] = None
-    #: For ``open`` and ``annotate``: what the scenario supposes, and why.
+    edit: Annotated[
+        Edit | None, ReadBy(lambda data, context: None if data is None else edit_from_json(data))
+    ] = None
+    #: For ``open`` and ``annotate``: the scenario's assumption, and why.
     rationale: str = ""
     #: For ``open`` and ``weigh``: how likely the scenario is held.
     probability: float | None = None
@@ -58,12 +56,12 @@ class ScenarioRecord:
             check_probability(self.probability, of=f"the probability of scenario {self.scenario}")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
+        """Return it as JSON values."""
         return {**asdict(self), "edit": None if self.edit is None else edit_to_json(self.edit)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ScenarioRecord:
-        """Read what :meth:`to_json` wrote."""
+        """Read a record as :meth:`to_json` writes it."""
         return read_strict(cls, data, what="a scenario record")
 
 
@@ -89,7 +87,7 @@ class ScenarioSet:
 
     @classmethod
     def fold(cls, records: Iterable[tuple[int, ScenarioRecord]]) -> ScenarioSet:
-        """The book after these records, each with its sequence number."""
+        """Return the scenarios after these records, each with its sequence number."""
         book = cls()
         for seq, record in records:
             book = book.apply(record, seq)
@@ -99,11 +97,11 @@ class ScenarioSet:
         try:
             return self.scenarios[name]
         except KeyError:
-            known = ", ".join(self.scenarios) or "none is open"
-            raise TreeFormatError(f"no scenario {name!r}; there are: {known}") from None
+            names = ", ".join(self.scenarios) or "none is open"
+            raise TreeFormatError(f"no scenario {name!r}; there are: {names}") from None
 
     def apply(self, record: ScenarioRecord, seq: int) -> ScenarioSet:
-        """The book after one more record.
+        """Return the scenarios after one more record.
 
         Raises `EditConflict`: The record was made against an older state, opens a name that is taken, or has nothing to undo or redo.
         Raises `TreeFormatError`: No such scenario.

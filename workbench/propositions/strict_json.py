@@ -1,8 +1,4 @@
-"""Reading stored JSON into frozen dataclasses, strictly: no unknown key, no text for a number, no NaN, one line of complaint.
-
-The dataclasses stay plain; each one that is stored carries ``__pydantic_config__ = STRICT``. Trees, edits, scenarios and
-rules are read by this one function.
-"""
+"""Read stored JSON into frozen dataclasses, strictly: no unknown key, no text for a number, no NaN, one line of complaint."""
 
 from __future__ import annotations
 
@@ -52,7 +48,7 @@ StoredId = Annotated[NodeId, _CheckId()]
 
 
 def read_strict(kind: Callable[..., T], data: object, *, what: str, context: Any = None) -> T:
-    """The JSON value as an instance of a dataclass marked ``STRICT``.
+    """Read the JSON value as an instance of a dataclass marked ``STRICT``.
 
     Raises `TreeFormatError`: Another shape; the line names the place and what belongs there. Raises `UsageError`: Whatever the dataclass
     itself refuses with (a probability outside [0, 1], a formula that does not parse).

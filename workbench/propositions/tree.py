@@ -161,10 +161,10 @@ class Tree:
     def ancestors(self, node: NodeId) -> tuple[NodeId, ...]:
         """Ids from the parent up to the root."""
         path: list[NodeId] = []
-        above = self.parent(node)
-        while above is not None:
-            path.append(above)
-            above = parent_of(above)
+        parent = self.parent(node)
+        while parent is not None:
+            path.append(parent)
+            parent = parent_of(parent)
         return tuple(path)
 
     def children(self, node: NodeId) -> tuple[Proposition, ...]:
@@ -196,36 +196,36 @@ class Tree:
         polarities: Mapping[NodeId, Polarity] | None = None,
         causality: str = "",
     ) -> Tree:
-        """The tree with children under an ungrounded leaf.
+        """Add children under an ungrounded leaf.
 
         Raises `UnknownNode, NotExpandable, IdMismatch, DuplicateId, DuplicateStatement`.
         """
-        above = self[parent]
-        if above.children:
-            raise NotExpandable(f"{parent} has children already: {', '.join(above.children)}")
-        if above.belief is not None:
+        node = self[parent]
+        if node.children:
+            raise NotExpandable(f"{parent} has children already: {', '.join(node.children)}")
+        if node.belief is not None:
             raise NotExpandable(f"{parent} has its value already; use add_child to hang a driver under it")
         if not children:
             raise NotExpandable(f"{parent} needs at least one child")
-        return self._hang(above, children, polarities or {}, causality=causality)
+        return self._hang(node, children, polarities or {}, causality=causality)
 
     def add_child(
         self, parent: NodeId, statement: str, *, polarity: Polarity | None = None, child: NodeId | None = None
     ) -> Tree:
-        """The tree with one more proposition under a node, which keeps its value.
+        """Add one more proposition under a node, which keeps its value.
 
-        A rule gives the new child no say (weight 0) and is due to be remade; a node without a function turns stale.
+        A rule gives the new child weight 0 and is due to be remade; a node without a function turns stale.
         The id is the next free one unless given.
         """
-        above = self[parent]
+        node = self[parent]
         if child is None:
-            child = child_id(parent, max(map(child_number, above.children), default=0) + 1)
-        stated = {} if polarity is None else {child: polarity}
-        tree = self._hang(above, {child: statement}, stated, causality=above.causality)
-        rule = above.rule and above.rule.with_child(child)
+            child = child_id(parent, max(map(child_number, node.children), default=0) + 1)
+        polarities = {} if polarity is None else {child: polarity}
+        tree = self._hang(node, {child: statement}, polarities, causality=node.causality)
+        rule = node.rule and node.rule.with_child(child)
         # A weight of 0 leaves a computed value right. A value that was stated for the old children has no such weight.
         voiceless = rule is not None and not rule.numeric
-        return tree._with(replace(tree[parent], rule=rule, refit_due=True, stale=above.stale or voiceless))
+        return tree._with(replace(tree[parent], rule=rule, refit_due=True, stale=node.stale or voiceless))
 
     def _hang(
         self,
@@ -269,7 +269,7 @@ class Tree:
         return tree
 
     def remove_node(self, node: NodeId) -> Tree:
-        """The tree without the node and the branch below it.
+        """Remove the node and the branch below it.
 
         The parent's rule keeps its other coefficients and is due to be remade; without a function it turns stale. A
         parent that loses its last child keeps its value as a leaf.
@@ -295,7 +295,7 @@ class Tree:
         return Tree._from(nodes, self, same_shape=False)
 
     def graft(self, node: NodeId, branch: Tree) -> Tree:
-        """The tree with an ungrounded leaf replaced by an analysis of it, whose ids are local (P0 is the leaf).
+        """Replace an ungrounded leaf by an analysis of it, whose ids are local (P0 is the leaf).
 
         The leaf keeps its statement; the branch's values and notes come along. A recursive analysis (Analytica^n, paper A,
         section 4.4 and A.2) answers in ids of its own, so that it cannot see the rest of the tree.
@@ -327,7 +327,7 @@ class Tree:
             for proposition in branch.propositions()
         ]
         others = (proposition for proposition in self.propositions() if proposition.id != node)
-        # what the analysis above said of the leaf is not known to the one below it
+        # the analysis below does not know the words of the one above on the leaf
         top = replace(
             top,
             statement=leaf.statement,
@@ -345,7 +345,7 @@ class Tree:
         reference_class: str = "",
         combine: Literal["", "all", "any"] = "",
     ) -> Tree:
-        """The tree with the analyzer's words on a node; what is empty stays as it was."""
+        """Set the analyzer's words on a node; empty ones stay as they were."""
         old = self[node]
         return self._with(
             replace(
@@ -358,7 +358,7 @@ class Tree:
         )
 
     def restate(self, node: NodeId, statement: str, *, keep_belief: bool = False) -> Tree:
-        """The tree with other words at a node.
+        """Put a node into other words.
 
         A belief was about the old words, so it turns stale, and the parent's rule is due to be remade, unless
         ``keep_belief`` says that only the wording changed.
@@ -388,7 +388,7 @@ class Tree:
         return tree
 
     def with_polarity(self, node: NodeId, polarity: Polarity) -> Tree:
-        """The tree with another stated polarity of a node; its parent's rule is due to be remade, and stays as it is.
+        """Set another stated polarity of a node; its parent's rule is due to be remade, and stays as it is.
 
         Raises `TreeError`: The root, which speaks for nothing.
         """
@@ -407,7 +407,7 @@ class Tree:
     # -- values
 
     def with_belief(self, node: NodeId, belief: Belief) -> Tree:
-        """The tree with a grounding's value at a node; an analyst's value in effect stays in effect."""
+        """Set a grounding's value at a node; an analyst's value in effect stays in effect."""
         old = self[node]
         # A model's later answer must not undo an override; it waits beside it for unpin.
         if belief.source == "model" and old.belief is not None and old.belief.source == "analyst":
@@ -415,14 +415,14 @@ class Tree:
         return self._with(replace(old, belief=belief, stale=False))
 
     def with_rule(self, node: NodeId, rule: Rule | None, belief: Belief | None = None) -> Tree:
-        """The tree with a synthesis at an inner node: the rule and, unless it is pinned, the value."""
+        """Set a synthesis at an inner node: the rule and, unless it is pinned, the value."""
         old = replace(self[node], rule=rule, refit_due=False)
         if belief is None:
             return self._with(old)
         return self._with(old).with_belief(node, belief)
 
     def set_p(self, node: NodeId, p: float, *, override: Override | None = None) -> Tree:
-        """The tree with an analyst's value at a node, the model's kept beside; an inner node is pinned."""
+        """Set an analyst's value at a node, the model's stays beside it; an inner node is pinned."""
         old = self[node]
         # A second override keeps the value under the first one, not the first one: unpin goes back to the model's.
         model_belief = (
@@ -443,14 +443,14 @@ class Tree:
         )
 
     def pin(self, node: NodeId) -> Tree:
-        """The tree with an inner node held at the value it has."""
+        """Hold an inner node at the value it has."""
         old = self[node]
         if old.p is None:
             raise TreeError(f"{node} has no value to hold; set one")
         return self.set_p(node, old.p, override=old.override)
 
     def unpin(self, node: NodeId) -> Tree:
-        """The tree with the model's value back; an inner node then follows its children again.
+        """Restore the model's value; an inner node then follows its children again.
 
         An inner value so restored is as old as the pin: resynthesize to bring it up to date.
         """
@@ -462,7 +462,7 @@ class Tree:
         )
 
     def with_propositions(self, changed: Iterable[Proposition]) -> Tree:
-        """The tree with some propositions' values replaced, children and statements unchanged."""
+        """Replace some propositions' values, children and statements unchanged."""
         ready = list(changed)
         for new in ready:
             old = self[new.id]
@@ -481,7 +481,7 @@ class Tree:
     # -- storing
 
     def to_json(self) -> dict[str, Any]:
-        """The tree as one JSON object; :meth:`from_json` gives back an equal tree."""
+        """Write the tree as one JSON object; :meth:`from_json` gives back an equal tree."""
         return {"nodes": [proposition_to_json(node) for node in self.propositions()]}
 
     @classmethod

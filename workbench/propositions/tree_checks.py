@@ -1,4 +1,4 @@
-"""Checks that a set of propositions is one tree; ``Tree`` runs them when it is made from rows and when it grows."""
+"""Check that a set of propositions is one tree; ``Tree`` runs these checks when it is made from rows and when it grows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.terminal import shown_line
 
 
 def normal_statement(statement: str) -> str:
-    """The statement without case, extra spaces and the last full stop: equal results are one statement said twice.
+    """Normalize case, spaces and the last full stop: equal results are one statement said twice.
 
     >>> normal_statement("  The VIX  closes above 20. ")
     'the vix closes above 20'
@@ -27,7 +27,7 @@ def normal_statement(statement: str) -> str:
 
 
 def check_statement(node: NodeId, statement: object) -> str:
-    """The statement on one line, as screens show it: a model's reply or an older tree may hold what steers a terminal.
+    """Clean the statement to one line, as screens show it: a model's reply or a stranger's tree may hold what steers a terminal.
 
     Raises `TreeFormatError`: Empty, or no text.
     """
@@ -56,7 +56,7 @@ def check_parents(parents: Mapping[NodeId, NodeId | None]) -> None:
 
 
 def _refuse_misplaced(parents: Mapping[NodeId, NodeId | None]) -> None:
-    """Say what is wrong with parents of which one at least is not its child's by the id."""
+    """Name the fault among parents of which one at least is not its child's by the id."""
     # Cycles before ids: no cycle has ids that fit, so the check below would call every cycle a mere mismatch. Nodes on a
     # finished trail are not walked again, which keeps a long chain linear.
     cleared: set[NodeId] = set()
@@ -78,17 +78,17 @@ def _refuse_misplaced(parents: Mapping[NodeId, NodeId | None]) -> None:
 
 
 def check_nodes(nodes: Mapping[NodeId, Proposition]) -> dict[str, NodeId]:
-    """Check that the propositions are one tree; give the index of their statements.
+    """Check that the propositions are one tree; return the index of their statements.
 
     Raises `TreeError`: Of the kind that fits: see ``workbench.propositions.errors``.
     """
     parents: dict[NodeId, NodeId | None] = {node: parent_of(node) for node in nodes}
     check_parents(parents)
-    counted = 0
+    n_children = 0
     for node, proposition in nodes.items():
         if proposition.id != node:
             raise IdMismatch(f"the proposition kept as {node} calls itself {proposition.id}")
-        counted += len(proposition.children)
+        n_children += len(proposition.children)
         if len(set(proposition.children)) != len(proposition.children):
             raise IdMismatch(f"{node} lists a child twice")
         for child in proposition.children:
@@ -101,15 +101,15 @@ def check_nodes(nodes: Mapping[NodeId, Proposition]) -> dict[str, NodeId]:
         if stray:
             raise IdMismatch(f"{node} has a polarity for {', '.join(sorted(stray))}, not its child")
     # Every listed child lies under its parent and none twice, so a smaller count can only mean that some are not listed.
-    if counted != len(nodes) - 1:
-        listed = {child for proposition in nodes.values() for child in proposition.children}
-        lost = natural_order(nodes.keys() - listed - {ROOT})
+    if n_children != len(nodes) - 1:
+        children = {child for proposition in nodes.values() for child in proposition.children}
+        lost = natural_order(nodes.keys() - children - {ROOT})
         raise OrphanNode(f"{', '.join(lost)} not listed by the parent")
     return statement_index(nodes)
 
 
 def statement_index(nodes: Mapping[NodeId, Proposition]) -> dict[str, NodeId]:
-    """The node of each normal statement.
+    """Index the nodes by normal statement.
 
     Raises `DuplicateStatement`: Two propositions say the same.
     """

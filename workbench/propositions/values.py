@@ -15,7 +15,7 @@ Source = Literal["model", "analyst"]
 
 
 def check_probability(value: object, *, of: str = "p") -> float:
-    """The value as a float in [0, 1].
+    """Return the value as a float in [0, 1].
 
     Raises `ProbabilityOutOfRange`: Not a number, not finite, or outside [0, 1].
     """
@@ -30,7 +30,7 @@ def check_probability(value: object, *, of: str = "p") -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Belief:
-    """A soft truth value with what speaks for it."""
+    """A soft truth value with its reasons."""
 
     __pydantic_config__ = STRICT
 
@@ -49,18 +49,18 @@ class Belief:
             raise TreeFormatError(f"a belief's source is model or analyst, not {self.source!r}")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
+        """Return it as JSON values."""
         return {"p": self.p, "key_factor": self.key_factor, "report": self.report, "source": self.source}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Belief:
-        """Read what :meth:`to_json` wrote; raises ``TreeFormatError`` or ``ProbabilityOutOfRange``."""
+        """Read a belief as :meth:`to_json` writes it; raises ``TreeFormatError`` or ``ProbabilityOutOfRange``."""
         return read_strict(cls, data, what="a belief")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """Who put an analyst's value in place of the model's, why, when, and until when.
+    """Author, reason, time and expiry of an analyst's value in place of the model's.
 
     Times are ISO 8601 texts in UTC as the caller gives them; this room has no clock. An override without ``expires`` holds
     until it is withdrawn.
@@ -74,7 +74,7 @@ class Override:
     expires: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
+        """Return it as JSON values."""
         return asdict(self)
 
 

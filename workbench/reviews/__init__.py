@@ -1,1 +1,1 @@
-"""Looking after watched claims: what changed behind them, which evidence is collected anew, and who is told."""
+"""Review watched claims: what changed behind them, which evidence is collected anew, and who is told."""

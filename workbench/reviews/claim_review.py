@@ -1,4 +1,4 @@
-"""Reviewing a watched claim: what its data say now, a new run for what changed, and how much of the answer's change each part brought."""
+"""Review a watched claim: compare its data, open a new run for what changed, and split the answer's change into its parts."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -51,7 +51,7 @@ ALERT = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewRequest:
-    """What a review is asked to do."""
+    """The options of a review."""
 
     #: The claim of this run alone, watched or not.
     run: str | None = None
@@ -59,7 +59,7 @@ class ReviewRequest:
     only_due: bool = False
     #: Say what changed, open no run and ask no model.
     only_look: bool = False
-    #: As of when; ``now``, or a day in a history that is gone through again.
+    #: ``now``, or a day in a history that is replayed.
     cutoff: str = "now"
     #: What all claims together may cost; None: nothing that a model charges for.
     budget_usd: float | None = None
@@ -69,7 +69,7 @@ class ReviewRequest:
 
 @dataclass(slots=True, kw_only=True)
 class Doors:
-    """What a review needs of whoever asks for it: the environment, the level of kernels, and where progress goes."""
+    """The caller's part in a review: the environment, the level of kernels, and where progress goes."""
 
     environ: Mapping[str, str]
     isolation: str | None = None
@@ -125,7 +125,7 @@ def _untold_rows(store: Store, claim: WatchedClaim) -> list[dict[str, Any]]:
 
 
 def mark_told(store: Store, document: Mapping[str, Any]) -> None:
-    """Remember that somebody got a review's document: the next review does not tell its moves again."""
+    """Note that somebody got a review's document: the next review does not repeat its moves."""
     for row in document["claims"]:
         if row["moved"]:
             (store.folder(row["review"]) / UNTOLD_FILE).unlink(missing_ok=True)
@@ -169,23 +169,30 @@ async def _review_claim(
         return await _work_on(store, row, claim.begun, state, request, doors)
     if (left := row["days_left"]) is not None and left < 0:
         await resolve_when_finished(store, state.run_id)
-        known = load_state(store, state.run_id).annotations.outcome is not None
+        has_outcome = load_state(store, state.run_id).annotations.outcome is not None
         words = (
             "its day is over: its series says how it came out"
-            if known
+            if has_outcome
             else "its day is over: say how it came out"
         )
-        return {**row, "status": "resolved" if known else "over", "words": words, "near": not known}
+        return {
+            **row,
+            "status": "resolved" if has_outcome else "over",
+            "words": words,
+            "near": not has_outcome,
+        }
     if state.parsed_cutoff().instant >= now:
         return {**row, "words": "it was asked as of this time already"}
     inputs = await look(store, state, cutoff, _broker(store, state, doors))
-    row["leaves"] = {node: each.to_json(cutoff.text) for node, each in inputs.items()}
-    row["releases"] = {name: day for each in inputs.values() for name, day in each.releases.items()}
-    if trouble := next((each.trouble for each in inputs.values() if each.trouble), ""):
+    row["leaves"] = {node: leaf_inputs.to_json(cutoff.text) for node, leaf_inputs in inputs.items()}
+    row["releases"] = {
+        name: day for leaf_inputs in inputs.values() for name, day in leaf_inputs.releases.items()
+    }
+    if trouble := next((leaf_inputs.trouble for leaf_inputs in inputs.values() if leaf_inputs.trouble), ""):
         return {**row, "status": "failed", "words": f"a source did not answer: {trouble}", "exit": 4}
-    if not any(each.changes or each.settled_from for each in inputs.values()):
+    if not any(leaf_inputs.changes or leaf_inputs.settled_from for leaf_inputs in inputs.values()):
         return row
-    again = [node for node, each in inputs.items() if each.regrounded]
+    again = [node for node, leaf_inputs in inputs.items() if leaf_inputs.regrounded]
     price = _price_again(state, again)
     words = f"{len(again)} of {len(inputs)} drivers have new data"
     if request.only_look:
@@ -216,10 +223,10 @@ def _share_outcome(store: Store, claim: WatchedClaim) -> None:
     assert outcome is not None, "the caller has looked"
     for run_id in claim.runs:
         if not store.events(run_id, kinds=("outcome.recorded",)):
-            came = ev.OutcomeRecorded(
+            recorded = ev.OutcomeRecorded(
                 p=outcome.p, day=outcome.day, source=_SAID[outcome.source], author=outcome.author
             )
-            store.append(run_id, came)
+            store.append(run_id, recorded)
 
 
 def _broker(store: Store, state: RunState, doors: Doors) -> Broker:
@@ -245,7 +252,7 @@ def _price_again(state: RunState, again: list[NodeId]) -> CostForecast:
 
 
 def price_words(price: CostForecast) -> str:
-    """Return what collecting evidence again will take, in words."""
+    """Write the price of collecting evidence again."""
     if price.cost_usd is None:
         return f"about {price.model_calls} calls, price unknown"
     return "free of charge" if price.cost_usd == 0 else f"about ${price.cost_usd:.2f}"
@@ -257,7 +264,11 @@ def _open_review(
     follows = FollowedRun.of(
         state.run_id,
         state.tree,
-        {node: each.carried(state, cutoff.text) for node, each in inputs.items() if not each.regrounded},
+        {
+            node: leaf_inputs.carried(state, cutoff.text)
+            for node, leaf_inputs in inputs.items()
+            if not leaf_inputs.regrounded
+        },
         # Rules that a model stated stand until somebody asks for others; the key-free analyst's follow from the past known by now.
         keep_rules=not state.settings.stays_here,
     )
@@ -272,7 +283,7 @@ def _open_review(
 async def _work_on(
     store: Store, row: dict[str, Any], review_id: str, before: RunState, request: ReviewRequest, doors: Doors
 ) -> dict[str, Any]:
-    """Work on a review's run, new or cut off before, and say what came of it; what reached its ledger is not paid for again."""
+    """Run a review, new or cut off before, and return its row; replies in its ledger are not paid for again."""
     state = load_state(store, review_id)
     error: WorkbenchError | None = None
     try:
@@ -286,8 +297,8 @@ async def _work_on(
             say=doors.say,
         ) as engine:
             await engine.work(review_id)
-    except WorkbenchError as stopped:  # of this claim: the others are reviewed all the same
-        error = stopped
+    except WorkbenchError as caught:  # of this claim: the others are reviewed all the same
+        error = caught
     row = {**row, "review": review_id, "cost_usd": ModelLedger(store).cost(review_id)}
     if error is not None:
         words = " ".join(str(error).split())[:300]

@@ -1,4 +1,4 @@
-"""What has changed behind the leaves of a run: their data calls asked again as of a new cutoff, and compared by content. No model is asked."""
+"""Compare the data behind the leaves of a run with those of a new cutoff: its calls asked again, compared by content. No model is asked."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -23,16 +23,16 @@ from workbench.store import ApiLedger, Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafInputs:
-    """What the data of a leaf say at a new cutoff."""
+    """The data of a leaf at a new cutoff."""
 
     node: NodeId
     #: Its data calls as they are asked now.
     calls: tuple[AskedAgain, ...] = ()
-    #: Those whose answer says something else; None where rows cannot be told apart by their day.
+    #: Those with another answer; None where rows cannot be told apart by their day.
     changes: tuple[tuple[str, RowChanges | None], ...] = ()
     #: When the next row is expected, by the distance of the last ones.
     releases: Mapping[str, str]
-    #: The last day that its run saw, where its own day is over and its rows tell how it came out.
+    #: The last day that its run saw, where its own day is over and its rows decide it.
     settled_from: str = ""
     #: Its own day is over.
     over: bool = False
@@ -45,7 +45,7 @@ class LeafInputs:
         return bool(self.changes) and not self.settled_from and not self.over
 
     def reason(self, cutoff: str) -> str:
-        """Return in words why it is collected anew, or why it carries over."""
+        """Say why it is collected anew, or why it carries over."""
         if self.trouble:
             return f"could not be looked at: {self.trouble}"
         if self.settled_from:
@@ -60,7 +60,7 @@ class LeafInputs:
         return "; ".join(_change_words(path, rows) for path, rows in self.changes)
 
     def carried(self, state: RunState, cutoff: str) -> CarriedLeaf:
-        """Return what a review takes over of the leaf."""
+        """Return the leaf as a review takes it over."""
         return CarriedLeaf(
             run=state.run_id,
             reason=self.reason(cutoff),
@@ -74,7 +74,7 @@ class LeafInputs:
         )
 
     def to_json(self, cutoff: str) -> dict[str, Any]:
-        """Return it for programs."""
+        """Return it as JSON values."""
         return {
             "changed": bool(self.changes),
             "again": self.regrounded,
@@ -98,7 +98,7 @@ def _change_words(path: str, rows: RowChanges | None) -> str:
 
 
 async def look(store: Store, state: RunState, cutoff: Cutoff, broker: Broker) -> dict[NodeId, LeafInputs]:
-    """Return what the data of every leaf of a finished run say as of a cutoff."""
+    """Ask the data calls of every leaf of a finished run again, as of a cutoff."""
     # Planning only, like the analyst's own look: what a new run rests on is asked again by it, and recorded there.
     session = broker.session(
         cutoff, MemoryLedger(), strict=state.settings.strict, max_residual=state.settings.max_residual
@@ -141,7 +141,9 @@ async def _look_at(leaf: NodeId, state: RunState, cutoff: Cutoff, ledger: ApiLed
         if calls[-1].content != answer_content(row.answer.data):
             changes.append((row.path, row_changes(row.answer.data, data)))
         if (expected := next_release(data, cutoff)) is not None:
-            releases[_call_name(row.path, params)] = expected
+            texts = (value for value in params.values() if isinstance(value, str))
+            name = " ".join([row.path, *(text for text in texts if not text[:4].isdigit())])
+            releases[name[:120]] = expected
     over, settled = _day_over(
         state.tree[leaf].statement, cutoff, answers, before.last_visible_day.isoformat()
     )
@@ -156,7 +158,7 @@ async def _look_at(leaf: NodeId, state: RunState, cutoff: Cutoff, ledger: ApiLed
 
 
 def _calls_of(leaf: NodeId, state: RunState, rows: Sequence[LedgerRow]) -> list[LedgerRow]:
-    """The data calls that a leaf's conclusions rest on, each once."""
+    """List the data calls behind a leaf's conclusions, each once."""
     concluded = {
         (number, trial.concluded)
         for (node, number), trial in state.trials.items()
@@ -207,7 +209,7 @@ def _day_over(
 
 
 def next_release(data: Any, cutoff: Cutoff) -> str | None:
-    """Return by when a source of dated rows is expected to have its next one, judged by its last ones; None where nobody can tell.
+    """Estimate when a source of dated rows has its next one, by its last ones; None where they do not tell.
 
     A row that came late goes on to come late: of a month's value that was out after six weeks, the next is expected a month later.
     """
@@ -219,8 +221,3 @@ def next_release(data: Any, cutoff: Cutoff) -> str | None:
             waited = max(0, (cutoff.last_moment_day - days[-1]).days)
             return (days[-1] + timedelta(days=gap * (1 + waited // gap))).isoformat()
     return None
-
-
-def _call_name(path: str, params: Mapping[str, Any]) -> str:
-    named = [str(value) for value in params.values() if isinstance(value, str) and not value[:4].isdigit()]
-    return " ".join([path, *named])[:120]

@@ -1,4 +1,4 @@
-"""Which claims are looked after: the newest finished run of each claim that has the tag ``watch``, its days left, its next review."""
+"""Find the watched claims: the newest finished run of each claim with the tag ``watch``, its days left, its next review."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from workbench.store import Store
 from workbench.views.kept_changes import kept_changes
 from workbench.views.run_overview import Summary, claim_day, claim_key, summaries
 
-#: The tag of a claim that is looked after.
+#: The tag of a watched claim.
 WATCH = "watch"
 #: From so many days before its day on a claim is near.
 NEAR_DAYS = 7
@@ -20,7 +20,7 @@ NEAR_DAYS = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedClaim:
-    """A claim that is looked after."""
+    """A watched claim."""
 
     #: Its newest finished run.
     state: RunState
@@ -35,12 +35,12 @@ class WatchedClaim:
         return claim_day(self.state.statement)
 
     def resolved(self, now: datetime) -> bool:
-        """Whether its outcome is on record; one of a later day is not known yet where a history is gone through again."""
+        """Whether its outcome is on record; one of a later day is not known yet where a history is replayed."""
         outcome = self.state.annotations.outcome
         return outcome is not None and outcome.day < now.date().isoformat()
 
     def days_left(self, now: datetime) -> int | None:
-        """Return how many days are left; below 0 where its day is over."""
+        """Count the days left; below 0 where its day is over."""
         return None if self.day is None else (self.day - now.date()).days
 
     def near(self, now: datetime) -> bool:
@@ -49,7 +49,7 @@ class WatchedClaim:
         return not self.resolved(now) and left is not None and left <= NEAR_DAYS
 
     def next_review(self) -> datetime | None:
-        """Return when it is to be judged again: halfway between its last cutoff and its day (paper P, section 2)."""
+        """Return the instant of its next review: halfway between its last cutoff and its day (paper P, section 2)."""
         if self.day is None:
             return None
         close = datetime.combine(self.day, time(), UTC) + timedelta(days=1)
@@ -63,7 +63,7 @@ class WatchedClaim:
 
 
 def watched_claims(store: Store, named: str | None = None) -> list[WatchedClaim]:
-    """Return the claims that are looked after, in the order in which they were first asked; with ``named`` the claim of that run.
+    """Return the watched claims, in the order in which they were first asked; with ``named`` the claim of that run.
 
     Raises `UsageError`: The run that is named has no answer yet, or is somebody else's.
     """
@@ -98,7 +98,9 @@ def watched_claims(store: Store, named: str | None = None) -> list[WatchedClaim]
             state=load_state(store, newest[key].run_id),
             runs=tuple(finished[key]),
             begun=review
-            if (review := begun.get(key)) and _takes_up(store, review, newest[key].run_id)
+            if (review := begun.get(key))
+            and (follows := load_state(store, review).follows) is not None
+            and follows.run == newest[key].run_id
             else None,
         )
         for key in chosen
@@ -109,8 +111,3 @@ def _was_killed_at_its_end(store: Store, review: Summary, before: Summary | None
     if review.follows is None or before is None or review.follows != before.run_id:
         return False
     return kept_changes(store.folder(review.run_id)) is None
-
-
-def _takes_up(store: Store, review: str, run_id: str) -> bool:
-    follows = load_state(store, review).follows
-    return follows is not None and follows.run == run_id

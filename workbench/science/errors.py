@@ -15,7 +15,7 @@ from workbench.errors import Option, UsageError
 
 
 class ScienceError(UsageError):
-    """Something the science room cannot compute."""
+    """Raised for anything the science room cannot compute."""
 
 
 class DomainError(ScienceError):

@@ -245,7 +245,7 @@ def heatmap_plot(names: Sequence[str], matrix: ArrayLike, *, title: str, digits:
 
 
 def efficient(cost: ArrayLike, score: ArrayLike) -> FloatArray:
-    """True (1.0) for every point that no other beats in both cost and score.
+    """Return 1.0 for every point that no other beats in both cost and score, else 0.0.
 
     Of cost lower is better, of score higher.
     """
@@ -398,7 +398,7 @@ def boxes_plot(groups: Mapping[str, ArrayLike], *, label: str) -> "Figure":
     """
     _some(groups)
     figure, axes = _figure(6.5, 0.42 * len(groups) + 1.4)
-    values = [np.asarray(each, dtype=np.float64) for each in groups.values()]
+    values = [np.asarray(group, dtype=np.float64) for group in groups.values()]
     axes.boxplot(values, orientation="horizontal", whis=(5, 95), showmeans=True, sym="")
     axes.set_yticks(range(1, len(groups) + 1), list(groups))
     axes.set(xlabel=f"{label} (triangle: mean)")

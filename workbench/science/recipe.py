@@ -1,9 +1,4 @@
-"""From trials or published forecasts to the forecasts that are scored: pool, shrink, calibrate.
-
-Fitted parameters of shrinkage and calibration are chosen without the held-out fold, in one nested protocol when both
-leave out: the shrinkage cell of a fold is the one chosen without it, and the calibration applied to it was fitted on
-the other folds' forecasts *under that same cell*.
-"""
+"""Turn trials or published forecasts into the forecasts that are scored: pool, shrink, calibrate."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,7 +34,7 @@ LEFT_OUT = ("event", "question", "none")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What is done to the raw forecasts before they are scored."""
+    """The preparation of raw forecasts before they are scored."""
 
     pool: str = "logit-mean"
     prior: str | None = None
@@ -58,14 +53,14 @@ class Recipe:
         """Refuse names that do not exist."""
         if not (is_pooling(self.pool) or self.pool in SHRINKAGES):
             raise UnknownName("pooling", self.pool, (*POOLING_NAMES, *SHRINKAGES))
-        for kind, name, known in (
+        for kind, name, names in (
             ("tuning", self.tune, TUNINGS),
             ("calibration", self.calibrate, CALIBRATIONS),
             ("unit to leave out", self.loo, LEFT_OUT),
             ("policy for dead trials", self.dead, ("drop", "impute")),
         ):
-            if name not in known:
-                raise UnknownName(kind, name, known)
+            if name not in names:
+                raise UnknownName(kind, name, names)
         if self.ddof not in (None, 0, 1):
             raise DomainError(f"ddof must be 0 or 1, not {self.ddof}")
         if not 0.0 <= self.clip < 0.5:

@@ -257,9 +257,9 @@ class Forecasts:
 
     def _rows(self, method: str) -> IntArray:
         if method not in self.methods:
-            known = ", ".join(self.methods[:20])
+            names = ", ".join(self.methods[:20])
             raise TableError(
-                self.path, f"there is no method {method!r}; the file has: {known}", column="method"
+                self.path, f"there is no method {method!r}; the file has: {names}", column="method"
             )
         return np.flatnonzero(self._method == self.methods.index(method))
 
@@ -283,9 +283,9 @@ class Forecasts:
             )
             raise TableError(self.path, *problem, column="variant")
         if variant not in self.variants:
-            known = ", ".join(self.variants)
+            names = ", ".join(self.variants)
             raise TableError(
-                self.path, f"there is no variant {variant!r}; the file has: {known}", column="variant"
+                self.path, f"there is no variant {variant!r}; the file has: {names}", column="variant"
             )
         rows = self._rows(method)
         rows = rows[self._key[rows] == self.variants.index(variant)]
@@ -386,7 +386,7 @@ def read_series(path: Path, date_column: str = "date", value_column: str = "valu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What one model answered about one event, by the way it was asked."""
+    """One model's answers about one event, by the way it was asked."""
 
     variants: list[float]
     yes: float | None

@@ -1,4 +1,4 @@
-"""The event log and the ledgers: everything that happened, in one SQLite file."""
+"""The event log and the ledgers of all runs, in one SQLite file."""
 
 from workbench.store.database import BodyUse, Store, StoredEvent, utc_now
 from workbench.store.errors import (

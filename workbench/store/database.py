@@ -66,7 +66,7 @@ class StoredEvent(NamedTuple):
 
     @property
     def instant(self) -> float:
-        """When it happened, in seconds since 1970; 0.0 for what is no instant, as a stranger's package may hold."""
+        """The event's time, in seconds since 1970; 0.0 for an unreadable one, as a stranger's package may hold."""
         try:
             return datetime.fromisoformat(self.at_utc).timestamp()
         except ValueError:
@@ -82,7 +82,7 @@ class BodyUse(NamedTuple):
     digest: str
 
 
-#: What SQLite says where the machine gives no more; a later sitting can go on.
+#: SQLite's errors where the machine has no more room; a later sitting can go on.
 _FULL = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_IOERR: "the disk does not take it",
@@ -94,7 +94,7 @@ _ROLES = {"model_calls": ("request", "reply"), "api_calls": ("answer",)}
 
 
 def database_state(home: Path) -> str:
-    """Return what is known of a home's database, as ``doctor`` prints it; nothing is written."""
+    """Describe a home's database, as ``doctor`` prints it; nothing is written."""
     path = home / "workbench.db"
     if not path.is_file():
         return "none yet"
@@ -143,7 +143,7 @@ class Store:
             undo.pop_all()
 
     def _open_beside_writers(self) -> None:
-        """Open a home that others write and this process may not: in place, so that what they write is seen."""
+        """Open a home that others write and this process may not: in place, so that their writes are seen."""
         with ExitStack() as undo, self._clear_errors(opening=True):
             place = f"{self._path.absolute().as_uri()}?mode=ro"
             self._db = sqlite3.connect(
@@ -201,7 +201,7 @@ class Store:
 
     @contextmanager
     def _clear_errors(self, *, opening: bool = False) -> Iterator[None]:
-        """Turn what SQLite says of a damaged file, and of one that cannot be opened, into one line with a way out."""
+        """Turn SQLite's errors of a damaged or closed file into one line with a way out."""
         try:
             yield
         except sqlite3.DatabaseError as error:
@@ -226,7 +226,7 @@ class Store:
             raise
 
     def twin(self) -> "Store":
-        """Return the same home opened once more, for another thread: neither waits for a lock of the other."""
+        """Open the same home once more, for another thread: neither waits for a lock of the other."""
         return Store(self.home, durable=self._durable)
 
     def close(self) -> None:
@@ -284,7 +284,7 @@ class Store:
     # -- bodies
 
     def put_body(self, data: bytes | str) -> str:
-        """File a body under the hash of its bytes and return ``sha256:<hex>``; the same bytes are kept once."""
+        """File a body under the hash of its bytes and return ``sha256:<hex>``; the same bytes are stored once."""
         raw = data.encode() if isinstance(data, str) else data
         digest = sha256_of(raw)
         with self._lock, self._clear_errors():
@@ -309,7 +309,7 @@ class Store:
     # -- summaries
 
     def summaries(self, made_by: str, *, texts: bool = False) -> dict[str, tuple[str, str]]:
-        """Return the facts and, if asked for, the text of each run that nothing happened to since they were kept."""
+        """Return the facts and, if asked for, the text of each run without an event since they were stored."""
         if not self.query("SELECT 1 FROM sqlite_master WHERE name = 'summaries'"):
             return {}
         text = "text" if texts else "''"
@@ -321,17 +321,17 @@ class Store:
         return {row["run_id"]: (row["facts"], row["text"]) for row in rows}
 
     def keep_summaries(self, made_by: str, rows: Sequence[tuple[str, int, str, str]]) -> None:
-        """Keep (run, its last event's number, facts, text) for the next list; left out where it cannot be written at once."""
+        """Store (run, its last event's number, facts, text) for the next list; skipped where it cannot be written at once."""
         self._keep("summaries", [(run_id, seq, made_by, facts, text) for run_id, seq, facts, text in rows])
 
     def whole(self) -> dict[str, str]:
-        """Return, of each run that was found whole, the hash over all that was looked at."""
+        """Return, for each run that was found whole, the hash over all that the check read."""
         if not self.query("SELECT 1 FROM sqlite_master WHERE name = 'whole'"):
             return {}
         return {row["run_id"]: row["looked_at"] for row in self.query("SELECT * FROM whole")}
 
     def keep_whole(self, looked_at: Mapping[str, str]) -> None:
-        """Keep such hashes for the next check; left out where they cannot be written at once."""
+        """Store such hashes for the next check; skipped where they cannot be written at once."""
         self._keep("whole", list(looked_at.items()))
 
     def _keep(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
@@ -436,17 +436,17 @@ class Store:
                 continue
             # The parsed content with sorted keys, not the stored text: an import that renumbers base_seq writes the text anew.
             content = orjson.loads(row["data"])
-            holder = content.get("record") if row["kind"] == "scenario.recorded" else content
-            if isinstance(holder, dict) and "base_seq" in holder:
-                holder["base_seq"] = places.get(holder["base_seq"])
+            record = content.get("record") if row["kind"] == "scenario.recorded" else content
+            if isinstance(record, dict) and "base_seq" in record:
+                record["base_seq"] = places.get(record["base_seq"])
             fields = [*(row[name] for name in ("at_utc", "kind", "node", "trial", "v")), content]
             lines.append(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS))
         return lines
 
     def mended(self, run_id: str, *, before: int) -> int:
-        """Return how many of a run's events, of those before a number, are shown otherwise than they were written.
+        """Count a run's events, of those before a number, that screens show otherwise than they were written.
 
-        Older workbenches wrote what steers a terminal; it stays in the log, and no screen shows it (`event_base.Shown`).
+        A stranger's package may hold characters that steer a terminal; they stay in the log, and no screen shows them (`event_base.Shown`).
         """
         rows = self.query("SELECT * FROM events WHERE run_id = ? AND seq < ?", (run_id, before))
         suspects = [row for row in rows if not row["data"].isprintable() or "\\u00" in row["data"]]
@@ -489,7 +489,7 @@ class Store:
         return [row["run_id"].partition(":")[2] for row in rows]
 
     def last_seq(self) -> int:
-        """Return the number of the last event of any run, 0 without any: whether a look at the log is worth it."""
+        """Return the number of the last event of any run, 0 without any: it tells whether the log grew."""
         return int(self.query("SELECT coalesce(max(seq), 0) FROM events")[0][0])
 
     def resolve_run(self, text: str, *, unfinished: bool = False) -> str:
@@ -580,7 +580,7 @@ def _stored_event(row: sqlite3.Row) -> StoredEvent:
 
 
 def _unshown(value: object) -> set[str]:
-    """Every text in JSON data that holds what a terminal would obey."""
+    """Collect the texts of JSON data that hold characters a terminal would obey."""
     match value:
         case str():
             return set() if value.replace("\n", " ").isprintable() else {value}

@@ -46,14 +46,14 @@ CREATE TABLE IF NOT EXISTS api_calls (
 CREATE INDEX IF NOT EXISTS api_calls_at ON api_calls (run_id, node, trial, attempt, stage, step, retry);
 """
 
-# What lists show of each run, made at the first list after the run's last event; no package holds it. A text is long, and read
+# The row of each run in lists, made at the first list after the run's last event; no package holds it. A text is long, and read
 # by searches alone: as the last column it lies on pages of its own.
 SUMMARIES = """
 CREATE TABLE IF NOT EXISTS summaries (
     run_id TEXT PRIMARY KEY, seq INTEGER NOT NULL, made_by TEXT NOT NULL, facts TEXT NOT NULL, text TEXT NOT NULL
 ) STRICT
 """
-# Of each run that `doctor --check` found whole, one hash over all that it looked at; no package holds it.
+# For each run that `doctor --check` found whole, one hash over all that it read; no package holds it.
 WHOLE = "CREATE TABLE IF NOT EXISTS whole (run_id TEXT PRIMARY KEY, looked_at TEXT NOT NULL) STRICT"
 #: Tables that are made when they are first written to, and can be made anew at any time.
 DERIVED = {"summaries": SUMMARIES, "whole": WHOLE}
@@ -123,12 +123,12 @@ def own_schema() -> frozenset[tuple[str, str, str, str | None]]:
 
 
 def database_version(db: sqlite3.Connection) -> int:
-    """Return the version of a database's tables, which is 0 for a new file and for another program's."""
+    """Return the version of a database's tables: 0 for a new file and for another program's."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def require_today(version: int, today: int, what: str) -> None:
-    """Raise ``OtherVersion`` for what another version of the workbench wrote."""
+    """Raise ``OtherVersion`` where another version of the workbench wrote it."""
     if version != today:
         cure = (
             "use the newer workbench"
@@ -139,7 +139,7 @@ def require_today(version: int, today: int, what: str) -> None:
 
 
 def open_tables(db: sqlite3.Connection) -> None:
-    """Make the tables of an empty database, and refuse one that is not today's; called inside a write transaction.
+    """Make the tables of an empty database, and refuse those of another version; called inside a write transaction.
 
     Raises `OtherVersion`: Another version of the workbench has written it. Raises `StoreCorrupt`: It is another program's database:
     nothing is added to it.

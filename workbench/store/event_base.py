@@ -1,4 +1,4 @@
-"""What every event of the log has in common, and the kinds of values that events hold."""
+"""The base of every event of the log, and the kinds of values that events hold."""
 
 from typing import Annotated, Any
 
@@ -17,7 +17,7 @@ Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 
 
 def _as_shown(value: Any) -> Any:
-    """JSON data with every text in it as screens show it; what is no text is left to the field's own type."""
+    """Clean every text in JSON data as screens show it; other values are left to the field's own type."""
     match value:
         case str():
             return shown_text(value)
@@ -29,10 +29,10 @@ def _as_shown(value: Any) -> Any:
             return value
 
 
-#: A text that screens print as it stands. Written so when an event is made, so that no door can forget it; and when one is
-#: read, so that what an older workbench or a stranger's package holds is shown like it, while its bytes and hashes stay.
+#: A text that screens print as it stands. Cleaned when an event is made, so that no door can forget it; and when one is
+#: read, so that a stranger's package is shown like it, while its bytes and hashes stay.
 Shown = Annotated[str, BeforeValidator(_as_shown)]
-#: JSON data whose texts are such texts.
+#: JSON data whose texts are cleaned so.
 ShownData = Annotated[dict[str, Any], BeforeValidator(_as_shown)]
 
 

@@ -1,8 +1,8 @@
-"""The closed set of things that can happen to a run.
+"""The closed set of events of a run.
 
-Every event is one frozen model; ``kind`` names it and ``v`` is the version of its shape. Tree state, progress, resume,
-undo and the audit report are folds over these. Long texts are not in an event: it carries the hash under which
-the body lies in the store. The models stand in ``run_events``, ``leaf_events``, ``people_events`` and ``study_events``.
+Every event is one frozen model; ``kind`` names it and ``v`` is the version of its shape. Tree state, progress, resume, undo and
+the audit report are folds over these. Long texts are not in an event: it carries the hash under which the body lies in the store.
+The models stand in ``run_events``, ``leaf_events``, ``people_events`` and ``study_events``.
 """
 
 from functools import cache
@@ -151,7 +151,7 @@ __all__ = [
     "parse_event",
 ]
 
-#: What happens to a set of questions or to a study: streams of their own beside the runs (`Store.streams`).
+#: Events of a set of questions or of a study: streams of their own beside the runs (`Store.streams`).
 StreamEvent = (
     QuestionsImported
     | QuestionAdded
@@ -211,7 +211,7 @@ Event = Annotated[
 #: Events of one trial of a leaf that move its state.
 LeafEvent = LeafStarted | LeafGrounded | LeafVerified | LeafFailed | LeafWaiting
 
-#: What people say of a run. No agent is shown any of it, and no request depends on it.
+#: People's remarks on a run. No agent is shown any of them, and no request depends on them.
 Annotation = (
     CommentAdded | EstimateGiven | NoteAdded | OutcomeRecorded | ReviewSigned | ReviewReturned | LeaksAudited
 )
@@ -227,7 +227,7 @@ def parse_event(data: dict[str, Any]) -> Event:
     try:
         return cast(Event, _MODELS[data["kind"]].model_validate(data))
     except (KeyError, TypeError, ValidationError):
-        return _event_adapter().validate_python(data)  # it refuses too, in words that name the kind
+        return _event_adapter().validate_python(data)  # refuses too, in words that name the kind
 
 
 @cache

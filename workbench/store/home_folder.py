@@ -1,4 +1,4 @@
-"""The data folder itself: made for its owner alone, and whether anything may be written into it."""
+"""Make the data folder, for its owner alone, and tell whether anything may be written into it."""
 
 import os
 from pathlib import Path

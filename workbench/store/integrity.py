@@ -1,7 +1,4 @@
-"""Whether the database of a home is whole: its file, its guards, its bodies, and that rows and bodies fit together.
-
-``workbench doctor --check`` asks (`workbench.audit.home_check`); nothing is changed.
-"""
+"""Check whether the database of a home is whole: its file, its guards, its bodies, and that rows and bodies fit together."""
 
 import hashlib
 from collections.abc import Collection, Iterator
@@ -13,19 +10,19 @@ from workbench.store.removal import named_bodies
 
 
 def body_states(store: Store) -> dict[str, bool]:
-    """Return the hash under which each body is filed, and whether it still has that hash."""
+    """Tell for each body whether it still has the hash under which it is filed."""
     states = {}
     for row in store.query(
         "SELECT hash FROM bodies"
     ):  # one at a time: they may be larger together than memory
         digest = row["hash"]
         rows = store.query("SELECT data FROM bodies WHERE hash = ?", (digest,))
-        states[digest] = all(sha256_of(each["data"]) == digest for each in rows)
+        states[digest] = all(sha256_of(body["data"]) == digest for body in rows)
     return states
 
 
 def database_faults(store: Store, bodies: dict[str, bool]) -> Iterator[tuple[str | None, str]]:
-    """Yield what is wrong with the database: the run that it touches, if it is one run's, and a sentence."""
+    """Yield the faults of the database: the run that each touches, if it is one run's, and a sentence."""
     for (line,) in store.query("PRAGMA integrity_check(20)"):
         if line != "ok":
             yield None, f"SQLite finds damage: {' '.join(str(line).split())[:200]}"
@@ -42,7 +39,7 @@ def database_faults(store: Store, bodies: dict[str, bool]) -> Iterator[tuple[str
 
 
 def looked_at(store: Store, run_id: str, intact: Collection[str]) -> str:
-    """Return one hash over all that a check of a run reads: its rows, which of the bodies they name are intact, its files.
+    """Hash all that a check of a run reads: its rows, which of the bodies they name are intact, its files.
 
     Files by their bytes: a size and a time can be put back.
     """

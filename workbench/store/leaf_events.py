@@ -1,4 +1,4 @@
-"""What happens to a leaf: its trials begin, take steps, conclude, are checked and pooled."""
+"""Events of a leaf: its trials begin, take steps, conclude, are checked and pooled."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from workbench.store.event_base import SHAPE, EventBase, Hash, JournalHead, Prob
 
 
 class LeafKept(EventBase):
-    """A deeper analysis of a leaf came to nothing; it stays a leaf."""
+    """A deeper analysis of a leaf failed; it stays a leaf."""
 
     kind: Literal["leaf.kept"] = "leaf.kept"
     node: str
@@ -16,10 +16,7 @@ class LeafKept(EventBase):
 
 
 class EvidenceRecord(BaseModel):
-    """What a grounding rests on: the kind of evidence, the package that brings the kind (None: ours), and its stored form.
-
-    ``body`` is None in records of the first version, whose notebook evidence has nothing to store.
-    """
+    """The evidence of a grounding: its kind, the package that brings the kind (None: ours), and its stored form, if any."""
 
     model_config = SHAPE
 
@@ -43,7 +40,7 @@ class LeafStarted(EventBase):
 
 
 class LeafReopened(EventBase):
-    """A person has a leaf grounded again: its trials get new attempts, what they concluded stands until then.
+    """A person has a leaf grounded again: its trials get new attempts, their old conclusions stand until then.
 
     ``resynthesis`` is how the propositions above follow: by their stored rules, or by asking the synthesizer again.
     """
@@ -56,7 +53,7 @@ class LeafReopened(EventBase):
 
 
 class LeafStep(EventBase):
-    """A leaf got a reply that it paid for; terminal and page show from it how far the leaf is.
+    """A leaf got a reply that it paid for; terminal and page show its progress from it.
 
     ``number`` counts the requests of the attempt from 1, ``what`` is the stage and how the reply ended if not well,
     ``about`` the heading of what it wrote, or the tool it called.
@@ -77,7 +74,7 @@ class LeafStep(EventBase):
 
 
 class FindingRecord(BaseModel):
-    """What a check found in a conclusion that its model stood by."""
+    """A finding of a check in a conclusion that its model stood by."""
 
     model_config = SHAPE
 
@@ -86,7 +83,7 @@ class FindingRecord(BaseModel):
 
 
 class LeafGrounded(EventBase):
-    """A trial of a leaf came to a conclusion; ``findings`` are what is wrong with it although the model stood by it.
+    """A trial of a leaf reached its conclusion; ``findings`` are its faults although the model stood by it.
 
     ``journal_head`` is the hash of the last line of its closed session's journal: a journal that was written anew, every
     hash in it recomputed, ends otherwise. None where no session was opened.
@@ -137,7 +134,7 @@ class LeafFailed(EventBase):
 
 
 class LeafPooled(EventBase):
-    """All trials of a leaf are in; ``p`` is what the leaf counts as, ``dead`` the number of trials without a conclusion."""
+    """All trials of a leaf are in; ``p`` is the leaf's value, ``dead`` the number of trials without a conclusion."""
 
     kind: Literal["leaf.pooled"] = "leaf.pooled"
     node: str

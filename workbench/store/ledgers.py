@@ -1,8 +1,8 @@
-"""The two ledgers: what every model replied and what every data call answered, at the address where it was asked.
+"""The two ledgers: every model's replies and every data call's answers, at the address of the request.
 
-An address is (run, node, trial, attempt, stage, step, retry). A stored answer is given again only at the same address and
-only when the request there hashes the same, so trials stay independent and a resumed run asks for nothing twice. A
-request that changed (another prompt version, an edited tree) is simply asked: its new answer is filed beside the old.
+An address is (run, node, trial, attempt, stage, step, retry). A stored answer is given again only at the same address and only
+when the request there hashes the same, so trials stay independent and a resumed run asks for nothing twice. A request that
+changed (another prompt version, an edited tree) is simply asked: its new answer is filed beside the old.
 """
 
 import sqlite3
@@ -23,7 +23,7 @@ _AUDIT = "audit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerCall:
-    """One model call as it stands in the ledger: its request as sent, without the messages, whose hashes stand apart, and its reply."""
+    """One model call in the ledger: its request as sent, without the messages, whose hashes stand apart, and its reply."""
 
     address: Address
     at_utc: str
@@ -100,12 +100,12 @@ class ModelLedger:
             _address_key(address),
         )
         for row in rows:
-            asked_with = self._json(row["request"])
+            sampling = self._json(row["request"])
             same = replace(
                 request,
-                temperature=asked_with["temperature"],
-                max_tokens=asked_with["max_tokens"],
-                effort=asked_with.get("effort"),
+                temperature=sampling["temperature"],
+                max_tokens=sampling["max_tokens"],
+                effort=sampling.get("effort"),
             )
             if row["request_hash"] in {same.canonical_hash(name) for name in names}:
                 return self._reply(row)
@@ -115,7 +115,7 @@ class ModelLedger:
         """File a reply; committed when this returns.
 
         A dialogue repeats its earlier turns in every request, so each message is a body of its own and the request keeps
-        their hashes: the ledger grows with what was said, not with its square.
+        their hashes: the ledger grows with the dialogue, not with its square.
         """
         document: dict[str, Any] = to_json(request)
         document["messages"] = [
@@ -175,7 +175,7 @@ class ModelLedger:
         return self._reply(rows[0]) if rows else None
 
     def attempts(self, run_id: str) -> list[Address]:
-        """Return where the attempts at leaves of a run stand, in the order they began; stage and step are empty."""
+        """Return the addresses of the attempts at leaves of a run, in the order they began; stage and step are empty."""
         rows = self._store.query(
             "SELECT node, trial, attempt FROM model_calls WHERE run_id = ? AND trial > 0"
             " GROUP BY node, trial, attempt ORDER BY min(id)",
@@ -195,7 +195,7 @@ class ModelLedger:
         ]
 
     def nodes(self, run_id: str) -> list[str]:
-        """Return the nodes at which a run asked a model anything."""
+        """Return the nodes at which a run asked a model."""
         rows = self._store.query("SELECT DISTINCT node FROM model_calls WHERE run_id = ?", (run_id,))
         return [str(row["node"]) for row in rows]
 
@@ -273,7 +273,7 @@ class ModelLedger:
         return [self._reply(row) for row in rows]
 
     def prompts(self, run_id: str) -> Iterator[tuple[str, str, str, str]]:
-        """Yield node, stage, hash and content of every message that a run's models were sent, but for their own; each once a place.
+        """Yield node, stage, hash and content of every message sent to a run's models, but for their own; each once a place.
 
         Raises ``StoreCorrupt`` for an altered body.
         """
@@ -297,13 +297,13 @@ class ModelLedger:
             "SELECT node, trial, request, reply FROM model_calls WHERE run_id = ? AND stage = ? ORDER BY id",
             (run_id, stage),
         )
-        out = []
+        pairs = []
         for row in rows:
             digest = self._json(row["request"])["messages"][-1]
             message = self._json(digest)
             reply = self._reply(row)
-            out.append((str(row["node"]), int(row["trial"]), str(message["content"]), reply))
-        return out
+            pairs.append((str(row["node"]), int(row["trial"]), str(message["content"]), reply))
+        return pairs
 
     def requests(self, run_id: str, stage: str) -> Iterator[tuple[str, dict[str, Any], ModelReply]]:
         """Yield hash, request (as ``to_json`` writes it) and reply of every request of a stage, oldest first."""
@@ -321,7 +321,7 @@ class ModelLedger:
             )
 
     def count(self, run_id: str) -> int:
-        """Number of replies this run paid for."""
+        """Count the replies this run paid for."""
         return int(
             self._store.query("SELECT count(*) AS n FROM model_calls WHERE run_id = ?", (run_id,))[0]["n"]
         )
@@ -338,7 +338,7 @@ class ModelLedger:
         return float(row["usd"]), int(row["tokens"]), int(row["n"])
 
     def seconds(self, run_id: str) -> tuple[float, float]:
-        """Return how long the model took over a run's replies, side by side or not: those of leaves, and the others."""
+        """Add up the seconds of a run's replies, side by side or not: those of leaves, and the others."""
         row = self._store.query(
             "SELECT coalesce(sum(CASE WHEN trial >= 1 THEN seconds END), 0.0) AS leaves,"
             " coalesce(sum(CASE WHEN trial >= 1 THEN 0.0 ELSE seconds END), 0.0) AS others"
@@ -348,7 +348,7 @@ class ModelLedger:
         return float(row["leaves"]), float(row["others"])
 
     def answered(self, run_id: str) -> dict[tuple[object, ...], int]:
-        """Return how many replies each request of a run got, by address (without the run) and request hash."""
+        """Count the replies to each request of a run, by address (without the run) and request hash."""
         place = "node, trial, attempt, stage, step, retry, request_hash"
         rows = self._store.query(
             f"SELECT {place}, count(*) AS n FROM model_calls WHERE run_id = ? GROUP BY {place}", (run_id,)
@@ -375,7 +375,7 @@ class ModelLedger:
         ]
 
     def cost(self, run_id: str) -> float | None:
-        """US dollars this run has cost so far; None when the price of any call is unknown."""
+        """Add up the US dollars of this run so far; None when the price of any call is unknown."""
         row = self._store.query(
             "SELECT count(*) AS n, count(cost_usd) AS priced, coalesce(sum(cost_usd), 0.0) AS total"
             " FROM model_calls WHERE run_id = ?",
@@ -396,7 +396,7 @@ def _column(row: Any, name: str, kind: type) -> Any:
 
 
 class ApiLedger:
-    """Every data call, by address; what the broker calls ``Ledger``."""
+    """Every data call, by address; the broker's ``Ledger``."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -411,7 +411,7 @@ class ApiLedger:
 
     def record(self, row: LedgerRow) -> None:
         """File a call, answered or refused; committed when this returns."""
-        # one column for both: what an agent reads, and under a name that no answer's meta has what is for the audit
+        # one column for both: the agent's meta, and the audit's under a name that no answer's meta has
         meta = None
         if row.answer is not None:
             meta = orjson.dumps({**row.answer.meta, _AUDIT: dict(row.audit)}).decode()
@@ -476,7 +476,7 @@ class ApiLedger:
         return [tuple(row) for row in rows]
 
     def seconds(self, run_id: str) -> tuple[float, float]:
-        """Return how long a run waited for its answered data calls: those of cells, and the others; no answer is read."""
+        """Add up the seconds that a run waited for its answered data calls: those of cells, and the others; no answer is read."""
         rows = self._store.query(
             "SELECT stage, meta FROM api_calls WHERE run_id = ? AND answer IS NOT NULL", (run_id,)
         )
@@ -494,7 +494,7 @@ class ApiLedger:
         return {row["path"] for row in rows}
 
     def count(self, run_id: str) -> int:
-        """Number of data calls this run made."""
+        """Count the data calls this run made."""
         return int(
             self._store.query("SELECT count(*) AS n FROM api_calls WHERE run_id = ?", (run_id,))[0]["n"]
         )

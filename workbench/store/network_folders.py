@@ -1,7 +1,7 @@
-"""Whether a folder lies on another machine, where a data folder cannot be kept.
+"""Refuse data folders on another machine.
 
-SQLite's write-ahead log needs memory that all its processes share, and the lock by which one process owns a run is the system's own:
-neither holds between machines, and a database that two of them write is damaged without a word.
+SQLite's write-ahead log needs memory that all its processes share, and the lock by which one process owns a run is the system's
+own: neither holds between machines, and a database that two of them write is damaged without a word.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What people say of a run. No agent is shown any of it, and no request depends on it."""
+"""People's remarks on a run. No agent is shown any of them, and no request depends on them."""
 
 from typing import Annotated, Literal
 
@@ -15,7 +15,7 @@ Instant = Annotated[
 
 
 class CommentAdded(EventBase):
-    """A reviewer said something about one proposition; shown wherever the run is, and covered by a sign-off."""
+    """A reviewer commented on one proposition; shown wherever the run is, and covered by a sign-off."""
 
     kind: Literal["comment.added"] = "comment.added"
     node: str
@@ -24,7 +24,7 @@ class CommentAdded(EventBase):
 
 
 class EstimateGiven(EventBase):
-    """What a person holds a proposition to be, beside the model's answer, which stays; without ``p`` the author takes it back."""
+    """A person's estimate of a proposition, beside the model's answer, which stays; without ``p`` the author takes it back."""
 
     kind: Literal["estimate.given"] = "estimate.given"
     node: str
@@ -44,7 +44,7 @@ class NoteAdded(EventBase):
 
 
 class OutcomeRecorded(EventBase):
-    """How the claim turned out, or with ``node`` one of its leaves; the newest one counts. ``p`` is 1 for yes, 0 for no, between them for a share.
+    """The outcome of the claim, or with ``node`` of a leaf; the newest one counts. ``p`` is 1 for yes, 0 for no, between them for a share.
 
     ``day`` is the date of the outcome, ``source`` whether a person says so or a series that the claim is about.
     """
@@ -59,8 +59,8 @@ class OutcomeRecorded(EventBase):
 class ReviewSigned(EventBase):
     """Somebody accepts the run, or returns it. The name is typed, not proved: a package's signature proves a key.
 
-    ``head`` is the log's before this event, ``tree`` and ``comments`` are hashes of what was looked at, ``checklist`` says what
-    was done of it; ``attested`` is one hash over all of these, the run, author and verdict.
+    ``head`` is the log's before this event, ``tree`` and ``comments`` are hashes of what was reviewed, ``checklist`` has the points
+    done; ``attested`` is one hash over all of these, the run, author and verdict.
     """
 
     kind: Literal["review.signed"] = "review.signed"
@@ -112,7 +112,7 @@ class ReturnedSignOff(BaseModel):
 
 
 class ReviewReturned(EventBase):
-    """A review came back: comments, estimates and sign-offs that were made over this run in another home, out of its package.
+    """A review came back: comments, estimates and sign-offs made over this run in another home, out of its package.
 
     ``shared`` counts the events of this log that the reviewer had too; what came after them, no sign-off in here covers.
     The log that was signed is the reviewer's: that each sign-off held over it was checked when the package was read.
@@ -127,7 +127,7 @@ class ReviewReturned(EventBase):
 
 
 class LeaksAudited(EventBase):
-    """A model of another family has read what a finished run kept, and its reports, for what was not known at the cutoff.
+    """A model of another family read a finished run's texts and reports for facts not known at the cutoff.
 
     ``findings`` is a body: one row per text with the model's verdict, the date rules' and the words that show it.
     """

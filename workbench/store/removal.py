@@ -1,7 +1,4 @@
-"""Taking a run out of a home: its rows, the bodies that nothing else names, and its folder, all or nothing.
-
-The log is append-only for everybody else; here its guard is lifted inside the one transaction and set again before the end.
-"""
+"""Remove a run from a home: its rows, the bodies that nothing else names, and its folder, all or nothing."""
 
 import fcntl
 import os
@@ -23,13 +20,13 @@ _REMOVED, _DOOMED = ".removed-", ".doomed-"
 _ID_LENGTH = len("20180630-120000-a1b2")
 #: Lies in a run's folder while an import moves it in, until its rows are committed.
 MOVING = ".moving"
-#: What a process writes into the folder of a run that another takes away meanwhile; all of it is made from the log.
+#: Files that a process writes into the folder of a run that another removes meanwhile; all of them are made from the log.
 _HUSK = frozenset({"owner.lock", "manifest.json", "tree.json", "report.html", "checks.json"})
 _GUARD = "events_stay"
 
 
 class RemovedRun(NamedTuple):
-    """What a removal took: rows, bodies, bytes of bodies, files and folders."""
+    """The size of a removal: rows, bodies, bytes of bodies, files and folders."""
 
     rows: int
     bodies: int
@@ -69,7 +66,7 @@ def collect_garbage(store: Store) -> RemovedRun:
 
 
 def runs_naming(store: Store, source: str) -> set[str]:
-    """Return the runs that asked for the rows of a source of the user's own, or whose claim or settings name it."""
+    """Return the runs that read a source of the user's own, or whose claim or settings name it."""
     # by the endpoint too: a call may write a short form of the path
     calls = store.query(
         "SELECT DISTINCT run_id FROM api_calls WHERE path LIKE ? OR meta LIKE ?",
@@ -83,7 +80,7 @@ def runs_naming(store: Store, source: str) -> set[str]:
 
 
 def runs_calling(store: Store, source: str) -> set[str]:
-    """Return the runs that asked a service of the user's own, by the name that its paths begin with."""
+    """Return the runs that called a service of the user's own, by the name that its paths begin with."""
     calls = store.query(
         "SELECT DISTINCT run_id FROM api_calls WHERE path LIKE ? OR meta LIKE ?",
         (f"{source}/%", f'%"endpoint":"{source}/%'),
@@ -92,33 +89,33 @@ def runs_calling(store: Store, source: str) -> set[str]:
 
 
 def runs_with_service(store: Store, source: str) -> set[str]:
-    """Return the runs that asked a service of the user's own, or whose claim or settings name it."""
+    """Return the runs that called a service of the user's own, or whose claim or settings name it."""
     events = store.query("SELECT DISTINCT run_id FROM events WHERE data LIKE ?", (f"%service:{source}/%",))
     return runs_calling(store, source) | {row["run_id"] for row in events}
 
 
 def began_at(store: Store, run_id: str) -> datetime | None:
-    """Return when a run began, which says what versions of the user's own data it reads; None for one without a log."""
+    """Return the time a run began, which decides the versions of the user's own data it reads; None for one without a log."""
     rows = store.query("SELECT at_utc FROM events WHERE run_id = ? ORDER BY seq LIMIT 1", (run_id,))
     return datetime.fromisoformat(rows[0]["at_utc"]) if rows else None
 
 
 def settle(store: Store) -> int:
-    """Finish removals and imports that a kill cut off, one way or the other; return how many folders were deleted.
+    """Finish removals and imports that a kill cut off, one way or the other; return the number of deleted folders.
 
     What is whose is decided inside a write transaction: there nobody else is between a rename and its commit.
     """
     runs = store.home / "runs"
     with store.transaction():
-        known = set(store.run_ids())
+        run_ids = set(store.run_ids())
         for path in sorted(runs.iterdir()) if runs.is_dir() else ():
             if path.name.startswith(_REMOVED):
                 run_id = path.name.removeprefix(_REMOVED)[:_ID_LENGTH]
-                if run_id in known and not store.folder(run_id).exists():
+                if run_id in run_ids and not store.folder(run_id).exists():
                     path.rename(store.folder(run_id))
                 else:
                     _doom(path)
-            elif path.name in known:
+            elif path.name in run_ids:
                 (path / MOVING).unlink(missing_ok=True)
             elif path.is_dir() and _is_husk(path):
                 _doom(path)
@@ -134,7 +131,7 @@ def _doom(path: Path) -> None:
 
 
 def _is_husk(folder: Path) -> bool:
-    """Whether a folder that no row names was left by an import that was killed, or by who wrote into a removed run.
+    """Whether a folder that no row names was left by a killed import, or by a writer into a removed run.
 
     Anything else there may be all that is left of a database that was lost, and is not ours to delete.
     """
@@ -157,7 +154,7 @@ def _is_husk(folder: Path) -> bool:
 
 
 def sweep(folder: Path) -> int:
-    """Delete the temporary files that a killed process left behind, below a folder; return how many.
+    """Delete the temporary files of killed processes below a folder; return their number.
 
     They are named by ``proxies.atomic``: a dot, the target's name, eight random digits.
     """
@@ -194,7 +191,7 @@ def _delete_bodies(db: sqlite3.Connection, digests: set[str]) -> tuple[int, int]
 def named_bodies(
     query: Callable[[str, tuple[object, ...]], Iterable[Any]], run_id: str | None = None
 ) -> set[str]:
-    """Return every hash that the rows of a run (or of all) name, and the bodies that those name in turn."""
+    """Return every hash that the rows of a run (or of all) name, and the hashes in those bodies in turn."""
     where, values = ("", ()) if run_id is None else (" WHERE run_id = ?", (run_id,))
     named: set[str] = set()
     for (data,) in query(f"SELECT data FROM events{where}", values):

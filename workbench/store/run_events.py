@@ -1,4 +1,4 @@
-"""What happens to a run as a whole and to the inner nodes of its tree: sittings, plans, values, calls, approvals."""
+"""Events of a run as a whole and of the inner nodes of its tree: sittings, plans, values, calls, approvals."""
 
 from typing import Annotated, Any, Literal
 
@@ -17,7 +17,7 @@ from workbench.store.event_base import (
 
 
 class CutText(BaseModel):
-    """A piece of what people wrote of the claim that was cut, being of after the cutoff; ``field`` says from what."""
+    """A piece of people's words on the claim that was cut because it is of after the cutoff; ``field`` names its place."""
 
     model_config = SHAPE
 
@@ -27,7 +27,7 @@ class CutText(BaseModel):
 
 
 class Follows(BaseModel):
-    """The run of the same claim that a review takes up, and the body that says what of it stands (``engine.record.followed_run``)."""
+    """The run of the same claim that a review takes up, and the body with the parts that stand (``engine.record.followed_run``)."""
 
     model_config = SHAPE
 
@@ -36,7 +36,7 @@ class Follows(BaseModel):
 
 
 class RunStarted(EventBase):
-    """The analyst stated a proposition and a cutoff; ``settings`` is all that shapes the run, ``cut`` what it was not opened with.
+    """The analyst stated a proposition and a cutoff; ``settings`` is all that shapes the run, ``cut`` the pieces left out.
 
     ``quote_key`` makes the marks between which its prompts quote strangers (``workbench.quoting``). ``read_as`` is the reading that the claim
     was asked with, by which it is resolved (``workbench.questions.readings``); None where there was none. ``follows`` names the run that a review takes up.
@@ -54,7 +54,7 @@ class RunStarted(EventBase):
 
 
 class TextCut(EventBase):
-    """What people wrote of the claim was cut to its cutoff after the run was opened: ``context`` has the texts from here on."""
+    """People's words on the claim were cut to its cutoff after the run was opened: ``context`` has the texts from here on."""
 
     kind: Literal["text.cut"] = "text.cut"
     cut: tuple[CutText, ...]
@@ -100,7 +100,7 @@ class TreeEdited(EventBase):
 
 
 class LookUpRecord(BaseModel):
-    """What a synthesizer looked up for a node first: the attempt under which its requests are filed, and its stored form."""
+    """A synthesizer's look-up for a node: the attempt under which its requests are filed, and its stored form."""
 
     model_config = SHAPE
 
@@ -287,14 +287,14 @@ class RunFinished(EventBase):
 
 
 class ScenarioRecorded(EventBase):
-    """Something happened to a named what-if: ``record`` is a ``propositions.scenarios.ScenarioRecord`` as JSON."""
+    """An action on a named scenario: ``record`` is a ``propositions.scenario_set.ScenarioRecord`` as JSON."""
 
     kind: Literal["scenario.recorded"] = "scenario.recorded"
     record: ShownData
 
 
 class PackageSignature(BaseModel):
-    """Who signed a package, with what is needed to check it again: the run's id and the head of its log are recomputed.
+    """The signature of a package, with all that is needed to check it again: the run's id and the head of its log are recomputed.
 
     ``members`` is the hash over all members of the package.
     """

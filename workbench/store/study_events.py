@@ -1,4 +1,4 @@
-"""What happens to a set of questions or to a study, in streams of their own beside the runs."""
+"""Events of a set of questions or of a study, in streams of their own beside the runs."""
 
 from typing import Any, Literal
 
@@ -26,10 +26,9 @@ class QuestionAdded(EventBase):
 
 
 class ValueRecorded(EventBase):
-    """The number that a numeric question of a set came to; the newest one counts.
+    """The number that resolved a numeric question of a set; the newest one counts.
 
-    ``node`` is its target: the question's id, with the horizon where it has several. What its levels came to stands beside it in
-    outcomes.
+    ``node`` is its target: the question's id, with the horizon where it has several. Its levels are resolved by outcomes.
     """
 
     kind: Literal["value.recorded"] = "value.recorded"
@@ -41,7 +40,7 @@ class ValueRecorded(EventBase):
 
 
 class ContextGathered(EventBase):
-    """What every arm reads of a question as of one time: ``text`` is the body they read, ``record`` the whole with its addresses."""
+    """The context of a question for every arm as of one time: ``text`` is the body they read, ``record`` the whole with its addresses."""
 
     kind: Literal["context.gathered"] = "context.gathered"
     node: str
@@ -52,7 +51,7 @@ class ContextGathered(EventBase):
 
 
 class StudyOpened(EventBase):
-    """A study began, or began again with another budget: its file, its exam and what it rests on."""
+    """A study began, or began again with another budget: its file, its exam and its manifest."""
 
     kind: Literal["study.opened"] = "study.opened"
     study: dict[str, Any]
@@ -71,7 +70,7 @@ class ForecastBegun(EventBase):
 
 
 class ForecastMade(EventBase):
-    """A cell of a study has its probability, with what it took."""
+    """A cell of a study has its probability, with its cost."""
 
     kind: Literal["forecast.made"] = "forecast.made"
     node: str
@@ -87,7 +86,7 @@ class ForecastMade(EventBase):
 
 
 class ForecastMissing(EventBase):
-    """A cell of a study got no probability for good, and why."""
+    """A cell of a study got no probability for good, with the reason."""
 
     kind: Literal["forecast.missing"] = "forecast.missing"
     node: str

@@ -1,8 +1,8 @@
-"""A run goes from one database to another: exported, taken in from a home of our own, or read out of a stranger's.
+"""Move a run from one database to another: exported, taken in from a home of our own, or read out of a stranger's.
 
-The stranger's database is hostile. It is opened read-only and immutable, and used only if its schema is ours to the letter,
-so no trigger, view or virtual table of theirs is ever run; its rows are copied one by one into an empty store of our own,
-each after its types and sizes were checked here and its meaning by the caller (`packages.intake`).
+The stranger's database is hostile. It is opened read-only and immutable, and used only if its schema is ours to the letter, so no
+trigger, view or virtual table of theirs is ever run; its rows are copied one by one into an empty store of our own, each after
+its types and sizes were checked here and its meaning by the caller (`packages.intake`).
 """
 
 import math
@@ -51,7 +51,7 @@ RowCheck = Callable[[str, dict[str, Any]], None]
 
 
 class ForeignRun(NamedTuple):
-    """What a stranger's database held: its one run, and the bodies that are not what their hash says (left out)."""
+    """The one run of a stranger's database, and the bodies that do not have their hash (left out)."""
 
     run_id: str
     altered: list[str]
@@ -146,7 +146,7 @@ def _check_values(table: str, values: dict[str, Any], run_id: str) -> None:
 def _copy_bodies(
     source: sqlite3.Connection, db: sqlite3.Connection, needed: set[str], mentioned: set[str]
 ) -> list[str]:
-    """Copy the bodies that the run names and that are what their hash says; return a sentence for every altered one.
+    """Copy the bodies that the run names and that have their hash; return a sentence for every altered one.
 
     ``needed`` are those that a row of a ledger names as its request, reply or answer; ``mentioned`` those in an event.
     """
@@ -211,12 +211,12 @@ def _renumbered(values: dict[str, Any], numbers: dict[object, int]) -> str:
     if values["kind"] not in ("scenario.recorded", "tree.edited"):
         return data
     content = orjson.loads(data)
-    holder = content.get("record") if values["kind"] == "scenario.recorded" else content
-    if not isinstance(holder, dict) or holder.get("base_seq") is None:
+    record = content.get("record") if values["kind"] == "scenario.recorded" else content
+    if not isinstance(record, dict) or record.get("base_seq") is None:
         return data
-    if type(holder["base_seq"]) is not int or holder["base_seq"] not in numbers:
+    if type(record["base_seq"]) is not int or record["base_seq"] not in numbers:
         raise PackageRefused("an event rests on another that is not in the package")
-    holder["base_seq"] = numbers[holder["base_seq"]]
+    record["base_seq"] = numbers[record["base_seq"]]
     return orjson.dumps(content).decode()
 
 

@@ -1,13 +1,11 @@
-"""Writing in a thread, in batches: what a run's tasks put down side by side is one transaction.
+"""Write to the store in a thread, in batches: writes that a run's tasks put side by side are one transaction.
 
-A commit costs as much as twenty events, and it may wait for the disk. So a run hands its writes over and goes on; what
-depends on a write being on disk waits for it. The rule of a run is: **what was paid for is on disk before anything uses it,
-and the record of a call is on disk before the call is sent.** Writes are committed in the order they were put, so either of
-the two brings everything before it along. What a kill may lose is the newest events that follow from what is on disk; a
-resumed run comes to them again without asking anybody.
-
-A disk without room ends the sitting: nothing is put any more but replies that are paid for. They are written in the room that
-was set aside for them while they were asked for, so that no reply is bought twice.
+A commit costs as much as twenty events, and it may wait for the disk. So a run hands its writes over and goes on; a task that
+depends on a write being on disk waits for it. The rule of a run is: **what was paid for is on disk before anything uses it, and
+the record of a call is on disk before the call is sent.** Writes are committed in the order they were put, so either of the two
+brings everything before it along. A kill may lose the newest events that follow from those on disk; a resumed run comes to them
+again without asking anybody. A disk without room ends the sitting: nothing is put any more but replies that are paid for. They
+are written in the room that was set aside for them while they were asked for, so that no reply is bought twice.
 """
 
 import asyncio
@@ -96,7 +94,7 @@ class BatchWriter:
             raise self._error
 
     async def aclose(self) -> None:
-        """Write what is left and end the thread; what failed was raised before, or is by ``drained``."""
+        """Write the rest and end the thread; its failures were raised before, or are by ``drained``."""
         while self._task is not None:
             await asyncio.shield(self._task)
         if self._queue:  # there may be room by now
@@ -144,7 +142,7 @@ class BatchWriter:
             self._release()
 
     def _run_out(self, error: BaseException) -> None:
-        """Let nothing more be put but what is paid for, and give it the room that was set aside."""
+        """Refuse everything but paid writes, and give them the room that was set aside."""
         if self._error is None:
             self._error, self.full = error, True
             self._aside.close()

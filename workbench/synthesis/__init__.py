@@ -1,4 +1,4 @@
-"""How a proposition's soft truth value follows from its children's, and what that implies: pure functions of a tree."""
+"""Rules that combine a proposition's children into its soft truth value, and their consequences: pure functions of a tree."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -32,7 +32,7 @@ _DATES = re.compile(rf"(?: (?:on|by|through|before|until|from|to|than on|and))+ 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What one driver adds to the answer: ``points`` in [-1, 1], from ``usual`` to ``p`` of its own; the rest is no driver's and has neither."""
+    """One driver's share of the answer: ``points`` in [-1, 1], as it moves from ``usual`` to ``p``; the rest has neither."""
 
     name: str
     points: float
@@ -42,7 +42,7 @@ class Part:
 
 
 class Rest(StrEnum):
-    """What the part of an answer comes from that is no driver's."""
+    """Names the source of the part of an answer that no driver adds."""
 
     #: The rule was made to give the forecast of the claim's own series, as the key-free analyst's is.
     SERIES = "the simulation of the claim's series"
@@ -54,7 +54,7 @@ class Rest(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waterfall:
-    """The way to the answer: ``start`` and the parts, largest first, sum to ``end``."""
+    """The steps to the answer: ``start`` and the parts, largest first, sum to ``end``."""
 
     start: float
     #: One per driver, and one for what no driver adds, where there is any.
@@ -70,7 +70,7 @@ class Waterfall:
 
     @property
     def start_words(self) -> str:
-        """What the first bar stands for."""
+        """Name the first bar."""
         return "base rate" if self.from_base_rate else "every driver at 50%"
 
 
@@ -82,24 +82,24 @@ def waterfall(tree: Tree) -> Waterfall | None:
     if root.rule is None or not root.rule.numeric or root.p is None:
         return None
     drivers = [tree[child] for child in root.rule.named_children() if child in root.children]
-    p = {each.id: each.p for each in drivers if each.p is not None}
+    p = {driver.id: driver.p for driver in drivers if driver.p is not None}
     if not drivers or len(p) < len(drivers):
         return None
     base = report_base_rate(root)
-    rates = {each.id: rate for each in drivers if (rate := report_base_rate(each)) is not None}
+    rates = {driver.id: rate for driver in drivers if (rate := report_base_rate(driver)) is not None}
     counted = base is not None and len(rates) == len(drivers)
     usual = rates if counted else dict.fromkeys(p, 0.5)
     moved = _shares(root.rule, usual, p)
     start = base if counted and base is not None else clamp(root.rule.evaluate(usual))
     parts = [
         Part(
-            node=each.id,
-            name=short_name(each, root.statement),
-            usual=usual[each.id],
-            p=p[each.id],
-            points=moved[each.id],
+            node=driver.id,
+            name=short_name(driver, root.statement),
+            usual=usual[driver.id],
+            p=p[driver.id],
+            points=moved[driver.id],
         )
-        for each in drivers
+        for driver in drivers
     ]
     source = _rest_source(root, root.rule, drivers, p)
     if abs(rest := root.p - start - fsum(moved.values())) > _ROUNDING:
@@ -116,7 +116,7 @@ def waterfall(tree: Tree) -> Waterfall | None:
 
 
 def _alone(root: Proposition) -> Waterfall | None:
-    """The way to the answer of a claim without drivers: all of it is the simulation's, unless somebody set another value."""
+    """Build the waterfall of a claim without drivers: all of it is the simulation's, unless somebody set another value."""
     base, forecast = report_base_rate(root), report_forecast(root)
     if base is None or forecast is None or root.p is None:
         return None
@@ -136,11 +136,13 @@ def _alone(root: Proposition) -> Waterfall | None:
 def _rest_source(
     root: Proposition, rule: Rule, drivers: Sequence[Proposition], p: Mapping[NodeId, float]
 ) -> Rest:
-    """What a rest comes from: it is the rule at what is usual, less the base rate, unless the claim stands elsewhere than the rule says."""
+    """Tell whether a rest comes from a value set by hand, from the series or from the rule at its drivers' usual values."""
     if abs(clamp(rule.evaluate(p)) - (root.p or 0.0)) > _ROUNDING:
         return Rest.HAND
     forecast = report_forecast(root)
-    forecasts = {each.id: own for each in drivers if (own := report_forecast(each)) is not None}
+    forecasts = {
+        driver.id: p_driver for driver in drivers if (p_driver := report_forecast(driver)) is not None
+    }
     if forecast is None or len(forecasts) < len(drivers):
         return Rest.RULE
     # A rule that an edit put in its place gives another number for the drivers as they were.
@@ -163,23 +165,23 @@ def average_over_orders(names: Sequence[str], value: Callable[[frozenset[str]], 
 
     `value`: The value with these parts changed and the others not.
     """
-    known = cache(value)
+    value_of = cache(value)
     count = len(names)
     if count > MOST_IN_ALL_ORDERS:
         orders = (list(names), list(reversed(names)))
         return {
             name: fsum(
-                known(frozenset(order[: order.index(name) + 1]))
-                - known(frozenset(order[: order.index(name)]))
+                value_of(frozenset(order[: order.index(name) + 1]))
+                - value_of(frozenset(order[: order.index(name)]))
                 for order in orders
             )
             / 2
             for name in names
         }
-    subsets = [frozenset(each) for size in range(count + 1) for each in combinations(names, size)]
+    subsets = [frozenset(subset) for size in range(count + 1) for subset in combinations(names, size)]
     return {
         name: fsum(
-            (known(before | {name}) - known(before)) / (count * comb(count - 1, len(before)))
+            (value_of(before | {name}) - value_of(before)) / (count * comb(count - 1, len(before)))
             for before in subsets
             if name not in before
         )
@@ -204,12 +206,12 @@ def short_name(proposition: Proposition, claim: str) -> str:
 
 
 def answer_sentence(tree: Tree, base_rate: float | None) -> str:
-    """Return the answer as words that can be read aloud: the probability, next to the base rate, and what makes the difference."""
+    """Return the answer to read aloud: the probability beside the base rate, and what makes the difference."""
     return sentence_of(tree.root.p, base_rate, waterfall(tree))
 
 
 def sentence_of(p: float | None, base_rate: float | None, steps: Waterfall | None) -> str:
-    """Return those words where the steps are at hand: a page shows both, and makes them anew at each edit."""
+    """Return the answer's sentence from ready steps: a page shows both, and makes them anew at each edit."""
     if p is None:
         return "No answer yet."
     sentences = [f"{percent(p)}{_beside(p, base_rate)}."]
@@ -225,20 +227,20 @@ def sentence_of(p: float | None, base_rate: float | None, steps: Waterfall | Non
 
 
 def _part_sentences(steps: Waterfall, *, start_known: bool) -> list[str]:
-    """Every part with its sign, largest first; those that pull against the gap are marked, so that no one takes them for causes."""
-    shown = [part for part in steps.parts if abs(part.points) >= _SHOWN]
-    named = shown if len(shown) <= _NAMED + 1 else shown[:_NAMED]
-    told = [(_named(part, usual=steps.from_base_rate), part.points) for part in named]
-    if smaller := shown[len(named) :]:
-        told.append((f"the {len(smaller)} smaller parts together", fsum(part.points for part in smaller)))
+    """Write every part with its sign, largest first; those that pull against the gap are marked, lest they pass for causes."""
+    visible = [part for part in steps.parts if abs(part.points) >= _SHOWN]
+    named = visible if len(visible) <= _NAMED + 1 else visible[:_NAMED]
+    phrased = [(_named(part, usual=steps.from_base_rate), part.points) for part in named]
+    if smaller := visible[len(named) :]:
+        phrased.append((f"the {len(smaller)} smaller parts together", fsum(part.points for part in smaller)))
     gap = round(steps.end, 3) - round(steps.start, 3)
     sentences: list[str] = []
-    for against, run in groupby(told, key=lambda part: part[1] * gap < 0):
+    for against, run in groupby(phrased, key=lambda part: part[1] * gap < 0):
         phrases: list[str] = []
         for name, points in run:
-            several = name.endswith("together")
+            plural = name.endswith("together")
             verb = (
-                ("add" if points > 0 else "take off") if several else ("adds" if points > 0 else "takes off")
+                ("add" if points > 0 else "take off") if plural else ("adds" if points > 0 else "takes off")
             )
             unit = "" if sentences or phrases else " points"
             phrases.append(f"{name} {verb} {100 * abs(points):.1f}{unit}")
@@ -271,7 +273,7 @@ def _beside(p: float, base_rate: float | None) -> str:
 
 
 def citation(document: Mapping[str, Any]) -> str:
-    """Return the line by which a run is cited: its probability, base rate, cutoff, id and the hash of its manifest."""
+    """Return the line that cites a run: probability, base rate, cutoff, id and the hash of its manifest."""
     p, base = document["root"]["p"], document["base_rate"]
     beside = f" (base rate {percent(base)})" if base is not None else ""
     chance = "no answer yet" if p is None else f"{percent(p)}{beside}"

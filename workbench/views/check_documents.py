@@ -1,4 +1,4 @@
-"""Whether a run can be believed, as JSON: evidence, second readings, leaks, grounders, audit and verification."""
+"""Documents on whether a run can be believed: evidence, second readings, leaks, grounders, audit and verification."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def evidence(store: Store, run_id: str, node: NodeId, trial: int = 1) -> dict[str, Any]:
-    """Return what a leaf rests on: ``workbench evidence``.
+    """Return the evidence of a leaf: ``workbench evidence``.
 
     ``numbers`` are those of the report that a cell printed, each with that cell; ``accounting`` are the base rate and the other
     figures that a notebook's conclusion states, with the cell that printed each, null for one from no cell; ``cells`` name their
@@ -94,7 +94,7 @@ async def recall(store: Store, state: RunState, gateway: ModelGateway) -> dict[s
 
 
 def leaks(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
-    """Return what models of another family found in the kept texts of runs: counts, rates, intervals: ``workbench leaks``.
+    """Return the leaks that models of another family found in the texts of runs: counts, rates, intervals: ``workbench leaks``.
 
     Raises ``UsageError`` for a run without such an audit on record.
     """
@@ -107,19 +107,19 @@ def leaks(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
                 f"no model has read run {run_id} for leaks: ", command("leaks", run_id, model="M")
             )
         models[run_id], by_run[run_id] = stored
-    every = [{**row, "run_id": run_id} for run_id, rows in by_run.items() for row in rows]
+    findings = [{**row, "run_id": run_id} for run_id, rows in by_run.items() for row in rows]
     return {
         "runs": models,
-        "table": leak_table(every),
+        "table": leak_table(findings),
         "results": leak_rates(by_run, "result"),
         "reasoning": leak_rates(by_run, "reasoning"),
-        "suspects": [row for row in every if row["model"] != "no leak"],
-        "late_by_both": [row["id"] for row in both_late(every)],
+        "suspects": [row for row in findings if row["model"] != "no leak"],
+        "late_by_both": [row["id"] for row in both_late(findings)],
     }
 
 
 def memory(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
-    """Return the later facts that the models of runs wrote and were not shown, by rule: ``workbench leaks --memory``."""
+    """Return the later facts that a run's models wrote without having been shown them, by rule: ``workbench leaks --memory``."""
     states = [load_state(store, run_id) for run_id in dict.fromkeys(run_ids)]
     for state in states:
         require_grounded(state)
@@ -127,7 +127,7 @@ def memory(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
 
 
 def grounders(store: Store, run_id: str | None = None) -> dict[str, Any]:
-    """Return where the leaves of a run went and why; without a run what each grounder's resolved leaves came to: ``workbench grounders``."""
+    """Return where the leaves of a run went and why; without a run each grounder's resolved leaves: ``workbench grounders``."""
     # pandas and scipy, which no other of these documents needs
     from workbench.audit.routes import bias_table, by_grounder, record_table, routes_of, together
     from workbench.engine.leaves.own_record import resolved_leaves

@@ -42,36 +42,36 @@ def claims_of(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str
 
 def _claim_row(runs: Sequence[Mapping[str, Any]], now: datetime) -> dict[str, Any]:
     answered = [run for run in runs if run.get("p") is not None]
-    shown = (answered or runs)[0]
+    newest = (answered or runs)[0]
     outcome = next((run["outcome"] for run in runs if run.get("outcome")), None)
-    day = claim_day(str(shown.get("statement") or ""))
-    p = shown.get("p")
+    day = claim_day(str(newest.get("statement") or ""))
+    p = newest.get("p")
     return {
-        "claim": str(shown.get("statement") or shown["run_id"]),
-        "run_id": shown["run_id"],
+        "claim": str(newest.get("statement") or newest["run_id"]),
+        "run_id": newest["run_id"],
         "p": p,
         "p_text": percent(p),
         "change": None if len(answered) < 2 else answered[0]["p"] - answered[1]["p"],
-        "base_rate": shown.get("base_rate"),
-        "base_text": percent(shown.get("base_rate")),
+        "base_rate": newest.get("base_rate"),
+        "base_text": percent(newest.get("base_rate")),
         "history": [run["p"] for run in reversed(answered[:_MOST_IN_HISTORY])],
-        "cutoff": str(shown.get("cutoff") or ""),
+        "cutoff": str(newest.get("cutoff") or ""),
         "day": "" if day is None else day.isoformat(),
         "days": None if day is None or outcome else (day - now.date()).days,
         "outcome": "" if outcome is None else f"{outcome_words(outcome['p'])} on {outcome['day']}",
-        "state": str(shown.get("state") or shown.get("status") or ""),
-        "age": age(shown.get("started_utc"), now),
-        "started": str(shown.get("started_utc") or ""),
-        "model": str(shown.get("model") or ""),
-        "tags": list(shown.get("tags") or ()),
+        "state": str(newest.get("state") or newest.get("status") or ""),
+        "age": age(newest.get("started_utc"), now),
+        "started": str(newest.get("started_utc") or ""),
+        "model": str(newest.get("model") or ""),
+        "tags": list(newest.get("tags") or ()),
         "watched": any(WATCH in (run.get("tags") or ()) for run in runs),
-        "imported": bool(shown.get("imported")),
+        "imported": bool(newest.get("imported")),
         "runs": [run["run_id"] for run in runs],
     }
 
 
 def needs_you(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str, Any]]:
-    """Return what waits for a person, the newest first: runs that wait, failed or stopped, claims due for another look, outcomes.
+    """Return all that waits for a person, newest first: runs that wait, failed or stopped, claims due for review, outcomes.
 
     ``kind`` is ``waiting``, ``failed``, ``stopped``, ``unreadable``, ``due``, ``soon`` (its day is at most seven days away),
     ``moved`` (by five points or more) or ``resolved``; the last two have ``at``, when it came: the page shows those since the last visit. A run is left out where a later one of its claim took its place.
@@ -109,7 +109,7 @@ def needs_you(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str
 
 
 def _days_to(row: Mapping[str, Any], now: datetime) -> int | None:
-    """Days to the day of an answer that is still open; None where there is none."""
+    """Count the days to an open answer's day; None where there is none."""
     day = claim_day(str(row.get("statement") or ""))
     if day is None or row.get("p") is None or row.get("outcome") or day < now.date():
         return None
@@ -144,7 +144,7 @@ def compared(runs: Sequence[RunView]) -> dict[str, Any]:
             for run in runs
         ],
         "drivers": [
-            {"statement": statement, "p": [each.get(key) for each in values]}
+            {"statement": statement, "p": [probabilities.get(key) for probabilities in values]}
             for key, statement in names.items()
         ],
     }

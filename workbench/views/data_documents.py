@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def apis(pattern: str | None = None, *, environ: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return what the broker can be asked, all of it or what answers some words, best first: ``workbench apis``.
+    """Return the endpoints of the broker, all or those that match some words, best first: ``workbench apis``.
 
     ``params`` name a series or entity, {} for an endpoint as such; ``obstacle`` says why it cannot be used with the keys at hand
     and a cutoff in the past, "" if it can.
@@ -108,7 +108,7 @@ async def search(
     audit: bool = False,
     **web: Any,
 ) -> dict[str, Any]:
-    """Return what the web has on some words as of a cutoff: ``workbench search``.
+    """Return the web's results for some words as of a cutoff: ``workbench search``.
 
     ``audit`` adds ``records``: every result with what became of it and why, which is for a person, never for an agent.
     ``web`` is passed on to ``engine.access.own_web.open_own_web``; its ``question`` is the words where there is none.
@@ -131,7 +131,7 @@ async def search(
 
 
 class PageRefused(CutoffRefused):
-    """A page is refused to a person who audits; ``records`` say why."""
+    """Raised to a person who audits a refused page; ``records`` say why."""
 
     def __init__(self, reason: str, records: list[dict[str, Any]]) -> None:
         super().__init__(reason)
@@ -163,7 +163,7 @@ async def page(store: Store, url: str, cutoff: str, *, audit: bool = False, **we
 
 
 async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str, Any]:
-    """Return what works on this machine, what does not, and why: ``workbench doctor``. No key, only names of keys.
+    """Return each part that works or fails on this machine, and why: ``workbench doctor``. No key, only names of keys.
 
     With ``live`` every source is asked for one example: ``sources`` holds the path, and whether it ``answers``, has
     ``no rows``, ``no key``, or ``fails`` and with which line.
@@ -199,7 +199,7 @@ async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str,
 
 
 def _memory_words(bound: str, level: str) -> str:
-    """What enforces the limit on memory that no process holds, and what does on the rest."""
+    """Say what enforces the limit on memory that no process holds, and what does on the rest."""
     if level == "none":
         return "each process by its address space, nothing else"
     if bound.startswith("cgroup"):
@@ -228,7 +228,7 @@ async def _live_sources(environ: Mapping[str, str], home: Path) -> dict[str, dic
 
 
 def share_line(share: str) -> str:
-    """Return who sees a source, for a person who adds it."""
+    """Say who sees a source, for a person who adds it."""
     shared = {
         "none": "nobody but you sees it; no language model",
         "models": "the language model of your own runs sees it; it goes into no package",
@@ -238,15 +238,15 @@ def share_line(share: str) -> str:
 
 
 def preview_lines(preview: dict[str, Any]) -> list[str]:
-    """Return what a person reads before they confirm: the first rows, the policy, and what three cutoffs see."""
+    """Return the preview that a person confirms: the first rows, the policy, and what three cutoffs see."""
     lines = ["  ".join(f"{name}={value}" for name, value in row.items()) for row in preview["head"]]
     lines.append(
         f"{preview['rows']} {preview['counted']}, {preview['first']} to {preview['last']}, {preview['frequency']}; {preview['policy']}"
     )
-    for seen in preview["cutoffs"]:
-        last = f"the newest is {seen['last']}" + ("" if seen["value"] is None else f" ({seen['value']})")
+    for view in preview["cutoffs"]:
+        last = f"the newest is {view['last']}" + ("" if view["value"] is None else f" ({view['value']})")
         lines.append(
-            f"cutoff {seen['cutoff']}: {seen['rows']} {preview['counted']}{', ' + last if seen['last'] else ''}"
+            f"cutoff {view['cutoff']}: {view['rows']} {preview['counted']}{', ' + last if view['last'] else ''}"
         )
     lines += [
         share_line(preview["share"]),

@@ -14,12 +14,12 @@ _BANDS = (("0.05", "0.95"), ("0.1", "0.9"), ("0.25", "0.75"))
 
 
 def fan_lines(document: Mapping[str, Any], *, width: int = 60, height: int = 14) -> list[str]:
-    """Return the fan chart as lines of text: the known past as dots, the bands of 90, 80 and 50% as ever darker blocks, the median."""
+    """Draw the fan chart in characters: the past as dots, the bands of 90, 80 and 50% as ever darker blocks, the median."""
     fan, past = document["fan"], document["past"]
     ahead = max(width // 2, 1)
     left = width - ahead
-    known = [row["value"] for row in past[-max(2 * len(fan), 20) :]]
-    columns = [known[int(place * len(known) / left)] for place in range(left)] if known else []
+    values = [row["value"] for row in past[-max(2 * len(fan), 20) :]]
+    columns = [values[int(place * len(values) / left)] for place in range(left)] if values else []
     steps = [
         fan[min(len(fan) - 1, int((place + 1) * len(fan) / ahead) - 1)]
         if len(fan) >= ahead
@@ -57,17 +57,17 @@ def fan_lines(document: Mapping[str, Any], *, width: int = 60, height: int = 14)
 
 
 def quantile_line(quantiles: Mapping[str, float | str], *, width: int = 60) -> str:
-    """Return the forecast of one number or day (ISO) as a line of text: its bands as in `fan_lines`, between its outermost quantiles."""
+    """Draw the forecast of a number or day (ISO) in one line of characters, between its outermost quantiles."""
     places, cells = _places(quantiles), [" "] * width
     for (share, other), mark in zip(_BANDS, "░▒▓", strict=True):
-        first, last = (round(places[each] * (width - 1)) for each in (share, other))
+        first, last = (round(places[name] * (width - 1)) for name in (share, other))
         cells[first : last + 1] = mark * (last + 1 - first)
     cells[round(places["0.5"] * (width - 1))] = "█"
     return f"{_value(quantiles['0.05'])} {''.join(cells)} {_value(quantiles['0.95'])}"
 
 
 def quantile_svg(quantiles: Mapping[str, float | str]) -> Markup:
-    """Return the same as inline SVG; only numbers, days and escaped words go in."""
+    """Draw the same as inline SVG; only numbers, days and escaped words go in."""
     places = {share: 4 + 232 * place for share, place in _places(quantiles).items()}
     bands = "".join(
         f'<rect class="band" x="{places[share]:.1f}" y="3" width="{places[other] - places[share]:.1f}" height="14"/>'
@@ -95,10 +95,10 @@ def _value(value: float | str) -> str:
 
 
 def fan_figure(document: Mapping[str, Any]) -> Any:
-    """Return the fan chart of a document as a matplotlib figure; without a fan the past alone, up to the claim's day."""
+    """Draw the fan chart with matplotlib; without a fan the past alone, up to the claim's day."""
     from workbench.science.plots import fan_plot
 
-    fan, shown, last_day = document["fan"], _shown_past(document), _last_day(document)
+    fan, past, last_day = document["fan"], _shown_past(document), _last_day(document)
     ahead = (
         [document["last"]["day"], *(row["day"] for row in fan)]
         if fan
@@ -108,7 +108,7 @@ def fan_figure(document: Mapping[str, Any]) -> Any:
     last = document["last"]["value"]
     outcome = document["outcome"] and document["outcome"].get("value")
     return fan_plot(
-        ([date.fromisoformat(row["day"]) for row in shown], [row["value"] for row in shown]),
+        ([date.fromisoformat(row["day"]) for row in past], [row["value"] for row in past]),
         days,
         {float(share): [last, *(row[share] for row in fan)] for share in _SHARES} if fan else {},
         title=f"{document['series']} until {last_day}",
@@ -129,12 +129,12 @@ NO_SERIES = "No chart: the claim names no series that can be read here as of its
 
 
 def fan_key(document: Mapping[str, Any]) -> str:
-    """Return what the lines and bands of a fan chart are, the same under every picture of one."""
+    """Explain the lines and bands of a fan chart, the same under every picture of one."""
     return f"{'Bands of 50%, 80% and 90%; the' if document['fan'] else 'The'} upright line is the last value known at the cutoff."
 
 
 def fan_words(document: Mapping[str, Any]) -> str:
-    """Return what a fan chart shows as one sentence: its alternative text, and its line in a note of plain text."""
+    """Describe a fan chart in one sentence: its alternative text, and its line in a note of plain text."""
     unit = f" {document['unit']}" if document["unit"] else ""
     if document["fan"]:
         end = document["fan"][-1]
@@ -159,13 +159,13 @@ def _shown_past(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _last_day(document: Mapping[str, Any]) -> str:
-    """The day at which the drawing ends; a claim may be about a day that is known already."""
+    """Return the day at which the drawing ends; a claim may be about a day that is known already."""
     fan = document["fan"]
     return str(fan[-1]["day"] if fan else max(document["on"], document["last"]["day"]))
 
 
 def fan_svg(document: Mapping[str, Any]) -> Markup:
-    """Return the fan chart as inline SVG, coloured by the page's classes: past, cutoff line, bands, median, level, outcome.
+    """Draw the fan chart as inline SVG, coloured by the page's classes: past, cutoff line, bands, median, level, outcome.
 
     Without a fan (a run of a language model) the past is drawn alone, up to the claim's day.
     Only numbers of ours and escaped words go in.

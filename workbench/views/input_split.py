@@ -1,4 +1,4 @@
-"""How much of a forecast's change came from new rows, from revised ones and from the shorter horizon, by running the forecaster on inputs that never were.
+"""Split a forecast's change into new rows, revised rows and the shorter horizon, by running the forecaster on inputs that never were.
 
 Only a deterministic forecaster can be asked so: the key-free analyst's, whose numbers are computed from rows on the ledger.
 """
@@ -23,7 +23,7 @@ SeriesRows = Mapping[str, Rows]
 def input_split(
     before: SeriesRows, after: SeriesRows, chance: Callable[[SeriesRows], float]
 ) -> dict[str, float]:
-    """Return what new rows, revised rows and the shorter horizon each brought; they sum to the whole change.
+    """Split a change into new rows, revised rows and the shorter horizon; the parts sum to the whole.
 
     The shorter horizon is what would have come of the series standing still since: each new day with the last known value. New rows
     are what their values bring beyond that, so they come after it; with that, each part is the average over the orders.
@@ -65,7 +65,7 @@ def input_split(
 
 
 class RunSplits:
-    """Splits what changed between two runs of the key-free analyst; claims on one series share their paths."""
+    """Splits the change between two runs of the key-free analyst; claims on one series share their paths."""
 
     def __init__(self, store: Store, before: RunState, after: RunState) -> None:
         self._runs = (before, after)
@@ -88,14 +88,14 @@ class RunSplits:
                 for calls, run in zip(self._calls, self._runs, strict=True)
             )
 
-            def chance(known: SeriesRows) -> float:
+            def chance(rows: SeriesRows) -> float:
                 try:
-                    return self._paths.chance(claim, known)
+                    return self._paths.chance(claim, rows)
                 except ClaimRefused:  # its day is over: it came out
-                    return float(resolve(claim, known, before))
+                    return float(resolve(claim, rows, before))
 
-            off = max(abs(chance(before) - p_before), abs(chance(after) - p_after))
-            split = input_split(before, after, chance) if off <= _PRINTED else None
+            error = max(abs(chance(before) - p_before), abs(chance(after) - p_after))
+            split = input_split(before, after, chance) if error <= _PRINTED else None
         except (ClaimRefused, ProxyError):
             return None
         if split is None:

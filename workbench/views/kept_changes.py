@@ -1,4 +1,6 @@
-"""What a review found changed since the run before it, as it was kept beside its run: for every screen, without computing it again."""
+"""Read the changes that a review found since the run before it, as stored beside its run: for every screen,
+without computing them again.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +18,7 @@ _NAMED_POINTS = 0.0005
 
 
 def kept_changes(folder: Path) -> dict[str, Any] | None:
-    """Return what a review found changed since the run before it, as it was kept in the run's folder; None without."""
+    """Read the changes that a review stored in its run's folder; None without."""
     try:
         document = orjson.loads((folder / CHANGES_FILE).read_bytes())
     except (OSError, ValueError):
@@ -25,7 +27,7 @@ def kept_changes(folder: Path) -> dict[str, Any] | None:
 
 
 def since_line(state: RunState, folder: Path) -> str | None:
-    """Return in one line what a review brought since the run before it; None for a run that is no review."""
+    """Say in one line how a review moved the answer since the run before it; None for a run that is no review."""
     if state.follows is None:
         return None
     carried = len(state.follows.leaves)
@@ -48,6 +50,6 @@ def since_line(state: RunState, folder: Path) -> str | None:
 
 
 def split_words(split: Mapping[str, float]) -> str:
-    """Return the three parts of a computed change in words."""
+    """Write the three parts of a computed change in words."""
     named = (("rows", "new rows"), ("revisions", "revised rows"), ("time", "shorter horizon"))
     return ", ".join(f"{words} {point_change(0.0, split[name])}" for name, words in named)

@@ -9,7 +9,7 @@ from workbench.store import Store
 
 
 def sets_document(store: Store) -> dict[str, Any]:
-    """Every set of a home with its counts, the oldest first."""
+    """Return every set of a home with its counts, the oldest first."""
     rows = []
     for name in store.streams(SORT):
         entry = load_set(store, name)
@@ -27,7 +27,7 @@ def sets_document(store: Store) -> dict[str, Any]:
 
 
 def set_document(store: Store, name: str) -> dict[str, Any]:
-    """The questions of a set, a line each, and what cannot be scored with every reason."""
+    """Return a set's questions, a row each, and those that cannot be scored with every reason."""
     entry = load_set(store, name)
     return {
         "set": name,
@@ -36,7 +36,7 @@ def set_document(store: Store, name: str) -> dict[str, Any]:
         "scored": len(entry.scored_events()),
         "numbers": len(entry.targets()),
         "questions": [_question_row(question) for question in entry.questions.values()],
-        "unscored": [{"id": each.id, "reason": each.reason} for each in entry.unscored()],
+        "unscored": [{"id": question.id, "reason": question.reason} for question in entry.unscored()],
     }
 
 
@@ -64,7 +64,7 @@ def _question_row(question: Question) -> dict[str, Any]:
 
 
 def question_document(store: Store, name: str, question: str) -> dict[str, Any]:
-    """One question with its events and why any of them is not scored."""
+    """Return one question with its events and why any of them is not scored."""
     entry = load_set(store, name)[question]
     return {
         "set": name,

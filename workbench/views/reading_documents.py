@@ -1,4 +1,4 @@
-"""What was read of a claim, and whether it can be treated, as lines for a person."""
+"""Write the reading of a claim, and whether it can be treated, as lines for a person."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,12 +28,12 @@ def reading_lines(document: Mapping[str, Any], terms: Terms = shell_terms) -> li
     if document["others"]:
         lines.append("It can be read in several ways:" if not best else "Or:")
         lines += [
-            f"  {number}) {each['statement']}"
-            for number, each in enumerate(document["others"], start=1 + bool(best))
+            f"  {number}) {reading['statement']}"
+            for number, reading in enumerate(document["others"], start=1 + bool(best))
         ]
     lines += [f"  {note}" for note in document["notes"]]
-    covered = document["coverage"]
-    if best and not covered["treatable"]:
-        lines.append(f"Cannot be treated: {covered['reason']}")
-        lines += [f"It can be with {terms(Option(name, value))}" for name, value in covered["fix"].items()]
+    coverage = document["coverage"]
+    if best and not coverage["treatable"]:
+        lines.append(f"Cannot be treated: {coverage['reason']}")
+        lines += [f"It can be with {terms(Option(name, value))}" for name, value in coverage["fix"].items()]
     return lines

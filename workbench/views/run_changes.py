@@ -1,8 +1,9 @@
-"""What changed between two runs of a claim, exactly: how much of the change of its chance each driver and the rules brought."""
+"""Split the change between two runs of a claim, exactly, into the parts of each driver and of the rules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ RULE = "rule"
 
 
 def run_changes(before: RunView, after: RunView, splits: RunSplits | None = None) -> dict[str, Any]:
-    """Return what changed from one run to another of the same claim: ``workbench diff``.
+    """Return the change from one run to another of the same claim: ``workbench diff``.
 
     ``parts`` sum to ``after`` less ``before``: ``rule`` (rules, weights, and drivers that only one run has), ``edits`` (always 0: edits
     of a finished run are kept in scenarios and change no run), and per driver with evidence in both, under its id in the later
@@ -44,9 +45,8 @@ def run_changes(before: RunView, after: RunView, splits: RunSplits | None = None
     pairs = _leaves_of_both(before.tree, after.tree)
     moved = [(old, new) for old, new in pairs if before.tree[old].p != after.tree[new].p]
     parts: list[NodeId] = [new for _, new in moved]
-    value = _MixedRoot(before.tree, after.tree, pairs)
     names = [RULE, *parts]
-    shares = average_over_orders(names, value)
+    shares = average_over_orders(names, partial(_mixed_root, before.tree, after.tree, pairs))
     return {
         "runs": [before.run_id, after.run_id],
         "claim": after.statement,
@@ -74,7 +74,7 @@ def run_changes(before: RunView, after: RunView, splits: RunSplits | None = None
 
 
 def how_it_came(run: RunView, node: NodeId) -> str:
-    """Return how a driver came to its value in a run: ``carried`` over, ``computed`` from rows, or ``asked`` of a model."""
+    """Tell how a driver came to its value in a run: ``carried`` over, ``computed`` from rows, or ``asked`` of a model."""
     if run.state.follows is not None and node in run.state.follows.leaves:
         return "carried"
     return "computed" if run.state.settings.stays_here else "asked"
@@ -98,33 +98,30 @@ def _split_share(
 
 
 def _leaves_of_both(before: Tree, after: Tree) -> list[tuple[NodeId, NodeId]]:
-    """The leaves that both trees have, by their statements; a claim that was answered without drivers is its own leaf."""
-    known = {
+    """Pair the leaves of two trees by their statements; a claim that was answered without drivers is its own leaf."""
+    earlier = {
         claim_key(before[leaf].statement): leaf for leaf in before.leaves() if before[leaf].p is not None
     }
     return [
-        (known[key], leaf)
+        (earlier[key], leaf)
         for leaf in after.leaves()
-        if after[leaf].p is not None and (key := claim_key(after[leaf].statement)) in known
+        if after[leaf].p is not None and (key := claim_key(after[leaf].statement)) in earlier
     ]
 
 
-class _MixedRoot:
-    """The root's chance with some parts as they are in the later run, and the others as in the earlier one."""
-
-    def __init__(self, before: Tree, after: Tree, pairs: Sequence[tuple[NodeId, NodeId]]) -> None:
-        self._before, self._after, self._pairs = before, after, pairs
-
-    def __call__(self, changed: frozenset[str]) -> float:
-        later = RULE in changed
-        p: dict[NodeId, float] = {}
-        for old, new in self._pairs:
-            value = self._after[new].p if new in changed else self._before[old].p
-            assert value is not None, "a leaf of both has a value"
-            p[new if later else old] = value
-        root = evaluate(self._after if later else self._before, p).root
-        assert root is not None, "both runs have an answer"
-        return root
+def _mixed_root(
+    before: Tree, after: Tree, pairs: Sequence[tuple[NodeId, NodeId]], changed: frozenset[str]
+) -> float:
+    """Return the root's probability with the ``changed`` parts of the later run and the others of the earlier one."""
+    later = RULE in changed
+    p: dict[NodeId, float] = {}
+    for old, new in pairs:
+        value = after[new].p if new in changed else before[old].p
+        assert value is not None, "a leaf of both has a value"
+        p[new if later else old] = value
+    root = evaluate(after if later else before, p).root
+    assert root is not None, "both runs have an answer"
+    return root
 
 
 def _trial_spread(run: RunView, node: NodeId) -> float | None:
@@ -132,7 +129,7 @@ def _trial_spread(run: RunView, node: NodeId) -> float | None:
     if len(values) < 2:
         return None
     mean = fsum(values) / len(values)
-    return float((fsum((each - mean) ** 2 for each in values) / (len(values) - 1)) ** 0.5)
+    return float((fsum((p - mean) ** 2 for p in values) / (len(values) - 1)) ** 0.5)
 
 
 def change_lines(document: Mapping[str, Any]) -> list[str]:

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.store import Store
 from workbench.views.run_overview import listed_runs
 from workbench.views.run_view import view
-
-if TYPE_CHECKING:
-    pass
 
 
 def runs(

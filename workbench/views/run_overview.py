@@ -78,7 +78,7 @@ def listed_runs(
 
 
 class Summary(NamedTuple):
-    """What lists show of a run; ``follows`` is the run that it reviews, ``text`` all that a search looks at."""
+    """A run's row in lists; ``follows`` is the run that it reviews, ``text`` all that a search looks at."""
 
     run_id: str
     row: dict[str, Any]
@@ -89,14 +89,14 @@ class Summary(NamedTuple):
 def summaries(store: Store, *, texts: bool = False, only: Collection[str] | None = None) -> Iterator[Summary]:
     """Yield every run, or ``only`` some, the newest first; logs are folded of those alone to which something happened."""
     made_by = _made_by()
-    kept = store.summaries(made_by, texts=texts)
+    stored = store.summaries(made_by, texts=texts)
     fresh: list[tuple[str, int, str, str]] = []
     try:
         for run_id in reversed(store.run_ids()):
             if only is not None and run_id not in only:
                 continue
-            if run_id in kept:
-                facts, text = kept[run_id]
+            if run_id in stored:
+                facts, text = stored[run_id]
             else:
                 try:
                     state = load_state(store, run_id)
@@ -109,9 +109,9 @@ def summaries(store: Store, *, texts: bool = False, only: Collection[str] | None
                 # whose package it was depends on the keys that are trusted at the time
                 if state.imported is None:
                     fresh.append((run_id, state.seq, facts, text))
-            found = orjson.loads(facts)
-            found["row"]["state"] = phase_here(found["row"]["state"], store.folder(run_id))
-            yield Summary(run_id, found["row"], found["follows"], text)
+            document = orjson.loads(facts)
+            document["row"]["state"] = phase_here(document["row"]["state"], store.folder(run_id))
+            yield Summary(run_id, document["row"], document["follows"], text)
     finally:
         store.keep_summaries(made_by, fresh)
 
@@ -124,19 +124,19 @@ def _made_by() -> str:
 
 
 def claim_key(statement: object) -> str:
-    """Return what two runs of one claim have in common: its words, whatever their case and the spaces between them."""
+    """Return the key that runs of one claim share: its words, whatever their case and the spaces between them."""
     return " ".join(str(statement or "").split()).casefold()
 
 
 def searched_text(state: RunState) -> str:
-    """Return all that a search for runs looks at, in lower case: claim, propositions, model, and what people said."""
+    """Return the text in which a search for runs looks, in lower case: claim, propositions, model, people's words."""
     statements = [node.statement for node in state.tree.propositions()]
     parts = (state.run_id, state.statement, state.settings.model, *statements)
     return "\n".join([*parts, state.annotations.words()]).casefold()
 
 
 def run_row(state: RunState) -> dict[str, Any]:
-    """Return the facts of one run as its own log has them."""
+    """Return the facts of one run from its own log."""
     belief, outcome = state.tree.root.belief, state.annotations.outcome
     return {
         "run_id": state.run_id,
@@ -187,26 +187,26 @@ def with_course(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[s
     times: dict[str, int] = {}
     listed: list[dict[str, Any]] = []
     for row in rows:
-        shown = {
+        entry = {
             **row,
             "age": age(row.get("started_utc"), now),
             "before": None,
             "change": None,
             "next_review": None,
         }
-        listed.append(shown)
+        listed.append(entry)
         claim = claim_key(row.get("statement"))
         if row.get("p") is None or not claim:
             continue
         earlier = last.get(claim)
         if earlier is not None:
-            shown["before"] = {"run_id": earlier["run_id"], "p": earlier["p"]}
-            shown["change"] = row["p"] - earlier["p"]
+            entry["before"] = {"run_id": earlier["run_id"], "p": earlier["p"]}
+            entry["change"] = row["p"] - earlier["p"]
             earlier["next_review"] = None
-        last[claim] = shown
+        last[claim] = entry
         times[claim] = times.get(claim, 0) + 1
         if row.get("outcome") is None and times[claim] < halving.most:
-            shown["next_review"] = _next_review(str(row["statement"]), row.get("started_utc"), halving, now)
+            entry["next_review"] = _next_review(str(row["statement"]), row.get("started_utc"), halving, now)
     return listed
 
 
@@ -228,7 +228,7 @@ def _next_review(
 
 @lru_cache(maxsize=4096)
 def claim_day(statement: str) -> date | None:
-    """Return the day on which a claim is decided: as the key-free analyst reads it, else the last date it names.
+    """Return the day that decides a claim: as the key-free analyst reads it, else the last date it names.
 
     >>> claim_day("VIX closes above 20 on 31 December 2018"), claim_day("A treaty is signed by 2027-03-01"), claim_day("So it is")
     (datetime.date(2018, 12, 31), datetime.date(2027, 3, 1), None)
@@ -253,7 +253,7 @@ def _day_named(statement: str) -> date | None:
 
 
 def age(started_utc: str | None, now: datetime) -> str:
-    """Return how long ago a run was begun, in the largest unit that fits; empty where nobody knows.
+    """Say how long ago a run was begun, in the largest unit that fits; empty where nobody knows.
 
     >>> age("2026-11-20T12:00:00+00:00", datetime(2026, 11, 22, 18, tzinfo=UTC)), age(None, datetime.now(UTC))
     ('2 d', '')

@@ -74,17 +74,17 @@ class RunView:
 
     @property
     def prior(self) -> dict[str, Any] | None:
-        """What was said of the claim before its drivers were seen (``prior``, ``n``, ``cases``), where the run asked; else None."""
+        """The model's answer before it saw the drivers (``prior``, ``n``, ``cases``), where the run asked; else None."""
         return root_prior(self.tree)
 
     @property
     def since(self) -> str | None:
-        """What this run brought since the one before it, where it is a review; else None."""
+        """The change since the run before, where this one is a review; else None."""
         return since_line(self.state, self.folder)
 
     @property
     def home(self) -> Path:
-        """The data folder that it lies in."""
+        """The data folder of the run."""
         return self.folder.parent.parent
 
     def notebook(self, node: NodeId) -> Path | None:
@@ -103,11 +103,11 @@ class RunView:
         return [*hindsight(self.state.settings, self.state.parsed_cutoff()), *([late] if late else [])]
 
     def findings(self) -> list[dict[str, str]]:
-        """Return what checks found in the run: ``{node, check, words}``."""
+        """Return the findings of the checks: ``{node, check, words}``."""
         return at_once(self.findings_in_steps())
 
     def findings_in_steps(self) -> Steps[list[dict[str, str]]]:
-        """Make what `findings` returns, a node at a time."""
+        """Make the `findings`, a node at a time."""
         return run_findings_in_steps(self.state, self.without_data)
 
     def time_and_money(self) -> dict[str, Any]:
@@ -119,11 +119,11 @@ class RunView:
 
     @property
     def mark(self) -> str:
-        """What stands at every figure of the run on a screen; empty while the run has no manifest."""
+        """The mark at every figure of the run on a screen; empty while the run has no manifest."""
         return f"manifest {self.manifest_id[:19]}" if self.manifest_id else ""
 
     def record(self) -> dict[str, Any] | None:
-        """Return how the key-free forecast of the claim did at past cutoffs, as it was measured in this home (`kept_record`).
+        """Return the record of the key-free forecast at past cutoffs, as it was measured in this home (`kept_record`).
 
         None for a run of another model, and where it was not measured yet: ``workbench show RUN --record``.
         """
@@ -143,14 +143,14 @@ class RunView:
         return self._with_outcome((document or {}).get("fan"))
 
     def known_series(self) -> dict[str, Any] | None:
-        """Return the claim's series as it was known at the cutoff, without a fan, for a run of any model; None where none can be read here."""
+        """Return the claim's series as known at the cutoff, without a fan, for a run of any model; None where none can be read here."""
         # numpy and pandas: most who look at a run draw no series
         from workbench.backtests.claim_fan import known_series
 
         return self._with_outcome(known_series(self.statement, self.state.parsed_cutoff()))
 
     def series(self) -> dict[str, Any] | None:
-        """Return what a page and a note draw of the claim's series: its `fan`, else `known_series`."""
+        """Return the claim's series to draw: its `fan`, else `known_series`."""
         return self.fan() or self.known_series()
 
     def _with_outcome(self, fan: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -179,11 +179,11 @@ class RunView:
         return no_band_reason(self.state)
 
     def badges(self) -> "list[Badge]":
-        """Return how sure one can be of the run, by the checks of its audit as they were last made here."""
+        """Return the badges of the run, by the checks of its audit as they were last made here."""
         return at_once(self.badges_in_steps())
 
     def badges_in_steps(self) -> "Steps[list[Badge]]":
-        """Make what `badges` returns, in steps where there has to be an audit."""
+        """Make the `badges`, in steps where there has to be an audit."""
         from workbench.audit.badges import run_badges
 
         with Store(self.home) as store:
@@ -195,7 +195,7 @@ class RunView:
         ``nodes``: whether its propositions are in it, and ``findings``: whether what checks found is. A page shows the tree
         itself and reads the findings once that stands: of 11,111 they take 0.4 and 0.3 s.
         """
-        tree, root, said = self.tree, self.tree.root, self.state.annotations
+        tree, root, annotations = self.tree, self.tree.root, self.state.annotations
         return {
             "run_id": self.run_id,
             "statement": self.statement,
@@ -211,7 +211,7 @@ class RunView:
             "prior": self.prior,
             "record": self.record(),
             **({"fan": self.fan(), **self._band_document()} if nodes else {}),
-            "nodes": [self._node_document(*each) for each in reachable_ranges(tree).items()] if nodes else [],
+            "nodes": [self._node_document(*item) for item in reachable_ranges(tree).items()] if nodes else [],
             "n_nodes": len(tree),
             "n_leaves": len(tree.leaves()),
             "model_calls": self.model_calls,
@@ -228,12 +228,12 @@ class RunView:
             **({"findings": self.findings()} if findings else {}),
             "folder": str(self.folder),
             "manifest_id": self.manifest_id,
-            "outcome": said.outcome.to_json(root.p) if said.outcome is not None else None,
-            "tags": list(said.tags),
+            "outcome": annotations.outcome.to_json(root.p) if annotations.outcome is not None else None,
+            "tags": list(annotations.tags),
             "follows": self.state.follows.run if self.state.follows is not None else None,
             "since": self.since,
-            "notes": [each.to_json() for each in said.notes],
-            "comments": [each.to_json() for each in said.comments],
+            "notes": [note.to_json() for note in annotations.notes],
+            "comments": [comment.to_json() for comment in annotations.comments],
             **({"estimates": estimates} if (estimates := estimate_rows(self.state)) else {}),
             "sign_offs": self.sign_offs,
             **({"not_installed": absent} if (absent := self.state.not_installed()) else {}),

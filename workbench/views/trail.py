@@ -1,4 +1,4 @@
-"""From a number to what it rests on: a report's numbers to the cells that printed them, cells to their data calls, calls to rows.
+"""Follow a number to its evidence: a report's numbers to the cells that printed them, cells to their data calls, calls to rows.
 
 Every screen that shows a leaf's evidence is made of this: the page, the exported note, ``workbench evidence``.
 """
@@ -33,7 +33,7 @@ _TAG_OR_ENTITY = re.compile(r"(<[^>]*>|&[#\w]+;)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One data call of a proof: what was asked and sent, what the cutoff did to it, and where its answer lies.
+    """One data call of a proof: its question, the request sent, the cutoff's effect, and the hash of its answer.
 
     ``number`` counts the calls of the trial from 1. ``params`` are as the cell wrote them, ``sent`` what went to the vendor,
     ``clamped`` what was pulled back to the cutoff. ``policy`` says how the endpoint dates its rows (publication date, vintage,
@@ -94,7 +94,7 @@ class TrailCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trail:
-    """What one trial of a leaf rests on, from its report down to the rows it read."""
+    """The evidence of one trial of a leaf, from its report down to the rows it read."""
 
     node: NodeId
     trial: int
@@ -151,7 +151,7 @@ class Trail:
 
 
 def evidence_trail(store: Store, state: RunState, node: NodeId, trial: int = 1) -> Trail:
-    """Return what a concluded trial of a leaf rests on; raises ``UsageError`` where none is concluded."""
+    """Return the evidence of a leaf's concluded trial; raises ``UsageError`` where none is concluded."""
     if state.tree[node].children:
         raise UsageError(
             f"{node} is combined from {', '.join(state.tree[node].children)}: ask for one of those"
@@ -213,12 +213,12 @@ def revised_series(store: Store, state: RunState, node: NodeId) -> dict[str, lis
     return series
 
 
-def linked_numbers(shown: str, trail: Trail, prefix: str) -> str:
+def linked_numbers(rendered: str, trail: Trail, prefix: str) -> str:
     """Return sanitised HTML with each number that a cell printed made a link to ``prefix`` and the cell's id.
 
     ``prefix`` is ours; the ids are of a proof's own cells and hold letters, digits and dashes only.
     """
-    parts = _TAG_OR_ENTITY.split(shown)
+    parts = _TAG_OR_ENTITY.split(rendered)
     inside = 0  # of a link that the report brought along
     for place, part in enumerate(parts):
         if part.startswith("<"):
@@ -251,7 +251,7 @@ def markdown_numbers(trail: Trail) -> str:
 
 
 def markdown_places(trail: Trail) -> dict[str, str]:
-    """Return, by cell, the Markdown that stands above it: a place for links, and what its data calls asked and got."""
+    """Return, by cell, the Markdown above it: a place for links, and its data calls with their answers."""
     quoted = set(trail.numbers().values())
     by_number = {call.number: call for call in trail.calls}
     places = {}
@@ -284,11 +284,11 @@ def _spellings(report: str) -> list[str]:
 def _call_of_row(number: int, row: LedgerRow, cells: Sequence[str]) -> Call:
     meta = row.answer.meta if row.answer is not None else {}
     place = row.address.step
-    own = row.address.stage == "cell" and 0 <= place < len(cells)
+    from_cell = row.address.stage == "cell" and 0 <= place < len(cells)
     listed = _listed(row.answer.data) if row.answer is not None else None
     return Call(
         number=number,
-        cell=cells[place] if own else None,
+        cell=cells[place] if from_cell else None,
         path=row.path,
         params=row.asked,
         sent=row.sent,
@@ -310,7 +310,7 @@ def _call_of_row(number: int, row: LedgerRow, cells: Sequence[str]) -> Call:
 
 
 def _listed(data: Any) -> list[Any] | None:
-    """The rows of an answer: it is a list, or holds one; of several the longest."""
+    """Find the rows of an answer: it is a list, or holds one; of several the longest."""
     if isinstance(data, list):
         return data
     lists = [value for value in data.values() if isinstance(value, list)] if isinstance(data, dict) else []
@@ -318,7 +318,7 @@ def _listed(data: Any) -> list[Any] | None:
 
 
 def _code_cells(path: Path) -> list[TrailCell]:
-    """The code cells of a proof notebook in their order; a file that is none has none: the audit says so."""
+    """Read the code cells of a proof notebook; a damaged file has none: the audit says so."""
     try:
         if path.stat().st_size > _LARGEST_FILE:
             return []
@@ -370,7 +370,7 @@ def _findings(metadata: object) -> tuple[str, ...]:
 
 
 def _figures(store: Store, state: RunState, node: NodeId, trial: int) -> dict[str, float]:
-    """What a conclusion accounts with, read from its recorded reply; other evidence than a notebook's rests on no cells."""
+    """Read the figures of a conclusion from its recorded reply; other evidence than a notebook's rests on no cells."""
     proof = state.trial(node, trial)
     if proof.evidence is None or proof.evidence.kind != "notebook":
         return {}

@@ -1,4 +1,4 @@
-"""What a run's models were asked and what they answered, call by call: ``workbench transcript``, the note's appendix, the page's panel.
+"""The dialogue of a run's models, call by call: ``workbench transcript``, the note's appendix, the page's panel.
 
 A dialogue repeats its earlier turns in every request. What stood in a call before is folded: it is said how many messages they
 are and which call shows them, so that every sentence is there once. Texts are as they came; every screen cleans them for itself.
@@ -23,7 +23,7 @@ _PLACE = ("node", "trial", "attempt", "stage", "step", "retry")
 
 @dataclass(slots=True)
 class _Turn:
-    """A message of some dialogue, the call that showed it first, the replies to what ended with it, and what came after it."""
+    """A message of a dialogue: the first call that showed it, the replies to what ended with it, and the messages after it."""
 
     call: int
     replies: dict[str, int] = field(default_factory=dict)
@@ -45,18 +45,18 @@ def transcript(
     if node is not None:
         state.tree[node]
     ledger = ModelLedger(store)
-    calls, held = [], set()
+    calls, answered = [], set()
     dialogues = _Turn(0)
     bodies: dict[str, dict[str, Any]] = {}
     for number, call in enumerate(ledger.calls(state.run_id, node), 1):
         for digest in call.messages:
             if digest not in bodies:
                 bodies[digest] = ledger.message(digest)
-        known, last = _shown_before(dialogues, number, call, bodies)
-        sent = [_sent_message(bodies[digest]) for digest in call.messages[known:]]
-        calls.append(_call_document(number, call, sent, known, last))
-        held.add((*_ledger_key(call.address), call.request_hash))
-    shown = [call for call in calls if _matches(call, search)]
+        folded, last = _shown_before(dialogues, number, call, bodies)
+        sent = [_sent_message(bodies[digest]) for digest in call.messages[folded:]]
+        calls.append(_call_document(number, call, sent, folded, last))
+        answered.add((*_ledger_key(call.address), call.request_hash))
+    matching = [call for call in calls if _matches(call, search)]
     costs = [call["cost_usd"] for call in calls]
     return {
         "run_id": state.run_id,
@@ -67,8 +67,8 @@ def transcript(
         "input_tokens": _total(call["input_tokens"] for call in calls),
         "output_tokens": _total(call["output_tokens"] for call in calls),
         "cost_usd": None if None in costs else sum(costs),
-        "calls": shown,
-        "unanswered": list(_unanswered(store, state, node, held)),
+        "calls": matching,
+        "unanswered": list(_unanswered(store, state, node, answered)),
         "findings": [
             row
             for row in run_findings(state, leaves_without_data(store, state))
@@ -78,7 +78,7 @@ def transcript(
 
 
 def call_heading(call: Mapping[str, Any]) -> str:
-    """Return the line above a call: its number, where it stands in the run, the model, tokens, price, time."""
+    """Write the line above a call: its number, where it stands in the run, the model, tokens, price, time."""
     trial = f" trial {call['trial']}" if call["trial"] else ""
     again = f", sent back {call['retry']}x" if call["retry"] else ""
     attempt = f", attempt {call['attempt']}" if call["attempt"] > 1 else ""
@@ -103,7 +103,7 @@ def call_heading(call: Mapping[str, Any]) -> str:
 
 
 def call_parts(call: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the parts of a call in the order they were said, each with the name of who said it."""
+    """Return the parts of a call in the order they were said, each with the name of its speaker."""
     parts = []
     if folded := call["folded"]["messages"]:
         count = f"{folded} message{'s' if folded > 1 else ''}"
@@ -129,7 +129,7 @@ def call_parts(call: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def transcript_line(document: Mapping[str, Any]) -> str:
-    """Return what all calls came to, as one line."""
+    """Sum up all calls in one line."""
     price = "price unknown" if document["cost_usd"] is None else f"${document['cost_usd']:.4f}"
     matches = f"{len(document['calls'])} of " if document["search"] else ""
     lost = f", {len(document['unanswered'])} without a reply" if document["unanswered"] else ""
@@ -140,32 +140,32 @@ def transcript_line(document: Mapping[str, Any]) -> str:
 
 
 def unanswered_line(row: Mapping[str, Any]) -> str:
-    """Return a request without a reply as one line."""
+    """Write a request without a reply as one line."""
     return f"{row['at_utc'][:19]}Z {row['node']}, {row['stage']} {row['step'] + 1} to {row['model']}: {row['reason']}"
 
 
 def _shown_before(
     dialogues: _Turn, number: int, call: LedgerCall, bodies: Mapping[str, Mapping[str, Any]]
 ) -> tuple[int, int]:
-    """How many of a call's first messages stand in calls before it, as sent or as replied, and in which one the last; all are kept."""
-    turn, known, last = dialogues, 0, 0
+    """Count a call's first messages that stand in earlier calls, and name the call with the last one; keeps all of them."""
+    turn, folded, last = dialogues, 0, 0
     for place, digest in enumerate(call.messages):
         following = turn.following.get(digest)
         if following is None:
             body = bodies[digest]
             replied = turn.replies.get(str(body.get("content"))) if body.get("role") == "assistant" else None
             following = turn.following[digest] = _Turn(replied or number)
-        if following.call < number and known == place:
-            known, last = known + 1, following.call
+        if following.call < number and folded == place:
+            folded, last = folded + 1, following.call
         turn = following
     whole = str(call.reply.text)
     for text in (whole, without_thoughts(whole)):
         turn.replies.setdefault(text, number)
-    return known, last
+    return folded, last
 
 
 def _call_document(
-    number: int, call: LedgerCall, sent: list[dict[str, Any]], known: int, last: int
+    number: int, call: LedgerCall, sent: list[dict[str, Any]], folded: int, last: int
 ) -> dict[str, Any]:
     usage = call.reply.usage
     return {
@@ -176,7 +176,7 @@ def _call_document(
         "temperature": call.request.get("temperature"),
         "effort": call.request.get("effort"),
         "tools": [str(tool["name"]) for tool in _mappings_of(call.request.get("tools")) if "name" in tool],
-        "folded": {"messages": known, "last_in": last or None},
+        "folded": {"messages": folded, "last_in": last or None},
         "sent": sent,
         "reply": _reply_document(call.reply),
         "input_tokens": usage.input_tokens,
@@ -202,7 +202,7 @@ def _as_list(value: object) -> list[Any]:
 
 
 def _mappings_of(value: object) -> list[Mapping[str, Any]]:
-    return [each for each in _as_list(value) if isinstance(each, Mapping)]
+    return [item for item in _as_list(value) if isinstance(item, Mapping)]
 
 
 def _reply_document(reply: ModelReply) -> dict[str, Any]:
@@ -236,9 +236,9 @@ def _matches(call: Mapping[str, Any], search: str) -> bool:
 
 
 def _unanswered(
-    store: Store, state: RunState, node: NodeId | None, held: set[tuple[object, ...]]
+    store: Store, state: RunState, node: NodeId | None, answered: set[tuple[object, ...]]
 ) -> Iterator[dict[str, Any]]:
-    """Requests that were announced and have no reply on record; of those sent several times the last."""
+    """Yield requests that were announced and have no reply on record; of those sent several times the last."""
     announced: dict[tuple[object, ...], dict[str, Any]] = {}
     for stored in store.events(state.run_id, kinds=("call.asked", "call.unbilled")):
         event = stored.event
@@ -251,11 +251,11 @@ def _unanswered(
             announced[key] = {**place, "at_utc": stored.at_utc, "model": event.model, "reason": reason}
         elif key in announced:
             announced[key]["reason"] = event.reason
-    yield from (row for key, row in announced.items() if key not in held)
+    yield from (row for key, row in announced.items() if key not in answered)
 
 
-def _ledger_key(where: Any) -> tuple[Any, ...]:
-    return tuple(getattr(where, name) for name in _PLACE)
+def _ledger_key(address: Any) -> tuple[Any, ...]:
+    return tuple(getattr(address, name) for name in _PLACE)
 
 
 def _total(counts: Iterator[int | None]) -> int:

@@ -1,4 +1,4 @@
-"""What is asked of a run's tree, as JSON: sensitivity, scenarios, coherence, decisions, noise and refits.
+"""Answers about a run's tree, as JSON: sensitivity, scenarios, coherence, decisions, noise and refits.
 
 What a tree alone can answer is in ``workbench.whatif.tree_documents``, which the what-ifs below use too.
 """
@@ -52,7 +52,7 @@ def sensitivity_report(store: Store, state: RunState, *, seed: int = 0) -> dict[
 
 
 def scenarios(state: RunState, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the saved what-ifs side by side, all or those named, and their mix: ``workbench scenarios``."""
+    """Return the saved scenarios side by side, all or those named, and their mix: ``workbench scenarios``."""
     return scenario_table(state.tree, state.scenarios, names, now=utc_now())
 
 

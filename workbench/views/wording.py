@@ -1,4 +1,4 @@
-"""How numbers, rules, trees and runs are written for people, the same on every screen."""
+"""Write numbers, rules, trees and runs for people, the same on every screen."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def equation_with_values(tree: Tree, node: NodeId) -> str | None:
 
 
 def rule_remarks(rule: Rule | None, span: Span) -> list[str]:
-    """Return what every screen says of an inner node's rule: the range that a sum can reach (of `reachable_ranges`), and the rule's warnings."""
+    """Return the remarks on an inner node's rule: the range that a sum can reach (of `reachable_ranges`), and its warnings."""
     if rule is None or not rule.numeric:
         return []
     if not rule.affine or span[0] == span[1]:  # held at its value, or without weight
@@ -118,7 +118,7 @@ def tree_lines(
 
 
 def _levels_shown(tree: Tree, most: int | None) -> int:
-    """The deepest level that is shown: the children of the root are always, all where the tree is small enough."""
+    """Find the deepest level that is shown: the children of the root always, all where the tree is small enough."""
     if most is None or len(tree) <= most:
         return tree.depth
     at_level = Counter(depth_of(node) for node in tree.ids())
@@ -195,32 +195,32 @@ def record_lines(record: Mapping[str, Any]) -> list[str]:
 
 
 def later_record(run_id: str) -> str:
-    """Return by which command a record comes that is not there yet."""
+    """Name the command that measures a record that is not there yet."""
     return sentence("no track record yet: ", command("show", run_id, record=True), " measures it")
 
 
 def record_line(record: Mapping[str, Any]) -> str:
-    """Return a record of `claim_record` on one line: whose it is, over which cutoffs, and how the rivals did."""
-    said = f"record: the {record['forecaster']} ({percent(record['p'])} here)"
+    """Write a record of `claim_record` on one line: its forecaster, its cutoffs, and its rivals' scores."""
+    start = f"record: the {record['forecaster']} ({percent(record['p'])} here)"
     scored = record["record"]
     if scored is None:
-        return f"{said} has none: {record['line']}"
+        return f"{start} has none: {record['line']}"
     rivals = ", ".join(
-        f"{_RIVALS.get(name, name)} {each['brier_index']:.1f}" for name, each in scored["against"].items()
+        f"{_RIVALS.get(name, name)} {rival['brier_index']:.1f}" for name, rival in scored["against"].items()
     )
     return (
-        f"{said} on {scored['n']} past dates from {scored['first']} to {scored['last']} ({scored['clusters']} independent): "
+        f"{start} on {scored['n']} past dates from {scored['first']} to {scored['last']} ({scored['clusters']} independent): "
         f"Brier Index {scored['brier_index']:.1f} (100 is perfect); {rivals}"
     )
 
 
 def annotation_lines(view: RunView) -> list[str]:
-    """Return what people said of a run: outcome, tags, notes, comments, sign-offs, one line each."""
-    said = view.state.annotations
-    lines = [outcome_line(said.outcome, view.tree.root.p)] if said.outcome is not None else []
-    lines += [f"tags: {', '.join(said.tags)}"] if said.tags else []
-    lines += [f"note on {remark_line(each)}" for each in said.notes]
-    lines += [f"comment on {remark_line(each)}" for each in said.comments]
+    """Return the remarks of people on a run: outcome, tags, notes, comments, sign-offs, one line each."""
+    annotations = view.state.annotations
+    lines = [outcome_line(annotations.outcome, view.tree.root.p)] if annotations.outcome is not None else []
+    lines += [f"tags: {', '.join(annotations.tags)}"] if annotations.tags else []
+    lines += [f"note on {remark_line(note)}" for note in annotations.notes]
+    lines += [f"comment on {remark_line(comment)}" for comment in annotations.comments]
     lines += [line for row in estimate_rows(view.state) for line in estimate_lines(row)]
     lines += [sign_off_line(row) for row in view.sign_offs]
     # a line end in a name or a tag would begin a line that passes for ours
@@ -228,26 +228,26 @@ def annotation_lines(view: RunView) -> list[str]:
 
 
 def outcome_line(outcome: Outcome, p: float | None) -> str:
-    """Return how the claim turned out, who says so, and the Brier score of the forecast, as every screen prints it."""
-    said = "its series" if outcome.source == "series" else outcome.author or "a person"
+    """Write the claim's outcome, its source, and the Brier score of the forecast, as every screen prints it."""
+    source = "its series" if outcome.source == "series" else outcome.author or "a person"
     score = (
         "" if p is None else f"; Brier score {outcome.brier(p):.3f} (0 is perfect, always 50% scores 0.250)"
     )
     times = "once" if outcome.revised == 1 else f"{outcome.revised} times"
     revised = f", revised {times}" if outcome.revised else ""
-    return f"outcome: {outcome_words(outcome.p)} on {outcome.day}, says {said}{revised}{score}"
+    return f"outcome: {outcome_words(outcome.p)} on {outcome.day}, says {source}{revised}{score}"
 
 
 def estimate_lines(row: Mapping[str, Any]) -> list[str]:
-    """Return what people hold one proposition to be, one a line: a row of ``estimate_rows``."""
+    """Write people's estimates of one proposition, one a line: a row of ``estimate_rows``."""
     model = "no answer yet" if row["model"] is None else percent(row["model"])
     lines = []
-    for each in row["estimates"]:
-        came = f", came back in package {each['package'][:19]}" if "package" in each else ""
-        late = ", after the outcome: not scored" if each["too_late"] else ""
-        why = f": {each['why']}" if each["why"] else ""
+    for estimate in row["estimates"]:
+        came = f", came back in package {estimate['package'][:19]}" if "package" in estimate else ""
+        late = ", after the outcome: not scored" if estimate["too_late"] else ""
+        why = f": {estimate['why']}" if estimate["why"] else ""
         lines.append(
-            f"estimate of {row['node']} by {each['author']} ({each['at_utc'][:10]}{came}{late}) {percent(each['p'])}{why}"
+            f"estimate of {row['node']} by {estimate['author']} ({estimate['at_utc'][:10]}{came}{late}) {percent(estimate['p'])}{why}"
         )
     if len(row["estimates"]) > 1:
         lines.append(
@@ -261,14 +261,14 @@ def estimate_lines(row: Mapping[str, Any]) -> list[str]:
 
 
 def remark_line(remark: Remark) -> str:
-    """Return a comment or a note on one line: place, author, day, text."""
+    """Write a comment or a note on one line: place, author, day, text."""
     came = f"came back in package {remark.package[:19]}" if remark.package else ""
     who = ", ".join(part for part in (remark.author, remark.at_utc[:10], came) if part)
     return f"{remark.node or 'run'} ({who}): {printable(remark.text, keep='')}"
 
 
 def sign_off_line(row: Mapping[str, Any]) -> str:
-    """Return a row of ``annotating.sign_off_rows`` as the sentence of the screens."""
+    """Write a row of ``sign_off_rows`` as the sentence of the screens."""
     verb = "ACCEPTED" if row["verdict"] == "accept" else "RETURNED"
     left = [key for key, is_done in row["checklist"].items() if not is_done]
     parts = [f"{verb} by {row['author']} on {row['at_utc'][:10]} (a typed name), {row['attested'][:19]}"]
@@ -285,7 +285,7 @@ def sign_off_line(row: Mapping[str, Any]) -> str:
 
 
 def edit_words(tree: Tree, edit: Edit) -> str:
-    """Return an edit as words, with the value it replaces and, where somebody said so, who holds it and why.
+    """Write an edit as words, with the value it replaces and, where given, who holds it and why.
 
     ``tree`` is the one before the edits.
     """
@@ -323,7 +323,7 @@ def edit_words(tree: Tree, edit: Edit) -> str:
 
 
 def brought_lines(change: RuleChange) -> list[str]:
-    """Return what stood at a proposition and what a full resynthesis brought there, in words: rules, key factors, texts."""
+    """Compare a proposition before and after a full resynthesis, in words: rules, key factors, texts."""
     lines = []
     for what, read in (("rule", equation), ("key factor", key_factor), ("text", report)):
         before, after = read(change.before), read(change.after)
@@ -338,7 +338,7 @@ def brought_lines(change: RuleChange) -> list[str]:
 
 
 def assumption_change(tree: Tree, edit: Edit) -> tuple[str, float, float] | None:
-    """Return what a rule's assumption is called, was and is, where the edit changes nothing else of the rule; else None."""
+    """Return a rule's assumption as name, old and new value, where the edit changes nothing else of the rule; else None."""
     if not isinstance(edit, SetRule):
         return None
     rule = tree[edit.node].rule if edit.node in tree else None

@@ -1,1 +1,1 @@
-"""What a person does with a finished run in thought: edits, saved scenarios, bands, refits, full resynthesis; the run itself is not changed."""
+"""Edits, saved scenarios, bands, refits and full resynthesis of a finished run; the run itself is not changed."""

@@ -1,4 +1,7 @@
-"""The interval around a run's probability, under the name of where it comes from, and what past windows say of a leaf's error. It is never an interval of a model's feelings."""
+"""The interval around a run's probability, named by its source, and the error of a leaf that rests on past windows.
+
+It is never a model's own confidence.
+"""
 
 import json
 import re
@@ -27,6 +30,8 @@ _BEGIN = re.compile(r'^\{"record": ?"' + re.escape(RECORD) + '"', re.MULTILINE)
 MOST_LEAVES = 300
 #: Weeks of a record that are read: a century.
 _MOST_WEEKS = 5_300
+#: Standard deviations to either side that hold the central 90% of a normal distribution.
+_CENTRAL_90 = 1.6449
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +58,14 @@ class PastWindows:
         return self.effective < FEWEST_SEPARATE
 
     def variance(self, p: float) -> float:
-        """Return the variance of a chance near ``p``: its forecaster's, else that of a share of its separate windows and how far its models differ."""
+        """Return the variance of a chance near ``p``: its forecaster's, else from its separate windows and its models' disagreement."""
         if self.error is not None:
             return self.error**2
         return chance_variance(p, self.effective, self.models, self.weights)
 
     def band(self, p: float) -> tuple[float, float]:
-        """Return between what a chance near ``p`` may lie for all that its past and its models tell, its central 90%."""
-        half = 1.6449 * sqrt(self.variance(p))
+        """Return the central 90% of a chance near ``p``, given its past and its models."""
+        half = _CENTRAL_90 * sqrt(self.variance(p))
         return max(0.0, p - half), min(1.0, p + half)
 
     def to_json(self, p: float) -> dict[str, Any]:
@@ -121,7 +126,7 @@ def _past_windows_in(report: str, start: int, statement: str, p: float) -> PastW
     # A model may have written a line that looks like one: half a record says nothing.
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    if not all(0 <= each <= 1 for each in (*models, *weights.values(), error or 0.0)):
+    if not all(0 <= share <= 1 for share in (*models, *weights.values(), error or 0.0)):
         return None
     if len(bits) > _MOST_WEEKS or not re.fullmatch("[01x]+", bits) or not 1 <= effective <= len(bits):
         return None
@@ -138,7 +143,7 @@ def _past_windows_in(report: str, start: int, statement: str, p: float) -> PastW
 
 
 def window_correlation(windows: Mapping[NodeId, PastWindows]) -> dict[Pair, float]:
-    """Return how the errors of leaves go together, in [-1, 1]: the correlation of their past outcomes, week by week.
+    """Correlate the errors of leaves, in [-1, 1], by their past outcomes, week by week.
 
     Over the weeks that two leaves share, out of all that each has: leaves with the same past err together, leaves with no common
     week apart. So every pair is an inner product of unit vectors, and the whole a matrix of correlations that can be.
@@ -164,8 +169,8 @@ def _errors_together(left: PastWindows, right: PastWindows) -> float:
     known_right, true_right = right.known << up_right, right.true << up_right
     common = known_left & known_right
     share_left, share_right = _share(left), _share(right)
-    norm = sqrt(_spread(left, share_left) * _spread(right, share_right))
-    if norm == 0:  # always true, or never: nothing that could go along with anything
+    scale = sqrt(_spread(left, share_left) * _spread(right, share_right))
+    if scale == 0:  # always true, or never: nothing that could go along with anything
         return 0.0
     product = (
         (true_left & true_right).bit_count()
@@ -173,7 +178,7 @@ def _errors_together(left: PastWindows, right: PastWindows) -> float:
         - share_right * (true_left & common).bit_count()
         + share_left * share_right * common.bit_count()
     )
-    return max(-1.0, min(1.0, product / norm))
+    return max(-1.0, min(1.0, product / scale))
 
 
 def _share(windows: PastWindows) -> float:
@@ -184,13 +189,9 @@ def _spread(windows: PastWindows, share: float) -> float:
     return windows.known.bit_count() * share * (1 - share)
 
 
-#: Standard deviations to either side that hold the central 90% of a normal distribution.
-_CENTRAL_90 = 1.6449
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Band:
-    """An interval around the root with the sentence that says where it comes from."""
+    """An interval around the root with the sentence on its source."""
 
     low: float
     high: float
@@ -259,21 +260,21 @@ def windows_band(tree: Tree) -> Band | None:
     added, and errors go together as the past outcomes did. Carried up by path weights; what all models have wrong is not in it.
     A root that is a forecast of its own paths has the band of that forecast, whatever its drivers explain.
     """
-    if (own := _own_forecast(tree)) is not None:
-        return None if own.too_few else _forecast_band(own, tree.root.p or 0.0)
-    known = past_windows(tree)
-    if not known or len(known) > MOST_LEAVES or tree.root.p is None:
+    if (forecast := _own_forecast(tree)) is not None:
+        return None if forecast.too_few else _forecast_band(forecast, tree.root.p or 0.0)
+    by_leaf = past_windows(tree)
+    if not by_leaf or len(by_leaf) > MOST_LEAVES or tree.root.p is None:
         return None
-    if any(each.too_few for each in known.values()):
+    if any(past.too_few for past in by_leaf.values()):
         return None
-    variances = {leaf: each.variance(tree[leaf].p or 0.0) for leaf, each in known.items()}
-    correlation = window_correlation(known)
+    variances = {leaf: past.variance(tree[leaf].p or 0.0) for leaf, past in by_leaf.items()}
+    correlation = window_correlation(by_leaf)
     spread = root_uncertainty(tree, variances, correlation, method="first-order")
-    counts = sorted(round(each.effective) for each in known.values())
+    counts = sorted(round(past.effective) for past in by_leaf.values())
     number = str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
-    models = any(each.models for each in known.values())
+    models = any(past.models for past in by_leaf.values())
     mover = "chance, and what the models disagree about," if models else "chance alone"
-    which = "1 driver that rests" if len(known) == 1 else f"{len(known)} drivers that rest"
+    which = "1 driver that rests" if len(by_leaf) == 1 else f"{len(by_leaf)} drivers that rest"
     return Band(
         low=spread.low,
         high=spread.high,
@@ -287,17 +288,17 @@ def windows_band(tree: Tree) -> Band | None:
 
 
 def _own_forecast(tree: Tree) -> PastWindows | None:
-    own = past_windows(tree, [ROOT]).get(ROOT)
-    return own if own is not None and own.error is not None and not tree.root.stale else None
+    past = past_windows(tree, [ROOT]).get(ROOT)
+    return past if past is not None and past.error is not None and not tree.root.stale else None
 
 
-def _forecast_band(own: PastWindows, p: float) -> Band:
-    low, high = own.band(p)
+def _forecast_band(past: PastWindows, p: float) -> Band:
+    low, high = past.band(p)
     return Band(
         low=low,
         high=high,
         origin=(
-            f"how far a longer past and the right model may move the forecast (its central 90%): what its {len(own.models)} models disagree"
+            f"how far a longer past and the right model may move the forecast (its central 90%): what its {len(past.models)} models disagree"
             f" about, and what they learned from so much of a past; it says how well the forecast is known, not how sure the event"
         ),
         repeats="models",
@@ -305,15 +306,15 @@ def _forecast_band(own: PastWindows, p: float) -> Band:
 
 
 def no_band_reason(state: RunState) -> str:
-    """Return why a run without a band (`run_band`) has none, as the end of "no band: ..."."""
+    """Say why a run has no band (`run_band`), as the end of "no band: ..."."""
     tree = state.tree
     if tree.root.p is None:
         return "the claim has no probability yet"
-    own = _own_forecast(tree)
-    windows = past_windows(tree) if own is None else {ROOT: own}
-    few = {node: each.effective for node, each in windows.items() if each.too_few}
+    forecast = _own_forecast(tree)
+    windows = past_windows(tree) if forecast is None else {ROOT: forecast}
+    few = {node: past.effective for node, past in windows.items() if past.too_few}
     if few:
-        node, number = min(few.items(), key=lambda each: each[1])
+        node, number = min(few.items(), key=lambda entry: entry[1])
         which = "the claim" if node == ROOT else node
         return f"too few separate windows: {which} rests on {number:.1f} in the past, which say nothing of how far chance may move it"
     if len(windows) > MOST_LEAVES:
@@ -328,10 +329,10 @@ def no_band_reason(state: RunState) -> str:
 
 
 def leaf_correlations(store: Store, state: RunState) -> list[dict[str, Any]]:
-    """Return how the errors of leaves are taken to go together in the band, the strongest pair first: ``a``, ``b``, ``correlation``."""
+    """Return the correlations of leaves' errors in the band, the strongest pair first: ``a``, ``b``, ``correlation``."""
     repeated = {leaf for leaf, values in leaf_trials(state).items() if len(values) > 1}
     if repeated:
-        sources = {leaf: used for leaf, used in leaf_sources(store, state).items() if leaf in repeated}
+        sources = {leaf: read for leaf, read in leaf_sources(store, state).items() if leaf in repeated}
         correlation = source_correlation(sources)
     else:
         windows = past_windows(state.tree)
@@ -343,7 +344,7 @@ def leaf_correlations(store: Store, state: RunState) -> list[dict[str, Any]]:
 
 
 def _strongest_pair(correlation: Mapping[Pair, float], words: str) -> str:
-    """The strongest pair by name, and how many there are; two decimals, as no reader can use more."""
+    """Name the strongest pair and count the others; two decimals, as no reader can use more."""
     if not correlation:
         return ""
     pair, rho = max(correlation.items(), key=lambda item: (abs(item[1]), sorted(item[0])))
@@ -355,7 +356,7 @@ def _strongest_pair(correlation: Mapping[Pair, float], words: str) -> str:
 
 
 def refits_band(tree: Tree, refits: Mapping[NodeId, NodeRefitted]) -> Band | None:
-    """Return the band of what the synthesizer said when it was asked again; None where no refit gave a value.
+    """Return the band of the synthesizer's repeated answers; None where no refit gave a value.
 
     Each refitted node's standard deviation is carried up by the root's slope in that node (its difference between one
     deviation below and one above, all else as it stands); the nodes are taken as independent, so their squares add up.
@@ -394,7 +395,7 @@ def _slope(tree: Tree, node: NodeId, node_p: float, sd: float) -> float:
 
 
 def run_band(store: Store, state: RunState) -> Band | None:
-    """Return the band of a run, whatever there is of it: of trials, else of past windows, with that of refitted weights.
+    """Return the band of a run: of trials, else of past windows, with that of refitted weights.
 
     None without any of them, or without a value of the root.
     """

@@ -1,4 +1,4 @@
-"""What a change of a tree's shape does that its author may not expect, in words: for the terminal and for the page."""
+"""Remarks on edits of a tree's shape that may surprise their author: for the terminal and for the page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class EditRemark:
 
 
 def edit_remarks(base: Tree, edits: Sequence[Edit]) -> list[EditRemark]:
-    """Return what is to be said of removed, added and turned propositions: their worth, their weight, the rule that is theirs now.
+    """Return remarks on removed, added and turned propositions: their worth, their weight, their parent's rule.
 
     A removed proposition leaves its parent's other weights as they are, so it counts as false; an added one has weight 0 until
     somebody gives it another (paper A, section 3.4: structure edits wait for a resynthesis).
@@ -83,5 +83,5 @@ def _removed(before: Tree, after: Tree, node: NodeId) -> EditRemark:
     if not weights or any(abs(weight) > 1 for weight in weights.values()):
         return EditRemark(node, line, {})
     options = [part for child, w in weights.items() for part in (" ", Option("weight", f"{child}={w:g}"))]
-    said = sentence(f"{line}. To share its weight out:", *options, "; to ask for a new rule: ", _ASK)
-    return EditRemark(node, said, weights)
+    advice = sentence(f"{line}. To share its weight out:", *options, "; to ask for a new rule: ", _ASK)
+    return EditRemark(node, advice, weights)

@@ -1,4 +1,4 @@
-"""What a person asks of a tree: the edits of one call and how they are kept, described once for every screen.
+"""The edits of one call on a tree and how they are kept, described once for every screen.
 
 Each field of :class:`EditRequest` is one kind of edit. The command line, the magics, Python, MCP and the page are made from its
 description (``workbench.requests``), so a kind that is added here is on all of them.
@@ -49,10 +49,6 @@ from workbench.whatif.typed_values import parse_probability
 _SIDE = "(or Positive)"
 
 
-def _read_side(value: object) -> object:
-    return value.strip().capitalize() if isinstance(value, str) else value
-
-
 def _read_probability(value: object) -> float:
     try:
         return parse_probability(value)
@@ -92,7 +88,9 @@ def _read_rule(value: object) -> object:
 
 Node = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 _Statement = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=600)]
-_Side = Annotated[Polarity, BeforeValidator(_read_side)]
+_Side = Annotated[
+    Polarity, BeforeValidator(lambda value: value.strip().capitalize() if isinstance(value, str) else value)
+]
 _Probability = Annotated[
     float, BeforeValidator(_read_probability), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})
 ]
@@ -135,7 +133,7 @@ class Addition(_Part):
 
 
 class ReportText(_Part):
-    """What stands at a proposition instead of its own report: a text, ``(key factor, text)`` or these fields."""
+    """A report that replaces a proposition's own: a text, ``(key factor, text)`` or these fields."""
 
     report: Annotated[str, StringConstraints(max_length=200_000)]
     key_factor: Annotated[str, StringConstraints(max_length=2000)] = ""
@@ -221,13 +219,13 @@ class EditRequest(_Part):
             return cls.model_validate({name: value for name, value in values.items() if value is not None})
         except ValidationError as error:
             name, place, reason = _first(error)
-            each = _field(cls, name)
-            key = f"[{place!r:.60}]" if each.shape == "mapping" and place is not None else ""
-            raise UsageError(f"{name}{key}: {reason}; write {each.says.form or each.says.text}") from None
+            field = _field(cls, name)
+            key = f"[{place!r:.60}]" if field.shape == "mapping" and place is not None else ""
+            raise UsageError(f"{name}{key}: {reason}; write {field.says.form or field.says.text}") from None
 
     @classmethod
     def typed(cls, **words: Any) -> Self:
-        """Return the request of what was typed, by the names of the fields: texts, lists of texts, flags.
+        """Return the request of typed words, by the names of the fields: texts, lists of texts, flags.
 
         Files that a text names are read here.
 
@@ -235,41 +233,40 @@ class EditRequest(_Part):
         """
         pairs: dict[tuple[str, object], str] = {}
         values: dict[str, Any] = {}
-        for each in fields_of(cls):
-            written = words.pop(each.name, None)
+        for field in fields_of(cls):
+            written = words.pop(field.name, None)
             if written is None or written == []:
                 continue
-            values[each.name] = written
-            if each.shape == "mapping":
-                values[each.name] = {}
+            values[field.name] = written
+            if field.shape == "mapping":
+                values[field.name] = {}
                 for pair in written:
-                    node, text = _split(each, pair)
-                    if node in values[each.name]:
-                        raise UsageError(f"{each.option} names {node} twice")
-                    pairs[each.name, node] = pair
-                    values[each.name][node] = _file_text(each, text) if each.says.file else text
-            elif each.shape == "list":
-                pairs |= {(each.name, place): text for place, text in enumerate(written)}
+                    node, text = _split(field, pair)
+                    if node in values[field.name]:
+                        raise UsageError(f"{field.option} names {node} twice")
+                    pairs[field.name, node] = pair
+                    values[field.name][node] = _file_text(field, text) if field.says.file else text
+            elif field.shape == "list":
+                pairs |= {(field.name, place): text for place, text in enumerate(written)}
         assert not words, words
         try:
             return cls.model_validate(values)
         except ValidationError as error:
             name, place, reason = _first(error)
-            each = _field(cls, name)
+            field = _field(cls, name)
             pair = pairs.get((name, place), values.get(name))
-            form = each.says.form or each.says.text
+            form = field.says.form or field.says.text
             # Of a rule the reason says where it goes wrong; of the rest the form says it all.
             why = f" ({reason})" if name == "rules" else ""
-            raise UsageError(f"{each.option} {pair!r:.200}: write {form}{why}") from None
+            raise UsageError(f"{field.option} {pair!r:.200}: write {form}{why}") from None
 
     @property
     def has_edits(self) -> bool:
-        """Whether anything is asked to be edited."""
-        return any(getattr(self, each.name) for each in fields_of(EditRequest))
+        """Whether any edit is asked for."""
+        return any(getattr(self, field.name) for field in fields_of(EditRequest))
 
     def edits(self, tree: Tree, override: Override | None = None) -> tuple[Edit, ...]:
-        """Return the edits in the order in which they are made: unpin, restate, add, remove, polarity, report, rule,
-        weight, pin, set.
+        """Return the edits in the order in which they are made: unpin, restate, add, remove, polarity, report, rule, weight, pin, set.
 
         So a pin holds the value of before the settings, and an added proposition can be given a weight and a value by the
         same call. ``tree`` is the one they are made on, for the rules that weights stand in.
@@ -283,14 +280,14 @@ class EditRequest(_Part):
                 for node, text in self.restate.items()
             ),
             *(
-                AddChild(node=each.parent, statement=each.statement, polarity=each.polarity)
-                for each in self.add
+                AddChild(node=addition.parent, statement=addition.statement, polarity=addition.polarity)
+                for addition in self.add
             ),
             *(RemoveNode(node=node) for node in self.remove),
             *(SetPolarity(node=node, polarity=polarity) for node, polarity in self.polarities.items()),
             *(
-                SetReport(node=node, key_factor=each.key_factor, report=each.report)
-                for node, each in self.reports.items()
+                SetReport(node=node, key_factor=text.key_factor, report=text.report)
+                for node, text in self.reports.items()
             ),
         )
         assumed = {node: p for name, p in self.values.items() if (node := assumed_by(name)) is not None}
@@ -342,7 +339,7 @@ class WhatIfRequest(EditRequest):
 
 
 def _field(model: type, name: str) -> RequestField:
-    return next(each for each in fields_of(model) if each.name == name)
+    return next(field for field in fields_of(model) if field.name == name)
 
 
 def _first(error: ValidationError) -> tuple[str, Any, str]:
@@ -352,18 +349,18 @@ def _first(error: ValidationError) -> tuple[str, Any, str]:
     return str(name), place, reason
 
 
-def _split(each: RequestField, pair: str) -> tuple[str, str]:
+def _split(field: RequestField, pair: str) -> tuple[str, str]:
     node, equals, text = pair.partition("=")
     if not (equals and node.strip() and text.strip()):
-        raise UsageError(f"{each.option} {pair!r:.200}: write {each.says.form}")
+        raise UsageError(f"{field.option} {pair!r:.200}: write {field.says.form}")
     return node.strip(), text.strip()
 
 
-def _file_text(each: RequestField, name: str) -> str:
+def _file_text(field: RequestField, name: str) -> str:
     try:
         return read_text(Path(name), most=MOST_TEXT_BYTES)
     except InputRefused as error:
-        raise UsageError(f"{each.option}: {error}") from None
+        raise UsageError(f"{field.option}: {error}") from None
 
 
 # A person may set what a model may not: a sign against the stated polarity, and any intercept.

@@ -1,4 +1,4 @@
-"""Asking the synthesizer again after edits: which propositions, at what price, and what it then says."""
+"""Ask the synthesizer again after edits: for which propositions, at what price, with which answers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -27,8 +27,8 @@ async def full_what_if(
 ) -> WhatIfResult:
     """Ask the synthesizer again for the ancestors of the edited nodes, bottom up, and for them only.
 
-    ``looked_up`` is what it looked up for them when they were first weighed (`looked_up.stored_look_ups`): nothing is looked up again, and
-    the same notes are shown, except where the proposition itself was put into other words.
+    ``looked_up`` holds its look-ups from when they were first weighed: nothing is looked up again, and the same notes are shown, except
+    where the proposition itself was put into other words.
 
     The replies are filed at addresses of their own (trial 0, attempt = the run's last event that changed it), so they are not mistaken for
     the base run's; the same edits asked again before anything else happened are answered from the ledger.
@@ -90,7 +90,7 @@ async def full_what_if(
 
 
 def plan_full(state: RunState, edits: Sequence[Edit]) -> tuple[FullPlan, Tree]:
-    """Return which nodes a full what-if asks the model for, and the tree with the edits in it; nothing is asked yet.
+    """Return the nodes that a full what-if asks the model for, and the tree with the edits in it; nothing is asked yet.
 
     What was edited before the last full resynthesis (its rules stand among the edits) is not asked for again.
     """
@@ -100,7 +100,7 @@ def plan_full(state: RunState, edits: Sequence[Edit]) -> tuple[FullPlan, Tree]:
 
 
 def price_line(state: RunState, nodes: Sequence[NodeId], *, times: int = 1) -> str:
-    """Return what asking the synthesizer for these nodes will take, as one line: calls, tokens, US dollars where known."""
+    """Estimate a synthesizer's answers for these nodes, as one line: calls, tokens, US dollars where known."""
     named = ", ".join(nodes) or "none"
     if not Agents(state.settings).synthesizer.stages:
         return (
@@ -114,5 +114,5 @@ def price_line(state: RunState, nodes: Sequence[NodeId], *, times: int = 1) -> s
     price = "price unknown" if forecast.cost_usd is None else f"about ${forecast.cost_usd:.4f}"
     tokens = forecast.input_tokens + forecast.output_tokens
     size = f"about {tokens:,} tokens, " if tokens else ""
-    often = f" {times} times each" if times > 1 else ""
-    return f"asking {model} for {len(nodes)} drivers{often} ({named}): {forecast.model_calls} calls, {size}{price}"
+    repeats = f" {times} times each" if times > 1 else ""
+    return f"asking {model} for {len(nodes)} drivers{repeats} ({named}): {forecast.model_calls} calls, {size}{price}"

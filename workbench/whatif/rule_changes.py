@@ -1,7 +1,4 @@
-"""What a full resynthesis brought to a proposition beside what stood there, weight by weight and text by text.
-
-A person looks at it before the new rules are kept; terminal, page and JSON show the same.
-"""
+"""Compare a full resynthesis with the rules and texts before it, weight by weight and text by text."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -23,7 +20,7 @@ class WeightChange:
     after: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
+        """Return it as JSON values."""
         return asdict(self)
 
 
@@ -39,7 +36,7 @@ class RuleChange:
 
     @classmethod
     def between(cls, old: Tree, new: Tree, node: NodeId) -> "RuleChange":
-        """Return what changed at a proposition from one tree to the other; both have the same children there."""
+        """Compare a proposition in two trees; both have the same children there."""
         before, after = _weights(old, node), _weights(new, node)
         names = [name for name in (INTERCEPT,) if name in before or name in after]
         names += natural_order((before.keys() | after.keys()) - {INTERCEPT})
@@ -82,8 +79,8 @@ class RuleChange:
 
 
 def kept_edits(changes: tuple[RuleChange, ...]) -> tuple[Edit, ...]:
-    """Return the edits that keep what the synthesizer said: all words first, then the rules, children before parents."""
-    # What stands before the last rule is not asked for again (`asking_again.plan_full`), so words come before.
+    """Return the edits that keep the synthesizer's answer: all words first, then the rules, children before parents."""
+    # What stands before the last rule is not asked for again (`full_resynthesis.plan_full`), so words come before.
     edits = [change.edits() for change in changes]
     return (*(word for words, _ in edits for word in words), *(rule for _, rule in edits))
 
@@ -103,7 +100,7 @@ def equation(node: Proposition) -> str:
 
 
 def key_factor(node: Proposition) -> str:
-    """Return what decides a proposition; empty where nobody has said so."""
+    """Return a proposition's key factor; empty where nobody has stated one."""
     return "" if node.belief is None else node.belief.key_factor
 
 

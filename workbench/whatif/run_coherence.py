@@ -1,4 +1,4 @@
-"""Whether the answers of several runs can hold together."""
+"""Find contradictions between the answers of several runs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from workbench.synthesis.coherence.exclusive import forecast_findings
 def check_runs(
     store: Store, runs: Sequence[str] = (), exclusive: Sequence[Sequence[str]] = ()
 ) -> dict[str, Any]:
-    """Return the document of ``workbench coherence --json``: coherent, forecasts, findings, and what was left out and why.
+    """Return the document of ``workbench coherence --json``: coherent, forecasts, findings, and the runs left out with reasons.
 
     Raises `UsageError`: A named run has no probability, or an exclusive group mixes cutoffs.
     """

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from proxies.input_files import InputRefused, parse_json, read_bytes
 from workbench.engine.record.fold import load_state
@@ -11,9 +11,7 @@ from workbench.engine.record.state import RunState
 from workbench.engine.run_texts import tree_as_asked
 from workbench.errors import UsageError, command
 from workbench.propositions import EditConflict, NodeId, Tree, TreeError
-from workbench.propositions.edits import (
-    Edit,
-)
+from workbench.propositions.edits import Edit
 from workbench.propositions.values import Override
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
@@ -23,11 +21,9 @@ from workbench.whatif.edit_request import EditRequest
 from workbench.whatif.rule_changes import RuleChange, kept_edits
 from workbench.whatif.tree_documents import override_rows
 
-T = TypeVar("T")
-
 
 def adopt_tree_file(store: Store, run_id: str) -> bool:
-    """Take over what a person changed in ``tree.json`` of a run that was only planned; True when something was.
+    """Adopt a person's changes to ``tree.json`` of a run that was only planned; True when there were any.
 
     Raises ``UsageError`` when the file is no valid tree.
     """
@@ -72,7 +68,7 @@ def edit_plan(store: Store, run_id: str, edits: Sequence[Edit]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfResult:
-    """What edits do to a run; ``after`` is None where a node on the path has no function to evaluate.
+    """The effect of edits on a run; ``after`` is None where a node on the path has no function to evaluate.
 
     ``asked_again`` is what a full resynthesis brought, children before parents; None for a what-if that asks no model.
     """
@@ -94,7 +90,7 @@ class WhatIfResult:
 
     @property
     def answer_edits(self) -> tuple[Edit, ...]:
-        """The edits that keep what the synthesizer said, its words and its rules; none where it was not asked."""
+        """The edits that keep the synthesizer's words and rules; none where it was not asked."""
         return kept_edits(self.asked_again or ())
 
     @property
@@ -132,16 +128,16 @@ def what_if(state: RunState, edits: Sequence[Edit], *, now: str | None = None) -
 def edits_on(
     state: RunState, request: EditRequest, scenario: str | None = None, override: Override | None = None
 ) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:
-    """Return all edits to play and those among them that are new: the call's, on top of what its scenario holds already.
+    """Return all edits to play and the new ones among them: the call's, on top of those its scenario holds already.
 
     Raises ``UsageError`` if nothing is edited, or an edit does not fit.
     """
     require_grounded(state)
-    known = state.scenarios.scenarios.get(scenario) if scenario is not None else None
-    held = tuple(known.edits) if known is not None else ()
-    fresh = request.edits(play(state.tree, held).tree if held else state.tree, override)
-    if not fresh and known is None:
+    saved = state.scenarios.scenarios.get(scenario) if scenario is not None else None
+    earlier = tuple(saved.edits) if saved is not None else ()
+    fresh = request.edits(play(state.tree, earlier).tree if earlier else state.tree, override)
+    if not fresh and saved is None:
         raise UsageError(
             "nothing is changed: set, add, remove, pin, unpin, restate, turn or weigh a driver, or give it a rule"
         )
-    return (*held, *fresh), fresh
+    return (*earlier, *fresh), fresh

@@ -1,4 +1,4 @@
-"""Asking the synthesizer the same again, to see how far its rules can be trusted. The run's numbers are not changed."""
+"""Ask the synthesizer the same again, to see how far its rules can be trusted. The run's numbers are not changed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ from workbench.whatif.run_edits import require_grounded
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRefits:
-    """What the refits of one node came to; ``spread`` is None where the rule has no function or none was usable."""
+    """The refits of one node; ``spread`` is None where the rule has no function or none was usable."""
 
     node: NodeId
     statement: str
@@ -41,11 +41,11 @@ class NodeRefits:
             count=count,
             failed=self.failed,
             value=None if self.value is None else ev.NumberSpread(**self.value.to_json()),
-            coefficients={name: ev.NumberSpread(**each.to_json()) for name, each in coefficients.items()},
+            coefficients={name: ev.NumberSpread(**spread.to_json()) for name, spread in coefficients.items()},
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
+        """Return it as JSON values."""
         spread = self.spread.to_json() if self.spread is not None else {}
         return {
             "id": self.node,
@@ -80,15 +80,15 @@ async def refit_run(
     """
     if count < 2:
         raise UsageError(f"a spread needs at least 2 refits, not {count}")
-    # Above state.seq too: a full what-if of this state asks at trial 0, attempt = state.changed_seq (`asking_again.full_what_if`).
+    # Above state.seq too: a full what-if of this state asks at trial 0, attempt = state.changed_seq (`full_what_if`).
     first = 1 + max(state.seq, ModelLedger(store).last_attempt(state.run_id))
     synthesizer = Agents(state.settings).synthesizer
     cutoff = Cutoff.parse(state.cutoff)
     refits = []
     for node in nodes:
         children = [as_asked(child, cutoff) for child in state.tree.children(node)]
-        known = {child.id: child.p for child in children if child.p is not None}
-        if len(known) != len(children):
+        p = {child.id: child.p for child in children if child.p is not None}
+        if len(p) != len(children):
             raise UsageError(
                 f"{node} has a child without a value: ", command("resume", state.run_id), " first"
             )
@@ -116,7 +116,7 @@ async def refit_run(
                 statement=state.tree[node].statement,
                 failed=failed,
                 values=tuple(values),
-                spread=refit_spread(rules, known) if numeric else None,
+                spread=refit_spread(rules, p) if numeric else None,
             )
         )
         store.append(state.run_id, refits[-1].event(count))

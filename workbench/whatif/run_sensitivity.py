@@ -1,4 +1,4 @@
-"""The full sensitivity of a run: what its tree says, and what its own ledgers add, the trials, the prices, the data read."""
+"""The full sensitivity of a run: its tree's, and from its own ledgers the trials, the prices, the data read."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -51,12 +51,12 @@ def recorded_trials(store: Store, state: RunState) -> list[tuple[float, ...]]:
     """Return the trials of leaves that were asked several times in the newest earlier runs by the same grounder and model."""
     trials: list[tuple[float, ...]] = []
     for run_id in store.run_ids()[-_RECORDED_RUNS:]:
-        pooled = [each.event for each in store.events(run_id, kinds=("leaf.pooled",))]
+        pooled = [record.event for record in store.events(run_id, kinds=("leaf.pooled",))]
         several = [
             event.trials for event in pooled if isinstance(event, ev.LeafPooled) and len(event.trials) > 1
         ]
         if several and run_id != state.run_id:
-            (opened,) = (each.event for each in store.events(run_id, kinds=("run.started",)))
+            (opened,) = (record.event for record in store.events(run_id, kinds=("run.started",)))
             assert isinstance(opened, ev.RunStarted)
             same = (opened.settings.get("grounder"), opened.settings.get("model"))
             if same == (state.settings.grounder, state.settings.model):

@@ -1,9 +1,6 @@
-"""Named what-ifs of a run: each thing that happens to one is an event, made on the record before it or refused.
+"""Named scenarios of a run: each action on one is an event, made on the record before it or refused."""
 
-What one call brings is one transaction.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -52,7 +49,7 @@ def save_scenario(
             state = load_state(store, run_id)
         else:
             state = seen.copy()
-            state.scenarios = _scenarios_on_record(store, run_id)
+            state.scenarios = scenario_set(store, run_id)
         book = _record_edits(
             store,
             state,
@@ -64,14 +61,6 @@ def save_scenario(
             base_seq=base_seq,
         )
     return book[name].seq
-
-
-def _scenarios_on_record(store: Store, run_id: str) -> ScenarioSet:
-    book = ScenarioSet()
-    for row in store.events(run_id, kinds=("scenario.recorded",)):
-        if isinstance(row.event, ev.ScenarioRecorded):
-            book = book.apply(ScenarioRecord.from_json(row.event.record), row.seq)
-    return book
 
 
 def _record_edits(
@@ -87,19 +76,19 @@ def _record_edits(
 ) -> ScenarioSet:
     """Return the run's scenarios with the edits in; the caller folded ``state`` in the transaction that is open."""
     state.require_installed()
-    known = state.scenarios.scenarios.get(name)
+    saved = state.scenarios.scenarios.get(name)
     # Played for what it raises: an edit that does not fit is refused before the first record is made.
-    play(state.tree, [*(known.edits if known else ()), *edits])
+    play(state.tree, [*(saved.edits if saved else ()), *edits])
     if probability is not None:
         _check_share(state.scenarios, name, probability)
     group = _Group(store, state.run_id, state.scenarios, name, author)
-    if known is None:
+    if saved is None:
         if base_seq is not None:
             # Raises for a scenario that does not exist: a base_seq means that the caller has seen one.
             state.scenarios[name]
         seq = group.keep("open", None, rationale=rationale, probability=probability)
     else:
-        seq = known.seq if base_seq is None else base_seq
+        seq = saved.seq if base_seq is None else base_seq
         if probability is not None:
             seq = group.keep("weigh", seq, probability=probability)
     for edit in edits:
@@ -147,7 +136,7 @@ def rename_scenario(store: Store, run_id: str, name: str, new: str, *, author: s
 
 
 def annotate_scenario(store: Store, run_id: str, name: str, rationale: str, *, author: str = "") -> None:
-    """Say what a scenario supposes, and why; the words before stay in the log."""
+    """Write down a scenario's assumption, and why; the words before stay in the log."""
     with store.transaction():
         book = load_state(store, run_id).scenarios
         _Group(store, run_id, book, name, author).keep("annotate", book[name].seq, rationale=rationale)
@@ -175,7 +164,7 @@ class _Group:
 
 
 def _check_share(book: ScenarioSet, name: str, probability: float) -> None:
-    others = fsum(each.probability or 0.0 for key, each in book.scenarios.items() if key != name)
+    others = fsum(scenario.probability or 0.0 for key, scenario in book.scenarios.items() if key != name)
     if others + probability > 1 + TOLERANCE:
         raise UsageError(
             f"the other scenarios are held {others:g} likely already: {name} can take {1 - others:g} at most"
@@ -183,7 +172,7 @@ def _check_share(book: ScenarioSet, name: str, probability: float) -> None:
 
 
 def check_name(name: str) -> str:
-    """Return the name; raises ``UsageError`` for one that says nothing or means the base."""
+    """Return the name; raises ``UsageError`` for one that is empty or means the base."""
     if not name.strip():
         raise UsageError("a scenario needs a name")
     if name.strip() == BASE:
@@ -192,12 +181,12 @@ def check_name(name: str) -> str:
 
 
 def scenario_set(store: Store, run_id: str) -> ScenarioSet:
-    """Return a run's open scenarios out of their own records alone: of a large tree the whole fold takes half a second."""
-    stored = store.events(run_id, kinds=("scenario.recorded",))
-    records = [
-        (each.seq, each.event.record) for each in stored if isinstance(each.event, ev.ScenarioRecorded)
-    ]
-    return ScenarioSet.fold((seq, ScenarioRecord.from_json(record)) for seq, record in records)
+    """Fold a run's scenarios from their own records alone: of a large tree the whole fold takes half a second."""
+    return ScenarioSet.fold(
+        (row.seq, ScenarioRecord.from_json(row.event.record))
+        for row in store.events(run_id, kinds=("scenario.recorded",))
+        if isinstance(row.event, ev.ScenarioRecorded)
+    )
 
 
 class SavedScenarios:
@@ -211,7 +200,7 @@ class SavedScenarios:
         self.run_id = run_id
 
     def table(self, tree: Tree | None = None) -> dict[str, Any]:
-        """Return what ``workbench scenarios --json`` prints.
+        """Return the document of ``workbench scenarios --json``.
 
         ``tree`` is the run's, where the caller has just read it: then only the scenarios' own records are read.
         """
@@ -236,14 +225,14 @@ class SavedScenarios:
         """
         with Store(self.home) as store, store.transaction():
             book = scenario_set(store, self.run_id)
-            known = book.scenarios.get(name)
-            if (None if known is None else known.seq) != base_seq:
+            saved = book.scenarios.get(name)
+            if (None if saved is None else saved.seq) != base_seq:
                 raise EditConflict(f"scenario {name!r} was changed elsewhere meanwhile")
-            if known is None and not edits:
+            if saved is None and not edits:
                 return None
             group = _Group(store, self.run_id, book, name, author)
-            seq = group.keep("open", None) if known is None else known.seq
-            before = () if known is None else known.edits
+            seq = group.keep("open", None) if saved is None else saved.seq
+            before = () if saved is None else saved.edits
             common = 0
             for old, new in zip(before, edits, strict=False):
                 if old != new:
@@ -257,32 +246,27 @@ class SavedScenarios:
 
     def change(self, action: Action, name: str, *, author: str = "") -> dict[str, Any]:
         """Close a scenario, or take back or put back its last edit, and return the table as it is then."""
-        with Store(self.home) as store:
-            change_scenario(store, self.run_id, action, name, author=author)
-        return self.table()
+        return self._after(change_scenario, action, name, author=author)
 
     def rename(self, name: str, new: str, *, author: str = "") -> dict[str, Any]:
         """Give a scenario another name and return the table."""
-        with Store(self.home) as store:
-            rename_scenario(store, self.run_id, name, new, author=author)
-        return self.table()
+        return self._after(rename_scenario, name, new, author=author)
 
     def duplicate(self, name: str, copy: str, *, author: str = "") -> dict[str, Any]:
         """Open a copy of a scenario and return the table."""
-        with Store(self.home) as store:
-            duplicate_scenario(store, self.run_id, name, copy, author=author)
-        return self.table()
+        return self._after(duplicate_scenario, name, copy, author=author)
 
     def annotate(self, name: str, rationale: str, *, author: str = "") -> dict[str, Any]:
-        """Say what a scenario supposes, and return the table."""
-        with Store(self.home) as store:
-            annotate_scenario(store, self.run_id, name, rationale, author=author)
-        return self.table()
+        """Write down a scenario's assumption, and return the table."""
+        return self._after(annotate_scenario, name, rationale, author=author)
 
     def weigh(self, name: str, probability: float, *, author: str = "") -> dict[str, Any]:
-        """Say how likely a scenario is held, in [0, 1], and return the table with the mix."""
+        """Set a scenario's probability, in [0, 1], and return the table with the mix."""
+        return self._after(save_scenario, name, (), author=author, probability=probability)
+
+    def _after(self, action: Callable[..., object], *arguments: object, **options: object) -> dict[str, Any]:
         with Store(self.home) as store:
-            save_scenario(store, self.run_id, name, (), author=author, probability=probability)
+            action(store, self.run_id, *arguments, **options)
         return self.table()
 
     def save(self, name: str, edits: Sequence[Edit], *, author: str, rationale: str = "") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The records for programs in a report, lines that are one JSON object: the base rate in one of them, and the text without them."""
+"""Read the records for programs in a report, lines that are one JSON object, and strip them from its text."""
 
 import json
 from typing import Any
@@ -20,14 +20,14 @@ def report_base_rate(proposition: Proposition) -> float | None:
 
 
 def report_forecast(proposition: Proposition) -> float | None:
-    """Return the forecast from the paths of a proposition's own series, before anybody changed anything, as its report carries it, else None."""
+    """Return the forecast from a proposition's own series, before any edit, as its report carries it, else None."""
     record = _own_record(proposition) or {}
     value = record.get("forecast", record.get("p"))
     return float(value) if "record" in record and isinstance(value, int | float) else None
 
 
 def _own_record(proposition: Proposition) -> dict[str, Any] | None:
-    """The first JSON line of a proposition's report with a base rate in [0, 1].
+    """Find the first JSON line of a proposition's report with a base rate in [0, 1].
 
     The report of an inner one may quote the lines of what stands below it: a line that names another statement is not its own.
     """
@@ -48,7 +48,7 @@ def _own_record(proposition: Proposition) -> dict[str, Any] | None:
 
 
 def root_prior(tree: Tree) -> dict[str, Any] | None:
-    """Return what was said of the claim before its drivers were seen (``prior``, ``n``, ``cases``), else None.
+    """Return the answer that the model gave before it saw the drivers (``prior``, ``n``, ``cases``), else None.
 
     It is the last line of the root's report that is a record of this form (``agents.synthesizers.root_prior``).
     """

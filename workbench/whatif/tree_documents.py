@@ -1,4 +1,4 @@
-"""What the command line and the dashboard ask of a valued tree, ready to print: one function per question."""
+"""Documents of a valued tree for the command line and the dashboard: one function per question."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.whatif.typed_values import parse_probability
 
 
 def sensitivity_rows(tree: Tree, reference: float = 0.0) -> list[dict[str, Any]]:
-    """Document of ``workbench sensitivity --json``: one row per leaf and assumption, the widest swing first.
+    """Return the document of ``workbench sensitivity --json``: one row per leaf and assumption, the widest swing first.
 
     Contributions are path weight times (p - reference). For linear rules that are not held at a bound those of the leaves
     sum to the root's distance from where it would be with every leaf at the reference.
@@ -29,12 +29,12 @@ def sensitivity_rows(tree: Tree, reference: float = 0.0) -> list[dict[str, Any]]
 
 
 def contribution(row: TornadoRow, reference: float) -> float | None:
-    """A leaf's path weight times (p - reference); None where no function leads from it to the root."""
+    """Multiply a leaf's path weight by (p - reference); None where no function leads from it to the root."""
     return None if row.path_weight is None or row.p is None else row.path_weight * (row.p - reference)
 
 
 def driver_rows(tree: Tree) -> list[TornadoRow]:
-    """What the root can be moved by, the widest swing first: the leaves, and the assumptions of logic rules."""
+    """Return the leaves and the assumptions of logic rules that can move the root, the widest swing first."""
     return at_once(driver_rows_in_steps(tree))
 
 
@@ -54,9 +54,9 @@ def sensitivity_report(
     seed: int = 0,
     record: Sequence[Sequence[float]] = (),
 ) -> dict[str, Any]:
-    """Everything the sensitivity page shows: tornado, the root's reachable range, its uncertainty, what to ground next."""
-    own = list((trials or {}).values())
-    spread = pooled_sd(own) if any(len(values) > 1 for values in own) else pooled_sd(record)
+    """Return the sensitivity page's figures: tornado, the root's reachable range, its uncertainty, which leaf to ground next."""
+    trial_values = list((trials or {}).values())
+    spread = pooled_sd(trial_values) if any(len(values) > 1 for values in trial_values) else pooled_sd(record)
     low, high = reachable_ranges(tree)[tree.root.id]
     return {
         "root": tree.root.p,
@@ -71,21 +71,21 @@ def sensitivity_report(
 
 
 def spread_note(trials: Mapping[NodeId, Sequence[float]], record: Sequence[Sequence[float]] = ()) -> str:
-    """What is known of asking again, "" where drivers of this run were asked twice and differed.
+    """Say how far answers of drivers asked again differed; "" where some of this run did.
 
     >>> spread_note({"P1": [0.4, 0.5]}), spread_note({"P1": [0.4, 0.4]})
     ('', 'drivers that were asked again gave the same answer: asking again buys nothing, so there is no order')
     >>> spread_note({"P1": [0.4]}, [[0.5, 0.6]])
     'no driver of this run was asked twice: the spread is that of 1 drivers of earlier runs by the same grounder'
     """
-    own = [values for values in trials.values() if len(values) > 1]
-    several = own or [values for values in record if len(values) > 1]
-    if several and not pooled_sd(several):
+    repeated = [values for values in trials.values() if len(values) > 1]
+    samples = repeated or [values for values in record if len(values) > 1]
+    if samples and not pooled_sd(samples):
         return "drivers that were asked again gave the same answer: asking again buys nothing, so there is no order"
-    if own:
+    if repeated:
         return ""
-    if several:
-        return f"no driver of this run was asked twice: the spread is that of {len(several)} drivers of earlier runs by the same grounder"
+    if samples:
+        return f"no driver of this run was asked twice: the spread is that of {len(samples)} drivers of earlier runs by the same grounder"
     return "no driver was asked twice, here or in earlier runs, so nothing says that asking again would change it: there is no order"
 
 
@@ -102,14 +102,14 @@ def root_spread(
         return None
     # No distribution on [0, 1] with mean p has a variance above p(1 - p). Trials pooled in logit space can break that.
     usable = {leaf: v for leaf, v in moments.items() if (p := tree[leaf].p) is not None and v <= p * (1 - p)}
-    correlation = source_correlation({leaf: used for leaf, used in (sources or {}).items() if leaf in usable})
+    correlation = source_correlation({leaf: read for leaf, read in (sources or {}).items() if leaf in usable})
     return root_uncertainty(tree, usable, correlation, seed=seed).to_json()
 
 
 def scenario_table(
     base: Tree, book: ScenarioSet, names: Sequence[str] = (), *, now: str | None = None
 ) -> dict[str, Any]:
-    """Scenarios side by side (all, or those named), and their mix where any has a probability.
+    """Lay scenarios side by side (all, or those named), with their mix where any has a probability.
 
     With ``now``, an ISO 8601 instant, overrides that are over do not count; ``expired`` names their nodes.
     """
@@ -151,7 +151,7 @@ def scenario_table(
 
 
 def override_rows(tree: Tree) -> list[dict[str, Any]]:
-    """The analyst's values in effect that say whose they are, each beside the model's own."""
+    """Return the analyst's values in effect with their author, each beside the model's own."""
     return [
         {
             "id": node.id,
@@ -165,5 +165,5 @@ def override_rows(tree: Tree) -> list[dict[str, Any]]:
 
 
 def ways_to_reach(tree: Tree, target: str) -> dict[str, Any]:
-    """Return what it would take for the root of a tree to be at a probability: ``workbench whatif --reach``."""
+    """Return the single changes that bring the root to a probability: ``workbench whatif --reach``."""
     return required_changes.ways_to_reach(tree, parse_probability(target)).to_json()

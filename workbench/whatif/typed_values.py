@@ -1,4 +1,4 @@
-"""Numbers as a person types them: a probability, and what contributions are counted from."""
+"""Parse numbers as a person types them: a probability, and the reference that contributions are counted from."""
 
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, UsageError
@@ -26,14 +26,14 @@ def parse_probability(text: object) -> float:
         value /= 100
     # float() reads "1_0" as 10. NaN fails every comparison, so the refusal below covers it too.
     if "_" in written or not 0.0 <= value <= 1.0:
-        shown = written if len(written) <= 20 else written[:20] + "..."
-        what = f"{shown!r} is not a probability" if shown else "an empty field is not a probability"
+        quoted = written if len(written) <= 20 else written[:20] + "..."
+        what = f"{quoted!r} is not a probability" if quoted else "an empty field is not a probability"
         raise UsageError(f"{what}: type a number from 0 to 1, such as 0.35")
     return value + 0.0  # "-0" is zero, and is shown as it
 
 
 def market_of(state: RunState) -> float | None:
-    """Return what a market or crowd said at the cutoff, as the analyst gave it (``analyze --crowd``); None without."""
+    """Return the price of a market or crowd at the cutoff, as the analyst gave it (``analyze --crowd``); None without."""
     return state.settings.context.crowd
 
 
@@ -48,8 +48,13 @@ def reference_of(state: RunState, text: str) -> float:
             return parse_probability(text)
         except UsageError as error:
             raise UsageError(f"{error}, or one of {', '.join(REFERENCES)}") from None
-    known = {"zero": 0.0, "half": 0.5, "base-rate": root_base_rate(state.tree), "market": market_of(state)}
-    value = known[name]
+    references = {
+        "zero": 0.0,
+        "half": 0.5,
+        "base-rate": root_base_rate(state.tree),
+        "market": market_of(state),
+    }
+    value = references[name]
     if value is None:
         missing = (
             ["no base rate"]

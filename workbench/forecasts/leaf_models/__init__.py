@@ -1,9 +1,8 @@
-"""How often a dated claim about one series came true in its own past: the base rate, week by week.
+"""Count how often a dated claim about one series came true in its own past: the base rate, week by week.
 
-Every claim comes down to one number per window, the *statistic* (a log return, a path's lowest point, a realised
-volatility), and to an interval ``[low, high]`` that it has to fall into. Windows start at the points of one weekly
-grid that ends on the last day visible at the cutoff, so that claims about different series line up. A window
-counts if its outcome was known by then.
+Every claim comes down to one number per window, the *statistic* (a log return, a path's lowest point, a realised volatility), and
+to an interval ``[low, high]`` that it has to fall into. Windows start at the points of one weekly grid that ends on the last day
+visible at the cutoff, so that claims about different series line up. A window counts if its outcome was known by then.
 """
 
 import pandas as pd
@@ -25,7 +24,7 @@ __all__ = [
 
 
 def base_outcomes(spec: LeafSpec, series: pd.Series, other: pd.Series | None = None) -> ClaimWindows:
-    """Base rate and past outcomes of a claim.
+    """Return the base rate and past outcomes of a claim.
 
     `series`, `other`: Visible values, oldest first, without gaps; monthly series carry the first day of the month. ``other`` only for
     relative claims.

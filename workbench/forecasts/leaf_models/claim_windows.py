@@ -13,7 +13,7 @@ FRESH_DAYS = 5
 
 
 def weekly_grid(last_day: date, first: pd.Timestamp) -> pd.DatetimeIndex:
-    """As-of days of the common grid: every seventh day back from the last visible one, oldest first.
+    """Return the as-of days of the common grid: every seventh day back from the last visible one, oldest first.
 
     `first`: First value of the series; the grid does not go further back, nor more than 1,200 weeks.
 
@@ -26,7 +26,7 @@ def weekly_grid(last_day: date, first: pd.Timestamp) -> pd.DatetimeIndex:
 
 
 def positions(index: pd.DatetimeIndex, days: pd.DatetimeIndex) -> Ints:
-    """Row of the last value on or before each day; -1 where there is none, or none in the five days before.
+    """Return the row of the last value on or before each day; -1 where there is none, or none in the five days before.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def positions(index: pd.DatetimeIndex, days: pd.DatetimeIndex) -> Ints:
 
 
 def nudged(spec: LeafSpec, low: float, high: float) -> tuple[float, float]:
-    """Bounds moved by 1e-9, so that equality counts or does not, whatever the last bit of a float says.
+    """Move the bounds by 1e-9, so that equality counts or does not, whatever the last bit of a float.
 
     >>> day = date(2018, 6, 29)
     >>> nudged(LeafSpec(method="endpoint", end=day, last_day=day), 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Claims on daily series: from past windows to a statistic, from the statistic to outcomes."""
+"""Judge claims on daily series: from past windows to a statistic, from the statistic to outcomes."""
 
 import numpy as np
 import pandas as pd
@@ -94,7 +94,7 @@ class DailyWindows:
     # --- the statistic of past windows -----------------------------------------------------------------------
 
     def past(self) -> ClaimWindows:
-        """Return in which windows the statistic fell into the interval."""
+        """Return the windows in which the statistic fell into the interval."""
         statistic = self._statistic()
         hits = (statistic >= self.low) & (statistic <= self.high)
         hits = ~hits if self.spec.never else hits

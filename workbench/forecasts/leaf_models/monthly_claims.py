@@ -8,7 +8,7 @@ from workbench.forecasts.leaf_models.spec import ClaimWindows, LeafSpec, TooLitt
 
 
 def monthly_windows(spec: LeafSpec, series: pd.Series) -> ClaimWindows:
-    """Base rate and past outcomes of a claim on a monthly series.
+    """Return the base rate and past outcomes of a claim on a monthly series.
 
     Raises `TooLittleHistory`: Fewer than two separate windows of this length, or no month between the claim's start and end. Raises
     `ValueError`: A month is missing.

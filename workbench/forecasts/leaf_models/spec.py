@@ -1,4 +1,4 @@
-"""What is asked of the past of a series, and what comes back."""
+"""The question to the past of a series, and its answer."""
 
 from dataclasses import dataclass, field
 from datetime import date
@@ -34,7 +34,7 @@ def refuse_too_few(separate: float, length: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafSpec:
-    """What is asked of a series.
+    """A claim's question to a series.
 
     ``low`` and ``high`` bound the statistic in the claim's own unit: growth factors relative to the value on
     ``start`` (endpoint, relative, drawdown along a path), levels of the series (``levels`` True), ratios to the
@@ -59,7 +59,7 @@ class LeafSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimWindows:
-    """How often a claim came true in past windows of its length.
+    """The outcomes of a claim in past windows of its length.
 
     ``outcomes`` holds, for the weekly windows whose as-of days run from ``first`` to ``last`` in steps of seven days, 1
     (the claim came true), 0 or -1 (not known). ``horizon`` is in trading days; ``effective_windows`` counts windows as if
@@ -90,15 +90,15 @@ class ClaimWindows:
         refuse_too_few(effective, length)
         outcomes = np.full(len(grid), -1, dtype=np.int64)
         outcomes[valid] = hits
-        known = np.flatnonzero(valid)
+        weeks_known = np.flatnonzero(valid)
         return cls(
             base_rate=float(hits.mean()),
             horizon=horizon,
             windows=len(hits),
             effective_windows=effective,
-            first=grid[known[0]].date(),
-            last=grid[known[-1]].date(),
-            outcomes=outcomes[known[0] : known[-1] + 1],
+            first=grid[weeks_known[0]].date(),
+            last=grid[weeks_known[-1]].date(),
+            outcomes=outcomes[weeks_known[0] : weeks_known[-1] + 1],
         )
 
     def record(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from pandas.tseries.holiday import (
 
 
 def trading_days(first: date, last: date) -> int:
-    """Sessions of the New York Stock Exchange after ``first``, through ``last``; negative if ``last`` is earlier.
+    """Count the sessions of the New York Stock Exchange after ``first``, through ``last``; negative if ``last`` is earlier.
 
     Regular holidays by rule; the odd closure (a storm, a day of mourning) is not foreseen, as it was not then.
 
@@ -43,7 +43,7 @@ _YEARS = (1986, 2030)
 
 @lru_cache(maxsize=64)
 def exchange_holidays(first: int, last: int) -> npt.NDArray[np.datetime64]:
-    """Days of some years on which the New York Stock Exchange is closed by rule.
+    """Return the days of some years on which the New York Stock Exchange is closed by rule.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def exchange_holidays(first: int, last: int) -> npt.NDArray[np.datetime64]:
     ['2018-01-01', '2018-01-15', '2018-02-19']
     """
     # All years at once cost no more than one, and past cutoffs ask for many pairs of years.
-    every = _holidays(min(first, _YEARS[0]), max(last, _YEARS[1]))
-    years = every.astype("datetime64[Y]").astype(int) + 1970
-    return every[(years >= first) & (years <= last)]
+    holidays = _holidays(min(first, _YEARS[0]), max(last, _YEARS[1]))
+    years = holidays.astype("datetime64[Y]").astype(int) + 1970
+    return holidays[(years >= first) & (years <= last)]
 
 
 @lru_cache(maxsize=8)

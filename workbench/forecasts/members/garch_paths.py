@@ -31,7 +31,7 @@ class GarchFit(NamedTuple):
 
 
 def garch_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray | None:
-    """Return paths simulated from a GJR-GARCH(1,1) with its own past shocks; None where the past is too short for a fit.
+    """Simulate paths from a GJR-GARCH(1,1) with its own past shocks; None where the past is too short for a fit.
 
     The parameters are those of the last turn of a year (of 252 steps), so a record of past forecasts re-estimates as often as today's does.
     """
@@ -48,11 +48,11 @@ def garch_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> Float
     variances = fit.variances(r)
     shocks = r / np.sqrt(variances[:-1])
     shocks = (shocks - shocks.mean()) / shocks.std()
-    drawn = np.random.default_rng(seed).choice(shocks, (steps, paths))
+    draws = np.random.default_rng(seed).choice(shocks, (steps, paths))
     now: FloatArray = np.full(paths, variances[-1])
     moves = np.empty((steps, paths))
     for step in range(steps):
-        move = np.sqrt(now) * drawn[step]
+        move = np.sqrt(now) * draws[step]
         moves[step] = move
         now = fit.omega + np.where(move < 0, fit.alpha + fit.gamma, fit.alpha) * move**2 + fit.beta * now
     return np.asarray(past.x[-1] + np.cumsum(past.drift + scale * moves.T, axis=1))
@@ -70,7 +70,7 @@ def _fed_back(fed: FloatArray, share: float) -> FloatArray:
 
 @lru_cache(maxsize=256)
 def fit_garch(standardised: bytes) -> GarchFit:
-    """Return the likeliest parameters of shocks of mean 0 and deviation 1, given as the bytes of an array of floats.
+    """Fit the likeliest parameters of shocks of mean 0 and deviation 1, given as the bytes of an array of floats.
 
     arch fits the same model (a test holds both equal) but takes two seconds of processor to import, in every process that
     forecasts a series.
@@ -100,7 +100,7 @@ def fit_garch(standardised: bytes) -> GarchFit:
 
 
 def _parameters(free: NDArray[np.float64]) -> tuple[GarchFit, NDArray[np.float64]]:
-    """Parameters that are possible, from four numbers that may be any, and their slopes by these, shape (4, 4).
+    """Map four free numbers to possible parameters, with their slopes by these, shape (4, 4).
 
     The numbers: persistence, the shocks' part of it, its lean to falls, variance.
     """

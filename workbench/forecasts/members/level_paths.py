@@ -34,7 +34,7 @@ class Pull(NamedTuple):
 
 
 def pull_of(past: ScaledPast) -> Pull:
-    """Return the pull to the mean of the last ten years, corrected for its upward bias in short samples (Kendall 1954).
+    """Estimate the pull to the mean of the last ten years, corrected for its upward bias in short samples (Kendall 1954).
 
     It is shrunk to none by its own error: a series that only wanders gets a walk.
     """
@@ -54,7 +54,7 @@ def pull_of(past: ScaledPast) -> Pull:
 
 
 def pulled_back(walks: FloatArray, last: float, pull: Pull) -> FloatArray:
-    """Return walks from ``last``, shape (paths, steps), whose steps set out from a level that is pulled back to its mean; without their drift."""
+    """Pull walks from ``last``, shape (paths, steps), back to the mean step by step; without their drift."""
     steps = np.diff(walks, axis=1, prepend=last)
     steps -= steps.mean(axis=0)
     level = np.full(len(walks), last - pull.centre)
@@ -66,7 +66,7 @@ def pulled_back(walks: FloatArray, last: float, pull: Pull) -> FloatArray:
 
 
 def reverting_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
-    """Return paths of a first-order autoregression with past shocks at the volatility expected ahead.
+    """Draw paths of a first-order autoregression with past shocks at the volatility expected ahead.
 
     Its pull is that of `pull_of`.
     """
@@ -78,7 +78,7 @@ def reverting_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> F
 
 
 def local_level_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray | None:
-    """Return paths of a local level that drifts; None for days, where it drowns in noise."""
+    """Draw paths of a local level that drifts; None for days, where it drowns in noise."""
     if past.daily:
         return None
     level = np.concatenate([[0.0], np.cumsum(past.steps - past.drift)])
@@ -93,7 +93,8 @@ def local_level_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) ->
 
 
 def ongoing_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray | None:
-    """Return paths whose changes go on: an autoregression of steps with past shocks; None for days, where it earned nothing, and for short pasts.
+    """Draw paths whose changes go on: an autoregression of steps with past shocks; None for days, where it
+    earned nothing, and for short pasts.
 
     A ridge worth ten steps stands for none of it. The step of a year ago is among its terms: what entered a sum over twelve months then
     leaves it now.

@@ -1,4 +1,6 @@
-"""The past of a series on the scale on which its steps are alike, and what all members read from it: volatility, drift, season."""
+"""The past of a series on the scale on which its steps are alike, with the estimates that all members share:
+volatility, drift, season.
+"""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -47,7 +49,7 @@ class ScaledPast:
 
     @classmethod
     def of(cls, history: History, calendar: Calendar) -> "ScaledPast":
-        """Return the past of a history on its scale."""
+        """Put the past of a history on its scale."""
         values = history.values
         logarithmic = _steps_grow_with_level(values)
         return cls(
@@ -58,7 +60,7 @@ class ScaledPast:
         )
 
     def until(self, count: int) -> "ScaledPast":
-        """Return what was known when the series had ``count`` values, on the same scale."""
+        """Return the past with its first ``count`` values, on the same scale."""
         return ScaledPast(
             x=self.x[:count], days=self.days[:count], calendar=self.calendar, logarithmic=self.logarithmic
         )
@@ -120,7 +122,7 @@ class ScaledPast:
 
     @cached_property
     def season(self) -> FloatArray:
-        """What each part of the year (of a series of every day: of the week) adds to the level; 0 where that is no more than its noise.
+        """The effect of each part of the year (of a series of every day: of the week) on the level; 0 where it is no more than its noise.
 
         Regressed on the parts through the errors of a local level, which are as good as independent: of a walk these are its steps, of
         noise about a level the values. What lies far back counts less, since seasons move. Found evident by its F, it keeps ``1 - 1 / F``
@@ -144,7 +146,7 @@ class ScaledPast:
         return season * (1.0 - 1.0 / f) if f > _EVIDENT else np.zeros(len(season))
 
     def season_of(self, days: Days) -> FloatArray:
-        """The season's part in the level on these days."""
+        """Return the season's part in the level on these days."""
         cells = _cells(days, self.calendar)
         return np.zeros(len(days)) if cells is None else np.asarray(self.season[cells])
 
@@ -160,14 +162,14 @@ class ScaledPast:
 
 
 def _cells(days: Days, calendar: Calendar) -> IntArray | None:
-    """The part of the year, or week, that each day lies in; None for a frequency whose season is not looked for."""
+    """Return the part of the year, or week, that each day lies in; None for a frequency whose season is not looked for."""
     months = days.astype("datetime64[M]").astype(np.int64) % 12
     parts = {"month": months, "quarter": months // 3, "day": days.astype(np.int64) % 7}
     return parts.get(calendar.frequency)
 
 
 def _regressed(design: FloatArray, target: FloatArray) -> tuple[FloatArray, float]:
-    """The effects of parts that sum to 0, and their F against none but the constant in the last column.
+    """Regress on parts whose effects sum to 0, and return their F against none but the constant in the last column.
 
     Errors are cut at four usual ones, so that one collapse does not become a season.
     """
@@ -179,24 +181,24 @@ def _regressed(design: FloatArray, target: FloatArray) -> tuple[FloatArray, floa
         target = fitted + np.clip(error, -limit, limit)
     constant = design[:, -1]
     alone = target - constant * (constant @ target) / (constant @ constant)
-    left = float(((target - fitted) ** 2).sum())
+    residual = float(((target - fitted) ** 2).sum())
     parts = design.shape[1] - 2
-    counted = float((constant**2).sum())
-    explained = float((alone**2).sum()) - left
-    if explained <= 0.0 or counted <= parts + 1:
+    total_weight = float((constant**2).sum())
+    explained = float((alone**2).sum()) - residual
+    if explained <= 0.0 or total_weight <= parts + 1:
         return np.zeros(parts + 1), 0.0
-    f = explained / parts / max(left / (counted - parts - 1), 1e-300)
+    f = explained / parts / max(residual / (total_weight - parts - 1), 1e-300)
     return effects[:-1] - effects[:-1].mean(), f
 
 
 def best_decay(level: FloatArray) -> float:
-    """Return the decay of a local level with the least squared error one step ahead; 1 is a walk."""
+    """Choose the decay of a local level with the least squared error one step ahead; 1 is a walk."""
     tails = [(level[1:] - smoothed(level, decay)[:-1])[len(level) // 10 :] for decay in _LEVELS]
     return _LEVELS[int(np.argmin([float((tail**2).mean()) for tail in tails]))]
 
 
 def smoothed(values: ArrayLike, share: float) -> FloatArray:
-    """Return the exponential average through each value, which enters with this share; the first value begins it; of each column.
+    """Average exponentially through each value, which enters with this share; the first value begins it; of each column.
 
     By pandas, since scipy's filters load all of its statistics: half a second in every process that reads a series.
 

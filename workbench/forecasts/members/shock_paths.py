@@ -21,9 +21,9 @@ _HAR = {True: (5, 22, 126), False: (3, 12, 36)}
 
 @lru_cache(maxsize=4)
 def drawn_positions(count: int, paths: int, steps: int, *, seed: int) -> IntArray:
-    """Return positions among ``count`` shocks, shape (paths, steps): stretches of the past whose length varies (stationary bootstrap).
+    """Draw positions among ``count`` shocks, shape (paths, steps): stretches of the past whose length varies (stationary bootstrap).
 
-    The members of one forecast ask for the same, which takes as long as all else that they do.
+    The members of one forecast share one draw, which takes as long as all their other work.
     """
     ends, places = np.random.default_rng(seed).spawn(2)
     fresh = ends.random((steps, paths)) < 1.0 / _STRETCH
@@ -37,20 +37,20 @@ def drawn_positions(count: int, paths: int, steps: int, *, seed: int) -> IntArra
 
 
 def filtered_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
-    """Return paths of past shocks at the shrunken fast and slow averages of volatility, shape (paths, steps)."""
+    """Draw paths of past shocks at the shrunken fast and slow averages of volatility, shape (paths, steps)."""
     variances, long_run = past.variances
     return at_volatility(past, past.ahead(variances[-1], long_run, steps), paths=paths, seed=seed)
 
 
 def at_volatility(past: ScaledPast, ahead: FloatArray, *, paths: int, seed: int) -> FloatArray:
-    """Return paths of past shocks at these variances of the steps ahead, shape (steps,) or (paths, steps)."""
+    """Draw paths of past shocks at these variances of the steps ahead, shape (steps,) or (paths, steps)."""
     steps = ahead.shape[-1]
     drawn = past.shocks[drawn_positions(len(past.shocks), paths, steps, seed=seed)]
     return np.asarray(past.x[-1] + np.cumsum(past.drift + drawn * np.sqrt(ahead), axis=1))
 
 
 def har_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
-    """Return paths whose volatility to each horizon, from the one before it, is regressed on its own week, month and half year.
+    """Draw paths whose volatility to each horizon, from the one before it, is regressed on its own week, month and half year.
 
     The errors of the regressions are drawn too, for all horizons of a path from one past day: how far volatility itself may move gives the
     paths their heavy tails.
@@ -92,7 +92,7 @@ def har_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatAr
 
 
 def implied_paths(past: ScaledPast, steps: int, implied: FloatArray, *, paths: int, seed: int) -> FloatArray:
-    """Return paths at the volatility that options imply, corrected for what it overstated so far.
+    """Draw paths at the volatility that options imply, corrected for its past overstatement.
 
     Parameters
     ----------
@@ -102,10 +102,10 @@ def implied_paths(past: ScaledPast, steps: int, implied: FloatArray, *, paths: i
     _, long_run = past.variances
     daily = (implied / 100.0) ** 2 / past.calendar.steps_a_year
     squares = (past.steps - past.steps.mean()) ** 2
-    known = len(daily) - 1
+    n_steps = len(daily) - 1
     # Implied variance pays a premium: over what was realised the next step, shrunk to the 20 % of the literature by two years' worth.
     over = 500.0
-    ratio = (float(squares[len(squares) - known :].sum()) + 0.8 * over * float(daily.mean())) / (
+    ratio = (float(squares[len(squares) - n_steps :].sum()) + 0.8 * over * float(daily.mean())) / (
         float(daily[:-1].sum()) + over * float(daily.mean())
     )
     ahead = past.ahead(float(daily[-1]) * ratio, long_run, steps)
@@ -113,14 +113,14 @@ def implied_paths(past: ScaledPast, steps: int, implied: FloatArray, *, paths: i
 
 
 def walk_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
-    """Return paths of a walk without drift: past steps as they were, drawn singly."""
+    """Draw paths of a walk without drift: past steps as they were, drawn singly."""
     rng = np.random.default_rng(seed)
     centred = past.steps - past.steps.mean()
     return np.asarray(past.x[-1] + np.cumsum(rng.choice(centred, (steps, paths)), axis=0).T)
 
 
 def analogue_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
-    """Return what followed like states of the past: windows drawn by their likeness to now, at today's volatility.
+    """Draw the continuations of like states of the past: windows by their likeness to now, at today's volatility.
 
     A state is the level, the trailing half year (of slower series: year) in units of its volatility, and the volatility.
     """

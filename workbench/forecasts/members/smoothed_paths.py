@@ -42,7 +42,7 @@ class SmoothingFit(NamedTuple):
 
 
 def smoothed_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray | None:
-    """Return paths of a level and a damped trend with past errors; None where it is daily or too short for a fit.
+    """Draw paths of a level and a damped trend with past errors; None where it is daily or too short for a fit.
 
     The parameters are those of the last turn of a year, as in the other members.
     """
@@ -50,7 +50,7 @@ def smoothed_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> Fl
 
 
 def theta_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray | None:
-    """Return paths of a smoothed level that drifts by half the slope of a line through the past; None as for `smoothed_paths`.
+    """Draw paths of a smoothed level that drifts by half the slope of a line through the past; None as for `smoothed_paths`.
 
     Assimakopoulos and Nikolopoulos (2000), in the form of Hyndman and Billah (2003).
     """
@@ -81,7 +81,7 @@ def _trend_paths(past: ScaledPast, steps: int, *, theta: bool, paths: int, seed:
 
 @lru_cache(maxsize=512)
 def fit_smoothing(standardised: bytes, theta: bool) -> SmoothingFit:
-    """Return the parameters with the least squared errors one step ahead, of the bytes of an array of floats.
+    """Fit the parameters with the least squared errors one step ahead, of the bytes of an array of floats.
 
     They are looked for on a grid, then on ever finer ones about the best: every point of a grid goes through the values at once, which
     is a tenth of the time of a search from point to point.
@@ -111,7 +111,7 @@ def fit_smoothing(standardised: bytes, theta: bool) -> SmoothingFit:
 def _squared_errors(
     x: FloatArray, alpha: FloatArray, beta: FloatArray, phi: FloatArray, trend: float
 ) -> FloatArray:
-    """Mean squared error one step ahead at each of several parameters, once the level has settled; as `SmoothingFit.states`."""
+    """Compute the mean squared error one step ahead at each of several parameters, once the level has settled; as `SmoothingFit.states`."""
     level, trends, total = np.full(len(alpha), x[0]), np.full(len(alpha), trend), np.zeros(len(alpha))
     for t, value in enumerate(x[1:].tolist()):
         trends = trends * phi

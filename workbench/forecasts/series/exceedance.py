@@ -1,4 +1,4 @@
-"""One interface for time-series models: the chance that a series lies above a level on a future day."""
+"""One interface for time-series models: P(Y(r) > v), the chance that a series lies above a level on a future day."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ class ExceedanceModel(Protocol):
 
     @property
     def name(self) -> str:
-        """How the model is listed."""
+        """The model's name in lists."""
 
     def chances(self, history: History, targets: Days, levels: FloatArray) -> FloatArray:
-        """Probabilities, shape (targets, levels), that never rise with the level."""
+        """Return probabilities, shape (targets, levels), that never rise with the level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +37,11 @@ class OfPaths:
 
     @property
     def name(self) -> str:
-        """How the forecaster is listed."""
+        """The forecaster's name in lists."""
         return self.forecaster.name
 
     def chances(self, history: History, targets: Days, levels: FloatArray) -> FloatArray:
-        """Weight of the paths above each level on each day, shape (targets, levels)."""
+        """Return the weight of the paths above each level on each day, shape (targets, levels)."""
         paths = self.forecaster.paths(history, targets.max().item(), Calendar.of(history))
         columns = np.maximum(np.searchsorted(paths.days, targets, side="right") - 1, 0)
         above = paths.values[:, columns, None] > levels
@@ -56,7 +56,7 @@ def exceedance(
     targets: ArrayLike,
     levels: ArrayLike,
 ) -> FloatArray:
-    """Chance that the series lies above each level on each day, from data before the cutoff only.
+    """Compute the chance that the series lies above each level on each day, from data before the cutoff only.
 
     Source: BLF, App. I, eq. 1.
 
@@ -118,7 +118,7 @@ def exceedance(
 
 
 def model_names() -> dict[str, str]:
-    """Names of the built-in models and what they are.
+    """Return the names of the built-in models with their descriptions.
 
     >>> list(model_names())[:3]
     ['knn', 'linear', 'safe-linear']
@@ -135,7 +135,7 @@ def model_names() -> dict[str, str]:
 
 
 def make_model(name: str) -> ExceedanceModel:
-    """A built-in model with its default settings.
+    """Make a built-in model with its default settings.
 
     Raises `UnknownName`: No such model.
 
@@ -164,7 +164,7 @@ def exceed_document(
     levels: Sequence[float],
     models: Sequence[str] = ("ensemble",),
 ) -> dict[str, Any]:
-    """Chances that a series lies above each level on each day, from data before the cutoff: what `exceed` prints.
+    """Return the chances that a series lies above each level on each day, from data before the cutoff: the document of ``exceed``.
 
     `history`: May reach past the cutoff: whatever does is not used.
 
@@ -183,6 +183,6 @@ def exceed_document(
             for row, day in enumerate(targets)
             for column, level in enumerate(levels)
         ]
-    seen = history.before(np.datetime64(cutoff, "D"))
-    last = {"day": str(seen.days[-1]), "value": float(seen.values[-1]), "observations": len(seen)}
+    visible = history.before(np.datetime64(cutoff, "D"))
+    last = {"day": str(visible.days[-1]), "value": float(visible.values[-1]), "observations": len(visible)}
     return {"cutoff": cutoff, "last": last, "chances": chances}

@@ -11,7 +11,7 @@ _MONTH_STARTS = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
 
 
 def day_of_year(days: Days) -> IntArray:
-    """Day 1..365 in a calendar without leap days: 29 February counts as 28 February.
+    """Return the day 1..365 in a calendar without leap days: 29 February counts as 28 February.
 
     pandas' own day of year, which the paper uses, is off by one after February in leap years.
 
@@ -26,7 +26,7 @@ def day_of_year(days: Days) -> IntArray:
 
 
 def cyclic_distance(a: IntArray, b: IntArray) -> IntArray:
-    """Days between two days of the year (1..365), the short way round: 31 December and 2 January are 2 apart.
+    """Count the days between two days of the year (1..365), the short way round: 31 December and 2 January are 2 apart.
 
     Source: BLF, App. I.1, eq. 18.
 
@@ -57,7 +57,7 @@ class Knn:
     name: str = "knn"
 
     def neighbours(self, history: History, targets: Days) -> list[FloatArray]:
-        """Values of the neighbours of each target."""
+        """Return the values of the neighbours of each target."""
         day = day_of_year(history.days)
         # the forecast is due the day after the last visible one
         age = (history.days[-1] + 1 - history.days).astype(np.int64)
@@ -68,7 +68,7 @@ class Knn:
         ]
 
     def chances(self, history: History, targets: Days, levels: FloatArray) -> FloatArray:
-        """Probabilities, shape (targets, levels)."""
+        """Return probabilities, shape (targets, levels)."""
         rows = []
         for values in self.neighbours(history, targets):
             # "right": a value equal to the level is not above it.
@@ -99,7 +99,7 @@ class PriorYear:
         return Knn(window=self.window, max_age_days=365 * self.years)
 
     def has_data(self, history: History, targets: Days) -> FloatArray:
-        """True (1.0) for each target that has a same-season value at least half a year old; `Hybrid` asks this.
+        """Return 1.0 for each target that has a same-season value at least half a year old, else 0.0; `Hybrid` asks this.
 
         The weeks just before a target are near it in the year too, but they are no earlier season.
         """
@@ -114,5 +114,5 @@ class PriorYear:
         return np.array(near, dtype=np.float64)
 
     def chances(self, history: History, targets: Days, levels: FloatArray) -> FloatArray:
-        """Probabilities, shape (targets, levels)."""
+        """Return probabilities, shape (targets, levels)."""
         return self.knn.chances(history, targets, levels)

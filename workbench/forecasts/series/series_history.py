@@ -14,7 +14,7 @@ _FEW = 20
 
 
 def realised_volatility(days: ArrayLike, values: ArrayLike) -> float:
-    """Annualised standard deviation (ddof 1) of the changes of the logarithm, in percent; ``nan`` where it cannot be said.
+    """Return the annualised standard deviation (ddof 1) of the changes of the logarithm, in percent; ``nan`` where it is undefined.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class History:
 
     @classmethod
     def of(cls, days: ArrayLike, values: ArrayLike) -> "History":
-        """Sorted history; days whose value is missing are dropped.
+        """Sort the history; days whose value is missing are dropped.
 
         Parameters
         ----------
@@ -75,8 +75,8 @@ class History:
         y = np.asarray(values, dtype=np.float64)
         if dates.ndim != 1 or dates.shape != y.shape:
             raise DomainError(f"{dates.size} days and {y.size} values are no time series")
-        known = np.isfinite(y) & ~np.isnat(dates)
-        dates, y = dates[known], y[known]
+        present = np.isfinite(y) & ~np.isnat(dates)
+        dates, y = dates[present], y[present]
         if not len(y):
             raise DomainError("the series has no value")
         order = np.argsort(dates, kind="stable")
@@ -90,7 +90,7 @@ class History:
         return len(self.values)
 
     def before(self, cutoff: date | str | np.datetime64) -> "History":
-        """Only what lies strictly before the cutoff day.
+        """Cut the history off before the cutoff day.
 
         Raises `TooFewError`: No value lies before it.
 
@@ -104,7 +104,7 @@ class History:
         return History(days=self.days[:count], values=self.values[:count])
 
     def last(self, count: int) -> "History":
-        """The latest ``count`` observations (all, if there are fewer)."""
+        """Return the latest ``count`` observations (all, if there are fewer)."""
         return History(days=self.days[-count:], values=self.values[-count:])
 
     def need(self, count: int, what: str) -> None:

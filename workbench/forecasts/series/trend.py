@@ -12,7 +12,7 @@ from workbench.science.errors import DomainError
 
 
 def normal_exceedance(levels: FloatArray, mean: FloatArray, deviation: FloatArray) -> FloatArray:
-    """Chance of a normal variable above each level (m,), for each mean and deviation (h,): shape (h, m).
+    """Return the chance of a normal variable above each level (m,), for each mean and deviation (h,): shape (h, m).
 
     A deviation of 0 gives 0 or 1 (0.5 at the mean itself).
 
@@ -47,7 +47,7 @@ class Linear:
     name: str = "linear"
 
     def chances(self, history: History, targets: Days, levels: FloatArray) -> FloatArray:
-        """Probabilities, shape (targets, levels)."""
+        """Return probabilities, shape (targets, levels)."""
         if self.window < 3:
             raise DomainError(f"a line needs a window of at least 3 observations, not {self.window}")
         history.need(3, "a line")
@@ -83,7 +83,7 @@ class SafeLinear:
     name: str = "safe-linear"
 
     def chances(self, history: History, targets: Days, levels: FloatArray) -> FloatArray:
-        """Probabilities, shape (targets, levels)."""
+        """Return probabilities, shape (targets, levels)."""
         if not 0.0 <= self.trust <= 1.0:
             raise DomainError(f"trust must be in [0, 1], not {self.trust:g}")
         line = Linear(window=self.window).chances(history, targets, levels)
@@ -109,7 +109,7 @@ class Hybrid:
     name: str = "hybrid"
 
     def chances(self, history: History, targets: Days, levels: FloatArray) -> FloatArray:
-        """Probabilities, shape (targets, levels)."""
+        """Return probabilities, shape (targets, levels)."""
         if not 0.0 <= self.weight <= 1.0:
             raise DomainError(f"weight must be in [0, 1], not {self.weight:g}")
         line = self.safe.chances(history, targets, levels)
@@ -119,7 +119,7 @@ class Hybrid:
 
 
 def for_source(source: str) -> Hybrid:
-    """The hybrid with paper B's settings: ``yfinance`` (trust 0.1, 60 observations), any other source as FRED (0.5, 30).
+    """Return the hybrid with paper B's settings: ``yfinance`` (trust 0.1, 60 observations), any other source as FRED (0.5, 30).
 
     Source: BLF, App. I.2. DBnomics uses `workbench.forecasts.series.seasonal.Knn` instead.
 

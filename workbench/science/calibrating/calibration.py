@@ -47,7 +47,7 @@ class Calibration:
     learned_from: str = ""
 
     def apply(self, forecast: ArrayLike, factors: Mapping[str, ArrayLike] | None = None) -> FloatArray:
-        """Calibrated probabilities.
+        """Calibrate forecasts.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Calibration:
         return sigmoid(eta)
 
     def decide(self, p: ArrayLike) -> FloatArray:
-        """1.0 where a calibrated probability is above the fitted threshold, else 0.0.
+        """Return 1.0 where a calibrated probability is above the fitted threshold, else 0.0.
 
         Raises `CalibrationError`: No threshold was fitted.
 
@@ -98,7 +98,7 @@ class Calibration:
         return (as_probabilities(p) > self.threshold).astype(np.float64)
 
     def unseen(self, factors: Mapping[str, ArrayLike]) -> dict[str, list[str]]:
-        """Groups of the forecasts that the model never saw, per factor.
+        """Return the groups of the forecasts that the model never saw, per factor.
 
         >>> Calibration(slope=1.0, offset=0.0, deltas={"source": {"fred": 0.1}}).unseen({"source": ["fred", "x"]})
         {'source': ['x']}
@@ -111,7 +111,7 @@ class Calibration:
         return unseen
 
     def to_json(self) -> dict[str, Any]:
-        """The model as plain JSON values."""
+        """Return the model as JSON values."""
         return {
             "format": _FORMAT,
             "slope": self.slope,
@@ -127,14 +127,14 @@ class Calibration:
 
     @classmethod
     def from_json(cls, document: Any) -> "Calibration":
-        """The model that a JSON document describes; `load_calibration` calls this after parsing the file.
+        """Read the model from a JSON document; `load_calibration` calls this after parsing the file.
 
         Raises `CalibrationError`: Another format, a missing field, or a value that is no finite number.
         """
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise CalibrationError(f"not a calibration: the field 'format' must be {_FORMAT!r}")
-        known = set(cls.__dataclass_fields__)
-        extra = sorted(set(document) - known - {"format"})
+        fields = set(cls.__dataclass_fields__)
+        extra = sorted(set(document) - fields - {"format"})
         if extra:
             raise CalibrationError(f"unknown field {extra[0]!r} in the calibration")
         try:

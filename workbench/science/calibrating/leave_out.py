@@ -111,7 +111,7 @@ def leave_out_platt(
     penalty: float = 1.0,
     minimum: int = 10,
 ) -> FloatArray:
-    """Each event calibrated by a Platt fit that never saw its fold.
+    """Calibrate each event by a Platt fit that never saw its fold.
 
     Source: BLF, App. C.11. Time and memory grow with events times groups; the authors' refits grow with the square.
 
@@ -165,18 +165,18 @@ def leave_out_platt(
         result[rows] = sigmoid(eta)
         far = np.flatnonzero(~moves.near(reach))
         for index in far:
-            own = rows[local == index]
+            left_out = rows[local == index]
             keep = np.ones(len(problem.z))
-            keep[own] = 0.0
+            keep[left_out] = 0.0
             fa, fb, fd = _refit(problem, keep)
-            result[own] = sigmoid(fa * problem.z[own] + fb + fd[problem.codes[own]])
+            result[left_out] = sigmoid(fa * problem.z[left_out] + fb + fd[problem.codes[left_out]])
         first = last
     return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Moves:
-    """How far leaving each fold out moves the slope (m,) and each group's intercept (m, groups)."""
+    """The moves of the slope (m,) and each group's intercept (m, groups) when a fold is left out."""
 
     da: FloatArray
     du: FloatArray
@@ -227,11 +227,11 @@ class _Moves:
             du = db[:, None] + dd
             slope, intercept = series.gradient(da, du)
             residual = sigmoid(eta + da[local] * z + du[local, codes]) - y
-            own = per_cell(residual)
+            fold_sums = per_cell(residual)
             step_a, step_b, step_d = arrow.solve(
                 slope + problem.ridge * da - per_fold(residual * z),
-                (intercept - own).sum(axis=1),
-                intercept - own + 2.0 * problem.penalty * dd,
+                (intercept - fold_sums).sum(axis=1),
+                intercept - fold_sums + 2.0 * problem.penalty * dd,
             )
             # a fold this far off is refitted exactly anyway: hold it where the powers stay finite
             da, db, dd = (np.clip(move, -_LOST, _LOST) for move in (da - step_a, db - step_b, dd - step_d))

@@ -73,7 +73,7 @@ def _newton(
 def fit_logistic(
     features: ArrayLike, outcome: ArrayLike, *, penalty: ArrayLike = 0.0, centre: ArrayLike | None = None
 ) -> LogisticFit:
-    """Logistic regression with a squared penalty per coefficient.
+    """Fit a logistic regression with a squared penalty per coefficient.
 
     ``penalty`` is lambda per coefficient in ``NLL + sum(lambda * (b - centre) ** 2)``; 0 leaves it free. Add a column of
     ones for an intercept.
@@ -126,11 +126,11 @@ def leave_out_logistic(
     for start in range(0, len(names), block):
         chosen = np.arange(start, min(start + block, len(names)))
         mask = codes[None, :] != chosen[:, None]  # (folds, events) that stay
-        own = np.zeros((len(chosen), x.shape[1], x.shape[1]))
+        fold_hessians = np.zeros((len(chosen), x.shape[1], x.shape[1]))
         for row, code in enumerate(chosen):
             part = np.flatnonzero(codes == code)
-            own[row] = (x[part] * w[part, None]).T @ x[part]
-        curvature = hessian[None] - own
+            fold_hessians[row] = (x[part] * w[part, None]).T @ x[part]
+        curvature = hessian[None] - fold_hessians
         theta = np.tile(full, (len(chosen), 1))
         active = np.arange(len(chosen))
         runaway: set[int] = set()

@@ -38,7 +38,7 @@ class PlattFit:
     n: int = 0
 
     def apply(self, forecast: ArrayLike, groups: ArrayLike | None = None) -> FloatArray:
-        """Calibrated probabilities.
+        """Calibrate forecasts.
 
         Parameters
         ----------
@@ -146,11 +146,11 @@ class PlattProblem:
         return cls(z=logit(p), outcome=y, codes=codes, names=tuple(names), penalty=penalty, ridge=ridge)
 
     def sums(self, weights: FloatArray) -> FloatArray:
-        """Sum of ``weights`` within each group."""
+        """Sum ``weights`` within each group."""
         return np.bincount(self.codes, weights=weights, minlength=self.groups).astype(np.float64, copy=False)
 
     def arrow(self, s: FloatArray) -> Arrow:
-        """The Hessian at fitted probabilities ``s``."""
+        """Return the Hessian at fitted probabilities ``s``."""
         w = s * (1.0 - s)
         gb, ga, gaa = self.sums(w), self.sums(w * self.z), self.sums(w * self.z * self.z)
         return Arrow(
@@ -163,7 +163,7 @@ class PlattProblem:
         )
 
     def loss(self, theta: tuple[float, float, FloatArray]) -> float:
-        """Penalised negative log likelihood."""
+        """Return the penalised negative log likelihood."""
         a, b, delta = theta
         eta = a * self.z + b + delta[self.codes]
         nll = np.logaddexp(0.0, eta).sum() - (self.outcome * eta).sum()

@@ -76,12 +76,12 @@ def temporal_prior(
         sums = np.concatenate([[0.0], np.cumsum(mean[members])])
         rows = np.flatnonzero(groups == code)
         # "left" leaves out what resolved on the due day itself: it may not have been known yet.
-        known = np.searchsorted(last[members], due_days[rows], side="left")
-        own = (
+        resolved_before = np.searchsorted(last[members], due_days[rows], side="left")
+        own_counts = (
             last[questions[rows]] < due_days[rows]
         )  # only in odd data does a question resolve before it is due
-        size = known - own
-        total = sums[known] - np.where(own, mean[questions[rows]], 0.0)
+        size = resolved_before - own_counts
+        total = sums[resolved_before] - np.where(own_counts, mean[questions[rows]], 0.0)
         pool[rows] = size
         weight = size + pseudo_yes + pseudo_no
         p[rows] = np.divide(total + pseudo_yes, weight, out=np.full(len(rows), np.nan), where=weight > 0)

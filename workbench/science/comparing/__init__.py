@@ -1,1 +1,1 @@
-"""Whether one method is better than another, and how sure a score is: bootstrap, intervals, McNemar, mixed model, power."""
+"""Comparisons of methods, and the uncertainty of scores: bootstrap, intervals, McNemar, mixed model, power."""

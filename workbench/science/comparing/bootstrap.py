@@ -31,7 +31,7 @@ Draws = Literal["index", "multinomial"]
 def resample_counts(
     units: int, resamples: int, rng: np.random.Generator, draws: Draws = "index"
 ) -> FloatArray:
-    """How often each unit was drawn in each resample: multinomial counts.
+    """Count how often each unit was drawn in each resample: multinomial counts.
 
     ``index`` and ``multinomial`` have one distribution: units drawn and counted (about ten times faster), or numpy's
     multinomial, whose stream the reference values of the tests were made with. Rows sum to ``units``.
@@ -219,19 +219,19 @@ def paired_result(
     gap = a_resampled - b_resampled
     difference = float(a) - float(b)
     inside = percentile_interval(difference, gap, level=level)
-    own = percentile_interval(float(a), a_resampled, level=level)
-    own_units = n if units is None else units
-    p = max(opposite_share(difference, gap), 2.0**-own_units)
+    of_a = percentile_interval(float(a), a_resampled, level=level)
+    n_units = n if units is None else units
+    p = max(opposite_share(difference, gap), 2.0**-n_units)
     return PairedResult(
         n=n,
-        units=own_units,
+        units=n_units,
         a=float(a),
         b=float(b),
         difference=difference,
         low=inside.low,
         high=inside.high,
-        a_low=own.low,
-        a_high=own.high,
+        a_low=of_a.low,
+        a_high=of_a.high,
         error=inside.error,
         p_one_sided=p,
         p_two_sided=min(1.0, 2.0 * p),
@@ -266,12 +266,12 @@ class StratifiedIndex:
     def pair(self, a: str, b: str, part: str, *, level: float = 0.95) -> PairedResult:
         """Method ``a`` against ``b`` on one part (``market``, ``dataset``, ``overall``); above 0, a is better."""
         i, j = self.names.index(a), self.names.index(b)
-        estimate, drawn = self.estimates[part], self.resampled[part]
+        estimate, resampled = self.estimates[part], self.resampled[part]
         return paired_result(
             estimate[i],
             estimate[j],
-            drawn[:, i],
-            drawn[:, j],
+            resampled[:, i],
+            resampled[:, j],
             n=self.n[part],
             units=self.units[part],
             level=level,

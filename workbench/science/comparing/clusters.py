@@ -1,6 +1,7 @@
-"""Which events count as one: those of one series in one block of time, and those asked on one day, share their luck.
+"""Group the events that count as one: those of one series in one block of time, and those asked on one day, share their luck.
 
-They are flipped together. Two equal methods that lean apart were told apart in half of all worlds while 50 series of one day counted as 50.
+They are flipped together. Two equal methods that lean apart were told apart in half of all worlds while 50 series of one day
+counted as 50.
 """
 
 from collections import defaultdict
@@ -67,13 +68,14 @@ def clusters_of(
     windows: dict[str, dict[str, list[tuple[int | None, int | None]]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    for name, own, first, last in zip(
-        *(each.tolist() for each in (names, questions, *columns[1:])), strict=True
+    for name, asked, first, last in zip(
+        *(column.tolist() for column in (names, questions, *columns[1:])), strict=True
     ):
-        windows[name][own].append((days[first], days[last]))
-    blocks = {name: _blocks(own) for name, own in windows.items()}
+        windows[name][asked].append((days[first], days[last]))
+    blocks = {name: _blocks(windows_of) for name, windows_of in windows.items()}
     labels = [
-        f"{name} {blocks[name][own]}" for name, own in zip(names.tolist(), questions.tolist(), strict=True)
+        f"{name} {blocks[name][asked]}"
+        for name, asked in zip(names.tolist(), questions.tolist(), strict=True)
     ]
     return np.array(labels, dtype=str)
 
@@ -88,19 +90,19 @@ def _ordinal_day(text: str) -> int | None:
 def _blocks(windows: dict[str, list[tuple[int | None, int | None]]]) -> dict[str, int]:
     starts: dict[str, int] = {}
     longest = 1
-    for question, own in windows.items():
-        known = [(first, last) for first, last in own if first is not None and last is not None]
-        if len(known) < len(own):
+    for question, question_windows in windows.items():
+        dated = [(first, last) for first, last in question_windows if first is not None and last is not None]
+        if len(dated) < len(question_windows):
             return dict.fromkeys(windows, 0)
-        starts[question] = min(first for first, _ in known)
+        starts[question] = min(first for first, _ in dated)
         # The question's whole stretch: dates of one question may begin one after the other.
-        longest = max(longest, max(last for _, last in known) - starts[question] + 1)
+        longest = max(longest, max(last for _, last in dated) - starts[question] + 1)
     origin = min(starts.values())
     return {question: (first - origin) // (_BLOCK * longest) for question, first in starts.items()}
 
 
 def series_clusters(events: Events) -> StrArray:
-    """Clusters of a table of events by series alone, from the columns that it has.
+    """Cluster a table of events by series alone, from the columns that it has.
 
     The series is the column ``series``, else the source with its own id (``source_question_id``), else the question; the window
     runs from the day asked on to ``resolution_date``.
@@ -109,8 +111,8 @@ def series_clusters(events: Events) -> StrArray:
     ['a 0', 'a 0', 'b 0']
     """
     series = _column(events, "series")
-    if series is None and (own := _column(events, "source_question_id")) is not None:
-        series = np.where(own == "", "", np.char.add(np.char.add(events.source, "/"), own))
+    if series is None and (source_ids := _column(events, "source_question_id")) is not None:
+        series = np.where(source_ids == "", "", np.char.add(np.char.add(events.source, "/"), source_ids))
     return clusters_of(
         events.question, series=series, start=days_asked_on(events), end=_column(events, "resolution_date")
     )
@@ -121,7 +123,7 @@ def _column(events: Events, name: str) -> StrArray | None:
 
 
 def days_asked_on(events: Events) -> StrArray | None:
-    """Day on which each event was asked (``forecast_due_date``, else ``forecast_date``); "" where unknown, None where all are."""
+    """Return the day on which each event was asked (``forecast_due_date``, else ``forecast_date``); "" where unknown, None where all are."""
     for name in ("forecast_due_date", "forecast_date"):
         column = _column(events, name)
         if column is not None and any(_ordinal_day(text) is not None for text in np.unique(column).tolist()):
@@ -130,7 +132,7 @@ def days_asked_on(events: Events) -> StrArray | None:
 
 
 def day_count(events: Events, rows: ArrayLike | None = None) -> int | None:
-    """Number of distinct days on which events were asked; None where no day is known.
+    """Count the distinct days on which events were asked; None where no day is known.
 
     >>> day_count(Events.of([1, 0], question=["a", "b"], forecast_due_date="2025-10-26")), day_count(Events.of([1, 0]))
     (1, None)
@@ -138,12 +140,12 @@ def day_count(events: Events, rows: ArrayLike | None = None) -> int | None:
     days = days_asked_on(events)
     if days is None:
         return None
-    known = np.unique(days if rows is None else days[np.asarray(rows)]).tolist()
-    return sum(_ordinal_day(day) is not None for day in known) or None
+    days_of_rows = np.unique(days if rows is None else days[np.asarray(rows)]).tolist()
+    return sum(_ordinal_day(day) is not None for day in days_of_rows) or None
 
 
 def time_blocks(start: ArrayLike, end: ArrayLike, *, at_least: int = 1) -> StrArray:
-    """Block of calendar time in which each window began, whatever its series: windows that overlap are in one block.
+    """Assign each window to the block of calendar time in which it began, whatever its series: windows that overlap are in one block.
 
     A block runs three of the longest windows at most. Where that leaves fewer blocks than ``at_least``, the days are parted into so
     many groups of neighbours instead (each its own group where they are fewer; six where windows are longer than a group). Windows without a first day are a block together.
@@ -175,7 +177,7 @@ def time_blocks(start: ArrayLike, end: ArrayLike, *, at_least: int = 1) -> StrAr
 
 
 def event_clusters(events: Events) -> StrArray:
-    """Clusters of a table of events in each way in which they share their luck: by series, and by the days asked on.
+    """Cluster a table of events in each way in which they share their luck: by series, and by the days asked on.
 
     Every interval and verdict over events takes them from here (`ways`).
 
@@ -206,15 +208,17 @@ def event_clusters(events: Events) -> StrArray:
 
 
 def widest_way(clusters: ArrayLike, residuals: ArrayLike) -> tuple[int, float]:
-    """The way in which a sum of residuals varies most, and by how much it varies more with all ways counted (as a factor of spread).
+    """Return the way in which a sum of residuals varies most, and how much more it varies with all ways counted (as a factor of spread).
 
     Variance is that of the sums by series, plus by days, less by both (Cameron, Gelbach and Miller 2011).
     """
     codes = ways(clusters)
     if len(codes) == 1:
         return 0, 1.0
-    own = np.asarray(residuals, dtype=np.float64)
-    by_series, by_day, by_both = (float((np.bincount(each, weights=own) ** 2).sum()) for each in codes)
+    values = np.asarray(residuals, dtype=np.float64)
+    by_series, by_day, by_both = (
+        float((np.bincount(way_codes, weights=values) ** 2).sum()) for way_codes in codes
+    )
     way = int(by_day >= by_series)
     largest = max(by_series, by_day)
     return way, float(np.sqrt(max(1.0, (by_series + by_day - by_both) / largest))) if largest > 0 else 1.0
@@ -226,7 +230,7 @@ def fewest(clusters: ArrayLike) -> IntArray:
 
 
 def cluster_count(clusters: ArrayLike) -> int:
-    """How many clusters these labels name, in the way that has the fewest.
+    """Count the clusters that these labels name, in the way that has the fewest.
 
     >>> cluster_count(["a", "b", "a"]), cluster_count([["a", "0"], ["b", "0"]])
     (2, 1)

@@ -1,4 +1,4 @@
-"""Methods against a reference: paired test, the paper's bootstrap, mixed model, additive effects and what they need to be read."""
+"""Compare methods with a reference: paired test, the paper's bootstrap, mixed model, additive effects and the sample sizes they need."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ def paired_comparisons(
     seed: int = SEED,
     level: float = 0.95,
 ) -> dict[str, dict[str, PairedVerdict]]:
-    """Every method against the reference in Brier Index points, by question type and overall: the test that verdicts rest on.
+    """Compare every method with the reference in Brier Index points, by question type and overall: verdicts rest on this test.
 
     A difference of two indices is the mean difference of the Brier scores over the sum of the two roots; that slope is held fixed.
     Overall is the plain mean of the question types, so an event of a small type weighs more.
@@ -82,12 +82,12 @@ def paired_comparisons(
         points, weights = np.empty((len(rows), len(names))), np.empty(len(rows))
         for part in kinds:
             inside = kind == part
-            own = briers[inside]
-            roots = np.sqrt(own.mean(axis=0))
+            part_briers = briers[inside]
+            roots = np.sqrt(part_briers.mean(axis=0))
             slope = 100.0 / np.maximum(
                 roots[:-1] + roots[-1], 1e-150
             )  # two perfect methods differ by 0 all the same
-            points[inside] = slope * (own[:, -1:] - own[:, :-1])
+            points[inside] = slope * (part_briers[:, -1:] - part_briers[:, :-1])
             weights[inside] = 1.0 / inside.sum()
         whole = np.ones(len(rows), dtype=bool)
         for part, inside in {**{part: kind == part for part in kinds}, "overall": whole}.items():
@@ -129,7 +129,7 @@ def bootstrap_comparisons(
     level: float = 0.95,
     draws: Draws = "index",
 ) -> dict[str, dict[str, PairedResult]]:
-    """The same by the paired bootstrap of BLF, App. G.2: what the paper's tables print, and no verdict of ours.
+    """Compare by the paired bootstrap of BLF, App. G.2: the paper's tables print it, and it gives no verdict of ours.
 
     With few questions its intervals are too narrow and its p values too small.
 
@@ -169,7 +169,7 @@ def judge(
     alpha: float = 0.05,
     part: str = "overall",
 ) -> dict[str, PairedVerdict]:
-    """Verdicts over all methods compared: after Holm's correction, and only where the mixed model sees the same side.
+    """Judge all methods compared: after Holm's correction, and only where the mixed model sees the same side.
 
     >>> test = PairedVerdict(n=6, clusters=6, estimate=1.0, low=0.5, high=1.5, p=0.03125)
     >>> unsure = IndexContrast(difference=1.0, error=1.0, low=-1.0, high=3.0)
@@ -190,7 +190,7 @@ def judge(
 
 
 def mixed_comparisons(events: Events, values: Values, reference: str) -> dict[str, dict[str, IndexContrast]]:
-    """Every method against the reference by a mixed model of Brier scores, in Brier Index points.
+    """Compare every method with the reference by a mixed model of Brier scores, in Brier Index points.
 
     Source: BLF, App. G.2 (mixed-effects robustness check).
 
@@ -263,12 +263,12 @@ def effect_table(events: Events, values: Values, *, complete: bool) -> EffectTab
     scores = np.array([1.0 - np.abs(values[name] - events.outcome) for name in names])
     rows = np.flatnonzero(np.isfinite(scores).any(axis=0))
     scores = scores[:, rows]
-    known = np.isfinite(scores)
+    present = np.isfinite(scores)
     return EffectTable(
         methods=tuple(names),
         effects=additive_effects(scores),
-        raw_mean=np.nansum(scores, axis=1) / known.sum(axis=1),
-        n=known.sum(axis=1).astype(np.int64),
+        raw_mean=np.nansum(scores, axis=1) / present.sum(axis=1),
+        n=present.sum(axis=1).astype(np.int64),
         rows=rows,
     )
 
@@ -276,7 +276,7 @@ def effect_table(events: Events, values: Values, *, complete: bool) -> EffectTab
 def trial_anova(
     events: Events, trials: Mapping[str, FloatArray], *, complete: bool
 ) -> tuple[list[str], Anova] | None:
-    """Analysis of variance of the score 1 - |p - o| per method, question and trial; None when fewer than two qualify.
+    """Analyse the variance of the score 1 - |p - o| per method, question and trial; None when fewer than two qualify.
 
     Source: BLF, App. G.1 (Table 20).
 
@@ -307,7 +307,7 @@ def trial_anova(
 
 
 def size_hints(events: Events, values: Values, reference: str) -> dict[str, SampleSize]:
-    """Clusters each comparison would need to show a difference in Brier score as large as the one seen; one cluster tells nothing.
+    """Estimate the clusters each comparison would need to show its difference in Brier score; one cluster tells nothing.
 
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}

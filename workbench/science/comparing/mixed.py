@@ -65,7 +65,7 @@ class _Sums:
 
 
 def mixed_model(score: ArrayLike, method: ArrayLike, question: ArrayLike) -> MixedFit:
-    """Random-intercept model by REML.
+    """Fit a random-intercept model by REML.
 
     Source: BLF, App. G.2 (mixed-effects robustness check).
 

@@ -1,4 +1,4 @@
-"""Shrinkage and calibration learned from one's own resolved forecasts, and whether they may be used at all.
+"""Learn shrinkage and calibration from one's own resolved forecasts, and judge whether they may be used at all.
 
 Noise fits too: with two numbers and a grid of 121 cells some correction beats the raw forecasts of any record. So a correction is
 used only where the paired test over questions shows that it helps questions that it was not fitted on.
@@ -30,9 +30,9 @@ _LEVEL = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnCorrection:
-    """What a record of resolved forecasts teaches."""
+    """The correction that a record of resolved forecasts teaches."""
 
-    #: How many it was learned from.
+    #: Number of questions it was learned from.
     questions: int
     #: Mean over questions of the share of Yes, with two pseudo-questions: the prior where a forecast has none.
     base_rate: float = 0.5
@@ -100,11 +100,11 @@ def learn_correction(
     except TooFewError as error:
         return OwnCorrection(questions=len(names), base_rate=base_rate, reason=str(error))
     weights = 1.0 / sizes[codes]
-    errors, own = (raw - outcome) ** 2, (corrected - outcome) ** 2
+    errors, corrected_errors = (raw - outcome) ** 2, (corrected - outcome) ** 2
     gain = log_losses(raw, outcome, clip=EPS) - log_losses(corrected, outcome, clip=EPS)
     test = paired_test(gain, codes, weights=weights, level=_LEVEL)
     reason = ""
-    if test.verdict != "better" or not np.average(errors - own, weights=weights) > 0:
+    if test.verdict != "better" or not np.average(errors - corrected_errors, weights=weights) > 0:
         reason = f"it is not shown to help (log score {test.estimate:+.4f}, {_LEVEL:.0%} {test.low:+.4f} to {test.high:+.4f} over questions)"
     elif fit.slope <= 0:
         reason = "the fit would turn forecasts round"
@@ -116,7 +116,7 @@ def learn_correction(
         calibration_slope=float(fit.slope),
         calibration_offset=float(fit.offset),
         brier_raw=float(np.average(errors, weights=weights)),
-        brier=float(np.average(own, weights=weights)),
+        brier=float(np.average(corrected_errors, weights=weights)),
         reason=reason,
     )
 

@@ -29,7 +29,7 @@ TOO_FEW: Verdict = "too few to tell"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedVerdict:
-    """What the paired test of one difference says."""
+    """The result of the paired test of one difference."""
 
     #: n, clusters: Events, and groups of them whose luck is their own.
     n: int
@@ -56,7 +56,7 @@ class PairedVerdict:
         return None if self.clusters < MIN_CLUSTERS else [self.low, self.high]
 
     def judged(self, *, alpha: float = 0.05, comparisons: int = 1) -> "PairedVerdict":
-        """The same with the verdict that its p value allows, after Holm's correction where there is one; none stays none."""
+        """Add the verdict that its p value allows, after Holm's correction where there is one; none stays none."""
         if self.verdict is None:
             return self
         if self.clusters < MIN_CLUSTERS:
@@ -73,7 +73,7 @@ class PairedVerdict:
         return replace(self, verdict=verdict, reason="")
 
     def on_days(self, days: int | None) -> "PairedVerdict":
-        """The same for events asked on so many days: without a verdict below `MIN_CLUSTERS` of them, or where they are unknown."""
+        """Add the days on which its events were asked: no verdict below `MIN_CLUSTERS` of them, or where they are unknown."""
         if days is not None and days >= MIN_CLUSTERS:
             return replace(self, days=days)
         reason = (
@@ -93,7 +93,7 @@ def paired_test(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> PairedVerdict:
-    """Whether a mean paired difference is other than zero.
+    """Test whether a mean paired difference is other than zero.
 
     Parameters
     ----------
@@ -145,28 +145,30 @@ def paired_tests(
     """`paired_test` of every column, shape (n, m), on the same sign patterns; p values are not yet corrected for m."""
     table = np.asarray(differences, dtype=np.float64)
     n = len(table)
-    own = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    shares = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
     labels = np.arange(n) if clusters is None else np.asarray(clusters)
     if table.ndim != 2 or not n or not np.isfinite(table).all():
         raise DomainError("a paired test needs finite differences, at least one")
-    if len(own) != n or len(labels) != n or not (np.isfinite(own) & (own > 0)).all():
+    if len(shares) != n or len(labels) != n or not (np.isfinite(shares) & (shares > 0)).all():
         raise DomainError(f"a paired test needs a weight above 0 and a cluster for each of {n} differences")
     if not 0 < level < 1 or resamples < 1:
         raise DomainError("a paired test needs a level between 0 and 1 and at least 1 resample")
-    own = own / own.sum()
+    shares = shares / shares.sum()
     codes, count = ways(labels), cluster_count(labels)
-    means = own @ table
-    chosen = [widest_way(labels, own * (column - mean)) for column, mean in zip(table.T, means, strict=True)]
+    means = shares @ table
+    chosen = [
+        widest_way(labels, shares * (column - mean)) for column, mean in zip(table.T, means, strict=True)
+    ]
     if count < MIN_CLUSTERS:  # p is no smaller than so few clusters allow
-        few = int(np.argmin([int(each.max()) for each in codes[:2]]))
+        few = int(np.argmin([int(way_codes.max()) for way_codes in codes[:2]]))
         chosen = [(few, 1.0)] * table.shape[1]
     tests: dict[int, PairedVerdict] = {}
     for way in dict.fromkeys(way for way, _ in chosen):
-        columns = [place for place, (each, _) in enumerate(chosen) if each == way]
+        columns = [place for place, (chosen_way, _) in enumerate(chosen) if chosen_way == way]
         # Widened about its mean: the estimate stays.
         wider = np.array([chosen[place][1] for place in columns])
-        flipped = own[:, None] * (means[columns] + wider * (table[:, columns] - means[columns]))
-        parts = np.column_stack([own, flipped])
+        flipped = shares[:, None] * (means[columns] + wider * (table[:, columns] - means[columns]))
+        parts = np.column_stack([shares, flipped])
         sums = np.column_stack([np.bincount(codes[way], weights=column) for column in parts.T]).astype(float)
         halves = np.asfortranarray(_subset_sums(sums, resamples, seed))  # read by column
         for place, interval_and_p in zip(columns, _typical_values(halves, sums, level), strict=True):
@@ -224,7 +226,7 @@ def holm(p: Mapping[str, float]) -> dict[str, float]:
 
 
 def holm_matrix(p: ArrayLike) -> FloatArray:
-    """The same of a symmetric table of p values: one family of all pairs, the diagonal and what is missing left out.
+    """Correct a symmetric table of p values: one family of all pairs, the diagonal and missing values left out.
 
     >>> holm_matrix([[1.0, 0.02], [0.02, 1.0]]).tolist()
     [[1.0, 0.02], [0.02, 1.0]]

@@ -1,14 +1,13 @@
-"""Tables 1, 9 and 17 of paper B (BLF) as printed, beside what the released files give.
-
-Printed figures are typed in from the paper; ours come from the files. Where the two differ by more than the printing's
-rounding, the reason stands in the row.
-"""
+"""Compare tables 1, 9 and 17 of paper B (BLF) as printed with those of the released files."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from proxies.yaml_text import parse_yaml
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.bootstrap import PairedResult, percentile_interval, stratified_index
 from workbench.science.comparing.comparison import bootstrap_comparisons
@@ -40,50 +39,10 @@ ROUNDING = {"market": 0.06, "dataset": 0.06, "overall": 0.09}
 PARTS = ("market", "dataset", "overall")
 COLUMNS = ("A", "B", "all")
 
-#: Table 1, upper block: Brier Index per part and tranche; None where the method did not take part.
-TABLE_1: dict[str, dict[str, tuple[float | None, float | None, float | None]]] = {
-    "BLF (Pro)": {"market": (81.3, 86.7, 83.8), "dataset": (62.4, 63.1, 62.7), "overall": (71.9, 74.9, 73.3)},
-    "Cassi": {"market": (80.1, 84.2, 82.0), "dataset": (61.8, 57.4, 59.6), "overall": (71.0, 70.8, 70.8)},
-    "GPT-5 (ZS)": {
-        "market": (79.8, 80.9, 80.4),
-        "dataset": (61.1, 59.0, 60.1),
-        "overall": (70.5, 70.0, 70.2),
-    },
-    "Grok": {"market": (79.5, None, 79.5), "dataset": (61.4, None, 61.4), "overall": (70.5, None, 70.5)},
-    "Foresight": {"market": (None, 81.0, 81.0), "dataset": (None, 57.6, 57.6), "overall": (None, 69.3, 69.3)},
-    "crowd+emp": {"market": (81.4, 81.6, 81.5), "dataset": (56.7, 59.9, 58.3), "overall": (69.1, 70.8, 69.9)},
-}
-
-#: Table 1: paired differences with their stars, against BLF and against the crowd+empirical baseline.
-TABLE_1_DELTAS: dict[tuple[str, str], tuple[tuple[float, str], tuple[float, str], tuple[float, str]]] = {
-    ("Cassi", "BLF (Pro)"): ((-1.7, "ns"), (-3.1, "***"), (-2.4, "*")),
-    ("GPT-5 (ZS)", "BLF (Pro)"): ((-3.4, "ns"), (-2.7, "**"), (-3.0, "*")),
-    ("BLF (Pro)", "crowd+emp"): ((2.3, "ns"), (4.5, "***"), (3.4, "**")),
-    ("Cassi", "crowd+emp"): ((0.6, "ns"), (1.3, "ns"), (1.0, "ns")),
-    ("GPT-5 (ZS)", "crowd+emp"): ((-1.1, "ns"), (1.8, "*"), (0.3, "ns")),
-}
-
-#: Table 9: Brier Index and 95 % interval (whole points) per part.
-TABLE_9: dict[str, tuple[tuple[float, int, int], tuple[float, int, int], tuple[float, int, int]]] = {
-    "BLF (Pro)": ((83.8, 79, 90), (62.7, 61, 65), (73.3, 71, 76)),
-    "Cassi": ((82.0, 78, 86), (59.6, 58, 61), (70.8, 69, 73)),
-    "GPT-5 (ZS)": ((80.4, 75, 86), (60.1, 58, 62), (70.2, 68, 73)),
-    "Grok": ((79.5, 74, 86), (61.4, 59, 63), (70.5, 68, 74)),
-    "Foresight": ((81.0, 75, 86), (57.6, 55, 60), (69.3, 67, 72)),
-    "crowd+emp": ((81.5, 77, 86), (58.3, 57, 60), (69.9, 68, 72)),
-    "Pro ZS+crowd+emp": ((81.7, 77, 86), (59.5, 58, 61), (70.6, 69, 73)),
-}
-
-#: Table 17, the rows of the dev methods (base model Pro): printed values and how ours are made.
-TABLE_17: tuple[tuple[str, str, tuple[float, float, float]], ...] = (
-    ("Pro c=0 ZS", "trials pro-high-none-c0-t0: logit mean", (67.8, 60.0, 63.9)),
-    ("Pro c=0 NoBel", "published pro-high-brave-c0-t1-nobelief: hierarchical Platt", (74.4, 61.9, 68.2)),
-    ("Pro c=0 BLF", "trials pro-high-brave-c0-t1: shrink, hierarchical Platt", (79.6, 62.4, 71.0)),
-    ("Pro c=1 ZS", "trials pro-high-none-c1-p1-t0: logit mean", (81.6, 59.6, 70.6)),
-    ("Pro c=1 NoBel", "published pro-high-brave-c1-p1-t1-nobelief: hierarchical Platt", (79.9, 62.0, 70.9)),
-    ("Pro c=1 BLF", "published pro-high-brave-c1-p1-t1: hierarchical Platt", (83.8, 62.7, 73.3)),
+#: Tables 1, 9 and 17 as printed; the file says what its figures are.
+PRINTED: dict[str, Any] = parse_yaml(
+    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), "paper_b_tables.yaml"
 )
-TABLE_17_ABSENT = ("Flash", "Kimi", "GPT-5", "Sonnet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +102,7 @@ def _table_1(
     events: Events, values: Mapping[str, FloatArray], *, resamples: int = 5000, seed: int = 0
 ) -> Iterator[TableCell]:
     tranche = events.text("tranche")
-    for row, printed in TABLE_1.items():
+    for row, printed in PRINTED["table_1"].items():
         for column_index, column in enumerate(COLUMNS):
             ours: dict[str, float | None] = {}
             if row in values:
@@ -162,7 +121,8 @@ def _table_1(
                     tolerance=ROUNDING[part],
                     why=_why(values, events, row, part, column) if row in values else NOT_RELEASED,
                 )
-    for (row, against), figures in TABLE_1_DELTAS.items():
+    for difference in PRINTED["table_1_differences"]:
+        row, against = difference["row"], difference["against"]
         result = bootstrap_comparisons(
             events,
             {name: values[name] for name in (row, against)},
@@ -171,7 +131,7 @@ def _table_1(
             resamples=resamples,
             seed=seed,
         )[row]
-        for part, (figure, mark) in zip(PARTS, figures, strict=True):
+        for part, (figure, mark) in zip(PARTS, difference["figures"], strict=True):
             yield _delta_cell(row, against, part, figure, mark, result[part], _why(values, events, row, part))
 
 
@@ -196,7 +156,7 @@ def _delta_cell(
 def _table_9(
     events: Events, values: Mapping[str, FloatArray], *, resamples: int = 5000, seed: int = 0
 ) -> Iterator[TableCell]:
-    for row, figures in TABLE_9.items():
+    for row, figures in PRINTED["table_9"].items():
         if row in values:
             rows = np.flatnonzero(np.isfinite(values[row]))
             brier = (values[row][rows] - events.outcome[rows]) ** 2
@@ -233,24 +193,25 @@ def _table_17(events: Events, published: Forecasts, trials: Forecasts) -> Iterat
         pool="shrink-prior", prior="prior_blf_asrun", tune="as-published", calibrate="platt-hier", loo="event"
     )
     plain = Recipe(pool="logit-mean")
-    for row, how, figures in TABLE_17:
+    for printed in PRINTED["table_17"]:
+        how = printed["how"]
         source, rest = how.split(" ", 1)
         method = rest.split(":")[0]
         raw = trials.trials(method) if source == "trials" else published.variant(method, "forecast")
         recipe = shrunk if "shrink" in how else hier if "Platt" in how else plain
         ready = prepare(raw, events, recipe)
         ours = scorecard(ready.p, ready.rows, events, ["brier_index"])["brier_index"]
-        for part, figure in zip(PARTS, figures, strict=True):
+        for part, figure in zip(PARTS, printed["figures"], strict=True):
             yield TableCell(
                 table="17",
-                row=row,
+                row=printed["row"],
                 column=part,
                 printed=figure,
                 ours=ours[part],
                 tolerance=ROUNDING[part],
                 our_note=how,
             )
-    for model in TABLE_17_ABSENT:
+    for model in PRINTED["table_17_absent"]:
         yield TableCell(
             table="17",
             row=model,
@@ -282,15 +243,3 @@ def paper_tables(
         *_table_9(events, values, resamples=resamples, seed=seed),
         *_table_17(events, published, trials),
     ]
-
-
-#: Printed values that do not follow from the released files, beyond the rows above.
-UNREACHABLE: tuple[tuple[str, str], ...] = (
-    (
-        "Tables 12, 13, BLF",
-        "printed MS 88.3 and Brier 2.2 on markets; the files give 84.7 and 2.63: an older run",
-    ),
-    ("Table 11", "needs the leaderboard's own question effects, which are not in the snapshots"),
-    ("Table 14", "printed levels 77.1 / 58.6 / 67.8 for logit:5; the files give 79.07 / 59.46 / 69.26"),
-    ("Table 15, dataset", "printed dataset levels 61.8 and 62.3; the files give 62.02 and 62.09"),
-)

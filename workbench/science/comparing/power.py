@@ -1,4 +1,4 @@
-"""How many events a difference would need before it shows."""
+"""Estimate how many events a difference would need before it shows."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -20,7 +20,7 @@ class SampleSize:
     power: float
 
     def sentence(self, unit: str = "questions") -> str:
-        """The hint in words."""
+        """Say the hint in words."""
         if self.needed is None:
             return f"no difference to find: no number of {unit} would show it"
         if self.needed <= self.have:

@@ -1,4 +1,4 @@
-"""How sure a counted rate is: Wilson's interval, and one over whole runs where cases of one run are alike."""
+"""Intervals of a counted rate: Wilson's, and one over whole runs where cases of one run are alike."""
 
 from typing import NamedTuple
 

@@ -64,12 +64,15 @@ def event_losses(
             case "accuracy":
                 columns[metric] = _hits(p, o)
             case "abi" if difficulty is not None:
-                own = difficulty.values[rows]
-                known = difficulty.values[difficulty.kind == difficulty.kind[rows[0]]]
-                known = known[np.isfinite(known)]
-                if len(known):
+                of_rows = difficulty.values[rows]
+                of_kind = difficulty.values[difficulty.kind == difficulty.kind[rows[0]]]
+                of_kind = of_kind[np.isfinite(of_kind)]
+                if len(of_kind):
                     columns[metric] = (
-                        errors - own + known.mean() + (own - own.mean()) * np.sqrt(len(own) / len(known))
+                        errors
+                        - of_rows
+                        + of_kind.mean()
+                        + (of_rows - of_rows.mean()) * np.sqrt(len(of_rows) / len(of_kind))
                     )
     return columns
 
@@ -104,8 +107,8 @@ def interval_card(
     kind = events.kind[rows]
 
     def losses(inside: BoolArray) -> EventLosses:
-        own = rows[inside]
-        return event_losses(p[inside], events.outcome[own], own, metrics, difficulty)
+        inside_rows = rows[inside]
+        return event_losses(p[inside], events.outcome[inside_rows], inside_rows, metrics, difficulty)
 
     clusters, o = event_clusters(events)[rows], events.outcome[rows]
     wanted = {metric: estimates[metric] for metric in metrics}
@@ -145,7 +148,7 @@ def card_of(
     weights = {by: np.empty(len(kind)) for by in (False, True)}
     for part in parts:
         inside = kind == part
-        own = {
+        part_losses = {
             metric: column
             for metric, column in losses(inside).items()
             if metric in estimates and estimates[metric][part] is not None
@@ -154,10 +157,10 @@ def card_of(
         weights[False][inside], weights[True][inside] = 1.0 / inside.sum(), 1.0 / sizes / (1.0 / sizes).sum()
         few = cluster_count(clusters[inside]) < MIN_CLUSTERS
         enough &= not few
-        for metric, column in own.items():
+        for metric, column in part_losses.items():
             whole.setdefault(metric, np.full(len(kind), np.nan))[inside] = column
         if not few and resampling.resamples:
-            columns = {metric: (column, False) for metric, column in own.items()}
+            columns = {metric: (column, False) for metric, column in part_losses.items()}
             for metric, bounds in _bounds(columns, weights, inside, clusters, resampling).items():
                 card[metric][part] = bounds
     if (
@@ -198,20 +201,20 @@ def _bounds(
     alike = np.ones(int(inside.sum()))
     for pooled in (False, True):
         for by_question in (False, True):
-            own = alike if pooled else weights[by_question][inside]
+            row_weights = alike if pooled else weights[by_question][inside]
             names = [m for m in columns if (m in POOLED) == pooled and (m in _BY_QUESTION) == by_question]
             flipped = {
-                m: columns[m][0] if columns[m][1] else root_values(columns[m][0], own)
+                m: columns[m][0] if columns[m][1] else root_values(columns[m][0], row_weights)
                 for m in names
                 if m != "accuracy"
             }
             ends = mean_intervals(
-                list(flipped.values()), clusters[inside], weights=own, resampling=resampling
+                list(flipped.values()), clusters[inside], weights=row_weights, resampling=resampling
             )
             for metric, bounds in zip(flipped, ends, strict=True):
                 bounds_by_metric[metric] = bounds if columns[metric][1] else _printed(metric, bounds)
             if "accuracy" in names:
                 bounds_by_metric["accuracy"] = share_interval(
-                    columns["accuracy"][0], clusters[inside], weights=own, level=resampling.level
+                    columns["accuracy"][0], clusters[inside], weights=row_weights, level=resampling.level
                 )
     return bounds_by_metric

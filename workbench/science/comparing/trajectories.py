@@ -1,4 +1,4 @@
-"""How the Brier score moves while an agent works: beliefs by step, pooled over trials, against what happened (BLF, App. E, Fig. 12)."""
+"""Follow the Brier score while an agent works: beliefs by step, pooled over trials, against outcomes (BLF, App. E, Fig. 12)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def step_scores(
     intervals = [loss_interval(column, clusters, resampling=resampling) for column in scores.T]
     return StepScores(
         brier=tuple(float(value) for value in brier),
-        intervals=tuple(None if each is None else (each[0], each[1]) for each in intervals),
+        intervals=tuple(None if bounds is None else (bounds[0], bounds[1]) for bounds in intervals),
         working=tuple(sum(size >= step for size in longest) for step in range(length + 1)),
         n=len(questions),
         clusters=len(set(clusters)),

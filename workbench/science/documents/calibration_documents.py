@@ -29,16 +29,16 @@ ENOUGH = 50
 def priors_document(
     events: Events, columns: Sequence[str], *, pseudo: float = 1.0
 ) -> tuple[TemporalPrior, Document]:
-    """The prior that each event could have had (`event_priors`), and what `calibrate priors` prints: base rates by group.
+    """Return the prior that each event could have had (`event_priors`), and the document of `calibrate priors`: base rates by group.
 
     ``with_hindsight`` is the share of Yes over the whole group: for live questions only, as paper B's Table 7, which stands beside it
     where the group is one of its own.
     """
     prior = event_priors(events, columns, pseudo=pseudo)
-    labels, known = group_labels(events, columns), np.isfinite(events.outcome)
-    if not known.any():
+    labels, resolved = group_labels(events, columns), np.isfinite(events.outcome)
+    if not resolved.any():
         raise UsageError(f"{events.path}: no event has resolved yet, so there is no base rate")
-    rates = empirical_prior(labels[known], events.outcome[known], strength=0.0)
+    rates = empirical_prior(labels[resolved], events.outcome[resolved], strength=0.0)
     groups = []
     for name, rate in rates.items():
         source, _, subtype = name.partition("/")
@@ -46,8 +46,8 @@ def priors_document(
         groups.append(
             {
                 "group": name,
-                "questions": len(np.unique(events.question[inside & known])),
-                "events": int((inside & known).sum()),
+                "questions": len(np.unique(events.question[inside & resolved])),
+                "events": int((inside & resolved).sum()),
                 "with_hindsight": rate,
                 "paper_b": static_prior(source, subtype or "all"),
                 "without_pool": int((prior.pool[inside] == 0).sum()),
@@ -68,7 +68,7 @@ def calibration_document(
     minimum: int = ENOUGH,
     threshold: bool = False,
 ) -> tuple[Calibration, Document]:
-    """A calibration learned from every resolved forecast of a method, and the document that `calibrate fit` prints.
+    """Learn a calibration from every resolved forecast of a method; also return the document of `calibrate fit`.
 
     `events`, `forecasts`: Events may be unresolved; only resolved ones teach.
 
@@ -135,7 +135,7 @@ def calibrated_document(
     variant: str = "forecast",
     how: str = "logit-mean",
 ) -> Document:
-    """Forecasts after a saved calibration, resolved or not: what `calibrate apply` prints.
+    """Apply a saved calibration to forecasts, resolved or not: the document of `calibrate apply`.
 
     ``unseen`` lists the groups the calibration has no offset for, per factor.
     """
@@ -143,16 +143,16 @@ def calibrated_document(
     rows: list[Document] = []
     for name in method_names(forecasts, methods):
         p = _some(name, pooled_forecasts(forecasts, name, variant=variant, how=how))
-        known = np.isfinite(p)
-        calibrated = model.apply(p[known], {factor: labels[known] for factor, labels in factors.items()})
+        present = np.isfinite(p)
+        calibrated = model.apply(p[present], {factor: labels[present] for factor, labels in factors.items()})
         calls = model.decide(calibrated) if model.threshold is not None else None
-        for index, event in enumerate(events.event_id[known]):
+        for index, event in enumerate(events.event_id[present]):
             row = {
                 "method": name,
                 "event_id": str(event),
                 "variant": "calibrated",
                 "p": float(calibrated[index]),
-                "p_raw": float(p[known][index]),
+                "p_raw": float(p[present][index]),
             }
             rows.append(row if calls is None else {**row, "yes": int(calls[index])})
     return {"forecasts": rows, "unseen": model.unseen(factors), "threshold": model.threshold}

@@ -33,32 +33,32 @@ from workbench.science.tables import Events, Forecasts
 def paper_tables_document(
     events: Events, published: Forecasts, trials: Forecasts, *, resamples: int = 5000, seed: int = 20261121
 ) -> Document:
-    """Tables 1, 9 and 17 of paper B as printed, beside ours: what `paper-tables` prints."""
+    """Return tables 1, 9 and 17 of paper B as printed, beside ours: the document of `paper-tables`."""
     # Only this command reads the module of printed figures, so no other document pays for it.
-    from workbench.science.comparing.paper_b_tables import UNREACHABLE, paper_tables
+    from workbench.science.comparing.paper_b_tables import PRINTED, paper_tables
 
     cells = paper_tables(events, published, trials, resamples=resamples, seed=seed)
     return {
         "cells": [
             {
-                "table": c.table,
-                "row": c.row,
-                "column": c.column,
-                "printed": c.printed,
-                "ours": c.ours,
-                "difference": c.difference,
-                "agrees": c.agrees,
-                "printed_note": c.printed_note,
-                "our_note": c.our_note,
-                "why": c.why,
+                "table": cell.table,
+                "row": cell.row,
+                "column": cell.column,
+                "printed": cell.printed,
+                "ours": cell.ours,
+                "difference": cell.difference,
+                "agrees": cell.agrees,
+                "printed_note": cell.printed_note,
+                "our_note": cell.our_note,
+                "why": cell.why,
             }
-            for c in cells
+            for cell in cells
         ],
-        "unreachable": [{"what": what, "why": why} for what, why in UNREACHABLE],
+        "unreachable": PRINTED["unreachable"],
     }
 
 
-#: What the paired bootstrap may draw.
+#: Units that the paired bootstrap may draw.
 UNITS: dict[str, tuple[str, ...]] = {
     "question": ("question",),
     "event": ("event",),
@@ -85,7 +85,7 @@ def compare_document(
     seed: int = 20261121,
     ensemble: str = "none",
 ) -> Document:
-    """Every method against a reference, with what is needed to believe a difference: what `compare` prints.
+    """Compare every method with a reference, with all that is needed to believe a difference: the document of `compare`.
 
     ``paired_test`` holds the verdicts; ``paired_bootstrap`` is BLF's own procedure, without any.
 
@@ -204,20 +204,22 @@ def _ensemble(
     common = {name: p[rows] for name, p in values.items()}
     o, question = events.outcome[rows], events.question[rows]
     how = recipe.pool if recipe.pool in ("mean", "median", "logit-mean") else "mean"
-    held, single = (greedy_leave_out(common, o, question, how=how, size=size) for size in (None, 1))
+    left_out, single = (greedy_leave_out(common, o, question, how=how, size=size) for size in (None, 1))
     steps = greedy_ensemble(common, o, how=how)
     p = np.full(len(events), np.nan)
-    p[rows] = held.p
+    p[rows] = left_out.p
     return p, {
         "name": GREEDY,
         "how": how,
         "events": len(rows),
         "questions": len(np.unique(question)),
-        "brier": float(((held.p - o) ** 2).mean()),
+        "brier": float(((left_out.p - o) ** 2).mean()),
         "best_single_brier": float(((single.p - o) ** 2).mean()),
         "in_sample_brier": min(step.brier for step in steps),
         "in_sample": [{"added": step.added, "brier": step.brier} for step in steps],
-        "chosen": [{"members": list(members), "questions": count} for members, count in held.chosen.items()],
+        "chosen": [
+            {"members": list(members), "questions": count} for members, count in left_out.chosen.items()
+        ],
     }
 
 

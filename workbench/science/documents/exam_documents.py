@@ -20,7 +20,7 @@ _FORECASTER = "key-free forecaster"
 
 
 def exam_document(table: PastTable, forecaster: FloatArray, groups: StrArray | None = None) -> Document:
-    """Score of a model, and its gains in Brier Index points on the same questions; every interval is 95 % over clusters.
+    """Score a model, and its gains in Brier Index points on the same questions; every interval is 95 % over clusters.
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ def exam_document(table: PastTable, forecaster: FloatArray, groups: StrArray | N
     """
     record = record_document(table)
     ends = loss_interval((table.forecast - table.outcome) ** 2, event_clusters(table.events()))
-    known = np.flatnonzero(np.isfinite(forecaster))
+    treated = np.flatnonzero(np.isfinite(forecaster))
     beside = None
-    if len(known):
-        part = _part_of(replace(table, rivals={**table.rivals, _FORECASTER: forecaster}), known)
+    if len(treated):
+        part = _part_of(replace(table, rivals={**table.rivals, _FORECASTER: forecaster}), treated)
         beside = record_document(part)["against"][_FORECASTER]
     names = table.series if groups is None else groups
     return {
@@ -66,7 +66,7 @@ def exam_document(table: PastTable, forecaster: FloatArray, groups: StrArray | N
         "base_rate": record["against"][BASE_RATE]["brier_index"],
         "forecaster": None if beside is None else beside["brier_index"],
         "gain_over_base": {**_gain(record["against"][BASE_RATE]), "n": record["n"]},
-        "gain_over_forecaster": None if beside is None else {**_gain(beside), "n": len(known)},
+        "gain_over_forecaster": None if beside is None else {**_gain(beside), "n": len(treated)},
         "by_group": [
             _group_row(name, _part_of(table, np.flatnonzero(names == name)), forecaster[names == name])
             for name in np.unique(names).tolist()
@@ -75,7 +75,7 @@ def exam_document(table: PastTable, forecaster: FloatArray, groups: StrArray | N
 
 
 def exam_sentence(model: str, document: Mapping[str, Any]) -> str:
-    """What an exam says in one sentence; ``recall`` of the document, where it was probed, may withhold the verdict."""
+    """Sum up an exam in one sentence; ``recall`` of the document, where it was probed, may withhold the verdict."""
     where = f"on these {document['n']} questions"
     if missing := document.get("missing"):
         where += f" ({missing} more it left unanswered)"
@@ -91,14 +91,12 @@ def exam_sentence(model: str, document: Mapping[str, Any]) -> str:
             f"{where} nothing can be told of {model}: {document['clusters']} clusters are too few"
             f" ({base['value']:+.1f} points against the base rate)"
         )
-    said = f"{where} {model} is {_against(base, 'the base rate')}"
+    verdict = f"{where} {model} is {_against(base, 'the base rate')}"
     if forecaster is None or forecaster["low"] is None:
-        return f"{said}; too few of them can be compared with the key-free forecaster"
-    if forecaster["low"] > 0:
-        return f"{said} and {_against(forecaster, 'the key-free forecaster')}"
-    if forecaster["high"] < 0:
-        return f"{said} and {_against(forecaster, 'the key-free forecaster')}"
-    return f"{said} and not above the key-free forecaster"
+        return f"{verdict}; too few of them can be compared with the key-free forecaster"
+    if forecaster["low"] > 0 or forecaster["high"] < 0:
+        return f"{verdict} and {_against(forecaster, 'the key-free forecaster')}"
+    return f"{verdict} and not above the key-free forecaster"
 
 
 def _against(gain: Mapping[str, Any], rival: str) -> str:
@@ -127,13 +125,13 @@ def _part_of(table: PastTable, rows: Any) -> PastTable:
 
 
 def _group_row(name: str, table: PastTable, forecaster: FloatArray) -> dict[str, Any]:
-    own, base = (brier_index(p, table.outcome) for p in (table.forecast, table.rivals[BASE_RATE]))
-    known = np.isfinite(forecaster)
-    rival = brier_index(forecaster[known], table.outcome[known]) if known.any() else None
+    model, base = (brier_index(p, table.outcome) for p in (table.forecast, table.rivals[BASE_RATE]))
+    treated = np.isfinite(forecaster)
+    rival = brier_index(forecaster[treated], table.outcome[treated]) if treated.any() else None
     return {
         "group": name,
         "n": len(table.outcome),
-        "brier_index": own,
+        "brier_index": model,
         "base_rate": base,
         "forecaster": rival,
     }

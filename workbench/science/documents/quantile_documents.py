@@ -20,7 +20,7 @@ _BINS = 10
 def quantile_document(
     targets: NumericTargets, forecasts: QuantileForecasts, *, methods: Sequence[str] = ()
 ) -> Document:
-    """How forecasts of numbers by quantiles did: what ``score --quantiles`` prints.
+    """Score forecasts of numbers by quantiles: the document of ``score --quantiles``.
 
     Raises `TableError`: No number has come, or the file has no such method.
     """
@@ -29,9 +29,9 @@ def quantile_document(
         raise TableError(targets.path, "no number in it has come yet", column="value")
     unknown = [name for name in methods if name not in forecasts.methods]
     if unknown:
-        known = ", ".join(forecasts.methods)
+        names = ", ".join(forecasts.methods)
         raise TableError(
-            forecasts.path, f"there is no method {unknown[0]!r}; the file has: {known}", column="method"
+            forecasts.path, f"there is no method {unknown[0]!r}; the file has: {names}", column="method"
         )
     return {
         "numbers": len(came),

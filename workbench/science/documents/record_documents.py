@@ -26,7 +26,7 @@ _OWN = "forecast"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTable:
-    """Forecasts at past cutoffs with what came of them, one row each.
+    """Forecasts at past cutoffs with their outcomes, one row each.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class PastTable:
 
 
 def record_document(table: PastTable) -> Document:
-    """How a forecaster did at past cutoffs, against each rival on the same questions.
+    """Score a forecaster at past cutoffs, against each rival on the same questions.
 
     >>> days = np.array([f"20{year:02}-01-01" for year in range(8)])
     >>> document = record_document(PastTable(
@@ -80,8 +80,8 @@ def record_documents(families: Mapping[str, PastTable]) -> dict[str, Document]:
     A family that was better by itself may so turn into one that shows no skill.
     """
     tests = {name: _tests(table) for name, table in families.items()}
-    for rival in dict.fromkeys(rival for each in tests.values() for rival in each):
-        family = {name: each[rival] for name, each in tests.items() if rival in each}
+    for rival in dict.fromkeys(rival for by_rival in tests.values() for rival in by_rival):
+        family = {name: by_rival[rival] for name, by_rival in tests.items() if rival in by_rival}
         raised = holm({name: test.p for name, test in family.items()})
         for name, test in family.items():
             tests[name][rival] = replace(test, p_holm=raised[name]).judged(comparisons=len(family))
@@ -101,6 +101,7 @@ def _document(table: PastTable, tests: Mapping[str, PairedVerdict], *, looked_at
     events = table.events()
     o, values, clusters = table.outcome, table.values(), event_clusters(events)
     curve = reliability(values[_OWN], o, bins=_BINS, interval=class_share_interval(clusters))
+    dates = len(np.unique(table.first_day))
     return {
         "n": len(o),
         "clusters": cluster_count(clusters),
@@ -129,19 +130,16 @@ def _document(table: PastTable, tests: Mapping[str, PairedVerdict], *, looked_at
             {
                 "n": int(curve.count[place]),
                 **{name: float(getattr(curve, name)[place]) for name in ("forecast", "observed")},
-                **{name: _end_shown(getattr(curve, name)[place]) for name in ("low", "high")},
+                **{
+                    name: float(end) if np.isfinite(end := getattr(curve, name)[place]) else None
+                    for name in ("low", "high")
+                },
             }
             for place in range(len(curve.count))
         ],
         "skill": tests[BASE_RATE].verdict,
-        "line": skill_line(tests[BASE_RATE], _counted(len(o), len(np.unique(table.first_day)))),
+        "line": skill_line(
+            tests[BASE_RATE],
+            past_dates(dates) if dates == len(o) else f"{len(o)} forecasts on {past_dates(dates)}",
+        ),
     }
-
-
-def _counted(forecasts: int, dates: int) -> str:
-    said = past_dates(dates)
-    return said if dates == forecasts else f"{forecasts} forecasts on {said}"
-
-
-def _end_shown(end: float) -> float | None:
-    return float(end) if np.isfinite(end) else None

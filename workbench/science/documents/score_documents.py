@@ -39,19 +39,19 @@ Document = dict[str, Any]
 
 
 def method_names(forecasts: Forecasts, names: Sequence[str] = ()) -> list[str]:
-    """The methods to work on: ``names`` if there are any, else all of the file.
+    """Return the methods to work on: ``names`` if there are any, else all of the file.
 
     ``METHOD@VARIANT`` names one published variant of a method. A name the file does not have is refused.
     """
     for name in names:
         if name.partition("@")[0] not in forecasts.methods:
-            known = ", ".join(forecasts.methods)
-            raise UsageError(f"{forecasts.path} has no method {name!r}; it has: {known}")
+            available = ", ".join(forecasts.methods)
+            raise UsageError(f"{forecasts.path} has no method {name!r}; it has: {available}")
     return list(names) or list(forecasts.methods)
 
 
 def raw_forecasts(forecasts: Forecasts, method: str, variant: str = "forecast") -> FloatArray:
-    """Trials (n, K) or published forecasts (n,) of a method; ``METHOD@VARIANT`` overrides ``variant``."""
+    """Return trials (n, K) or published forecasts (n,) of a method; ``METHOD@VARIANT`` overrides ``variant``."""
     name, _, other = method.partition("@")
     if forecasts.keyed_by == "trial":
         return forecasts.trials(name)
@@ -61,7 +61,7 @@ def raw_forecasts(forecasts: Forecasts, method: str, variant: str = "forecast") 
 def pooled_forecasts(
     forecasts: Forecasts, method: str, *, variant: str = "forecast", how: str = "logit-mean"
 ) -> FloatArray:
-    """One forecast per event, shape (n,): the trials pooled, or the published forecasts as they are."""
+    """Return one forecast per event, shape (n,): the trials pooled, or the published forecasts as they are."""
     raw = raw_forecasts(forecasts, method, variant)
     return raw if raw.ndim == 1 else pool(raw, how)
 
@@ -70,7 +70,7 @@ Elicited = Literal["ensemble", "both_directions", "votes", "weighted_votes"]
 
 
 def elicit_document(answers: Mapping[str, Answers]) -> Document:
-    """Probabilities from one model's answers to one question in several forms: what `elicit` prints.
+    """Combine one model's answers to one question in several forms to probabilities: the document of `elicit`.
 
     >>> both = Answers(variants=[], yes=0.7, no=0.5, votes=[], confidence=[])
     >>> round(elicit_document({"e": both})["events"]["e"]["both_directions"], 6)
@@ -96,7 +96,7 @@ def elicit_document(answers: Mapping[str, Answers]) -> Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UtilityRule:
-    """What going long or short on a market event is worth: a rule of `workbench.science.scoring.payoffs` and the price's column."""
+    """The payoff of going long or short on a market event: a rule of `workbench.science.scoring.payoffs` and the price's column."""
 
     rule: str
     price: str = "crowd"
@@ -111,7 +111,7 @@ class UtilityRule:
         chosen = rows[usable]
         days = events.number("horizon_days")[chosen] if "horizon_days" in events.frame.columns else 0.0
         long, short = rule.market(price[usable], events.outcome[chosen], np.nan_to_num(np.asarray(days)))
-        chances = [(own, 1.0 - own) for own in p[usable].tolist()]
+        chances = [(chance, 1.0 - chance) for chance in p[usable].tolist()]
         worth = list(zip(long.tolist(), short.tolist(), strict=True))
         task, whole = (utility_scores(chances, worth, normalise=how) for how in NORMALISATIONS)
         return {
@@ -143,7 +143,7 @@ def score_document(
     resampling: Resampling = PLAIN,
     utility: UtilityRule | None = None,
 ) -> Document:
-    """Scores of every method by question type and overall: what `score` prints.
+    """Score every method by question type and overall: the document of `score`.
 
     Parameters
     ----------
@@ -225,9 +225,9 @@ def _score_entry(
     by: str = "",
     subsets: int | None = None,
 ) -> Document:
-    def card(p: FloatArray, rows: IntArray, own: FloatArray) -> Document:
+    def card(p: FloatArray, rows: IntArray, raw_rows: FloatArray) -> Document:
         scores = scorecard(p, rows, events, metrics, difficulty)
-        entry: Document = {**scores, "n": _counts(rows, events, own)}
+        entry: Document = {**scores, "n": _counts(rows, events, raw_rows)}
         if calibrated := calibrated_card(p, events.kind[rows], metrics, series_clusters(events)[rows]):
             entry["calibrated"] = calibrated
         if resampling.resamples:
@@ -330,7 +330,7 @@ def market_forecasts(
     how: str = "mean",
     baselines: Sequence[str] = (),
 ) -> dict[str, FloatArray]:
-    """Forecasts to bet on, one array of shape (n,) per method and baseline; both functions below take them."""
+    """Return forecasts to bet on, one array of shape (n,) per method and baseline; both functions below take them."""
     values = {
         name: pooled_forecasts(forecasts, name, variant=variant, how=how)
         for name in method_names(forecasts, methods)
@@ -340,7 +340,7 @@ def market_forecasts(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BettingRules:
-    """How forecasts are bet on."""
+    """The rules by which forecasts are bet on."""
 
     #: Column with the price of a Yes share.
     price: str = "crowd"
@@ -392,7 +392,7 @@ def returns_document(
     by: str = "",
     resampling: Resampling = PLAIN,
 ) -> Document:
-    """What a dollar on every market event would have brought, per method: what `returns` prints.
+    """Compute the returns of a dollar on every market event, per method: the document of `returns`.
 
     Parameters
     ----------
@@ -435,7 +435,7 @@ def returns_document(
 def position_rows(
     events: Events, values: Mapping[str, FloatArray], *, rules: BettingRules = PAPER
 ) -> list[list[Any]]:
-    """Every bet behind `returns_document`, one row of `POSITION_COLUMNS` each; an empty share on Yes means no bet."""
+    """List every bet behind `returns_document`, one row of `POSITION_COLUMNS` each; an empty share on Yes means no bet."""
     lines: list[list[Any]] = []
     for name, p in values.items():
         rows = _market_rows(name, p, rules, events)
@@ -474,7 +474,7 @@ def _returns(
     clusters = event_clusters(events)[rows]
     belief = rules.beliefs(events, p, rows)
     bets = {f"{level:g}": rules.positions(events, p, rows, level) for level in rules.levels}
-    splits: dict[str, EdgeAndLuck] = {key: each.split(o, belief) for key, each in bets.items()}
+    splits: dict[str, EdgeAndLuck] = {key: positions.split(o, belief) for key, positions in bets.items()}
     results = {
         key: returns_of(split.gain + 1.0, level)
         for (key, split), level in zip(splits.items(), rules.levels, strict=True)
@@ -493,7 +493,7 @@ def _returns(
         "edge": {key: float(split.edge.mean()) for key, split in splits.items()},
         "luck": {key: float(split.luck.mean()) for key, split in splits.items()},
         "luck_z": {key: split.luck_z(clusters) for key, split in splits.items()},
-        "staked": {key: float(each.stake.mean()) for key, each in bets.items()},
+        "staked": {key: float(positions.stake.mean()) for key, positions in bets.items()},
         "brier": brier(p, o),
         "ece": calibration_error(p, o),
         "calibrated": {"ece": calibrated_error(p, series_clusters(events)[rows])._asdict()},

@@ -1,4 +1,4 @@
-"""What a paired test means, as one sentence for people: first what to do, then the figure it rests on with its interval."""
+"""Write the meaning of a paired test as one sentence for people: first the advice, then the figure it rests on with its interval."""
 
 from collections.abc import Callable
 
@@ -47,7 +47,7 @@ def skill_line(
         short = test.interval is None and test.verdict is not None
         few = f"a verdict needs {MIN_CLUSTERS} independent ones" if short else test.reason
         return f"{separate} cannot tell skill from luck: {advice} ({figures}; {few})"
-    said = (
+    outcome = (
         f"did worse than {rival}"
         if test.verdict == "worse"
         else f"beat {rival} by no more than luck would"
@@ -55,4 +55,4 @@ def skill_line(
         if written(test.estimate).startswith("+")
         else f"did no better than {rival}"
     )
-    return f"On {separate} {subject} {said}: {advice} ({figures})"
+    return f"On {separate} {subject} {outcome}: {advice} ({figures})"

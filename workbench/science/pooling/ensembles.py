@@ -94,15 +94,15 @@ def greedy_leave_out(
     if len(names) < 2:
         raise DomainError("leaving a question out needs at least two questions")
     rest = len(y) - np.bincount(codes)
-    known: dict[frozenset[str], tuple[FloatArray, FloatArray]] = {}
+    cache: dict[frozenset[str], tuple[FloatArray, FloatArray]] = {}
 
     def without_fold(chosen: frozenset[str]) -> tuple[FloatArray, FloatArray]:
         # The order of joining does not matter to the pool, and folds that chose alike share the work.
-        if chosen not in known:
+        if chosen not in cache:
             p = pool(np.column_stack([members[name] for name in sorted(chosen)]), how)
             squared = (p - y) ** 2
-            known[chosen] = p, (squared.sum() - np.bincount(codes, weights=squared)) / rest
-        return known[chosen]
+            cache[chosen] = p, (squared.sum() - np.bincount(codes, weights=squared)) / rest
+        return cache[chosen]
 
     state: list[frozenset[str]] = [frozenset()] * len(names)
     best: list[tuple[float, frozenset[str]]] = [(np.inf, frozenset())] * len(names)
@@ -110,8 +110,8 @@ def greedy_leave_out(
         following = list(state)
         for chosen in set(state):
             candidates = [chosen | {name} for name in sorted(members.keys() - chosen)]
-            scores = np.array([without_fold(each)[1] for each in candidates])
-            for fold in np.flatnonzero([each == chosen for each in state]):
+            scores = np.array([without_fold(candidate)[1] for candidate in candidates])
+            for fold in np.flatnonzero([fold_state == chosen for fold_state in state]):
                 # The first of equal scores: ties go by name, as in `greedy_ensemble`.
                 place = int(np.argmin(scores[:, fold]))
                 following[fold] = candidates[place]

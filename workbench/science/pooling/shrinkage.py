@@ -14,7 +14,7 @@ from workbench.science.errors import DomainError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialLogits:
-    """What shrinkage needs of an event's trials: their mean logit, its spread, and their number."""
+    """An event's trials as shrinkage needs them: their mean logit, its spread, and their number."""
 
     mean: FloatArray
     spread: FloatArray

@@ -1,8 +1,4 @@
-"""How much to shrink, fitted on resolved events: a grid of cells, and the cell that scores best.
-
-Two readings of "tuned by leave-one-out" exist. The authors' code picks (f, c) on the very events it then scores:
-`tune_in_sample`. Here the honest one is the default: `tune_leave_out` picks the cell for each fold without that fold.
-"""
+"""Fit the amount of shrinkage on resolved events: a grid of cells, and the cell that scores best."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -39,7 +35,7 @@ Weights = Callable[[FloatArray, IntArray, FloatArray], FloatArray]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShrinkGrid:
-    """Which weights of the trials' mean are tried: every combination of the parameters' values.
+    """The weights of the trials' mean to try: every combination of the parameters' values.
 
     ``weights`` takes the spreads and numbers of the events' trials, shape (n, 1), and the cells, shape (m, parameters); it gives
     the weights, shape (n, m).
@@ -209,7 +205,7 @@ def choose_leave_out(
     *,
     grid: ShrinkGrid = FLOOR_GRID,
 ) -> tuple[IntArray, list[Cell], FloatArray]:
-    """For every fold, the cell of the grid that scores best on the other folds.
+    """Choose, for every fold, the cell of the grid that scores best on the other folds.
 
     Only cells whose total lies within one fold's size of the best can ever win, so the second pass looks at those.
 

@@ -1,1 +1,1 @@
-"""How good forecasts are: proper scores, calibration error, difficulty adjustment, market returns, consistency."""
+"""Measures of forecasts: proper scores, calibration error, difficulty adjustment, market returns, consistency."""

@@ -32,21 +32,21 @@ def additive_effects(scores: ArrayLike, *, tol: float = 1e-13, sweeps: int = 100
     y = np.asarray(scores, dtype=np.float64)
     if y.ndim != 2 or y.size == 0:
         raise DomainError(f"scores must be a non-empty matrix (methods, questions), not of shape {y.shape}")
-    known = np.isfinite(y)
-    per_method, per_question = known.sum(axis=1), known.sum(axis=0)
+    present = np.isfinite(y)
+    per_method, per_question = present.sum(axis=1), present.sum(axis=0)
     if (per_method == 0).any() or (per_question == 0).any():
         kind, index = ("method", per_method) if (per_method == 0).any() else ("question", per_question)
         raise DomainError(f"{kind} at position {int(np.argmin(index))} has no score: leave it out")
-    filled = np.where(known, y, 0.0)
-    weights = known.astype(np.float64)
+    filled = np.where(present, y, 0.0)
+    weights = present.astype(np.float64)
     row_sums, column_sums = filled.sum(axis=1), filled.sum(axis=0)
-    mean = float(filled.sum() / known.sum())
+    mean = float(filled.sum() / present.sum())
     method, question = np.zeros(y.shape[0]), np.zeros(y.shape[1])
     for sweep in range(1, sweeps + 1):
         question = (column_sums - mean * per_question - method @ weights) / per_question
         new = (row_sums - mean * per_method - weights @ question) / per_method
         moved = float(np.abs(new - method).max())
-        if sweep == 1 and known.all():
+        if sweep == 1 and present.all():
             moved = 0.0  # balanced: the first sweep is exact
         method = new
         # Only sums of the three are determined; the means move into the constant, so that both sets of effects sum to 0.

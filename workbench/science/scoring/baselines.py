@@ -59,7 +59,7 @@ def group_labels(events: Events, columns: Sequence[str]) -> StrArray:
     """
     labels = [events.factor(column) for column in columns]
     return np.array(
-        ["/".join(each) for each in zip(*(each.tolist() for each in labels), strict=True)], dtype=str
+        ["/".join(parts) for parts in zip(*(each.tolist() for each in labels), strict=True)], dtype=str
     )
 
 

@@ -16,7 +16,7 @@ Side = Literal["yes", "no", "none"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizedBet:
-    """What to stake of a wealth of 1."""
+    """A stake of a wealth of 1."""
 
     side: Side
     #: In [0, cap].
@@ -63,7 +63,7 @@ def size_bet(
         (p - (yes_ask + fee), p, yes_ask + fee, "yes"),
         ((1 - p) - (other + fee), 1 - p, other + fee, "no"),
     ]
-    edge, chance, price, side = max(sides, key=lambda each: each[0])
+    edge, chance, price, side = max(sides, key=lambda side: side[0])
     if edge <= 0 or price >= 1:
         return SizedBet(side="none", stake=0.0, price=price, edge=edge, expected=0.0, worst=0.0)
     stake = min(cap, _stake(chance, price, risk_aversion))
@@ -84,7 +84,7 @@ def _stake(p: float, q: float, g: float) -> float:
 
 
 def pays(bet: SizedBet) -> tuple[float, float]:
-    """What a dollar of wealth comes back as if Yes and if No: what is not staked is kept, a share pays 1.
+    """Return the value of a dollar of wealth if Yes and if No: the part not staked is kept, a share pays 1.
 
     >>> yes, no = pays(size_bet(0.7, 0.5, risk_aversion=1.0))
     >>> round(yes, 6), round(no, 6)

@@ -85,7 +85,7 @@ def debiased_calibration_error(forecast: ArrayLike, outcome: ArrayLike, *, bins:
     """
     p, o = checked(forecast, outcome)
     codes = bin_of(p, bins=bins)
-    count, yes, said = (
+    count, yes, forecast_sums = (
         np.bincount(codes, weights=column, minlength=bins) for column in (np.ones(len(p)), o, p)
     )
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -94,7 +94,7 @@ def debiased_calibration_error(forecast: ArrayLike, outcome: ArrayLike, *, bins:
             yes * (1.0 - yes / count) * count / (count - 1.0),
             np.bincount(codes, weights=p * (1.0 - p), minlength=bins),
         )
-    return float(np.sqrt(np.maximum((yes - said) ** 2 - spread, 0.0)).sum() / len(p))
+    return float(np.sqrt(np.maximum((yes - forecast_sums) ** 2 - spread, 0.0)).sum() / len(p))
 
 
 class BrierParts(NamedTuple):
@@ -124,11 +124,15 @@ def brier_parts(
     """
     p, o = checked(forecast, outcome)
     codes = bin_of(p, bins=bins, how=how, closed=closed)
-    count, yes, stated = (
+    count, yes, forecast_sums = (
         np.bincount(codes, weights=column, minlength=bins) for column in (np.ones(len(p)), o, p)
     )
     filled = count > 0
-    share, mean, weight = yes[filled] / count[filled], stated[filled] / count[filled], count[filled] / len(p)
+    share, mean, weight = (
+        yes[filled] / count[filled],
+        forecast_sums[filled] / count[filled],
+        count[filled] / len(p),
+    )
     base = float(o.mean())
     return BrierParts(
         float(weight @ (mean - share) ** 2), float(weight @ (share - base) ** 2), base * (1.0 - base)
@@ -151,7 +155,7 @@ def calibrated_error(
     draws: int = 400,
     seed: int = 20261124,
 ) -> CalibratedError:
-    """What `calibration_error` would be of these forecasts if they were right, one piece of luck drawn for each cluster.
+    """Estimate the `calibration_error` of these forecasts if they were right, one piece of luck drawn for each cluster.
 
     The dates of a question come out together: an event is Yes where its cluster's draw lies below its forecast. Each event is its own
     cluster when none are given.
@@ -162,9 +166,9 @@ def calibrated_error(
     p, _ = checked(forecast, np.zeros(len(np.asarray(forecast))))
     order = np.argsort(codes := bin_of(p, bins=bins, how=how), kind="stable")
     ends = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    own = np.arange(len(p)) if clusters is None else np.asarray(clusters)
+    labels = np.arange(len(p)) if clusters is None else np.asarray(clusters)
     # Numbered as they come, so that clusters of one event each draw what events without clusters do.
-    _, first, codes_in_order = np.unique(own[order], return_index=True, return_inverse=True)
+    _, first, codes_in_order = np.unique(labels[order], return_index=True, return_inverse=True)
     luck = np.argsort(np.argsort(first))[codes_in_order]
     rng = np.random.default_rng(seed)
     errors = []

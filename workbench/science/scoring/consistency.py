@@ -1,4 +1,4 @@
-"""Whether a set of forecasts hangs together, whatever comes true."""
+"""Check whether a set of forecasts hangs together, whatever comes true."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def logical_chain_score(beliefs: Mapping[str, float], chains: Sequence[Sequence[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exclusion:
-    """Whether mutually exclusive outcomes sum to 1."""
+    """The sum of mutually exclusive outcomes against 1."""
 
     consistent: bool
     gap: float
@@ -54,7 +54,7 @@ class Exclusion:
 def mutual_exclusion(
     beliefs: Mapping[str, float], outcomes: Sequence[str], *, tolerance: float = 0.01
 ) -> Exclusion:
-    """Whether the outcomes of which exactly one can happen sum to 1, and the signed gap.
+    """Check whether the outcomes of which exactly one can happen sum to 1, and return the signed gap.
 
     ``outcomes`` is a maximal set, at least 2. The paper does not say how large a gap is still consistent; 0.01 is
     ours. Source: Prophet Arena, App. D.4, eq. 10.
@@ -93,8 +93,10 @@ def consistency_scores(
         elif len(rows) == set_size[rows[0]]:
             exclusions.append(mutual_exclusion(beliefs, list(beliefs)))
     return {
-        "exclusive": float(np.mean([each.consistent for each in exclusions])) if exclusions else None,
-        "gap": float(np.mean([abs(each.gap) for each in exclusions])) if exclusions else None,
+        "exclusive": float(np.mean([exclusion.consistent for exclusion in exclusions]))
+        if exclusions
+        else None,
+        "gap": float(np.mean([abs(exclusion.gap) for exclusion in exclusions])) if exclusions else None,
         "exclusive_sets": len(exclusions),
         "chain": float(np.mean(chains)) if chains else None,
         "chains": len(chains),

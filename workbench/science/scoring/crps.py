@@ -76,7 +76,7 @@ def crps_of_quantiles(levels: ArrayLike, quantiles: ArrayLike, outcome: float) -
 
 
 def pit_of_draws(values: ArrayLike, outcome: float, weights: ArrayLike | None = None) -> float:
-    """Where the outcome lies in the distribution, in [0, 1]: the share of weight below it, and half of the weight at it.
+    """Place the outcome in the distribution, in [0, 1]: the share of weight below it, and half of the weight at it.
 
     Over many forecasts of a calibrated forecaster these are uniform (Dawid 1984): more near 0 and 1 than that are bands too narrow.
 
@@ -89,7 +89,7 @@ def pit_of_draws(values: ArrayLike, outcome: float, weights: ArrayLike | None = 
 
 
 def pit_of_quantiles(levels: ArrayLike, quantiles: ArrayLike, outcome: float) -> float:
-    """Where the outcome lies in a distribution that is known by some quantiles, in [0, 1].
+    """Place the outcome in a distribution that is known by some quantiles, in [0, 1].
 
     Linear between two of them; outside all of them the middle of what is left, since quantiles say nothing of the tails.
 

@@ -41,9 +41,9 @@ def sum_deviation(deviations: ArrayLike, clusters: ArrayLike) -> float:
     >>> sum_deviation([1.0, 1.0], ["a", "b"]).__round__(6), sum_deviation([1.0, 1.0], ["a", "a"])
     (1.414214, 2.0)
     """
-    own = np.asarray(deviations, dtype=np.float64)
-    together = [float((np.bincount(codes, weights=own) ** 2).sum()) for codes in ways(clusters)]
-    return float(np.sqrt(max(*together, float((own**2).sum()))))
+    values = np.asarray(deviations, dtype=np.float64)
+    together = [float((np.bincount(codes, weights=values) ** 2).sum()) for codes in ways(clusters)]
+    return float(np.sqrt(max(*together, float((values**2).sum()))))
 
 
 def edge_and_luck(
@@ -118,7 +118,7 @@ def _prices(forecast: ArrayLike, price: ArrayLike) -> tuple[FloatArray, FloatArr
 
 
 def ties(forecast: ArrayLike, price: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """True where the forecast equals the price to within 1e-9."""
+    """Return True where the forecast equals the price to within 1e-9."""
     return np.asarray(np.abs(edge(forecast, price)) <= TIE_WIDTH, dtype=bool)
 
 
@@ -150,7 +150,7 @@ def crra_allocation(
 
 
 def payoffs(on_yes: ArrayLike, price: ArrayLike, outcome: ArrayLike) -> FloatArray:
-    """What each dollar came back as: 1 breaks even, 0 is lost.
+    """Return the value of each staked dollar: 1 breaks even, 0 is lost.
 
     Source: Prophet Arena, App. C.3.
 
@@ -182,7 +182,7 @@ def sharpe(payoff: ArrayLike, *, ddof: int = 1) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returns:
-    """What betting a dollar on every market brought, at one level of risk aversion."""
+    """The returns of a dollar on every market, at one level of risk aversion."""
 
     risk_aversion: float
     average_return: float

@@ -1,18 +1,4 @@
-"""What a dollar on an option turned out to be worth: rules from prices and outcomes to payoffs for `utility_scores`.
-
-Paper A (section 5.1) takes the payoffs as given; the authors' code makes them so, and `RULES` has it as ``analytica-paper``:
-
-    gain of a long position, per dollar:   o / (q + 0.02) - 1, at most +1    (market: o = 1 or 0, q the price)
-                                           end / start - 1 - 0.02, at most +1 (asset)
-    value:   long 1 + gain, short 1 - gain                                   (so neither is ever below 0)
-    present value:   value / 1.05 ** (days / 252)
-
-The horizon is counted in calendar days though 252 is a year of trading days: a year ahead is discounted by 6.8 %, not 5 %. It
-changes no choice between options of one horizon, only the scale. For a market the commission is added to the price; for an asset
-our reading takes it off the gain, since no price of a share stands in the code's formula.
-
-Worked: Yes at 0.48 comes true in 126 days: 1 / 0.5 - 1 = +1, the cap; long 2 / 1.05 ** 0.5 = 1.951800, short 0.
-"""
+"""Turn prices and outcomes into the worth of a dollar on an option: payoffs for `utility_scores`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +12,7 @@ from workbench.science.errors import DomainError, UnknownName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayoffRule:
-    """How prices and outcomes become values of one dollar."""
+    """The values of one dollar by prices and outcomes."""
 
     #: Per ``year_days`` days; 0 for none.
     discount: float = 0.0

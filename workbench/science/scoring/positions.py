@@ -13,7 +13,7 @@ from workbench.science.scoring.market import EdgeAndLuck, Tie, crra_allocation, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What stands between a price and a bet."""
+    """The costs between a price and a bet."""
 
     #: Dollars a share on top of the price.
     fee: float = 0.0
@@ -39,7 +39,7 @@ class Positions:
     """yes, no, both or none."""
 
     def split(self, outcome: FloatArray, belief: FloatArray) -> EdgeAndLuck:
-        """What the bets brought, as edge by a belief and luck."""
+        """Split the returns of the bets into edge by a belief and luck."""
         return edge_and_luck(self.pays_yes, self.pays_no, outcome, belief)
 
 
@@ -67,8 +67,8 @@ def with_costs(
     """Bets of one side each, sized after spread and fee, and kept in cash where neither side is worth its price."""
     others: Sequence[float | None] = [None] * len(p) if no_ask is None else no_ask.tolist()
     bets = [
-        size_bet(own, yes, no, risk_aversion=risk_aversion, fee=costs.fee, cap=costs.cap)
-        for own, yes, no in zip(p.tolist(), yes_ask.tolist(), others, strict=True)
+        size_bet(chance, yes, no, risk_aversion=risk_aversion, fee=costs.fee, cap=costs.cap)
+        for chance, yes, no in zip(p.tolist(), yes_ask.tolist(), others, strict=True)
     ]
     paid = np.array([pays(bet) for bet in bets])
     return Positions(
@@ -108,7 +108,7 @@ def position_log(
     positions: Positions,
     belief: FloatArray,
 ) -> list[LogLine]:
-    """Every bet in order: side, stake, payoff, the profit so far, and what of it was edge and what luck."""
+    """List every bet in order: side, stake, payoff, the profit so far, and its parts of edge and luck."""
     if not len(events) == len(forecast) == len(positions.side):
         raise DomainError(
             f"{len(events)} event ids, {len(forecast)} forecasts and {len(positions.side)} bets do not fit"

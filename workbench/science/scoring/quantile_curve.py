@@ -41,7 +41,7 @@ class Scale:
         )
 
     def location(self, values: ArrayLike) -> FloatArray:
-        """Where values lie in the range, 0 at its low and 1 at its high end; beyond them where it is open."""
+        """Place values in the range, 0 at its low and 1 at its high end; beyond them where it is open."""
         shares = (np.asarray(values, dtype=np.float64) - self.low) / (self.high - self.low)
         if self.zero_point is None:
             return shares

@@ -119,9 +119,9 @@ def difficulty_of(events: Events, pool: Mapping[str, FloatArray]) -> Difficulty:
     market = events.kind == "market"
     if market.any() and "crowd" in events.frame.columns:
         crowd = events.probability("crowd")
-        known = market & np.isfinite(crowd)
-        if known.any():
-            values[known] = market_difficulty(crowd[known], events.outcome[known])
+        priced = market & np.isfinite(crowd)
+        if priced.any():
+            values[priced] = market_difficulty(crowd[priced], events.outcome[priced])
     others = np.flatnonzero(~market)
     if len(others) and pool:
         briers = np.array([(p - events.outcome) ** 2 for p in pool.values()])[:, others]
@@ -144,10 +144,10 @@ def adjusted_part(p: FloatArray, o: FloatArray, rows: IntArray, difficulty: Diff
     0.15
     """
     reference = difficulty.values[difficulty.kind == part]
-    own = difficulty.values[rows]
-    if not len(own) or np.isnan(own).any():
+    of_rows = difficulty.values[rows]
+    if not len(of_rows) or np.isnan(of_rows).any():
         return float("nan")
-    return adjusted_brier((p - o) ** 2, own, reference[np.isfinite(reference)])
+    return adjusted_brier((p - o) ** 2, of_rows, reference[np.isfinite(reference)])
 
 
 def _json_number(value: float) -> float | None:
@@ -156,8 +156,8 @@ def _json_number(value: float) -> float | None:
 
 
 def _overall(values: Mapping[str, float | None]) -> float | None:
-    known = [value for value in values.values() if value is not None]
-    return float(np.mean(known)) if known else None
+    present = [value for value in values.values() if value is not None]
+    return float(np.mean(present)) if present else None
 
 
 def scorecard(
@@ -167,7 +167,7 @@ def scorecard(
     metrics: Sequence[str] = DEFAULT_METRICS,
     difficulty: Difficulty | None = None,
 ) -> dict[str, Part]:
-    """Every metric for each question type and overall.
+    """Compute every metric for each question type and overall.
 
     Parameters
     ----------
@@ -229,7 +229,8 @@ def scorecard(
 def calibrated_card(
     p: FloatArray, kind: Any, metrics: Sequence[str], clusters: StrArray | None = None
 ) -> dict[str, dict[str, Any]]:
-    """What a calibrated forecaster of the same forecasts, with luck by cluster, would show: metric -> part -> ``{expected, high}``, for ``ece``, ``ece_quantile``.
+    """Estimate the calibration errors of a calibrated forecaster of the same forecasts, with luck by cluster:
+    metric -> part -> ``{expected, high}``, for ``ece``, ``ece_quantile``.
 
     >>> calibrated_card(np.full(100, 0.5), np.full(100, "market"), ["ece"])["ece"]["dataset"]
     """

@@ -38,7 +38,7 @@ def _task(probabilities: ArrayLike, payoffs: ArrayLike, index: int) -> tuple[Flo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskValues:
-    """What `utility_scores` averages, shape (tasks,): shares that were right, and values in the units of the payoffs."""
+    """The values that `utility_scores` averages, shape (tasks,): shares that were right, and values in the units of the payoffs."""
 
     right: FloatArray
     soft: FloatArray
@@ -102,7 +102,7 @@ def utility_scores(
 
 
 def task_values(probabilities: Sequence[ArrayLike], payoffs: Sequence[ArrayLike]) -> TaskValues:
-    """What each choice was worth, from probabilities and payoffs as `utility_scores` takes them.
+    """Compute the worth of each choice, from probabilities and payoffs as `utility_scores` takes them.
 
     >>> task_values([[0.8, 0.2]], [[1.2, 0.8]]).soft.round(2).tolist()
     [1.12]

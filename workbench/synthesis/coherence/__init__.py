@@ -1,1 +1,1 @@
-"""What cannot be true together, and questions with several options."""
+"""Contradictions between statements, and questions with several options."""

@@ -1,4 +1,4 @@
-"""Which of several statements cannot be true together because they name different ranges of one quantity.
+"""Find statements that exclude each other because they name different ranges of one quantity.
 
 "closes below 2600", "closes between 2600 and 2800" and "closes above 2800" are one question cut in three: their
 probabilities sum to 1. Words that exclude each other otherwise are for the analyst to name.
@@ -43,7 +43,7 @@ class ValueRange:
 
 
 def read_band(key: str, statement: str) -> tuple[str, ValueRange] | None:
-    """The statement without its range, and the range; None if it names none, or one that may be passed on the way.
+    """Split a statement into its range and the rest; None if it names none, or one that may be passed on the way.
 
     Negated sentences and those about a whole span ("by", "at least once", "stays") are left alone.
 
@@ -77,15 +77,15 @@ def read_band(key: str, statement: str) -> tuple[str, ValueRange] | None:
 
 
 def find_exclusive(statements: Mapping[str, str]) -> list[tuple[tuple[str, ...], bool]]:
-    """Groups of statements whose ranges do not overlap, each with whether they cover everything between them.
+    """Group statements whose ranges do not overlap, and tell for each group whether it covers everything between.
 
     Only groups that no further statement fits into are given, the ranges in rising order.
     """
     groups: dict[str, list[ValueRange]] = {}
     for key, statement in statements.items():
-        read = read_band(key, statement)
-        if read is not None:
-            groups.setdefault(read[0], []).append(read[1])
+        found = read_band(key, statement)
+        if found is not None:
+            groups.setdefault(found[0], []).append(found[1])
     exclusive = []
     for bands in groups.values():
         for chain in _chains(sorted(bands, key=lambda band: (band.low, band.high))):
@@ -95,7 +95,7 @@ def find_exclusive(statements: Mapping[str, str]) -> list[tuple[tuple[str, ...],
 
 
 def check_ranges(p: Mapping[str, float], statements: Mapping[str, str]) -> list[Finding]:
-    """Findings of the groups that :func:`find_exclusive` names: a cover must sum to 1, others to at most 1."""
+    """Check the groups of :func:`find_exclusive`: a cover must sum to 1, others to at most 1."""
     findings: list[Finding] = []
     texts = {key: text for key, text in statements.items() if key in p}
     for group, everything in find_exclusive(texts):
@@ -108,14 +108,16 @@ def check_ranges(p: Mapping[str, float], statements: Mapping[str, str]) -> list[
 def forecast_findings(
     p: Mapping[str, float], statements: Mapping[str, str], exclusive: Sequence[Sequence[str]] = ()
 ) -> list[Finding]:
-    """Forecasts that cannot be true together: in the groups that the analyst names, and by their statements.
+    """Find forecasts that contradict each other: in the groups that the analyst names, and by their statements.
 
     ``workbench coherence`` calls this. Statements show nested thresholds and deadlines, ranges of one quantity, repeated and contrary statements.
     """
     findings = check_forecasts(p, statements, exclusive=exclusive)
     # A group that the analyst has named is not reported again as a range.
-    stated = {frozenset(finding.ids) for finding in findings}
-    return findings + [each for each in check_ranges(p, statements) if frozenset(each.ids) not in stated]
+    reported = {frozenset(finding.ids) for finding in findings}
+    return findings + [
+        finding for finding in check_ranges(p, statements) if frozenset(finding.ids) not in reported
+    ]
 
 
 #: Chains through overlapping ranges multiply; so many are looked at.

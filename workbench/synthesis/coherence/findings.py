@@ -1,7 +1,4 @@
-"""What cannot be true together: over one tree, and across forecasts that bear on each other.
-
-A finding is a fact about stated numbers, words or signs, with its size; nothing is repaired.
-"""
+"""Find contradictions: in one tree, and across forecasts that bear on each other."""
 
 from __future__ import annotations
 
@@ -35,14 +32,12 @@ class Finding:
     gap: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
+        """Return it as JSON values."""
         return {**asdict(self), "ids": list(self.ids)}
 
 
 def check_tree(tree: Tree) -> list[Finding]:
-    """Findings over one tree: polarity against sign, Frechet bounds of AND and OR, repeated or negated siblings, and
-    siblings that are nested dates or thresholds out of order.
-    """
+    """Find contradictions in one tree: between polarity and sign, beyond Frechet's bounds, among siblings' words and limits."""
     return at_once(check_tree_in_steps(tree))
 
 
@@ -58,10 +53,10 @@ def check_tree_in_steps(tree: Tree) -> Steps[list[Finding]]:
 def _check_children(tree: Tree, node_id: NodeId) -> list[Finding]:
     node = tree[node_id]
     children = list(tree.children(node_id))
-    known = {child.id: child.p for child in children if child.p is not None}
+    p = {child.id: child.p for child in children if child.p is not None}
     findings: list[Finding] = []
-    if node.rule is not None and node.rule.numeric and len(known) == len(children):
-        signs = node.rule.coefficients(known)
+    if node.rule is not None and node.rule.numeric and len(p) == len(children):
+        signs = node.rule.coefficients(p)
         for child, polarity in node.polarities.items():
             weight = signs.get(child, 0.0)
             if weight * (1 if polarity is Polarity.POSITIVE else -1) < -1e-12 and child != INTERCEPT:
@@ -74,19 +69,19 @@ def _check_children(tree: Tree, node_id: NodeId) -> list[Finding]:
                     )
                 )
         if node.p is not None:
-            findings += _check_bounds(node_id, node.rule, node.p, known)
+            findings += _check_bounds(node_id, node.rule, node.p, p)
     statements = {child.id: child.statement for child in children}
     return [
         *findings,
         *check_statements(statements),
-        *check_nested(find_nested(statements), known),
+        *check_nested(find_nested(statements), p),
     ]
 
 
 def check_exclusive(
     p: Mapping[str, float], *, exhaustive: bool = True, tolerance: float = TOLERANCE
 ) -> list[Finding]:
-    """Whether exclusive options sum to 1; to at most 1 when they are not all there are.
+    """Check that exclusive options sum to 1; to at most 1 when they are not all there are.
 
     The gap is the sum minus 1.
     """
@@ -134,6 +129,8 @@ _BELOW = re.compile(
     r"(?:below|under|at most|less than|fewer than|lower than|<=?|≤)\s*[$€£]?\s*§", re.IGNORECASE
 )
 _BY = re.compile(r"(?:by|before|no later than)\s*§", re.IGNORECASE)
+#: The s of a plural or a verb; "class" has none, "gas" is too short.
+_PLURAL = re.compile(r"(?<=..[^s])s$", re.DOTALL)
 _LASTS = re.compile(
     r"\b(?:stays?|remains?|keeps?|holds?|throughout|through|until|every|always)\b", re.IGNORECASE
 )
@@ -141,7 +138,7 @@ _NOT = re.compile(r"\b(?:not|no|never|neither|nor|fails? to|without|unless)\b|n'
 
 
 def find_nested(statements: Mapping[str, str]) -> list[NestedClaims]:
-    """Groups of statements that differ in one threshold or one deadline only.
+    """Group statements that differ in one threshold or one deadline only.
 
     "above 20" implies "above 15"; "by 2018-09-30" implies "by 2018-12-31". Negated sentences are left alone, so are those
     with comparisons both ways, deadlines of something that lasts ("stays above 20 until ..."), and very long texts.
@@ -176,11 +173,11 @@ def find_nested(statements: Mapping[str, str]) -> list[NestedClaims]:
 def check_nested(
     groups: Sequence[NestedClaims], p: Mapping[str, float], tolerance: float = 1e-9
 ) -> list[Finding]:
-    """Whether p never falls from a forecast to one that it implies; the gap is the fall, negative."""
+    """Check that p never falls from a forecast to one that it implies; the gap is the fall, negative."""
     findings = []
     for group in groups:
-        known = [key for key in group.ids if key in p]
-        for narrow, wide in pairwise(known):
+        chain = [key for key in group.ids if key in p]
+        for narrow, wide in pairwise(chain):
             if p[wide] < p[narrow] - tolerance:
                 message = f"{narrow} implies {wide} (wider {group.what}), but {p[narrow]:.3g} is more than {p[wide]:.3g}"
                 findings.append(
@@ -218,7 +215,7 @@ _FILLER = {
 
 
 def check_statements(statements: Mapping[str, str]) -> list[Finding]:
-    """Pairs that say the same or the contrary, judged by their words: one negation or one opposite word makes a contrary."""
+    """Find pairs with the same or the contrary words: one negation or one opposite word makes a contrary."""
     findings = []
     bags = {key: _words(text) for key, text in statements.items()}
     # Only those that agree but for opposites are compared, pair by pair: of all n statements they would be n squared.
@@ -251,11 +248,7 @@ def _words(text: str) -> tuple[list[str], bool]:
     negated = len(_NOT.findall(plain)) % 2 == 1
     tokens = re.findall(r"[^\W_]+(?:[.,'-][^\W_]+)*|[%$€£]", _NOT.sub(" ", plain))
     content = [token for token in tokens if token not in _FILLER]
-    return [token if token in _SIDED else _stem(token) for token in content], negated
-
-
-def _stem(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+    return [token if token in _SIDED else _PLURAL.sub("", token) for token in content], negated
 
 
 def check_forecasts(
@@ -265,8 +258,7 @@ def check_forecasts(
     exclusive: Sequence[Sequence[str]] = (),
     nested: Sequence[NestedClaims] = (),
 ) -> list[Finding]:
-    """Findings across forecasts: stated exclusive groups, stated and detected nested ones, repeated or contrary statements
-    whose probabilities disagree.
+    """Find contradictions across forecasts: exclusive and nested groups, stated or detected, and repeated or contrary words.
 
     Raises `SensitivityError`: A group names a forecast that is not there.
     """

@@ -13,7 +13,7 @@ PAPER_THRESHOLD = 0.7  # the paper's code; its text lost the number
 
 
 def analyzed_options(options: Sequence[str], *, binary_simplification: bool = True) -> tuple[str, ...]:
-    """The options that need an analysis: all, or of exactly two exclusive ones only the first.
+    """Return the options that need an analysis: all, or of exactly two exclusive ones only the first.
 
     Raises `SensitivityError`: Fewer than two options, or one that stands twice.
     """
@@ -23,7 +23,7 @@ def analyzed_options(options: Sequence[str], *, binary_simplification: bool = Tr
 
 
 def option_probabilities(options: Sequence[str], p: Mapping[str, float]) -> dict[str, float]:
-    """Probabilities of all options from the analyzed ones: 1 - p for the second of two, else divided by their sum.
+    """Compute probabilities of all options from the analyzed ones: 1 - p for the second of two, else divided by their sum.
 
     When every option was found impossible they are equal.
 

@@ -34,7 +34,7 @@ class Variable:
     parents: tuple[NodeId, ...]
 
     def table(self) -> list[float]:
-        """P(true) per assignment of the parents, the last parent changing fastest, false before true.
+        """Return P(true) per assignment of the parents, the last parent changing fastest, false before true.
 
         Raises `NotRepresentable`: More than 16 parents: the table would not fit.
         """
@@ -63,7 +63,7 @@ class BayesNet:
     notes: tuple[str, ...]
 
     def marginals(self) -> dict[NodeId, float]:
-        """P(true) of every variable, exact: in a tree the parents of a variable are independent."""
+        """Return P(true) of every variable, exact: in a tree the parents of a variable are independent."""
         marginals: dict[NodeId, float] = {}
         for variable in reversed(self.variables):
             if variable.rule is None:

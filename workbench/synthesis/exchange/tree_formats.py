@@ -46,7 +46,7 @@ _MANIFEST = "manifest"  # fmt: skip
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """An exported tree: its text, and what was changed to fit the format, one line each (empty when nothing was)."""
+    """An exported tree: its text, and the changes to fit the format, one line each (empty when there were none)."""
 
     text: str
     notes: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ def export_tree(
     *,
     manifest: str | None = None,
 ) -> Export:
-    """The tree as text of a format.
+    """Write the tree in a format.
 
     Raises `NotRepresentable`: The tree is no Bayes net, or an unknown format.
     """
@@ -138,12 +138,12 @@ def _csv(tree: Tree, manifest: str | None) -> str:
 
 def _csv_row(tree: Tree, node: Proposition) -> dict[str, str]:
     data = proposition_to_json(node)
-    above = tree.parent(node.id)
-    polarity = tree[above].polarities.get(node.id) if above is not None else None
+    parent = tree.parent(node.id)
+    polarity = tree[parent].polarities.get(node.id) if parent is not None else None
     belief = node.belief
     return {
         "id": node.id,
-        "parent": above or "",
+        "parent": parent or "",
         "polarity": polarity or "",
         "statement": node.statement,
         # repr: the shortest text that reads back as the same float.
@@ -230,7 +230,7 @@ def _unpacked(text: str, key: str, line: int) -> Any:
 
 
 def bif(net: BayesNet, origin: Iterable[str] = ()) -> str:
-    """The net in the Bayesian interchange format, which pgmpy, bnlearn, GeNIe and others read.
+    """Write the net in the Bayesian interchange format, which pgmpy, bnlearn, GeNIe and others read.
 
     Raises `NotRepresentable`: A variable with more than 16 parents.
     """
@@ -271,7 +271,7 @@ def _quoted(text: str) -> str:
 
 
 def problog(net: BayesNet) -> str:
-    """The net as a ProbLog program whose query is the root.
+    """Write the net as a ProbLog program whose query is the root.
 
     A linear rule is an annotated disjunction over which child decides (paper A, App. B), a formula its clauses, a
     noisy-or its causes and inhibitors. Size grows with the tree, not with 2^children.

@@ -55,7 +55,7 @@ class AverageRule(AffineRule):
         return {child: -share if child in self.negated else share for child in self.children}
 
     def equation(self) -> str:
-        """``(P1 + P2) / 2``, negated children as ``(1 − P2)``."""
+        """Write ``(P1 + P2) / 2``, negated children as ``(1 − P2)``."""
         terms = [
             f"(1 {MINUS} {child})" if child in self.negated else child
             for child in natural_order(self.children)
@@ -63,18 +63,18 @@ class AverageRule(AffineRule):
         return f"({' + '.join(terms)}) / {len(terms)}"
 
     def without(self, child: NodeId) -> AverageRule | None:
-        """The average of the others."""
-        left = tuple(key for key in self.children if key != child)
-        return AverageRule(left, tuple(key for key in self.negated if key != child)) if left else None
+        """Average the others."""
+        children = tuple(key for key in self.children if key != child)
+        return AverageRule(children, tuple(key for key in self.negated if key != child)) if children else None
 
     def with_child(self, child: NodeId) -> AverageRule:
-        """The same average: the newcomer joins when the rule is remade."""
+        """Return the same average: the newcomer joins when the rule is remade."""
         return self
 
     def turned(self, child: NodeId) -> AverageRule:
-        """The average with 1 - p where p of this child stood, or the other way round."""
-        left = tuple(key for key in self.negated if key != child)
-        return replace(self, negated=left if child in self.negated else (*left, child))
+        """Put 1 - p in place of this child's p, or the other way round."""
+        negated = tuple(key for key in self.negated if key != child)
+        return replace(self, negated=negated if child in self.negated else (*negated, child))
 
     def to_json(self) -> dict[str, Any]:
         """JSON object; ``negated`` is left out if it is empty."""
@@ -93,20 +93,20 @@ class RandomRule(AffineRule):
     intercept: float = field(default=0.0)
 
     def equation(self) -> str:
-        """The weighted sum, and the seed its weights were drawn with."""
+        """Write the weighted sum, and the seed its weights were drawn with."""
         return f"{weighted_sum(self.literals())} (weights drawn with seed {self.seed})"
 
     def without(self, child: NodeId) -> RandomRule | None:
-        """The rule without this child, the other weights kept."""
-        left = {key: weight for key, weight in self.weights.items() if key != child}
-        return replace(self, weights=left) if left else None
+        """Remove this child; the other weights stay."""
+        weights = {key: weight for key, weight in self.weights.items() if key != child}
+        return replace(self, weights=weights) if weights else None
 
     def with_child(self, child: NodeId) -> RandomRule:
-        """The rule with weight 0 for a new child."""
+        """Add a child with weight 0."""
         return replace(self, weights={**self.weights, child: 0.0})
 
     def turned(self, child: NodeId) -> RandomRule:
-        """The rule with 1 - p where p of this child stood."""
+        """Put 1 - p in place of this child's p."""
         weight = self.weights[child]
         return replace(self, intercept=self.intercept + weight, weights={**self.weights, child: -weight})
 
@@ -133,13 +133,13 @@ def random_rule(
     seed: int,
     polarity_aware: bool = False,
 ) -> RandomRule:
-    """Weights drawn evenly from all that are positive and sum to 1 (Dirichlet 1), the same for the same seed and children."""
+    """Draw weights evenly from all that are positive and sum to 1 (Dirichlet 1), the same for the same seed and children."""
     # A text seed is hashed by SHA-512, not by hash(), so the draws do not change from process to process.
     source = random.Random(f"{seed}:{','.join(children)}")
     # Exponentials divided by their sum are Dirichlet(1); uniform numbers divided by theirs would favour even weights.
-    drawn = [source.expovariate(1.0) for _ in children]
-    total = sum(drawn)
-    shares = {child: x / total for child, x in zip(children, drawn, strict=True)}
+    draws = [source.expovariate(1.0) for _ in children]
+    total = sum(draws)
+    shares = {child: x / total for child, x in zip(children, draws, strict=True)}
     flipped = _negative(children, polarities) if polarity_aware else ()
     weights = {child: -share if child in flipped else share for child, share in shares.items()}
     return RandomRule(weights, seed, sum(shares[child] for child in flipped))

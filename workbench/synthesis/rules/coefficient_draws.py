@@ -6,7 +6,7 @@ from typing import Any
 
 
 def beta_draws(mean: float, size: float, rows: int, draws: Any) -> Any:
-    """One value per row: Beta with this mean, worth ``size`` observations; a certain 0 or 1 stays what it is."""
+    """Draw one value per row: Beta with this mean, worth ``size`` observations; a certain 0 or 1 stays as it is."""
     import numpy as np
 
     if not 0.0 < mean < 1.0:

@@ -1,4 +1,4 @@
-"""Numbers and terms as equations of rules are written."""
+"""Write numbers and terms of rules' equations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MINUS = "−"
 
 
 def size(value: float) -> str:
-    """The absolute value with two to six decimals: enough to recompute a p to its printed 0.1 %, short for round numbers.
+    """Write the absolute value with two to six decimals: enough to recompute a p to its printed 0.1 %, short for round numbers.
 
     >>> size(-0.5), size(0.1578), size(1 / 3), size(0)
     ('0.50', '0.1578', '0.333333', '0.00')
@@ -21,7 +21,7 @@ def size(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    """The value with a minus sign if it is negative, also as it is printed.
+    """Write the value with a minus sign if it is negative, also as it is printed.
 
     >>> signed(-0.25), signed(0.5), signed(-1e-17)
     ('−0.25', '0.50', '0.00')
@@ -31,7 +31,7 @@ def signed(value: float) -> str:
 
 
 def weighted_sum(form: Literals) -> str:
-    """``constant + weight × child ...``, children in number order; one that speaks against stands as its negation.
+    """Write ``constant + weight × child ...``, children in number order; one that speaks against stands as its negation.
 
     >>> weighted_sum(Literals(leak=0.02, shares={"P10": 0.25, "P2": 0.5}, negated=frozenset({"P10"})))
     '0.02 + 0.50 × P2 + 0.25 × (1 − P10)'
@@ -44,7 +44,7 @@ def weighted_sum(form: Literals) -> str:
 
 
 def product_of_failures(first: str | None, weights: Mapping[NodeId, float]) -> str:
-    """``first × (1 − weight × child) × ...``, the chance that no cause acts."""
+    """Write ``first × (1 − weight × child) × ...``, the chance that no cause acts."""
     factors: Iterable[str] = (
         f"(1 {MINUS} {size(weights[child])} × {child})" for child in natural_order(weights)
     )
@@ -52,5 +52,5 @@ def product_of_failures(first: str | None, weights: Mapping[NodeId, float]) -> s
 
 
 def decimal(value: float) -> str:
-    """A probability for another program: every digit, and never ``0`` alone, which ProbLog reads as an integer."""
+    """Write a probability for another program: every digit, and never ``0`` alone, which ProbLog reads as an integer."""
     return format(value, ".17g") if value else "0.0"

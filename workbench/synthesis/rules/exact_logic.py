@@ -27,7 +27,7 @@ MAX_TOKENS = 5_000_000
 
 
 def probability(program: Program, p: Mapping[NodeId, Any]) -> Any:
-    """P(formula) if the variables are independent and true with these probabilities; numbers or numpy arrays.
+    """Compute P(formula) if the variables are independent and true with these probabilities; numbers or numpy arrays.
 
     Raises `FormulaError`: The formula is too entangled for an exact answer.
     """
@@ -36,7 +36,7 @@ def probability(program: Program, p: Mapping[NodeId, Any]) -> Any:
 
 
 def gradient(program: Program, p: Mapping[NodeId, float]) -> dict[NodeId, float]:
-    """Derivative of the probability by each variable's: P(formula | variable) - P(formula | not variable)."""
+    """Differentiate the probability by each variable's: P(formula | variable) - P(formula | not variable)."""
     levels, rests = expand(program)
     values = _values(levels, rests, p)
     slopes = dict.fromkeys((token for token in program if token not in (AND, OR, NOT)), 0.0)
@@ -58,22 +58,22 @@ def gradient(program: Program, p: Mapping[NodeId, float]) -> dict[NodeId, float]
 
 @lru_cache(maxsize=512)
 def expand(program: Program) -> tuple[list[Level], list[Rest]]:
-    """The expansion over the repeated variables in order of appearance, and the rests at its end.
+    """Expand the formula over the repeated variables in order of appearance; also return the rests at its end.
 
     Raises `FormulaError`.
     """
     counts = Counter(token for token in program if token not in (AND, OR, NOT))
     levels: list[Level] = []
     rests: list[Rest] = [program]
-    written = 0
+    n_tokens = 0
     for name in (name for name, count in counts.items() if count > 1):
         places: dict[Rest, int] = {}
         edges = []
         for rest in rests:
             low, high = (assign(rest, name, value) for value in (False, True))
             edges.append((places.setdefault(low, len(places)), places.setdefault(high, len(places))))
-            written += 2 * (1 if isinstance(rest, bool) else len(rest))
-        if written > MAX_TOKENS:
+            n_tokens += 2 * (1 if isinstance(rest, bool) else len(rest))
+        if n_tokens > MAX_TOKENS:
             raise FormulaError(f"the formula is too entangled for an exact value ({len(counts)} variables)")
         levels.append((name, edges))
         rests = list(places)
@@ -81,7 +81,7 @@ def expand(program: Program) -> tuple[list[Level], list[Rest]]:
 
 
 def assign(rest: Rest, variable: NodeId, value: bool) -> Rest:
-    """What is left of a formula when a variable is true or false.
+    """Simplify a formula when a variable is true or false.
 
     >>> assign(("P1", "P2", "AND", "P1", "NOT", "P3", "AND", "OR"), "P1", True)
     ('P2',)

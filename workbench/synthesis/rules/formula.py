@@ -68,7 +68,7 @@ def parse_formula(text: str) -> Formula:
     >>> parse_formula("not not P1").variables
     ('P1',)
     """
-    out: list[str] = []
+    program: list[str] = []
     operators: list[tuple[str, int]] = []
     variables: dict[NodeId, None] = {}
     position, want_operand = 0, True
@@ -85,17 +85,17 @@ def parse_formula(text: str) -> Formula:
             operators.append((token, start))
         elif token == ")":
             while operators and operators[-1][0] != "(":
-                out.append(operators.pop()[0])
+                program.append(operators.pop()[0])
             if not operators:
                 raise _error(text, start, "nothing opened this parenthesis")
             operators.pop()
         elif token in _BINDS:
             while operators and _BINDS.get(operators[-1][0], 0) >= _BINDS[token]:
-                out.append(operators.pop()[0])
+                program.append(operators.pop()[0])
             operators.append((token, start))
             want_operand = True
         else:
-            out.append(token)
+            program.append(token)
             variables[token] = None
             want_operand = False
     if want_operand:
@@ -104,8 +104,8 @@ def parse_formula(text: str) -> Formula:
         token, start = operators.pop()
         if token == "(":
             raise _error(text, start, "this parenthesis is never closed")
-        out.append(token)
-    return Formula(text, tuple(out), tuple(variables))
+        program.append(token)
+    return Formula(text, tuple(program), tuple(variables))
 
 
 def _next(text: str, position: int) -> tuple[str, int, int]:
@@ -121,8 +121,8 @@ def _next(text: str, position: int) -> tuple[str, int, int]:
 
 
 def _error(text: str, position: int, why: str) -> FormulaError:
-    shown = text[max(0, position - 20) : position] + ">>>" + text[position : position + 20]
-    return FormulaError(f"formula, character {position + 1}: {why}: {' '.join(shown.split())}")
+    excerpt = text[max(0, position - 20) : position] + ">>>" + text[position : position + 20]
+    return FormulaError(f"formula, character {position + 1}: {why}: {' '.join(excerpt.split())}")
 
 
 def fold(
@@ -143,7 +143,7 @@ def fold(
 
 
 def without_variable(program: Program, variable: NodeId) -> Program | None:
-    """The program with every copy of a variable taken out of its AND or OR; None when nothing is left.
+    """Take every copy of a variable out of its AND or OR; None when nothing is left.
 
     >>> without_variable(parse_formula("(P1 AND NOT P2) OR PA").program, "P2")
     ('P1', 'PA', 'OR')
@@ -163,7 +163,7 @@ def without_variable(program: Program, variable: NodeId) -> Program | None:
 
 
 def with_negated(program: Program, variable: NodeId) -> Program:
-    """The program with every copy of a variable negated; a NOT that stood before it is taken away.
+    """Negate every copy of a variable; a NOT that stood before it is taken away.
 
     >>> render(with_negated(parse_formula("P1 AND NOT P2 OR P2").program, "P2"))
     'P1 AND P2 OR NOT P2'
@@ -178,25 +178,25 @@ def with_negated(program: Program, variable: NodeId) -> Program:
 
 
 def render(program: Program) -> str:
-    """The program as text with the parentheses it needs.
+    """Write the program as text with the parentheses it needs.
 
     >>> render(parse_formula("((P1)) and (P2 or not not P3)").program)
     'P1 AND (P2 OR NOT NOT P3)'
     """
     Part = tuple[str, int]
 
-    def held(part: Part, binding: int) -> str:
+    def bracketed(part: Part, binding: int) -> str:
         return part[0] if part[1] >= binding else f"({part[0]})"
 
     def both(operator: str, left: Part, right: Part) -> Part:
         binds = _BINDS[operator]
-        return f"{held(left, binds)} {operator} {held(right, binds)}", binds
+        return f"{bracketed(left, binds)} {operator} {bracketed(right, binds)}", binds
 
-    return fold(program, lambda token: (token, 4), lambda part: (f"NOT {held(part, 3)}", 3), both)[0]
+    return fold(program, lambda token: (token, 4), lambda part: (f"NOT {bracketed(part, 3)}", 3), both)[0]
 
 
 def occurrences(program: Program) -> dict[NodeId, set[int]]:
-    """Per variable the signs with which it occurs: +1 under an even number of NOT, -1 under an odd one.
+    """Return per variable the signs with which it occurs: +1 under an even number of NOT, -1 under an odd one.
 
     A variable with one sign moves the formula one way only.
     """

@@ -32,7 +32,7 @@ BOUND_ROUNDING = 1e-12
 
 
 class AffineRule(Rule):
-    """What every rule of the form ``intercept + sum of weight × p`` shares; both are the subclass's."""
+    """The shared methods of rules of the form ``intercept + sum of weight × p``; both are the subclass's."""
 
     __slots__ = ()
 
@@ -83,7 +83,7 @@ class AffineRule(Rule):
         return total
 
     def sample(self, size: float, rows: int, draws: Any) -> Callable[[Mapping[NodeId, Column]], Column]:
-        """Uncertain coefficients: a strict rule's shares are Dirichlet, so that they still sum to at most 1.
+        """Draw uncertain coefficients: a strict rule's shares are Dirichlet, so that they still sum to at most 1.
 
         A free one's absolute weights are independent Betas; signs and intercept stay.
         """
@@ -95,14 +95,14 @@ class AffineRule(Rule):
         rest = 1.0 - fsum(parts)
         if form.leak >= -TOLERANCE and rest >= -TOLERANCE:
             means = np.array([*parts, rest]).clip(0.0)
-            drawn = np.zeros((rows, len(means)))
+            shares = np.zeros((rows, len(means)))
             # A share of 0 is certain and stays 0; a Dirichlet's parameters are positive.
-            drawn[:, means > 0] = draws.dirichlet(means[means > 0] * size, rows)
+            shares[:, means > 0] = draws.dirichlet(means[means > 0] * size, rows)
 
             def strict_columns(p: Mapping[NodeId, Column]) -> Column:
-                total = drawn[:, 0].copy()
+                total = shares[:, 0].copy()
                 for place, child in enumerate(form.shares, 1):
-                    total += drawn[:, place] * (1.0 - p[child] if child in form.negated else p[child])
+                    total += shares[:, place] * (1.0 - p[child] if child in form.negated else p[child])
                 return total
 
             return strict_columns
@@ -118,7 +118,7 @@ class AffineRule(Rule):
         return Literals.of(self.intercept, self.weights)
 
     def table_problem(self) -> str | None:
-        """Why the rule is no table of a Bayes net: it can leave [0, 1]."""
+        """Say why the rule is no table of a Bayes net: it can leave [0, 1]."""
         low, high = self.reachable()
         if low >= -TOLERANCE and high <= 1 + TOLERANCE:
             return None
@@ -132,7 +132,7 @@ class AffineRule(Rule):
         return nearest, greatest_gap(self, nearest)
 
     def problog_clauses(self, head: str, atoms: Mapping[NodeId, str]) -> list[str]:
-        """An annotated disjunction over which child decides (paper A, App. B); the rule must be strict."""
+        """Write an annotated disjunction over which child decides (paper A, App. B); the rule must be strict."""
         form = self.literals()
         picks = [("leak", max(0.0, form.leak)), *form.shares.items()]
         scale = max(1.0, fsum(share for _, share in picks))  # rounding only: the rule is strict
@@ -145,7 +145,7 @@ class AffineRule(Rule):
         return lines
 
     def warnings(self) -> list[str]:
-        """What is allowed but deserves a look: a great constant, a range beyond [0, 1] or on one side of 0.5."""
+        """List doubtful features: a great constant, a range beyond [0, 1] or on one side of 0.5."""
         leak = self.literals().leak
         greatest = max(map(abs, self.weights.values()), default=0.0)
         lines = []
@@ -208,23 +208,23 @@ class LinearRule(AffineRule):
             )
 
     def equation(self) -> str:
-        """``0.02 + 0.50 × P1 + 0.25 × (1 − P2)``."""
+        """Write ``0.02 + 0.50 × P1 + 0.25 × (1 − P2)``."""
         return weighted_sum(self.literals())
 
     def without(self, child: NodeId) -> LinearRule | None:
-        """The rule without this child, which counts as false; the other weights are kept.
+        """Remove this child, which then counts as false; the other weights stay.
 
         One that spoke against then speaks for the parent with its whole weight, which stays in the intercept.
         """
-        left = {key: weight for key, weight in self.weights.items() if key != child}
-        return replace(self, weights=left) if left else None
+        weights = {key: weight for key, weight in self.weights.items() if key != child}
+        return replace(self, weights=weights) if weights else None
 
     def with_child(self, child: NodeId) -> LinearRule:
-        """The rule with weight 0 for a new child."""
+        """Add a child with weight 0."""
         return replace(self, weights={**self.weights, child: 0.0})
 
     def turned(self, child: NodeId) -> LinearRule:
-        """The rule with 1 - p where p of this child stood: its weight turns, and the constant takes it up."""
+        """Put 1 - p in place of this child's p: its weight turns, and the constant takes it up."""
         weight = self.weights[child]
         return replace(self, intercept=self.intercept + weight, weights={**self.weights, child: -weight})
 
@@ -361,7 +361,7 @@ def check_polarity(weights: Mapping[NodeId, float], polarities: Mapping[NodeId, 
 
 
 def check_unit(value: float) -> float:
-    """A parent's value at creation: inside [0, 1], up to rounding.
+    """Check a parent's value at creation: inside [0, 1], up to rounding.
 
     Raises
     ------

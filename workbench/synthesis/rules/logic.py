@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import count, product
 from typing import Any, ClassVar, get_args
 
@@ -34,7 +34,7 @@ _MIXED_LIMIT = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumption:
-    """What the formula calls PA: everything the children leave out, with a probability of its own."""
+    """The formula's PA: everything the children leave out, with a probability of its own."""
 
     __pydantic_config__ = STRICT
 
@@ -111,7 +111,7 @@ class LogicRule(Rule):
         return self.exact
 
     def named_children(self) -> tuple[NodeId, ...]:
-        """:attr:`children`."""
+        """Return :attr:`children`."""
         return self.children
 
     @property
@@ -151,7 +151,7 @@ class LogicRule(Rule):
         )
 
     def sample(self, size: float, rows: int, draws: Any) -> Callable[[Mapping[NodeId, Column]], Column]:
-        """The assumption's probability as a Beta; the formula is certain.
+        """Draw the assumption's probability from a Beta; the formula is certain.
 
         Raises
         ------
@@ -223,12 +223,12 @@ class LogicRule(Rule):
     def _interval(self, spans: Mapping[NodeId, tuple[float, float]]) -> tuple[float, float]:
         if self.exact:  # under any dependence between copies the probability stays inside these
             return self._frechet(spans)
-        known = dict(spans)
+        spans_of = dict(spans)
         if self.assumption is not None:
-            known[ASSUMPTION] = (self.assumption.probability,) * 2
+            spans_of[ASSUMPTION] = (self.assumption.probability,) * 2
         return fold(
             self.parsed.program,
-            known.__getitem__,
+            spans_of.__getitem__,
             lambda a: (1.0 - a[1], 1.0 - a[0]),
             lambda operator, a, b: (
                 combine(self.norm, operator, a[0], b[0]),
@@ -241,13 +241,13 @@ class LogicRule(Rule):
         return self._frechet({child: (p[child], p[child]) for child in self.children})
 
     def _frechet(self, spans: Mapping[NodeId, tuple[float, float]]) -> tuple[float, float]:
-        known = dict(spans)
+        spans_of = dict(spans)
         if self.assumption is not None:
-            known[ASSUMPTION] = (self.assumption.probability,) * 2
-        return frechet(self.parsed, known)
+            spans_of[ASSUMPTION] = (self.assumption.probability,) * 2
+        return frechet(self.parsed, spans_of)
 
     def table_problem(self) -> str | None:
-        """Why the rule is no probability: Goedel's operators, or copies counted as independent."""
+        """Say why the rule is no probability: Goedel's operators, or copies counted as independent."""
         if self.exact:
             return None
         what = "min/max operators" if self.norm == "minmax" else "copies counted as independent"
@@ -287,30 +287,29 @@ class LogicRule(Rule):
         return [*lines, f"{head} :- {last}."]
 
     def without(self, child: NodeId) -> LogicRule | None:
-        """The rule with the child taken out of its AND or OR; None when no child is left."""
+        """Take the child out of its AND or OR; None when no child is left."""
         if child not in self.children:
             return self
-        left = without_variable(self.parsed.program, child)
-        if left is None or all(token in (AND, OR, NOT, ASSUMPTION) for token in left):
+        program = without_variable(self.parsed.program, child)
+        if program is None or all(token in (AND, OR, NOT, ASSUMPTION) for token in program):
             return None
-        keep = self.assumption if ASSUMPTION in left else None
-        return replace(self, formula=render(left), assumption=keep)
+        keep = self.assumption if ASSUMPTION in program else None
+        return replace(self, formula=render(program), assumption=keep)
 
     def with_child(self, child: NodeId) -> LogicRule:
-        """The same rule: a child has no say until the formula names it."""
+        """Return the same rule: a child has no say until the formula names it."""
         return self
 
     def turned(self, child: NodeId) -> LogicRule:
-        """The rule with NOT before the child wherever it stands, or without the NOT that stood there."""
+        """Put NOT before the child wherever it stands, or take away the NOT that stood there."""
         return replace(self, formula=render(with_negated(self.parsed.program, child)))
 
     def to_json(self) -> dict[str, Any]:
         """JSON object; ``norm`` and ``naive`` are left out at their defaults."""
-        assumed = self.assumption
         data: dict[str, Any] = {
             "name": self.name,
             "formula": self.formula,
-            "assumption": assumed and {"detail": assumed.detail, "probability": assumed.probability},
+            "assumption": self.assumption and asdict(self.assumption),
         }
         if self.norm != "product":
             data["norm"] = self.norm
@@ -342,7 +341,7 @@ class LogicRule(Rule):
             raise RuleFormatError("the formula must name PA")
 
     def warnings(self) -> list[str]:
-        """What is allowed but deserves a look, one line each."""
+        """List the allowed but doubtful features, one line each."""
         lines = []
         if self.naive and self.parsed.repeats:
             lines.append(
@@ -354,7 +353,7 @@ class LogicRule(Rule):
 
 
 def frechet(formula: Formula, spans: Mapping[NodeId, tuple[float, float]]) -> tuple[float, float]:
-    """Bounds of a formula's probability whatever the dependence between its parts (Frechet).
+    """Bound a formula's probability whatever the dependence between its parts (Frechet).
 
     Sharp for a single AND or OR of distinct variables, an outer bound for nested ones.
 

@@ -74,7 +74,7 @@ class NoisyOrRule(Rule):
         return _noisy_or(self.leak, self.weights, self.inhibitors, p)
 
     def equation(self) -> str:
-        """``(1 − 0.95 × (1 − 0.60 × P1)) × (1 − 0.30 × P2)``: the chance that a cause acts and no inhibitor does."""
+        """Write ``(1 − 0.95 × (1 − 0.60 × P1)) × (1 − 0.30 × P2)``: the chance that a cause acts and no inhibitor does."""
         happens = f"1 {MINUS} {product_of_failures(size(1 - self.leak), self.weights)}"
         if not self.inhibitors:
             return happens
@@ -86,14 +86,14 @@ class NoisyOrRule(Rule):
         return {INTERCEPT: self.leak, **self.weights, **stops}
 
     def sample(self, size: float, rows: int, draws: Any) -> Callable[[Mapping[NodeId, Column]], Column]:
-        """Uncertain coefficients: each an independent Beta."""
+        """Draw each coefficient from an independent Beta."""
         leak = beta_draws(self.leak, size, rows, draws)
         causes = {child: beta_draws(w, size, rows, draws) for child, w in self.weights.items()}
         stops = {child: beta_draws(v, size, rows, draws) for child, v in self.inhibitors.items()}
         return lambda p: _noisy_or(leak, causes, stops, p)
 
     def derivative(self, p: Mapping[NodeId, float]) -> dict[NodeId, float]:
-        """Partial derivatives: those of causes are not negative, those of inhibitors not positive."""
+        """Return the partial derivatives: those of causes are not negative, those of inhibitors not positive."""
         idle, spared = _failures(1.0 - self.leak, self.weights, p), _failures(1.0, self.inhibitors, p)
         # the product of the others, not the whole one divided: a factor may be 0
         slopes = {
@@ -113,16 +113,16 @@ class NoisyOrRule(Rule):
         return self.evaluate(low), self.evaluate(high)
 
     def without(self, child: NodeId) -> NoisyOrRule | None:
-        """The rule without this child, the other coefficients kept."""
+        """Remove this child; the other coefficients stay."""
         weights, inhibitors = _others(self.weights, child), _others(self.inhibitors, child)
         return replace(self, weights=weights, inhibitors=inhibitors) if weights or inhibitors else None
 
     def with_child(self, child: NodeId) -> NoisyOrRule:
-        """The rule with weight 0 for a new child."""
+        """Add a child with weight 0."""
         return replace(self, weights={**self.weights, child: 0.0})
 
     def turned(self, child: NodeId) -> NoisyOrRule:
-        """The rule with a cause as an inhibitor of the same strength, or an inhibitor as a cause."""
+        """Make a cause an inhibitor of the same strength, or an inhibitor a cause."""
         if child in self.weights:
             stops = {**self.inhibitors, child: self.weights[child]}
             return replace(self, weights=_others(self.weights, child), inhibitors=stops)
@@ -130,7 +130,7 @@ class NoisyOrRule(Rule):
         return replace(self, weights=causes, inhibitors=_others(self.inhibitors, child))
 
     def problog_clauses(self, head: str, atoms: Mapping[NodeId, str]) -> list[str]:
-        """One probabilistic cause per weight, one stop per inhibitor."""
+        """Write one probabilistic cause per weight, one stop per inhibitor."""
         lines = [f"{decimal(self.leak)}::{head}_cause(leak)."]
         lines += [f"{decimal(w)}::{head}_cause({atoms[c]}) :- {atoms[c]}." for c, w in self.weights.items()]
         if not self.inhibitors:
@@ -154,18 +154,18 @@ class NoisyOrRule(Rule):
         ------
         MissingWeight, UnknownChild, PolarityConflict
         """
-        named = {**self.weights, **self.inhibitors}
-        missing = [child for child in children if child not in named]
+        coefficients = {**self.weights, **self.inhibitors}
+        missing = [child for child in children if child not in coefficients]
         if missing:
             raise MissingWeight(f"no coefficient for {', '.join(missing)}")
-        stray = [child for child in named if child not in children]
+        stray = [child for child in coefficients if child not in children]
         if stray:
             raise UnknownChild(
                 f"a coefficient for {', '.join(stray)}; the children are {', '.join(children)}"
             )
         for child, polarity in (polarities or {}).items():
             # A coefficient of 0 fits either polarity.
-            if named.get(child) and (polarity is Polarity.POSITIVE) != (child in self.weights):
+            if coefficients.get(child) and (polarity is Polarity.POSITIVE) != (child in self.weights):
                 role = "a cause" if child in self.weights else "an inhibitor"
                 raise PolarityConflict(f"{child} is stated as {polarity} but stands as {role}")
 
@@ -175,7 +175,7 @@ def _others(weights: Mapping[NodeId, float], child: NodeId) -> dict[NodeId, floa
 
 
 def _failures(start: Any, weights: Mapping[NodeId, Any], p: Mapping[NodeId, Column]) -> Any:
-    """``start`` times the chance that each of these does not act."""
+    """Multiply ``start`` by the chance that each of these does not act."""
     return prod((1.0 - weight * p[child] for child, weight in weights.items()), start=start)
 
 

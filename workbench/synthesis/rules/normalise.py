@@ -1,8 +1,4 @@
-"""Making linear coefficients strict, so that the rule is a Bayes net's table too (paper A, App. B).
-
-Everything happens on literals: a negative weight w on a child is the weight |w| on its negation and moves w into the
-intercept. In that form strict means leak >= 0, shares >= 0, all together at most 1. `linear.strict` is the way in.
-"""
+"""Make linear coefficients strict, so that the rule is a Bayes net's table too (paper A, App. B)."""
 
 from __future__ import annotations
 
@@ -28,7 +24,7 @@ class Literals:
 
     @classmethod
     def of(cls, intercept: float, weights: Mapping[NodeId, float]) -> Literals:
-        """Signed coefficients rewritten on literals; the leak may be negative and the total above 1."""
+        """Rewrite signed coefficients on literals; the leak may be negative and the total above 1."""
         negated = frozenset(child for child, weight in weights.items() if weight < 0)
         return cls(
             leak=fsum([intercept, *(weights[child] for child in negated)]),
@@ -43,16 +39,16 @@ class Literals:
 
 
 def check_normaliser(how: str) -> Normaliser:
-    """The name of a normaliser as the command line brings it; raises ``RuleFormatError`` if there is none of that name."""
+    """Return the normaliser of this name, as the command line brings it; raises ``RuleFormatError`` if there is none."""
     for name in get_args(Normaliser):
         if how == name:
-            known: Normaliser = name
-            return known
+            normaliser: Normaliser = name
+            return normaliser
     raise RuleFormatError(f"a normaliser is one of {', '.join(get_args(Normaliser))}, not {how!r}")
 
 
 def normalised(free: Literals, how: Normaliser = "scale") -> Literals:
-    """The strict coefficients nearest in spirit."""
+    """Return the strict coefficients nearest in spirit."""
     check_normaliser(how)
     leak, shares = min(1.0, max(0.0, free.leak)), dict(free.shares)
     if how == "softmax":

@@ -15,19 +15,19 @@ Norm = Literal["product", "minmax"]
 
 
 def combine(norm: Norm, operator: str, a: Any, b: Any) -> Any:
-    """One AND or OR: ab and a + b - ab for independent parts, Goedel's min and max for ``minmax``."""
+    """Compute one AND or OR: ab and a + b - ab for independent parts, Goedel's min and max for ``minmax``."""
     if norm == "minmax":
         return min(a, b) if operator == AND else max(a, b)
     return a * b if operator == AND else a + b - a * b
 
 
 def value_of(program: Program, p: Mapping[NodeId, Any], norm: Norm = "product") -> Any:
-    """The formula's value; numbers, or numpy arrays for the product norm."""
+    """Compute the formula's value; numbers, or numpy arrays for the product norm."""
     return fold(program, p.__getitem__, lambda a: 1.0 - a, lambda op, a, b: combine(norm, op, a, b))
 
 
 def gradient_of(program: Program, p: Mapping[NodeId, float], norm: Norm = "product") -> dict[NodeId, float]:
-    """Derivative by every variable; for min/max the slope of the input that decides.
+    """Differentiate by every variable; for min/max the slope of the input that decides.
 
     Forward values with the place of each operand, then the chain rule from the last operation back.
     """

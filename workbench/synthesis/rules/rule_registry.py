@@ -28,12 +28,12 @@ _loaded: dict[str, type[Rule]] = {}
 
 
 def rule_names() -> tuple[str, ...]:
-    """Names of the installed rules, sorted."""
+    """Return the names of the installed rules, sorted."""
     return plugin_names(RULES)
 
 
 def rule_class(name: str) -> type[Rule]:
-    """The class of an installed rule; an agent may ask before it builds one.
+    """Return the class of an installed rule; an agent may ask before it builds one.
 
     Raises `UnknownRule`: None of this name is installed, or its package does not load. The message says what there is.
     """
@@ -106,15 +106,15 @@ class UninstalledRule(Rule):
         return False
 
     def named_children(self) -> tuple[NodeId, ...]:
-        """None: nobody can tell."""
+        """Return none: nobody can tell."""
         return ()
 
     def to_json(self) -> dict[str, Any]:
-        """The stored JSON, untouched."""
+        """Return the stored JSON, untouched."""
         return dict(self.data)
 
     def equation(self) -> str:
-        """Says that the rule is not installed."""
+        """Say that the rule is not installed."""
         return f"the rule {self.name} is not installed"
 
     def evaluate(self, p: Mapping[NodeId, float]) -> NoReturn:
@@ -134,7 +134,7 @@ class UninstalledRule(Rule):
         raise UnknownRule(self.problem)
 
     def table_problem(self) -> str:
-        """Why it cannot be exported as a table."""
+        """Say why it cannot be exported as a table."""
         return f"cannot be computed: {self.problem}"
 
 
@@ -147,9 +147,9 @@ def checked_value(
     intercept_max: float = INTERCEPT_MAX,
     require_pa: bool = False,
 ) -> float | None:
-    """The node's value by a rule that is checked against its node; None for a rule without a function.
+    """Compute the node's value by a rule that is checked against its node; None for a rule without a function.
 
-    The synthesizers call this with what a model stated; the message of an error can go back to it as it is.
+    The synthesizers call this with a model's rule; the message of an error can go back to the model as it is.
 
     Raises `RuleError`: Of the kind that fits.
     """

@@ -19,11 +19,11 @@ class VanillaRule(Rule):
     numeric: ClassVar[bool] = False
 
     def named_children(self) -> tuple[NodeId, ...]:
-        """None: there is no function."""
+        """Return none: there is no function."""
         return ()
 
     def equation(self) -> str:
-        """Says that there is none."""
+        """Say that there is none."""
         return "judged by the model, no formula"
 
     def evaluate(self, p: Mapping[NodeId, float]) -> NoReturn:
@@ -35,9 +35,9 @@ class VanillaRule(Rule):
         raise NoFunction("a vanilla rule has no derivative: ask the model again with ", Option("full", True))
 
     def reachable(self, box: Mapping[NodeId, tuple[float, float]] | None = None) -> tuple[float, float]:
-        """All of [0, 1]."""
+        """Return all of [0, 1]."""
         return 0.0, 1.0
 
     def table_problem(self) -> str:
-        """There is no function to make a table of."""
+        """Say that there is no function to make a table of."""
         return "is judged by the model, so there is no table"

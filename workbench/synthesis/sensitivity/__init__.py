@@ -1,1 +1,1 @@
-"""What the root depends on: paths, swings, uncertainty, noise, and refits of a rule."""
+"""The root's dependence on its tree: paths, swings, uncertainty, noise, and refits of a rule."""

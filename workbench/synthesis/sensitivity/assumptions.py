@@ -1,4 +1,4 @@
-"""The assumption PA of logic rules as something the root depends on: its row of the tornado, and the rule with another value."""
+"""The assumption PA of logic rules as a driver of the root: its row of the tornado, and the rule with another value."""
 
 from __future__ import annotations
 
@@ -32,16 +32,14 @@ def assumed_by(name: str) -> NodeId | None:
 
 
 def assumption_rows(tree: Tree) -> list[TornadoRow]:
-    """Return a row for every assumption that a value follows from, as :func:`tornado` has them for leaves (paper A, 4.1)."""
-    assumed = [
-        node for node in map(tree.__getitem__, tree.inner()) if assumption_of(tree, node.id) is not None
-    ]
-    if not assumed:  # as in most trees, and the rest looks at every proposition
+    """Return a row for every assumption behind a value, like those of :func:`tornado` for leaves (paper A, 4.1)."""
+    nodes = [node for node in map(tree.__getitem__, tree.inner()) if assumption_of(tree, node.id) is not None]
+    if not nodes:  # as in most trees, and the rest looks at every proposition
         return []
     evaluation = evaluate(tree)
     weights = path_weights(tree, evaluation=evaluation)
     rows = []
-    for node in assumed:
+    for node in nodes:
         rule, p = node.rule, assumption_of(tree, node.id)
         if (
             not isinstance(rule, LogicRule)
@@ -53,15 +51,15 @@ def assumption_rows(tree: Tree) -> list[TornadoRow]:
         below = {child: evaluation.values[child] for child in node.children}
         if None in below.values():
             continue
-        held: list[float] = []
+        values: list[float] = []
         ends: list[float] = []
         for end in (0.0, 1.0):
             at_end = replace(rule, assumption=replace(rule.assumption, probability=end))
-            held.append(clamp(at_end.evaluate(below)))  # type: ignore[arg-type]
-            root = root_if(tree, node.id, held[-1], evaluation)
+            values.append(clamp(at_end.evaluate(below)))  # type: ignore[arg-type]
+            root = root_if(tree, node.id, values[-1], evaluation)
             ends += [] if root is None else [root]
         above = weights[node.id]
-        weight = None if above is None else above * (held[1] - held[0])
+        weight = None if above is None else above * (values[1] - values[0])
         rows.append(
             TornadoRow(
                 id=assumption_id(node.id),
@@ -76,7 +74,7 @@ def assumption_rows(tree: Tree) -> list[TornadoRow]:
 
 
 def assumption_of(tree: Tree, node: NodeId) -> float | None:
-    """Return the probability of what a node's logic rule assumes, None where it assumes nothing that its value follows from."""
+    """Return the probability of a node's assumption PA, None where its value follows from none."""
     rule = tree[node].rule
     if not isinstance(rule, LogicRule) or rule.assumption is None or ASSUMPTION not in rule.parsed.variables:
         return None
@@ -84,7 +82,7 @@ def assumption_of(tree: Tree, node: NodeId) -> float | None:
 
 
 def assumption_detail(tree: Tree, name: str) -> str:
-    """Return what an assumption says; the statement of a proposition where the name is one's."""
+    """Return an assumption's text; the statement of a proposition where the name is one's."""
     node = assumed_by(name)
     if node is None:
         return tree[name].statement
@@ -93,7 +91,7 @@ def assumption_detail(tree: Tree, name: str) -> str:
 
 
 def assume(rule: Mapping[str, Any], node: NodeId, p: float) -> dict[str, Any]:
-    """Return a rule's JSON with its assumption at another probability.
+    """Set another probability of the assumption in a rule's JSON.
 
     Raises `RuleFormatError`: The rule has no assumption. Raises `ProbabilityOutOfRange`.
     """

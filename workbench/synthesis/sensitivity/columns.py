@@ -1,4 +1,4 @@
-"""The root for many assignments of leaf values at once, as numpy arrays; simulations of uncertainty call it."""
+"""Compute the root for many assignments of leaf values at once, as numpy arrays; simulations of uncertainty call it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Column = NDArray[np.float64]
 def root_columns(
     tree: Tree, leaves: Mapping[NodeId, Column], rules: Mapping[NodeId, Any] | None = None
 ) -> Column:
-    """The root's value for every row."""
+    """Compute the root's value for every row."""
     evaluation = evaluate(tree)
     length = len(next(iter(leaves.values()))) if leaves else 1
     columns: dict[NodeId, Column] = {}

@@ -1,4 +1,4 @@
-"""What it would be worth to know more about a leaf, and which one to ground next."""
+"""Estimate the worth of knowing more about a leaf, and rank the leaves to ground next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.synthesis.whatif.evaluation import evaluate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InformationRow:
-    """What learning more about one leaf would be worth."""
+    """The worth of learning more about one leaf."""
 
     id: NodeId
     #: None: not grounded yet, which comes first of all.
@@ -35,7 +35,7 @@ class InformationRow:
     per_dollar: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON object; infinity becomes null."""
+        """Return it as JSON values; infinity becomes null."""
         return {**asdict(self), "per_dollar": None if self.per_dollar == inf else self.per_dollar}
 
 
@@ -48,7 +48,7 @@ def value_of_information(
     assumed_sd: float | None = 0.1,
     assumed_weight: float = 1.0,
 ) -> list[InformationRow]:
-    """One row per leaf that has a say or no value yet, in tree order.
+    """Return one row per leaf that has a weight or no value yet, in tree order.
 
     Raises `SensitivityError, ProbabilityOutOfRange`.
     """
@@ -63,11 +63,11 @@ def value_of_information(
     for leaf in tree.leaves():
         p, weight, swing = evaluation.values[leaf], weights[leaf], maps[leaf]
         # A value with no trials on record counts as one trial.
-        seen = list((trials or {}).get(leaf, () if p is None else (p,)))
+        values = list((trials or {}).get(leaf, () if p is None else (p,)))
         cost = (costs or {}).get(leaf)
         if cost is not None and not cost >= 0:
             raise SensitivityError(f"the cost of {leaf} is {cost:g}; dollars are not negative")
-        variance = _trial_variance(leaf, seen, assumed_sd, assumed_weight)
+        variance = _trial_variance(leaf, values, assumed_sd, assumed_weight)
         resolve = reground = None
         if p is not None and swing is not None and weight is not None:
             # Otherwise the swing is a tangent at the present value and says nothing about 0 and 1.
@@ -77,21 +77,21 @@ def value_of_information(
                 ends = root_if(tree, leaf, 1.0, evaluation), root_if(tree, leaf, 0.0, evaluation)
             assert ends[0] is not None and ends[1] is not None
             resolve = p * (1 - p) * (ends[0] - ends[1]) ** 2
-            count = max(1, len(seen))
+            count = max(1, len(values))
             # The mean of n trials has variance v / n, so this is what the further ones take away.
             if variance is not None:
                 reground = weight**2 * variance * (1 / count - 1 / (count + more))
         per_dollar = None
         if reground is not None and cost is not None:
-            spent = cost * more
-            per_dollar = reground / spent if spent > 0 else (inf if reground > 0 else 0.0)
+            price = cost * more
+            per_dollar = reground / price if price > 0 else (inf if reground > 0 else 0.0)
         rows.append(
             InformationRow(
                 id=leaf,
                 p=p,
                 resolve=resolve,
                 reground=reground,
-                trials=len(seen),
+                trials=len(values),
                 trial_sd=None if variance is None else variance**0.5,
                 cost=cost,
                 per_dollar=per_dollar,
@@ -101,7 +101,7 @@ def value_of_information(
 
 
 def ground_next(rows: Sequence[InformationRow]) -> list[InformationRow]:
-    """The rows, best first: leaves without a value, then by variance cut per dollar where every cost is known, else by cut.
+    """Rank the rows: leaves without a value, then by variance cut per dollar where every cost is known, else by cut.
 
     Leaves that cost nothing are ranked among themselves by the cut alone; those without a cut keep the tree's order.
     """
@@ -118,7 +118,7 @@ def ground_next(rows: Sequence[InformationRow]) -> list[InformationRow]:
 
 
 def pooled_sd(groups: Iterable[Sequence[float]]) -> float | None:
-    """Standard deviation of a trial about the mean of its own leaf, over all leaves; None where none has two trials.
+    """Return the standard deviation of a trial about the mean of its own leaf, over all leaves; None where none has two trials.
 
     >>> round(pooled_sd([[0.4, 0.6], [0.5]]), 12), pooled_sd([[0.5]])
     (0.141421356237, None)
@@ -132,14 +132,14 @@ def pooled_sd(groups: Iterable[Sequence[float]]) -> float | None:
 
 
 def _trial_variance(
-    leaf: NodeId, seen: Sequence[float], assumed_sd: float | None, assumed_weight: float
+    leaf: NodeId, values: Sequence[float], assumed_sd: float | None, assumed_weight: float
 ) -> float | None:
-    for value in seen:
+    for value in values:
         check_probability(value, of=f"a trial of {leaf}")
     if assumed_sd is None:
-        own = pooled_sd([seen])
-        return None if own is None else own**2
-    mean = fsum(seen) / len(seen) if seen else 0.0
-    squares = fsum((value - mean) ** 2 for value in seen)
+        sd = pooled_sd([values])
+        return None if sd is None else sd**2
+    mean = fsum(values) / len(values) if values else 0.0
+    squares = fsum((value - mean) ** 2 for value in values)
     # The assumed spread counts as so many more degrees of freedom; it fades as trials come in.
-    return (squares + assumed_weight * assumed_sd**2) / (max(0, len(seen) - 1) + assumed_weight)
+    return (squares + assumed_weight * assumed_sd**2) / (max(0, len(values) - 1) + assumed_weight)

@@ -1,4 +1,4 @@
-"""Random errors in the leaves, to see how much a synthesis rule amplifies them: ``workbench noise`` (paper A, section 5.3)."""
+"""Disturb the leaves at random, to see how much a synthesis rule amplifies their errors: ``workbench noise`` (paper A, section 5.3)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Noise = Literal["normal", "uncertain", "reverse"]
 
 
 def noisy_values(values: Mapping[NodeId, float], kind: Noise, level: float, seed: int) -> dict[NodeId, float]:
-    """Disturbed soft truth values, the same for the same seed, whatever the order of the ids.
+    """Disturb soft truth values, the same for the same seed, whatever the order of the ids.
 
     Raises `SensitivityError, ProbabilityOutOfRange`.
     """
@@ -50,7 +50,7 @@ class NoiseStudy:
     quantiles: Mapping[str, float]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
+        """Return it as JSON values."""
         return {
             "root": self.root,
             "mean": self.mean,
@@ -61,7 +61,7 @@ class NoiseStudy:
 
 
 def noise_study(tree: Tree, kind: Noise, level: float, *, draws: int, seed: int) -> NoiseStudy:
-    """The root under noise at the leaves, ``draws`` times; the same for the same seed, and its first draws for fewer.
+    """Compute the root under noise at the leaves, ``draws`` times; the same for the same seed, and its first draws for fewer.
 
     Raises `SensitivityError`: Fewer than 2 draws, no root value, or a node without a function, which noise below it could not move.
     """
@@ -105,7 +105,7 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 
 
 def inject_noise(tree: Tree, kind: Noise, level: float, *, seed: int) -> Tree:
-    """The tree with disturbed leaves and everything computable above them recomputed; the words stay."""
+    """Disturb the leaves and recompute everything computable above them; the words stay."""
     grounded = {leaf: tree[leaf].p for leaf in tree.leaves()}
     values = noisy_values({leaf: p for leaf, p in grounded.items() if p is not None}, kind, level, seed)
     changed = []

@@ -1,10 +1,4 @@
-"""How far each proposition moves the root: path weights, contributions and swings, exact and in one pass down the tree.
-
-For rules that are affine in each child alone (linear, logic, noisy-or) the root as a function of one node's value x is
-``clamp(slope * x + offset, low, high)``: maps of that form stay of that form when one follows the other, so a single
-top-down pass gives every node's, saturation included. Only below a rule that is not (min/max or naive logic) is the path
-recomputed value by value.
-"""
+"""Measure how far each proposition moves the root: path weights, contributions and swings, exact and in one pass down the tree."""
 
 from __future__ import annotations
 
@@ -61,12 +55,12 @@ class TornadoRow:
     contribution: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """Row of ``workbench sensitivity --json``."""
+        """Return a row of ``workbench sensitivity --json``."""
         return asdict(self)
 
 
 def path_weights(tree: Tree, *, evaluation: Evaluation | None = None) -> dict[NodeId, float | None]:
-    """Derivative of the root by every proposition, at the tree's values: products of local ones from the root down.
+    """Differentiate the root by every proposition, at the tree's values: products of local ones from the root down.
 
     For linear rules these are the beta paths (paper A, section 4.2), the same at every point. Below a pinned node 0, below
     a node without a function or without values None. Saturation is not counted: see :func:`swings`.
@@ -91,7 +85,7 @@ def path_weights(tree: Tree, *, evaluation: Evaluation | None = None) -> dict[No
 
 
 def swings(tree: Tree, *, evaluation: Evaluation | None = None) -> dict[NodeId, Swing | None]:
-    """The root as a function of every proposition's value, the others held at theirs; None where there is no function."""
+    """Return the root as a function of every proposition's value, the others held at theirs; None where there is no function."""
     return at_once(_swings_in_steps(tree, evaluation or evaluate(tree)))
 
 
@@ -126,7 +120,7 @@ def _swings_in_steps(tree: Tree, evaluation: Evaluation) -> Steps[dict[NodeId, S
 
 
 def tornado(tree: Tree, ranges: Mapping[NodeId, tuple[float, float]] | None = None) -> list[TornadoRow]:
-    """One row per leaf, the widest swing of the root first.
+    """Return one row per leaf, the widest swing of the root first.
 
     `ranges`: Interval of a leaf's value, for instance from its trials; [0, 1] where not given.
 
@@ -181,7 +175,7 @@ def _local(tree: Tree, node_id: NodeId, evaluation: Evaluation) -> Mapping[NodeI
 
 
 def root_if(tree: Tree, node: NodeId, x: float, evaluation: Evaluation) -> float | None:
-    """The root's value when one node's is x, by recomputing its path."""
+    """Return the root's value when one node's is x, by recomputing its path."""
     value: float | None = x
     current = node
     parent = parent_of(current)

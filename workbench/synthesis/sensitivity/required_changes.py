@@ -1,6 +1,6 @@
-"""What it would take for the root to reach a value: one leaf alone, or all leaves going the same share of their way.
+"""Find the changes that bring the root to a value: one leaf alone, or all leaves going the same share of their way.
 
-A goal seek: `what_if` asked backwards (FEATURES, section 4, W3 step 6).
+A goal seek: `what_if` asked backwards.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """A leaf's value now, and the one at which the root is where it was asked for; both in [0, 1]."""
+    """A leaf's value now, and the one that brings the root to its target; both in [0, 1]."""
 
     id: NodeId
     p: float
     needed: float
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
+        """Return it as JSON values."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reaching:
-    """What it would take."""
+    """The changes that reach a target."""
 
     #: target, root: Where the root should be, and where it is.
     target: float
@@ -54,7 +54,7 @@ class Reaching:
     together: tuple[Way, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The document of ``workbench whatif --reach P --json``."""
+        """Return the document of ``workbench whatif --reach P --json``."""
         return {
             "target": self.target,
             "root": self.root,
@@ -66,7 +66,7 @@ class Reaching:
 
 
 def ways_to_reach(tree: Tree, target: float) -> Reaching:
-    """Return what it would take for the root of a valued tree to be at ``target``.
+    """Find the changes that bring the root of a valued tree to ``target``.
 
     Raises `SensitivityError`: The root has no value. Raises `ProbabilityOutOfRange`: ``target`` is not in [0, 1].
 
@@ -121,7 +121,7 @@ def _needed(
 
 
 def _crossing(tree: Tree, leaf: NodeId, p: float, target: float, evaluation: Evaluation) -> float | None:
-    """The crossing nearest to p of a curve that is no straight line, between points at which it lies on either side."""
+    """Find the crossing nearest to p of a curve that is no straight line, between points at which it lies on either side."""
 
     def gap(x: float) -> float | None:
         value = root_if(tree, leaf, x, evaluation)

@@ -1,7 +1,4 @@
-"""How much a rule's coefficients move when the synthesizer is asked again, and what uncertain weights do to the root.
-
-Paper A names weight errors as a limit (section 6) and points to Beta-distributed parameters (App. B; Cerutti et al. 2019).
-"""
+"""Measure how much a rule's coefficients move when the synthesizer is asked again, and the effect of uncertain weights on the root."""
 
 from __future__ import annotations
 
@@ -33,13 +30,13 @@ class Spread:
     flips: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
+        """Return it as JSON values."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefitSpread:
-    """What K refits of one node agree on."""
+    """The agreement of K refits of one node."""
 
     #: K.
     count: int
@@ -54,7 +51,7 @@ class RefitSpread:
     warnings: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
+        """Return it as JSON values."""
         return {
             "count": self.count,
             "coefficients": {key: spread.to_json() for key, spread in self.coefficients.items()},
@@ -65,7 +62,7 @@ class RefitSpread:
 
 
 def spread_of(values: Sequence[float]) -> Spread:
-    """Mean, standard deviation (ddof 1, 0 for a single value), extremes and sign flips."""
+    """Compute mean, standard deviation (ddof 1, 0 for a single value), extremes and sign flips."""
     mean = fsum(values) / len(values)
     squares = fsum((value - mean) ** 2 for value in values)
     sd = (squares / (len(values) - 1)) ** 0.5 if len(values) > 1 else 0.0
@@ -74,7 +71,7 @@ def spread_of(values: Sequence[float]) -> Spread:
 
 
 def refit_spread(rules: Sequence[Rule], p: Mapping[NodeId, float]) -> RefitSpread:
-    """The spread of K refits of one node at its children's values.
+    """Compute the spread of K refits of one node at its children's values.
 
     Raises `SensitivityError`: No rule, rules of different kinds, or rules without a function.
     """
@@ -111,7 +108,7 @@ def weight_uncertainty(
     samples: int = 20_000,
     seed: int = 0,
 ) -> RootUncertainty:
-    """The root when the rules' coefficients are uncertain: Beta-distributed, with the stated ones as means.
+    """Compute the root when the rules' coefficients are uncertain: Beta-distributed, with the stated ones as means.
 
     A strict linear rule's shares, with its leak and what is left of 1, are Dirichlet, so each is Beta and they still sum to
     at most 1; a free one's absolute weights are independent Betas (signs and intercept stay); a noisy-or's coefficients and

@@ -1,4 +1,4 @@
-"""Random leaf values with given means, variances and correlations, and the root's distribution over them."""
+"""Draw random leaf values with given means, variances and correlations, and the root's distribution over them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.synthesis.sensitivity.columns import Column, root_columns
 
 
 def beta_shape(mean: float, variance: float) -> tuple[float, float]:
-    """Parameters of the Beta distribution with this mean and variance.
+    """Return the parameters of the Beta distribution with this mean and variance.
 
     Raises `SensitivityError`: The variance is not below mean (1 - mean), or is 0.
     """
@@ -34,7 +34,7 @@ def beta_columns(
     samples: int,
     seed: int,
 ) -> dict[NodeId, Column]:
-    """Values per leaf: Beta with its mean and variance, joined by a Gaussian copula.
+    """Draw values per leaf: Beta with its mean and variance, joined by a Gaussian copula.
 
     A leaf without variance is constant, one with all the variance its mean allows is 0 or 1. The copula's correlations are
     the stated ones; those of the Beta values come out slightly smaller for skewed leaves.
@@ -71,7 +71,7 @@ def beta_columns(
 def summary(
     tree: Tree, columns: Mapping[NodeId, Column], rules: Mapping[NodeId, Any] | None = None
 ) -> dict[str, Any]:
-    """Mean, variance, sd and central 90% interval of the root over the rows."""
+    """Compute mean, variance, sd and central 90% interval of the root over the rows."""
     root = root_columns(tree, columns, rules)
     variance = float(root.var(ddof=1)) if len(root) > 1 else 0.0
     low, high = np.quantile(root, [0.05, 0.95])

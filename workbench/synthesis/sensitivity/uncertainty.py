@@ -1,8 +1,4 @@
-"""How uncertain the root is, given how uncertain its leaves are (paper A, sections 3, 4.2 and A.1).
-
-For linear trees the variance is exact: sum of squared path weights times variances plus twice the covariances. Elsewhere it
-is simulated. Leaves that read the same sources do not err independently; :func:`source_correlation` says how much.
-"""
+"""Propagate the leaves' uncertainty to the root (paper A, sections 3, 4.2 and A.1)."""
 
 from __future__ import annotations
 
@@ -34,19 +30,18 @@ class RootUncertainty:
     #: low, high: Central 90 % interval, inside [0, 1]; by the normal approximation unless simulated.
     low: float
     high: float
-    #: What was done.
     method: str
     #: Per leaf its part of the variance by path weights: squared path weight times variance, plus half of each covariance it takes part
     #: in; they sum to the first-order variance.
     shares: Mapping[NodeId, float]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
+        """Return it as JSON values."""
         return asdict(self)
 
 
 def trial_moments(trials: Mapping[NodeId, Sequence[float]], *, of_mean: bool = True) -> dict[NodeId, float]:
-    """Error variance of each leaf's value, from its independent trials."""
+    """Compute the error variance of each leaf's value, from its independent trials."""
     variances = {}
     for leaf, values in trials.items():
         for value in values:
@@ -60,14 +55,14 @@ def trial_moments(trials: Mapping[NodeId, Sequence[float]], *, of_mean: bool = T
 
 
 def source_correlation(sources: Mapping[NodeId, Collection[str]], strength: float = 1.0) -> dict[Pair, float]:
-    """Error correlation of leaves that share sources: ``strength * |A & B| / sqrt(|A| |B|)``.
+    """Correlate the errors of leaves that share sources: ``strength * |A & B| / sqrt(|A| |B|)``.
 
     That is the exact correlation of two errors that are sums of independent errors, one per source, all of one size; so the
     matrix is always a valid one. ``strength`` below 1 leaves the rest to the leaves' own errors.
     """
     check_probability(strength, of="the strength")
     correlation = {}
-    named = [(leaf, set(used)) for leaf, used in sources.items() if used]
+    named = [(leaf, set(read)) for leaf, read in sources.items() if read]
     for place, (first, first_sources) in enumerate(named):
         for second, second_sources in named[place + 1 :]:
             common = len(first_sources & second_sources)

@@ -1,1 +1,1 @@
-"""What a tree's values are, and what an edit does to them: no model is called."""
+"""The values of a tree, and the effect of an edit on them: no model is called."""

@@ -1,5 +1,4 @@
-"""Applying an analyst's edits to a tree: a list of them, a scenario, overrides until they expire; and what a full
-resynthesis would ask the model about.
+"""Apply an analyst's edits to a tree: a list of them, a scenario, overrides until they expire; and plan a full resynthesis.
 
 The engine calls this for ``workbench whatif`` and ``scenarios``, the page for every edit.
 """
@@ -102,11 +101,11 @@ def _step(tree: Tree, edit: Edit) -> tuple[WhatIf, list[NodeId]]:
             raise TreeFormatError(
                 f"the rule of {node} names {', '.join(unknown)[:200]}, which it has not below it"
             )
-        stated = None
+        belief = None
         if edit.p is not None and not rule.numeric:
             words = tree[node].belief or Belief(p=edit.p)
-            stated = replace(words, p=edit.p, source="model")
-        after = tree.with_rule(node, rule, stated)
+            belief = replace(words, p=edit.p, source="model")
+        after = tree.with_rule(node, rule, belief)
     return refresh(tree, after, [node]), [node]
 
 
@@ -118,24 +117,24 @@ def _turn(tree: Tree, edit: SetPolarity) -> WhatIf:
     after = tree.with_polarity(edit.node, edit.polarity)
     parent = parent_of(edit.node)
     assert parent is not None
-    above = after[parent]
-    rule = above.rule
+    node = after[parent]
+    rule = node.rule
     if rule is None:
         return refresh(tree, after, [])
     if not rule.numeric:
-        late = replace(above, stale=above.belief is not None and not above.pinned)
+        late = replace(node, stale=node.belief is not None and not node.pinned)
         return refresh(tree, after.with_propositions([late]), [parent])
     slope = 0.0
     if edit.node in rule.named_children():
         # In the middle, where no factor of the others is 0.
-        slope = rule.derivative(dict.fromkeys(above.children, 0.5)).get(edit.node, 0.0)
+        slope = rule.derivative(dict.fromkeys(node.children, 0.5)).get(edit.node, 0.0)
     if slope and (slope > 0) != (edit.polarity is Polarity.POSITIVE):
-        after = after.with_propositions([replace(above, rule=rule.turned(edit.node) or rule)])
+        after = after.with_propositions([replace(node, rule=rule.turned(edit.node) or rule)])
     return refresh(tree, after, [parent])
 
 
 def scenario_tree(base: Tree, scenario: Scenario, now: str | None = None) -> WhatIf:
-    """The base tree after the scenario's edits; with ``now`` (see :func:`expired`) expired overrides are taken back."""
+    """Apply the scenario's edits to the base tree; with ``now`` (see :func:`expired`) expired overrides are taken back."""
     return play_until(base, scenario.edits, now)
 
 
@@ -145,12 +144,12 @@ def play_until(base: Tree, edits: Iterable[Edit], now: str | None) -> WhatIf:
     answer = play(base, applied)
     # Only after all edits is it known which overrides still stand. They are taken back, not left out: a later pin or
     # report may refer to the value they set.
-    over = [] if now is None else expired(answer.tree, now)
-    return play(base, [*applied, *(Unpin(node=node) for node in over)]) if over else answer
+    expired_nodes = [] if now is None else expired(answer.tree, now)
+    return play(base, [*applied, *(Unpin(node=node) for node in expired_nodes)]) if expired_nodes else answer
 
 
 def expired(tree: Tree, now: str) -> list[NodeId]:
-    """The nodes whose override has expired at ``now``.
+    """Return the nodes whose override has expired at ``now``.
 
     Raises `TreeFormatError`: A text that is no time, or a time without an offset.
     """
@@ -176,7 +175,7 @@ def _moment_of_edit(text: str) -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FullPlan:
-    """Which propositions a full resynthesis asks the model for, children before parents; one call each."""
+    """The propositions that a full resynthesis asks the model for, children before parents; one call each."""
 
     nodes: tuple[NodeId, ...]
 
@@ -187,7 +186,7 @@ class FullPlan:
 
 
 def full_plan(tree: Tree, edits: Iterable[Edit]) -> FullPlan:
-    """Which nodes a full resynthesis asks about: the ancestors of the edited ones up to a pinned node, deepest first.
+    """Return the nodes that a full resynthesis asks about: the ancestors of the edited ones up to a pinned node, deepest first.
 
     ``tree`` is the tree after the edits (``play(...).tree``): whatever it marks stale or due for a refit is asked as well.
     """

@@ -23,12 +23,12 @@ class ComparedNode:
     values: Mapping[str, float | None]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
+        """Return it as JSON values."""
         return {"id": self.id, "statement": self.statement, "base": self.base, "scenarios": dict(self.values)}
 
 
 def compare(base: Tree, scenarios: Mapping[str, Tree], *, everything: bool = False) -> list[ComparedNode]:
-    """Side by side, the root first, then what differs anywhere (or ``everything``), in tree order."""
+    """Lay scenarios side by side, the root first, then all that differs anywhere (or ``everything``), in tree order."""
     ids: dict[NodeId, None] = dict.fromkeys(base.ids())
     for tree in scenarios.values():
         ids.update(dict.fromkeys(tree.ids()))
@@ -55,7 +55,7 @@ class Mixture:
 
 
 def mix(base: Tree, scenarios: Mapping[str, tuple[float, Tree]]) -> Mixture:
-    """The mean over scenarios, each with its probability; the base takes the rest.
+    """Average over scenarios, each with its probability; the base takes the rest.
 
     Raises `SensitivityError`: A probability outside [0, 1], more than 1 together, or a scenario named base.
     """
@@ -78,6 +78,6 @@ def mix(base: Tree, scenarios: Mapping[str, tuple[float, Tree]]) -> Mixture:
             for name, weight in weights.items()
             if weight > 0
         ]
-        known = [weight * p for weight, p in parts if p is not None]
-        values[node] = min(1.0, max(0.0, fsum(known))) if len(known) == len(parts) else None
+        terms = [weight * p for weight, p in parts if p is not None]
+        values[node] = min(1.0, max(0.0, fsum(terms))) if len(terms) == len(parts) else None
     return Mixture(weights=weights, values=values, root=values[base.root.id])

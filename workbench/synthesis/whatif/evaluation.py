@@ -1,4 +1,4 @@
-"""The value of every proposition, computed from the leaves up; a what-if recomputes one path only (``resynthesis``)."""
+"""Compute the value of every proposition, from the leaves up; a what-if recomputes one path only (``resynthesis``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Evaluation:
 
 
 def clamp(value: float) -> float:
-    """The value, or the bound of [0, 1] that it passes."""
+    """Return the value, or the bound of [0, 1] that it passes."""
     return 0.0 if value < 0.0 else 1.0 if value > 1.0 else value
 
 
@@ -68,7 +68,7 @@ def evaluate(tree: Tree, p: Mapping[NodeId, float] | None = None) -> Evaluation:
 
 
 def settle(tree: Tree) -> Tree:
-    """The tree with every inner value recomputed that can be; a value that no longer follows is marked stale.
+    """Recompute every inner value that can be; a value that no longer follows is marked stale.
 
     A computable node that lacks a child's value and had one of its own turns stale.
     """
@@ -87,6 +87,6 @@ def settle(tree: Tree) -> Tree:
 
 
 def with_value(node: Proposition, value: float) -> Proposition:
-    """The node with a computed value; its key factor and report stay."""
+    """Give the node a computed value; its key factor and report stay."""
     words = node.belief if node.belief is not None else Belief(p=value)
     return replace(node, belief=replace(words, p=value, source="model"), model_belief=None, stale=False)

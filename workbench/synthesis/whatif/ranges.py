@@ -1,4 +1,4 @@
-"""How far each proposition can move while the leaves stay in their intervals."""
+"""Compute how far each proposition can move while the leaves stay in their intervals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Span = tuple[float, float]
 def reachable_ranges(
     tree: Tree, leaves: Mapping[NodeId, Span] | None = None, *, raw: bool = False
 ) -> dict[NodeId, Span]:
-    """Least and greatest value of every proposition.
+    """Return the least and greatest value of every proposition.
 
     Exact, since in a tree the children move independently and each rule's range over a box is that of its corners (see
     ``LogicRule.reachable`` for the one exception). A pinned node, and one without a function, stay where they are; without a
@@ -22,7 +22,7 @@ def reachable_ranges(
     `leaves`: Interval per leaf; [0, 1] where not given.
     """
     spans: dict[NodeId, Span] = {}
-    shown: dict[NodeId, Span] = {}
+    raw_spans: dict[NodeId, Span] = {}
     for node_id in reversed(tree.ids()):
         node = tree[node_id]
         if not node.children:
@@ -31,10 +31,10 @@ def reachable_ranges(
             assert node.rule is not None
             span = node.rule.reachable({child: spans[child] for child in node.children})
         else:
-            held = node.p
-            span = (0.0, 1.0) if held is None else (held, held)
-        shown[node_id] = span
+            p = node.p
+            span = (0.0, 1.0) if p is None else (p, p)
+        raw_spans[node_id] = span
         # A parent reads values that are held in [0, 1], also if the raw ranges are asked for.
         spans[node_id] = clamp(span[0]), clamp(span[1])
-    chosen = shown if raw else spans
+    chosen = raw_spans if raw else spans
     return {node: chosen[node] for node in tree.ids()}

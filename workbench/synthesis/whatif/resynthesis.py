@@ -1,12 +1,9 @@
-"""What if: an edit recomputes the edited propositions' ancestors and nothing else, without a model call.
-
-Paper A, section 4.1 and D.7.
-"""
+"""Recompute the ancestors of edited propositions and nothing else, without a model call. Paper A, section 4.1 and D.7."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from workbench.propositions import NodeId, Proposition, Tree, check_probability, depth_of, parent_of
@@ -24,7 +21,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """What an edit changes; the engine, the page and the command line show it."""
+    """The effect of an edit; the engine, the page and the command line show it."""
 
     #: before, after: The root's value; ``after`` is None when a node without a function lies on the path.
     before: float | None
@@ -41,11 +38,11 @@ class WhatIf:
     tree: Tree
 
     def to_json(self) -> dict[str, Any]:
-        """The document that ``workbench whatif --json`` prints for a numeric edit."""
+        """Return the document of ``workbench whatif --json`` for a numeric edit."""
         return {
             "before": self.before,
             "after": self.after,
-            "changed": [{"id": c.id, "before": c.before, "after": c.after} for c in self.changed],
+            "changed": [asdict(change) for change in self.changed],
             "stale": list(self.stale),
             "saturated": list(self.saturated),
             "model_calls": 0,
@@ -110,21 +107,21 @@ def refresh(before: Tree, after: Tree, touched: Iterable[NodeId]) -> WhatIf:
             fresh[node_id] = with_value(node, clamp(value))
             if value < -1e-12 or value > 1 + 1e-12:
                 saturated.append(node_id)
-    done = after.with_propositions(fresh.values()) if fresh else after
+    result = after.with_propositions(fresh.values()) if fresh else after
     changes = []
-    for node_id in done.in_order({*edited, *fresh}):
+    for node_id in result.in_order({*edited, *fresh}):
         old = before[node_id].p if node_id in before else None
-        new = done[node_id].p
+        new = result[node_id].p
         if node_id in edited or old != new:
             changes.append(Change(id=node_id, before=old, after=new))
     return WhatIf(
         before=before.root.p,
-        after=done.root.p,
+        after=result.root.p,
         changed=tuple(changes),
-        stale=done.in_order(stale),
-        saturated=done.in_order(saturated),
+        stale=result.in_order(stale),
+        saturated=result.in_order(saturated),
         raw=raw,
-        tree=done,
+        tree=result,
     )
 
 
