@@ -1,4 +1,4 @@
-"""Some 250 packages that a stranger could send, each made from one honest package by one change."""
+"""Some 370 packages that a stranger could send, each made from one honest package by one change."""
 
 import io
 import json
