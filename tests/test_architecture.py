@@ -1,11 +1,8 @@
 """The walls between the rooms, checked from the sources alone."""
 
 import ast
-import importlib
-import re
 import subprocess
 import sys
-import types
 from pathlib import Path
 
 import pytest
@@ -99,75 +96,6 @@ def test_no_machine_path_is_in_a_tracked_file() -> None:
         if name and (ROOT / name).is_file() and str(ROOT).encode() in (ROOT / name).read_bytes()
     ]
     assert not bad
-
-
-MODULES = sorted(
-    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for room in ("workbench", "sandbox", "proxies")
-    for path in (ROOT / room).rglob("*.py")
-)
-
-
-def undefined_names(module: object) -> list[str]:
-    """Names that a module offers in ``__all__`` without having them."""
-    return [name for name in getattr(module, "__all__", ()) if not hasattr(module, name)]
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_every_module_has_what_its_all_names(name: str) -> None:
-    assert undefined_names(importlib.import_module(name)) == []
-
-
-def test_the_rule_above_sees_a_name_that_is_not_there() -> None:
-    module = types.ModuleType("offered")
-    module.__dict__.update(__all__=["present", "absent"], present=1)
-    assert undefined_names(module) == ["absent"] and "workbench.store" in MODULES
-
-
-_SQL = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|ATTACH|PRAGMA)\s")
-
-
-def sql_in(source: str) -> list[str]:
-    """What a source has to do with SQL: the driver, a query of the store, and texts that begin like a statement."""
-    signs: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            signs |= {alias.name for alias in node.names if alias.name == "sqlite3"}
-        elif isinstance(node, ast.ImportFrom) and node.module == "sqlite3":
-            signs.add("sqlite3")
-        elif isinstance(node, ast.Attribute) and node.attr == "query" and "store" in ast.unparse(node.value):
-            signs.add("query")
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _SQL.match(node.value):
-            signs.add(node.value)
-    return sorted(signs)
-
-
-def test_nothing_of_the_workbench_but_the_store_writes_sql() -> None:
-    room = ROOT / "workbench"
-    signs = {
-        str(path.relative_to(room)): sql_in(path.read_text(encoding="utf-8")) for path in room.rglob("*.py")
-    }
-    assert any(signs[name] for name in signs if name.startswith("store/"))
-    # the rows of the user's own lie in Parquet files and foreign databases; of the store's they have no query either
-    foreign = {name: each for name, each in signs.items() if name.startswith("sources/")}
-    assert not {"sqlite3", "query"} & {sign for each in foreign.values() for sign in each}
-    others = {name: each for name, each in signs.items() if not name.startswith(("store/", "sources/"))}
-    assert {name: each for name, each in others.items() if each} == {}
-
-
-@pytest.mark.parametrize(
-    ("source", "signs"),
-    [
-        ("import sqlite3", ["sqlite3"]),
-        ("from sqlite3 import connect", ["sqlite3"]),
-        ("self._store.query(text)", ["query"]),
-        ("db.execute(f'SELECT {names} FROM events')", ["SELECT "]),
-        ("frame.query('a > 1')", []),
-        ("'Select a node'", []),
-    ],
-)
-def test_sql_outside_the_store_is_seen(source: str, signs: list[str]) -> None:
-    assert sql_in(source) == signs
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 PAGES = [
     ROOT / "README.md",
     ROOT / "SECURITY.md",
@@ -39,19 +38,3 @@ def test_a_dead_link_is_seen() -> None:
 def test_the_readme_leads_to_every_manual() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [page.name for page in (ROOT / "docs").glob("*.md") if f"docs/{page.name}" not in text] == []
-
-
-@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.name[:4])
-def test_a_decision_has_context_decision_and_consequence(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    assert re.match(
-        rf"# {int(page.name[:4])}\. .+\n\nDecided: \d{{4}}-\d\d-\d\d\. Superseded by: (none|\[.+\]\(.+\))\.\n",
-        text,
-    )
-    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["Context", "Decision", "Consequence"]
-
-
-def test_decisions_are_numbered_and_listed() -> None:
-    assert [int(page.name[:4]) for page in DECISIONS] == list(range(1, len(DECISIONS) + 1))
-    index = (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
-    assert re.findall(r"\]\((\d{4}-[a-z0-9-]+\.md)\)", index) == [page.name for page in DECISIONS]

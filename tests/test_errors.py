@@ -31,98 +31,6 @@ from workbench.store import Store, UnknownRun
 from workbench.widgets.page_terms import BUTTONS, FIELDS, line_on_page, on_page, page_terms
 
 ROOT = Path(__file__).resolve().parents[1]
-#: How a string spells a command or an option of the command line.
-SPELT = re.compile(
-    r"`(workbench )?(resume|show|runs|verify|whatif|reground|leaks)\b|`workbench |(?<![\w-])--(?!protocol)[a-z]"
-)
-
-
-def spelt(source: str) -> list[str]:
-    """Strings of raised errors that spell a command or an option, which only the command line's own files may."""
-    raised = [
-        node.exc
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Raise) and node.exc is not None
-    ]
-    strings = [node for error in raised for node in ast.walk(error) if isinstance(node, ast.Constant)]
-    return [node.value for node in strings if isinstance(node.value, str) and SPELT.search(node.value)]
-
-
-#: Rooms whose strings people meet on more than one face, whether raised, returned or stored.
-SHARED = (
-    "agents",
-    "annotations",
-    "audit",
-    "engine",
-    "models",
-    "packages",
-    "questions",
-    "science",
-    "search",
-    "sources",
-    "studies",
-    "synthesis",
-    "templates",
-    "terminal",
-    "views",
-    "whatif",
-)
-#: Helps of the command line, and the text of a file that tells which commands read its neighbours.
-TERMINAL = ("whatif/edit_request.py", "studies/study_report.py")
-
-
-def spelt_anywhere(source: str) -> list[str]:
-    """Strings that spell a command or an option, wherever they go: not docstrings, the spelling of a setting, words of a command."""
-    tree = ast.parse(source)
-    left_out = {
-        id(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr)
-        or (isinstance(node, ast.keyword) and node.arg in {"option", "text", "hint"})
-    }
-    return [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and id(node) not in left_out
-        and SPELT.search(node.value)
-        and not re.fullmatch("--[a-z-]+", node.value)
-    ]
-
-
-def test_no_line_of_a_shared_room_spells_a_command() -> None:
-    files = [
-        path
-        for room in SHARED
-        for path in [
-            *sorted((ROOT / "workbench" / room).rglob("*.py")),
-            *(ROOT / "workbench").glob(f"{room}.py"),
-        ]
-        if not str(path).endswith(TERMINAL)
-    ]
-    lines = [
-        f"{path.relative_to(ROOT)}: {text}"
-        for path in files
-        for text in spelt_anywhere(path.read_text("utf-8"))
-    ]
-    assert lines == [], "say it with workbench.errors.sentence(...), command(...) and Option(...)"
-
-
-@pytest.mark.parametrize(
-    ("source", "seen"),
-    [
-        (
-            'def f(x):\n    """Return what `workbench runs` lists."""\n    return f"{x}: `workbench resume {x}`"',
-            True,
-        ),
-        ('Event(detail="too little: --budget-usd")', True),
-        ('def f():\n    return sentence("no value yet: ", command("resume", run))', False),
-        ('Setting(text="Its limit.", option="--max-tokens")', False),
-    ],
-)
-def test_a_command_in_any_string_is_seen(source: str, seen: bool) -> None:
-    assert bool(spelt_anywhere(source)) == seen
 
 
 @pytest.mark.parametrize(
@@ -151,31 +59,6 @@ def test_a_stored_line_on_two_faces() -> None:
     assert line_on_page(stored).endswith("have theirs: the button Resume tries the rest again")
     assert line_for_client("used up: --budget-usd") == "used up: `--budget-usd` on the analyst's command line"
     assert line_on_page("nothing -- to say--here `workbench") == "nothing -- to say--here `workbench"
-
-
-def test_no_error_outside_the_command_line_spells_a_command() -> None:
-    faces = tuple(str(ROOT / "workbench" / name) for name in ("cli/", "magics.py"))
-    files = [
-        path
-        for room in ("workbench", "sandbox", "proxies")
-        for path in sorted((ROOT / room).rglob("*.py"))
-        if not str(path).startswith(faces)
-    ]
-    lines = [f"{path.relative_to(ROOT)}: {text}" for path in files for text in spelt(path.read_text("utf-8"))]
-    assert lines == [], "say it with workbench.errors.command(...) or Option(...)"
-
-
-@pytest.mark.parametrize(
-    ("source", "seen"),
-    [
-        ('raise UsageError(f"{x}: `workbench resume {y}` first")', True),
-        ('raise UsageError("too small: raise --budget-usd")', True),
-        ('raise UsageError("no value yet: ", command("resume", run))', False),
-        ('raise UsageError("start it with `dask scheduler --protocol tls`")', False),
-    ],
-)
-def test_a_command_in_an_error_is_seen(source: str, seen: bool) -> None:
-    assert bool(spelt(source)) == seen
 
 
 def test_one_error_in_the_terms_of_four_faces() -> None:

@@ -19,7 +19,7 @@ from workbench.cli.request_options import options_of
 from workbench.engine.named_settings import SETTINGS, read_settings, settings_by_name
 from workbench.errors import UsageError
 from workbench.propositions.edits import Edit, SetValue
-from workbench.requests import RequestField, Says, fields_of, keywords_of
+from workbench.requests import Says, fields_of, keywords_of
 from workbench.whatif.edit_request import EditRequest, WhatIfRequest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -141,16 +141,14 @@ def test_every_setting_is_on_the_page(tmp_path: Path, monkeypatch: pytest.Monkey
     page.poller.stop()
     listed = page.settings.tooltip.partition(": ")[2].split(", ")
     assert listed == [*settings_by_name()]
-    for name, control in page._settings().items():
-        assert control.tooltip == settings_by_name()[name].says.text
     page.claim.value, page.depth.value, page.budget.value = "It rains by 2027-01-01", "2", "5"
     page.settings.value = plain
-    page._plan()
+    page.plan.click()
     values = read_settings(asked[0][1::2])
     assert {*asked[0][::2]} == {"--set"} and values["depth"] == 2 and values["budget_usd"] == 5
     assert values.get("trials") == 3 or values["background"] == "It rains often"
     page.settings.value = 'background="open'
-    page._plan()
+    page.plan.click()
     assert len(asked) == 1 and "settings:" in page.line.value
 
 
@@ -183,7 +181,7 @@ def test_a_reading_is_chosen_on_every_face(tmp_path: Path, monkeypatch: pytest.M
         not page.plan.disabled
         and "Read as: WTI crude oil closes at or above 80" in page.readings.children[0].value
     )
-    page._plan()
+    page.plan.click()
     assert asked[0][-2:] == ["--reading", "2"]
     page.cutoff.value = "2019-06-01"
     (remedy,) = [
@@ -196,39 +194,6 @@ def test_a_reading_is_chosen_on_every_face(tmp_path: Path, monkeypatch: pytest.M
     assert page.plan.disabled, "another text has been read as nothing yet"
     page.model.value = "openai/gpt"
     assert not page.plan.disabled and page.line.value == ""
-
-
-#: Screens, where no kind of edit is spelt by hand; the page's own controls know more than a value.
-SCREENS = ("workbench/cli/answers/whatif.py", "workbench/magics.py", "workbench/api/run_handle.py", "workbench/mcp/mcp_tools.py")  # fmt: skip
-
-
-def spelt_by_hand(source: str, fields: tuple[RequestField, ...]) -> list[str]:
-    """The kinds that a source names as options, arguments or keywords of its own."""
-    forms = ('"{option}"', "{name}:", "{word}:", "{name}=")
-    return [
-        each.name
-        for each in fields
-        for form in forms
-        if any(
-            line.strip().startswith(form.format(option=each.option, name=each.name, word=each.word))
-            for line in source.splitlines()
-        )
-    ]
-
-
-@pytest.mark.parametrize("path", SCREENS)
-def test_no_screen_spells_a_kind_of_edit_by_hand(path: str) -> None:
-    own = [each for each in fields_of(EditRequest) if each.name != "values"]
-    assert spelt_by_hand((ROOT / path).read_text(encoding="utf-8"), tuple(own)) == []
-
-
-def test_a_kind_that_is_spelt_by_hand_is_noticed() -> None:
-    assert spelt_by_hand(
-        '    pins: Annotated[\n        x, Option(\n            "--pin", help=""', fields_of(EditRequest)
-    ) == ["pin"]
-    assert spelt_by_hand("    weights: Mapping[str, float] | None = None,\n", fields_of(EditRequest)) == [
-        "weights"
-    ]
 
 
 def test_a_kind_says_the_same_however_it_is_written() -> None:
@@ -304,16 +269,6 @@ def test_every_filter_of_questions_is_an_option_of_both_commands() -> None:
     assert names == {each.name for each in dataclass_fields(SelectionRules)}
     for command in (fetch, import_questions):
         assert names <= {*inspect.signature(command).parameters}
-
-
-def test_the_trick_that_derives_options_stands_once() -> None:
-    """A decorator that writes a signature is written in one place."""
-    found = [
-        path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "workbench").rglob("*.py")
-        if "__signature__" in path.read_text(encoding="utf-8")
-    ]
-    assert found == ["workbench/requests.py"]
 
 
 def test_options_of_one_command_load_no_other_model() -> None:

@@ -51,15 +51,6 @@ def test_the_two_tiers_hold_every_test_and_the_fast_one_comes_first() -> None:
     assert "make test-all" in (ROOT / ".ci" / "run").read_text()
 
 
-def test_a_test_that_is_tried_again_is_named_with_its_reason() -> None:
-    """A decorator of one test, with a reason: no file and no folder is tried again as a whole."""
-    word = "mark." + "flaky"
-    lines = [line for path in TESTS.rglob("*.py") for line in path.read_text().splitlines() if word in line]
-    assert [
-        line for line in lines if not re.match(r'@pytest\.mark\.flaky\(reruns=1, reason=".+"\)$', line)
-    ] == []
-
-
 def test_files_that_share_a_server_are_there() -> None:
     assert set(_TOGETHER) <= set(FILES)
     assert {name for name in FILES if name.startswith("tests/browser/")} <= set(_TOGETHER)

@@ -1,12 +1,5 @@
 """workbench backtest: claims at past cutoffs, with what was known there; killed in the middle it goes on."""
 
-import csv
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path
@@ -14,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.backtests.test_claim_record import open_base_rate
-from tests.command_line import cli_environment, run_cli
 from tests.offline.embedded import full_rows
 from workbench.backtests import claim_backtest
 from workbench.backtests.claim_backtest import (
@@ -163,30 +155,3 @@ def test_weights_fitted_on_all_rows_are_refused(tmp_path: Path, monkeypatch: pyt
     # its control: the same forecaster with a weight that no row has chosen
     monkeypatch.setattr(claim_backtest, "FORECASTERS", {"tree": lambda known: Weighted(0.5)})
     assert len(run_backtest(plan(MEDIAN, last="2015-12-31"), ForecastFile(tmp_path / "fixed"))) == 4
-
-
-def test_a_killed_backtest_goes_on(tmp_path: Path) -> None:
-    words = ["backtest", MEDIAN.text, "--from", "2016-01-31", "--to", "2018-06-30", "--every", "month",
-             "--horizon", "1w", "--processes", "2"]  # fmt: skip
-    environ = cli_environment(tmp_path)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "workbench.cli.main", *words],
-        env=environ,
-        cwd=tmp_path,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and not (found := list(tmp_path.rglob("forecasts.jsonl"))):
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    done = len(ForecastFile(found[0].parent).read())
-    assert 0 < done < 30
-    before = found[0].read_bytes()
-    finished = run_cli(tmp_path, *words, "--csv", "all.csv", "--plot", "r.svg", "--json")
-    document = json.loads(finished.stdout)
-    assert document["cutoffs"] == 30 and document["overall"]["n"] + sum(document["left_out"].values()) == 30
-    assert found[0].read_bytes().startswith(before) and f"{done} of 30 cutoffs" not in finished.stdout
-    rows = list(csv.DictReader((tmp_path / "all.csv").read_text().splitlines()))
-    assert len(rows) == document["overall"]["n"] and (tmp_path / "r.svg").read_bytes().startswith(b"<?xml")
-    assert os.listdir(found[0].parent) == ["forecasts.jsonl"]

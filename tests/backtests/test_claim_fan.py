@@ -90,9 +90,8 @@ def test_json_page_and_notes_show_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fan: dict[str, Any]
 ) -> None:
     home = tmp_path / "home"
-    monkeypatch.setattr("tests.fakes.small_run.STATEMENT", CLAIM)
     monkeypatch.setattr("workbench.views.run_view.has_record", lambda state: True)
-    make_small_run(home)
+    make_small_run(home, statement=CLAIM)
     cutoff = load_state(store := Store(home), RUN).cutoff
     shown_record = {"line": "On 8 past dates", "record": None, "p": 0.1, "forecaster": "x", "fan": fan}
     kept_records.keep_record(home, CLAIM, cutoff, shown_record)
@@ -134,10 +133,9 @@ def test_a_run_of_a_language_model_shows_the_series_as_it_was_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, shown: bool
 ) -> None:
     home = tmp_path / "home"
-    monkeypatch.setattr("tests.fakes.small_run.STATEMENT", statement)
     for place in ("views.run_view", "widgets.run_page"):
         monkeypatch.setattr(f"workbench.{place}.has_record", lambda state: False)
-    make_small_run(home)
+    make_small_run(home, statement=statement)
     with closing(Store(home)) as store:
         run = view(store, RUN)
         assert run.fan() is None, "the record of the key-free analyst is none of this run's"

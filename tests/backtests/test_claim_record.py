@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 
-import numpy as np
 import pytest
 
 from proxies.asof.clock import Cutoff
@@ -180,37 +179,6 @@ def test_a_release_lag_of_zero_is_refused(known: KnownRows) -> None:
         with pytest.raises(LookAhead, match="otherwise than the broker cuts it"):
             run_blocking(check_rows(without_lag(known, name), observe))
     run_blocking(check_rows(KnownRows({name: known.series[name] for name in ("SP500", "WTI")}), observe))
-
-
-def test_a_release_lag_of_zero_would_flatter(known: KnownRows) -> None:
-    """What the refusal is worth: with the guard off, a month's value is seen before its publication and decides the claim."""
-    claim = read_claim("The BAA-AAA spread widens by 2018-07-31")
-    cheating = KnownRows({name: without_lag(known, name).series[name] for name in ("AAA", "BAA")})
-
-    class Persistent(BaseRate):
-        """Widens again where it widened last."""
-
-        def forecast(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> Forecast:
-            values = value_series("SPREAD", rows)
-            # the value of the claim's own start, if it is out, says how the month is going
-            before = values[values.index < f"{last_day:%Y-%m-01}"]
-            gap = float(values.iloc[-1] - before.iloc[-1])
-            return Forecast(0.5 if gap == 0 else 0.9 if gap > 0 else 0.1, 0.5)
-
-    scores = {}
-    for label, world in (("honest", known), ("cheating", cheating)):
-        errors = []
-        for place in range(24):
-            month = 12 * 2016 + place
-            last_day = date(month // 12, month % 12 + 1, 28)
-            end = last_day.replace(day=28)
-            start = (last_day.replace(day=1) - timedelta(days=1)).replace(day=1)
-            asked = replace(claim, start=start, end=end)
-            values = value_series("SPREAD", known.all())
-            outcome = float(values[f"{end:%Y-%m-01}"] > values[f"{start:%Y-%m-01}"])
-            errors.append((Persistent().forecast(asked, world.as_of(last_day), last_day).p - outcome) ** 2)
-        scores[label] = 100 * (1 - np.sqrt(np.mean(errors)))
-    assert scores["cheating"] > scores["honest"] + 20
 
 
 def test_a_row_of_after_the_cutoff_is_refused(known: KnownRows) -> None:

@@ -169,18 +169,6 @@ def test_the_command(tmp_path: Path) -> None:
         assert refused.returncode == 2 and said in refused.stderr
 
 
-def test_the_python_api_returns_the_same_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import workbench as wb
-
-    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
-    words = ("quantity", "VIX", "--cutoff", "2018-06-30", "--by", "2018-07-13", "--past", "0", "--json")
-    printed = json.loads(run_cli(tmp_path, *words).stdout)
-    assert wb.quantity("VIX", by="2018-07-13", cutoff="2018-06-30", past=0) == printed
-    for days in ({}, {"on": "2018-07-13", "by": "2018-07-13"}, {"on": "soon"}):
-        with pytest.raises(UsageError):
-            wb.quantity("VIX", **days)
-
-
 @pytest.mark.parametrize("name", ["S&P 500", "VIX", "BAA-AAA spread"])
 async def test_a_quantity_and_a_claim_on_the_same_series_and_day_say_the_same(name: str) -> None:
     """One forecaster: what lies above a quantile's level, or touches an extreme's, has that chance as a claim."""

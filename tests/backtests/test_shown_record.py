@@ -57,8 +57,7 @@ def test_a_record_is_measured_once_for_a_claim_a_cutoff_and_the_code(
 @pytest.mark.usefixtures("quick")
 def test_every_screen_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "home"
-    monkeypatch.setattr("tests.fakes.small_run.STATEMENT", CLAIM)
-    make_small_run(home)
+    make_small_run(home, statement=CLAIM)
     before = run_cli(tmp_path, "show", RUN)
     assert json.loads(run_cli(tmp_path, "show", RUN, "--json").stdout)["record"] is None
     store = Store(home)
@@ -92,18 +91,16 @@ def test_a_page_that_stands_shows_the_record_once_it_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home"
-    monkeypatch.setattr("tests.fakes.small_run.STATEMENT", CLAIM)
     for room in ("workbench.views.run_view", "workbench.widgets.run_page"):
         monkeypatch.setattr(f"{room}.has_record", lambda state: True)
     monkeypatch.setattr("workbench.widgets.run_page.no_record", lambda state: "")
-    make_small_run(home)
+    make_small_run(home, statement=CLAIM)
     page = dashboard(load_run(home, RUN))
     page.look()
     assert 'data-field="record"' not in page.header.value
     measured_record(home, CLAIM, page.run.cutoff)
     page.look()
     assert 'data-field="record"' in page.header.value
-    assert not page._waits_for_record, "it is read once"
 
 
 @pytest.mark.usefixtures("quick")
@@ -112,9 +109,8 @@ def test_an_answer_does_not_wait_for_its_record(
     in_time: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home = tmp_path / "home"
-    monkeypatch.setattr("tests.fakes.small_run.STATEMENT", CLAIM)
     monkeypatch.setattr("workbench.views.run_view.has_record", lambda state: True)
-    make_small_run(home)
+    make_small_run(home, statement=CLAIM)
     printed: list[str] = []
 
     def waited(process: int | None, seconds: float) -> None:
@@ -154,11 +150,10 @@ def test_only_what_can_be_made_again_has_a_record(tmp_path: Path, monkeypatch: p
 def test_a_source_without_earlier_versions_promises_no_record_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.fakes.small_run.STATEMENT", "own:orders above 140 on 2018-12-31")
     monkeypatch.setattr(detached, "has_record", lambda state: True)
     for room in ("workbench.views.wording", "workbench.views.run_view"):
         monkeypatch.setattr(f"{room}.has_record", lambda state: True)
-    make_small_run(tmp_path / "home")
+    make_small_run(tmp_path / "home", statement="own:orders above 140 on 2018-12-31")
     shown = run_cli(tmp_path, "show", RUN).stdout
     assert "no track record: no earlier versions of the values of own:orders" in shown.replace("\n", " ")
     assert "--record" not in shown
@@ -213,7 +208,7 @@ def test_a_record_that_was_changed_by_hand_is_measured_anew(
     tmp_path: Path, change: dict[str, object] | list[str]
 ) -> None:
     document = measured_record(tmp_path, CLAIM, CUTOFF)
-    path = kept_records._record_path(tmp_path, CLAIM, CUTOFF)
+    (path,) = tmp_path.rglob("*.json")
     written = json.loads(path.read_bytes())
     path.write_text(json.dumps({**written, **change} if isinstance(change, dict) else change))
     assert kept_record(tmp_path, CLAIM, CUTOFF) is None

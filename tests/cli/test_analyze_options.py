@@ -106,15 +106,6 @@ def test_a_strict_rule_is_made_strict_before_it_is_stored() -> None:
     assert softmax["weights"] != pytest.approx(strict["weights"])
 
 
-def test_a_rule_that_is_strict_already_keeps_its_numbers() -> None:
-    strict, p = synthesis({"semantics": "strict"}, linear_reply(0.1, {"P1": 0.5, "P2": 0.3}, 0.5))
-    assert (strict["intercept"], strict["weights"]) == (
-        pytest.approx(0.1),
-        pytest.approx({"P1": 0.5, "P2": 0.3}),
-    )
-    assert p == pytest.approx(0.5)
-
-
 def test_settings_of_another_synthesizer_are_refused() -> None:
     with pytest.raises(BadSetting, match="not leak"):
         open_synthesizer("linear", None, {"leak": 0.1})
@@ -148,13 +139,3 @@ def test_how_much_residual_risk_is_allowed_is_said_on_the_command_line(tmp_path:
     for command in (asked, (*ANALYZE, "--plan-only")):
         wrong = run_cli(tmp_path, *command, "--max-residual", "little")
         assert wrong.returncode == 2 and "none, low, medium, high" in wrong.stderr
-
-
-def test_the_limit_of_residual_risk_is_stored_with_the_run(tmp_path: Path) -> None:
-    assert planned(tmp_path, "--max-residual", "medium").max_residual == "medium"
-    assert planned(tmp_path).max_residual is None
-
-
-def test_words_to_look_for_endpoints_may_be_several(tmp_path: Path) -> None:
-    done = run_cli(tmp_path, "apis", "treasury", "rates")
-    assert done.returncode == 0 and "fmp/economics/treasury-rates" in done.stdout

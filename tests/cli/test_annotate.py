@@ -134,14 +134,6 @@ def test_pdf_without_a_browser_is_exit_2_and_leaves_no_file(place: Path) -> None
     assert not (place / "x.pdf").exists()
 
 
-def test_a_tree_that_comes_back_from_csv_or_json_has_a_manifest_of_its_own(place: Path) -> None:
-    for suffix in ("csv", "json"):
-        ok(place, "export", RUN, "-o", f"x.{suffix}")
-        taken = shown(place, "import", f"x.{suffix}")
-        assert taken["root"]["p"] == shown(place, "show", RUN)["root"]["p"]
-        assert taken["manifest_id"] not in (None, shown(place, "show", RUN)["manifest_id"])
-
-
 def test_python_says_and_reads_what_the_command_line_does(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,11 +31,3 @@ def test_tab_offers_commands_and_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["--install-completion", "--show-completion"])
 def test_the_help_names_it(tmp_path: Path, option: str) -> None:
     assert option in run_cli(tmp_path, "--help").stdout
-
-
-def test_the_help_lists_the_values_of_grounder_and_rule(tmp_path: Path) -> None:
-    """S3: `--grounder`, `--rule` help list no values."""
-    text = " ".join(run_cli(tmp_path, "analyze", "--help").stdout.replace("│", " ").split())
-    assert (
-        "One of auto, belief, deep_research, " in text and "One of average, linear, logic, noisy-or," in text
-    )

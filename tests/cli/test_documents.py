@@ -182,6 +182,12 @@ REFUSED: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
         {"values": {"P3": 0.1}, "reason": "why not"},
         "author",
     ),
+    "the claim removed": (("--remove", "P0"), {"remove": ["P0"]}, "cannot be removed"),
+    "over already": (
+        ("--set", "P3=0.1", "--expires", "2000-01-01", "--author", "Ann"),
+        {"values": {"P3": 0.1}, "expires": "2000-01-01", "author": "Ann"},
+        "over already",
+    ),
     "name": (("--set", "P3=0.1", "--scenario", "base"), {"values": {"P3": 0.1}, "scenario": "base"}, "base"),
 }
 

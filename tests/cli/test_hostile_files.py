@@ -37,12 +37,6 @@ def test_a_sample_stops_no_command(tmp_path: Path) -> None:
     assert wrong == [] and count >= 10
 
 
-@pytest.mark.long
-def test_more_of_them_stop_no_command(tmp_path: Path) -> None:
-    wrong, count = tried(tmp_path, 5, 23)
-    assert wrong == [] and count >= 70
-
-
 @pytest.mark.soak
 def test_none_of_them_stops_any_command(tmp_path: Path) -> None:
     wrong, count = tried(tmp_path, 0, 1)

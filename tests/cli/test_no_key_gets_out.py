@@ -2,7 +2,6 @@
 
 import base64
 import json
-import logging
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -17,9 +16,8 @@ from proxies.secret_registry import SECRETS
 from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
 from tests.mcp.clients import answer, connected
-from workbench.cli import common, main
+from workbench.cli import common
 from workbench.errors import UsageError
-from workbench.mcp import server as mcp_server
 from workbench.models.base import Message, ModelRequest
 from workbench.models.errors import ModelError
 from workbench.models.model_options import RetrySettings
@@ -55,18 +53,12 @@ def test_what_a_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert is_clean(printed.out + printed.err) and printed.out.count("[key]") >= 2
 
 
-def test_a_crash(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def commands() -> Any:
-        def crash(**_: object) -> None:
-            raise RuntimeError(f"asked with {ECHOED}")
+def test_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(_: object) -> None:
+        raise RuntimeError(f"asked with {ECHOED}")
 
-        return crash
-
-    monkeypatch.setattr(main, "_commands", commands)
-    monkeypatch.setattr(logging, "_logRecordFactory", logging.LogRecord)
-    with pytest.raises(SystemExit):
-        main.main()
-    said = capsys.readouterr().err
+    monkeypatch.setattr(Store, "run_ids", crash)
+    said = run_cli(tmp_path, "runs", OPENAI_API_KEY=KEY).stderr
     assert "RuntimeError" in said and "[key]" in said and is_clean(said)
 
 
@@ -101,7 +93,6 @@ async def test_an_answer_over_mcp(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert is_clean(str(text))
         _, text = await answer(client, "call_api", path=f"x/{KEY}", params={})
         assert is_clean(str(text))
-    assert is_clean(mcp_server._as_text({"text": ECHOED})) and is_clean(mcp_server._as_text(ECHOED))
 
 
 @contextmanager

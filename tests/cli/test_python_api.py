@@ -1,11 +1,8 @@
 """What a notebook uses: the public names, on the demo run."""
 
-import json
-
 import pytest
 
 import workbench as wb
-from tests.command_line import run_cli
 from tests.conftest import FinishedRun
 from workbench.blocking import run_blocking
 from workbench.errors import UsageError
@@ -25,14 +22,6 @@ def test_an_earlier_run_opens_by_its_id_or_as_the_last(analysis: "wb.Analysis", 
     assert demo.document["statement"] in repr(analysis)
     html = analysis._repr_html_()
     assert "S&amp;P 500" in html and "<script" not in html
-
-
-def test_a_what_if_is_what_the_command_line_prints(analysis: "wb.Analysis", demo: FinishedRun) -> None:
-    leaf = demo.leaves[0]["id"]
-    result = analysis.what_if({leaf: 0.0})
-    printed = json.loads(run_cli(demo.home, "whatif", demo.run_id, "--set", f"{leaf}=0.0", "--json").stdout)
-    assert result.to_json() == printed
-    assert analysis.p == demo.document["root"]["p"]  # nothing changed
 
 
 def test_a_leaf_has_a_proof_and_the_root_has_none(analysis: "wb.Analysis", demo: FinishedRun) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sqlite3
 import zipfile
 from pathlib import Path
 
@@ -26,23 +25,6 @@ def ok(home: Path, *arguments: str) -> str:
     done = run_cli(home, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def test_contributions_sum_to_the_root_minus_the_root_with_all_leaves_false(demo: FinishedRun) -> None:
-    rows = json.loads(ok(demo.home, "sensitivity", demo.run_id, "--json"))
-    assert {row["id"] for row in rows} == {leaf["id"] for leaf in demo.leaves}
-    settings = [word for leaf in demo.leaves for word in ("--set", f"{leaf['id']}=0.0")]
-    nothing = json.loads(ok(demo.home, "whatif", demo.run_id, *settings, "--json"))
-    assert sum(row["contribution"] for row in rows) == pytest.approx(
-        nothing["before"] - nothing["after"], abs=1e-12
-    )
-    for row in rows:
-        high = json.loads(ok(demo.home, "whatif", demo.run_id, "--set", f"{row['id']}=1.0", "--json"))[
-            "after"
-        ]
-        assert row["high"] == pytest.approx(max(high, row["low"]), abs=1e-12)
-        break
-    assert "path" not in ok(demo.home, "sensitivity", demo.run_id)
 
 
 def test_a_scenario_is_kept_compared_undone_and_closed(copy: Path, demo: FinishedRun) -> None:
@@ -82,35 +64,6 @@ def test_the_demo_passes_its_audit(demo: FinishedRun) -> None:
     assert {check["verdict"] for check in report["checks"]} == {"ok"}
 
 
-@pytest.mark.parametrize(
-    ("damage", "check"),
-    [
-        (
-            "UPDATE bodies SET data = CAST(data || ' ' AS BLOB) WHERE hash = (SELECT answer FROM api_calls LIMIT 1)",
-            "records unchanged",
-        ),
-        (
-            "UPDATE api_calls SET cutoff = '2018-12-31' WHERE id = (SELECT max(id) FROM api_calls)",
-            "cutoff of every call",
-        ),
-        (
-            "DROP TRIGGER events_keep; UPDATE events SET data = json_set(data, '$.p', 0.99) WHERE kind = 'node.synthesized'",
-            "claim recomputed",
-        ),
-    ],
-)
-def test_a_run_that_was_tampered_with_is_found_wanting(
-    copy: Path, demo: FinishedRun, damage: str, check: str
-) -> None:
-    with sqlite3.connect(copy / "home" / "workbench.db") as db:
-        db.executescript(damage)
-    db.close()
-    done = run_cli(copy, "audit", demo.run_id, "--json")
-    assert done.returncode == 6, done.stderr
-    verdicts = {item["name"]: item["verdict"] for item in json.loads(done.stdout)["checks"]}
-    assert verdicts[check] == "bad"
-
-
 def test_a_package_brings_the_whole_run_to_another_home(demo: FinishedRun, tmp_path: Path) -> None:
     package = tmp_path / "run.zip"
     ok(demo.home, "export", demo.run_id, "--to", "zip", "-o", str(package))
@@ -126,16 +79,6 @@ def test_a_package_brings_the_whole_run_to_another_home(demo: FinishedRun, tmp_p
     assert json.loads(ok(tmp_path, "audit", demo.run_id, "--json"))["passed"]
     again = run_cli(tmp_path, "import", str(package))
     assert again.returncode == 2 and "here already" in again.stderr
-
-
-def test_a_package_that_reaches_out_of_its_folder_is_refused(demo: FinishedRun, tmp_path: Path) -> None:
-    package = tmp_path / "run.zip"
-    ok(demo.home, "export", demo.run_id, "--to", "zip", "-o", str(package))
-    with zipfile.ZipFile(package, "a") as held:
-        held.writestr("run/proofs/../../../../outside.txt", "x")
-    done = run_cli(tmp_path, "import", str(package))
-    assert done.returncode == 2 and "outside" in done.stderr
-    assert not list(tmp_path.rglob("outside.txt"))
 
 
 @pytest.mark.parametrize("form", ["json", "csv"])

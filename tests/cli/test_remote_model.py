@@ -18,7 +18,7 @@ import pytest
 
 import workbench as wb
 from tests.command_line import cli_environment, run_cli
-from tests.fakes.model_policy import Policy, fenced
+from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 
 pytestmark = pytest.mark.long
@@ -270,47 +270,6 @@ def test_a_full_what_if_asks_exactly_the_ancestors(
     full = json.loads(done.stdout)
     assert full["model_calls"] == 2
     assert full["after"] == pytest.approx(json.loads(numeric.stdout)["after"])
-
-
-class _Figure16(Policy):
-    """Weights 0.4 to the root and 0.5 below it, p of the leaf 0.5: path weight x p is 0.10 (FEATURES A12)."""
-
-    def _linear(self, asked: Any) -> dict[str, Any]:
-        weights = {"P0": {"P1": 0.3, "P2": 0.4}, "P2": {"P2.1": 0.5, "P2.2": 0.5}}[asked.node]
-        values = dict((child, p) for child, _, p in self._children(asked))
-        p = sum(weight * values[child] for child, weight in weights.items())
-        data = {"beta": {"beta_0": 0.0, **weights}, "p_true": p, "key_factor": "weighed"}
-        return {"role": "assistant", "content": "Weighed.\n\n" + fenced(data)}
-
-
-def test_a_path_weight_times_p_of_a_tenth_lowers_the_root_by_exactly_a_tenth(tmp_path: Path) -> None:
-    plan = {
-        "P0": {
-            "P1": ("The NASDAQ closes above 7000 on 2018-09-28", "Positive"),
-            "P2": ("The S&P 500 closes above 2700 on 2018-09-28", "Positive"),
-        },
-        "P2": {
-            "P2.1": ("The S&P 500 closes above 2650 on 2018-07-31", "Positive"),
-            "P2.2": ("The S&P 500 closes above 2650 on 2018-08-31", "Positive"),
-        },
-    }
-    with OpenAIServer(_Figure16(plan=plan, steps=1, p={"P2.1": 0.5, "P2.2": 0.5, "P1": 0.5})) as server:
-        done = analyze(tmp_path, server)
-        assert done.returncode == 0, done.stderr
-        result = json.loads(run_cli(tmp_path, "whatif", "last", "--set", "P2.1=0.0", "--json").stdout)
-    assert result["before"] - result["after"] == pytest.approx(0.10, abs=1e-12)
-    assert [change["id"] for change in result["changed"]] == ["P0", "P2", "P2.1"]
-
-
-def test_trials_are_independent_and_pooled_in_logit_space(tmp_path: Path) -> None:
-    with OpenAIServer(Policy(steps=1)) as server:
-        done = analyze(tmp_path, server, "--trials", "2")
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    assert p_of(document)["P2"] == pytest.approx(0.6)
-    assert len(server.by_stage("conclude", "P2")) == 2
-    folder = tmp_path / "home" / "runs" / document["run_id"] / "proofs"
-    assert (folder / "P2.ipynb").is_file() and (folder / "P2.t2.ipynb").is_file()
 
 
 def test_a_provider_that_is_down_for_good_is_exit_4(tmp_path: Path) -> None:

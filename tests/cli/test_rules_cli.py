@@ -58,23 +58,6 @@ def test_a_vanilla_node_turns_stale_until_the_model_is_asked_again(tmp_path: Pat
         }
 
 
-def test_random_weights_ask_no_model_and_follow_their_seed(tmp_path: Path) -> None:
-    with OpenAIServer(quick()) as server:
-        document, _ = asked(
-            tmp_path, *ANALYZE, "--api-base", server.url, "--rule", "random", "--rule-seed", "7"
-        )
-        assert {one.stage for one in server.asked} == {"analyze", "step", "conclude"}
-        seen = len(server.asked)
-        full, said = asked(tmp_path, "whatif", "last", "--set", "P2=0.9", "--full", "--json")
-        assert len(server.asked) == seen and "asks no model" in said
-    rules = {node["id"]: node["rule"] for node in document["nodes"] if node["rule"]}
-    assert {rule["seed"] for rule in rules.values()} == {7}
-    weights = rules["P0"]["weights"]
-    values = {node["id"]: node["p"] for node in document["nodes"]}
-    assert document["root"]["p"] == pytest.approx(weights["P1"] * values["P1"] + weights["P2"] * 0.2)
-    assert full["after"] == pytest.approx(weights["P1"] * values["P1"] + weights["P2"] * 0.9)
-
-
 def test_the_offline_analyst_takes_the_rules_that_need_no_model(tmp_path: Path) -> None:
     for rule, code in (("average", 0), ("random", 0), ("logic", 2)):
         done = run_cli(

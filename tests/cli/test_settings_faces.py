@@ -9,7 +9,7 @@ import typer
 
 from tests.command_line import run_cli
 from workbench.agents.base import AgentSettings, ClaimContext
-from workbench.cli.main import PANELS, app
+from workbench.cli.main import app
 from workbench.cli.settings_file import ANALYZE
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.named_settings import (
@@ -187,26 +187,6 @@ def test_help_is_short_and_every_option_is_named_somewhere(tmp_path: Path) -> No
         param.opts[0] in every for param in command("analyze").params if param.param_type_name == "option"
     )
     assert run_cli(tmp_path, "help", "nothing").returncode == 2
-
-
-def test_the_commands_stand_in_seven_panels_and_three_new_groups(tmp_path: Path) -> None:
-    listed = run_cli(tmp_path, "--help").stdout
-    assert [panel for panel in PANELS if panel] == [
-        "Ask",
-        "Explore",
-        "Trust",
-        "Share",
-        "Track",
-        "Research",
-        "Admin",
-    ]
-    assert all(f"─ {panel} ─" in listed for panel in PANELS if panel)
-    for group, names in {
-        "annotate": {"comment", "estimate", "note", "sign-off", "resolve"},
-        "critique": {"judge", "leaks", "grounders", "redteam"},
-        "science": {"score", "compare", "returns", "calibrate", "elicit", "simulate", "exam"},
-    }.items():
-        assert names <= {*command(group).commands} and all(command(name).hidden for name in names)
 
 
 def test_yes_is_taken_everywhere() -> None:

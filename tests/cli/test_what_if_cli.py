@@ -10,8 +10,6 @@ import pytest
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.propositions import Belief, Tree
-from workbench.store import Store, StoredEvent
-from workbench.synthesis import resynthesize
 
 
 @pytest.fixture
@@ -69,86 +67,6 @@ def test_every_kind_of_edit_moves_the_tree_and_is_kept(home: Path) -> None:
         and "(removed)" in text
     )
     assert asked(home, "show", RUN)["root"]["p"] == root()
-
-
-def test_two_people_on_one_scenario_do_not_overwrite_each_other(home: Path) -> None:
-    asked(home, "whatif", RUN, "--set", "P3=0.1", "--scenario", "bear")
-    (seen,) = asked(home, "scenarios", RUN)["scenarios"]
-    asked(home, "whatif", RUN, "--set", "P3=0.2", "--scenario", "bear", "--base-seq", str(seen["seq"]))
-    late = refused(
-        home, "whatif", RUN, "--set", "P3=0.3", "--scenario", "bear", "--base-seq", str(seen["seq"])
-    )
-    assert "has changed" in late and "look again" in late
-    assert "has changed" in refused(home, "scenarios", RUN, "--undo", "bear", "--base-seq", str(seen["seq"]))
-    (now,) = asked(home, "scenarios", RUN)["scenarios"]
-    assert now["root"] == resynthesize(demo_tree(), {"P3": 0.2}).after
-
-
-def test_scenarios_are_compared_and_mixed(home: Path) -> None:
-    asked(home, "whatif", RUN, "--set", "P3=0.1", "--scenario", "bear", "--probability", "0.25")
-    asked(home, "whatif", RUN, "--set", "P1=0.9", "--scenario", "bull", "--probability", "0.5")
-    table = asked(home, "scenarios", RUN)
-    bear, bull = (resynthesize(demo_tree(), edit).after for edit in ({"P3": 0.1}, {"P1": 0.9}))
-    assert bear is not None and bull is not None
-    assert table["mix"]["root"] == pytest.approx(0.25 * bear + 0.5 * bull + 0.25 * root())
-    assert [row["id"] for row in table["nodes"]] == ["P0", "P1", "P3"]
-    assert [row["name"] for row in asked(home, "scenarios", RUN, "bull")["scenarios"]] == ["bull"]
-    lines = run_cli(home, "scenarios", RUN).stdout.splitlines()
-    assert lines[1].split() == ["base", "65.8%"] and any(line.startswith("mix") for line in lines)
-    assert "can take 0.25 at most" in refused(
-        home, "whatif", RUN, "--set", "P3=0.1", "--scenario", "third", "--probability", "0.3"
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        ((), "nothing is changed"),
-        (("--set", "P9=0.1"), "no driver 'P9'"),
-        (("--set", "P3=1.1"), "between 0 and 1"),
-        (("--set", "P3=0.1", "--set", "P3=0.2"), "twice"),
-        (("--add", "P3"), "PARENT=STATEMENT"),
-        (("--add", "P2, maybe=It rains"), "PARENT, Negative=STATEMENT"),
-        (("--remove", "P0"), "claim itself cannot be removed"),
-        (("--restate", "P3=VIX closes at or below 20 on 2018-12-31"), "P2.1"),
-        (("--set", "P3=0.1", "--expires", "2000-01-01", "--author", "Ann"), "over already"),
-        (("--set", "P3=0.1", "--reason", "why not"), "--author"),
-        (("--set", "P3=0.1", "--scenario", "base"), "may be called base"),
-    ],
-)
-def test_an_edit_that_cannot_be_made_is_one_line(home: Path, arguments: tuple[str, ...], line: str) -> None:
-    assert line in refused(home, "whatif", RUN, *arguments)
-
-
-@pytest.mark.parametrize("node", ["P9", "P2.4"])
-def test_edits_of_one_call_are_kept_together_or_not_at_all(home: Path, node: str) -> None:
-    """P2.4 is the proposition that the same call adds; P9 is none."""
-    before = run_cli(home, "show", RUN, "--json").stdout, len(log(home))
-    edits = (
-        "--add",
-        "P2, Negative=Oil rises",
-        "--set",
-        f"{node}=0.2",
-        "--set",
-        "P3=0.1",
-        "--scenario",
-        "oil",
-    )
-    done = run_cli(home, "whatif", RUN, *edits)
-    kept = asked(home, "scenarios", RUN)["scenarios"]
-    if node == "P9":
-        assert done.returncode == 2 and kept == [] and len(log(home)) == before[1]
-    else:
-        assert done.returncode == 0 and kept[0]["edits"] == 3 and len(log(home)) == before[1] + 4
-    assert run_cli(home, "show", RUN, "--json").stdout == before[0]
-
-
-def log(home: Path) -> list[StoredEvent]:
-    store = Store(home / "home")
-    try:
-        return store.events(RUN)
-    finally:
-        store.close()
 
 
 def test_a_proposition_without_a_value_is_asked_for_not_the_model(home: Path) -> None:

@@ -43,7 +43,7 @@ WORDS = {
 
 @pytest.mark.parametrize(
     ("way", "left_out"),
-    [*((way, "") for way in STAGES), *(("zero-shot", name) for name in PARTS), *(("baseline", name) for name in PARTS)],
+    [*((way, "") for way in STAGES), ("zero-shot", "news"), ("baseline", "criteria")],
 )  # fmt: skip
 def test_no_stage_is_asked_without_a_part_of_the_question(tmp_path: Path, way: str, left_out: str) -> None:
     told = [word for name, text in PARTS.items() if name != left_out for word in ("--set", f"{name}={text}")]

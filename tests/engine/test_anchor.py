@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
 from sandbox.record.journal import GENESIS, Journal, ends_at, read_head, read_journal, read_lines
@@ -100,11 +99,3 @@ def test_a_head_is_the_journals_own_and_stamps_may_follow(tmp_path: Path) -> Non
     journal.close()
     assert not ends_at(path, head)
     assert not ends_at(path, GENESIS)
-
-
-def test_the_notebook_that_was_written_anew_is_a_valid_one(tmp_path: Path) -> None:
-    """The control of this file: without the log's head nothing at all would be amiss."""
-    make_small_run(tmp_path / "home")
-    folder = tmp_path / "home" / "runs" / RUN
-    written_anew(folder, "P1", "# P1", "# Another argument")
-    assert "# Another argument" in nbformat.read(folder / "proofs" / "P1.ipynb", as_version=4).cells[0].source

@@ -250,12 +250,3 @@ def test_a_review_travels_with_the_package_and_still_holds(store: Store, tmp_pat
         for name in ("outcome", "tags", "manifest_id"):
             assert there[name] == here[name]
         assert [row["text"] for row in there["comments"] + there["notes"]] == ["why?", "mine"]
-
-
-def test_a_comment_that_would_steer_a_terminal_is_text_wherever_it_goes(store: Store, tmp_path: Path) -> None:
-    store.append(RUN, ev.CommentAdded(node="P1", text="fine \x1b[2J", author="Eve"))
-    package = tmp_path / "x.zip"
-    package.write_bytes(export_run(store, RUN, "zip")[0])
-    with closing(Store(tmp_path / "other")) as other:
-        import_package(other, package)
-        assert [row["text"] for row in view(other, RUN).document()["comments"]] == ["fine \\u001b[2J"]

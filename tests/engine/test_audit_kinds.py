@@ -221,16 +221,13 @@ def test_a_grounder_that_a_router_opens_makes_a_run_clairvoyant_too(store: Store
         assert run_kind(state, []).clairvoyant is found
 
 
-def test_calls_a_workers_clock_apart_from_the_log_are_no_fault(store: Store) -> None:
-    """A worker's clock may be 5 s off (`workers.facts.CLOCK_BOUND`); ten are too many."""
-    from workbench.audit import data_checks
-    from workbench.workers.worker_facts import CLOCK_BOUND
-
-    assert data_checks._CLOCKS.total_seconds() == CLOCK_BOUND
-    begun, ended = (data_checks._moment(at(seconds)) for seconds in (0, 30))
-    inside = [
-        data_checks._within(data_checks._moment(at(seconds)), begun, ended, False)
-        for seconds in (-10, -4, 0, 34, 40)
-    ]
-    assert inside == [False, True, True, True, False]
-    assert not data_checks._within(None, begun, ended, False)
+@pytest.mark.parametrize(
+    ("seconds", "verdict"), [(-10, "bad"), (-4, "ok"), (34, "ok"), (40, "bad"), (1844, "ok"), (1850, "bad")]
+)
+def test_a_call_may_be_apart_from_the_log_as_far_as_a_workers_clock(
+    store: Store, seconds: float, verdict: str
+) -> None:
+    """Work lies from 0 to 30 s and from 1800 to 1840 s; a worker's clock may be 5 s off, ten are too many."""
+    run_id = written(store, RunKind(live=True))
+    write_call(store, run_id, seconds)
+    assert verdicts(store, run_id)["cutoff of every call"] == verdict

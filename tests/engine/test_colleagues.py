@@ -9,13 +9,10 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.annotations.entries import add_comment, sign_off, sign_off_rows
 from workbench.annotations.estimates import POOLED, estimate_rows, give_estimate, people_scores
 from workbench.annotations.outcomes import record_outcome
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
-from workbench.packages.package import export_run, import_package
-from workbench.packages.returned_review import take_review
 from workbench.propositions import TreeError
 from workbench.store import Store
 from workbench.views.run_view import view
@@ -27,22 +24,6 @@ def store(tmp_path: Path) -> Iterator[Store]:
     make_small_run(tmp_path / "home")
     with closing(Store(tmp_path / "home")) as opened:
         yield opened
-
-
-def test_a_sign_off_covers_the_comments_before_it_and_names_what_came_after(store: Store) -> None:
-    add_comment(store, RUN, "P1", "why?", author="Ann")
-    sign_off(store, RUN, author="Bo", done=["all"])
-    add_comment(store, RUN, "P2", "too thin", author="Bo")
-    sign_off(store, RUN, author="Cy", done=["all"])
-    rows = sign_off_rows(store, load_state(store, RUN))
-    assert [row["fault"] for row in rows] == [None, None] and rows[0]["later"] == ["comment.added"]
-    hashes = {
-        stored.event.comments  # type: ignore[union-attr]
-        for stored in load_state(store, RUN).annotations.sign_offs
-    }
-    assert len(hashes) == 2
-    lines = annotation_lines(view(store, RUN))
-    assert "P1 (Ann, " in lines[0] and "too thin" in lines[1]
 
 
 def test_estimates_stand_beside_the_answer_and_are_pooled_in_log_odds(store: Store) -> None:
@@ -115,30 +96,6 @@ def test_people_are_scored_apart_and_nobody_after_the_outcome(store: Store) -> N
     assert people_scores([state], live=True) == [], "given years after its day: nothing of a live record"
     (line,) = [each for each in annotation_lines(view(store, RUN)) if "by Cy" in each]
     assert "not scored" in line
-
-
-def test_all_of_it_goes_to_a_colleague_and_back(store: Store, tmp_path: Path) -> None:
-    add_comment(store, RUN, "P1", "why this?", author="Ann")
-    give_estimate(store, RUN, "P0", "0.3", author="Ann")
-    with closing(Store(tmp_path / "colleague")) as other:
-        import_package(other, _packed(store, tmp_path / "sent.zip"))
-        add_comment(other, RUN, "P1", "it is the longest", author="Bo")
-        give_estimate(other, RUN, "P0", "0.7", author="Bo", why="rates")
-        taken = take_review(store, _packed(other, tmp_path / "back.zip"))
-        assert (len(taken.comments), len(taken.estimates)) == (1, 1)
-        with pytest.raises(UsageError, match="no estimate"):
-            take_review(store, tmp_path / "back.zip")
-    said = load_state(store, RUN).annotations
-    assert [each.text for each in said.comments] == ["why this?", "it is the longest"]
-    assert [(each.author, each.p) for each in said.standing("P0")] == [("Ann", 0.3), ("Bo", 0.7)]
-    assert "came back in package" in "\n".join(annotation_lines(view(store, RUN)))
-    note = export_run(store, RUN, "md")[0].decode()
-    assert "### Estimates" in note and "pooled in log-odds" in note and "it is the longest" in note
-
-
-def _packed(store: Store, path: Path) -> Path:
-    path.write_bytes(export_run(store, RUN, "zip")[0])
-    return path
 
 
 def test_the_commands(store: Store, tmp_path: Path) -> None:

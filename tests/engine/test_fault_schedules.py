@@ -83,8 +83,8 @@ def sitting(store: Store, run_id: str, model: Provider, time: FakeTime) -> RunSt
 
 
 def schedules(mixed: bool) -> list[int]:
-    """20 of each sort in the suite; more where somebody asks for them (`make soak`)."""
-    return list(range(int(os.environ.get("FAULT_SCHEDULES", "40")) // 2))
+    """8 of each sort in the suite; more where somebody asks for them (`make soak`)."""
+    return list(range(int(os.environ.get("FAULT_SCHEDULES", "16")) // 2))
 
 
 @pytest.fixture(scope="module")

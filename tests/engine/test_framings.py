@@ -16,8 +16,6 @@ from workbench.engine.leaves.job import GroundJob
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import with_preset
 from workbench.errors import UsageError
-from workbench.models.base import Message, ModelRequest
-from workbench.models.providers.litellm_client import LiteLLMModel
 from workbench.store import Store
 from workbench.workers.calls import pack, unpack
 
@@ -44,15 +42,6 @@ def test_trials_of_best_take_the_framings_in_turn_and_those_of_product_none(tmp_
     assert (best.trials, best.grounder, best.aggregation.pool) == (len(FRAMINGS), "auto", "logit-mean")
     with pytest.raises(UsageError, match="framings are outside, no_first, yes_first, not moods"):
         with_preset("best", framings=["moods"])
-
-
-@pytest.mark.parametrize(("model", "sent"), [("openai/o3", "medium"), ("openai/gpt-4o", None)])
-def test_effort_auto_asks_those_that_reason(model: str, sent: str | None) -> None:
-    request = ModelRequest(
-        messages=(Message(role="user", content="hm"),), stage="step", cutoff="2018-06-30", effort="auto"
-    )
-    arguments, notes = LiteLLMModel(model)._arguments(request)
-    assert arguments.get("reasoning_effort") == sent and notes == []
 
 
 @given(st.text("ab. \n", max_size=30))

@@ -1,10 +1,7 @@
 """A disk that is full in the middle of a run: asking ends at the first failed write, and no reply is bought twice."""
 
 import asyncio
-import ctypes
 import json
-import multiprocessing
-import os
 import sqlite3
 import threading
 import time
@@ -12,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar
 from unittest.mock import patch
 
@@ -20,7 +16,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.engine.test_resources import small_disk
 from tests.fakes.asking_run import open_run, work
 from tests.fakes.loopback import Quiet, serving
 from workbench.models.registry import open_model
@@ -133,49 +128,3 @@ def test_a_full_disk_ends_the_asking_and_no_reply_is_bought_twice(
         assert sitting(store, run_id, url).finished
     asked = Counter(key for key, _ in handler.asked)
     assert len(asked) == LEAVES * STEPS and set(asked.values()) == {1}, asked
-
-
-def _on_a_small_disk(home: Path, run_id: str, url: str, size: int, answer: Any) -> None:
-    """A sitting on a file system of its own, then another where there is room; both go on in this process."""
-    try:
-        small_disk(home, size)
-        store = Store(home)
-        try:
-            sitting(store, run_id, url)
-            answer.send("done")
-        except (StoreFull, ResourceStop) as stop:
-            answer.send(str(stop))
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.mount(None, os.fsencode(home), None, 32, b"size=64m")  # MS_REMOUNT
-        answer.send(sitting(store, run_id, url).finished)
-    except BaseException as error:
-        answer.send(type(error).__name__)
-    finally:
-        answer.close()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("size", [300_000, 700_000, 1_000_000, 1_400_000, 2_000_000])
-def test_no_reply_is_bought_twice_on_a_real_full_disk(tmp_path: Path, size: int) -> None:
-    handler = type("Handler", (LoggingModel,), {"asked": [], "text": "word " * 4000 + "so."})
-    with serving(handler) as address:
-        home = tmp_path / "home"
-        store = Store(home)
-        run_id = open_run(store)
-        store.query("PRAGMA wal_checkpoint(TRUNCATE)")
-        store.close()
-        ours, theirs = multiprocessing.Pipe(duplex=False)
-        process = multiprocessing.get_context("fork").Process(
-            target=_on_a_small_disk, args=(home, run_id, f"{address}/v1", size, theirs)
-        )
-        process.start()
-        theirs.close()
-        first = ours.recv()
-        if first == "PermissionError":
-            pytest.skip("no mounts here")
-        finished = ours.recv()
-        process.join()
-    assert finished is True
-    assert first == "done" or "full" in first
-    asked = Counter(key for key, _ in handler.asked)
-    assert len(asked) == LEAVES * STEPS and set(asked.values()) == {1}, first

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import random
 import sqlite3
 import time
@@ -153,16 +152,3 @@ def _events(home: Path) -> int:
     with closing(sqlite3.connect(home / "workbench.db", timeout=30)) as db:
         count: int = db.execute("SELECT count(*) FROM events").fetchone()[0]
     return count
-
-
-def test_a_process_that_was_killed_holds_nobody_up(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    run_id = open_run(store)
-    store.close()
-    process = begin(tmp_path, run_id, tmp_path / "log", 12)
-    while _events(tmp_path) < 6:
-        time.sleep(0.002)
-    assert process.pid is not None
-    os.kill(process.pid, 9)
-    process.join()
-    sitting(tmp_path, run_id, tmp_path / "log", 12)

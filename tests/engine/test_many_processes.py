@@ -13,7 +13,7 @@ import pytest
 
 from tests.fakes import sittings
 from tests.fakes.asking_run import Provider, open_run, undisturbed
-from workbench.engine.ownership import LOCK_NAME, RunInWork, own_folder, own_run
+from workbench.engine.ownership import LOCK_NAME, RunInWork, own_folder
 from workbench.engine.record.fold import load_state
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.store import Store
@@ -21,30 +21,6 @@ from workbench.store import Store
 pytestmark = pytest.mark.long
 
 LEAVES = 3
-
-
-def _try_to_own(folder: Path, barrier: Any, results: Any) -> None:
-    barrier.wait()
-    try:
-        with own_run(folder):
-            barrier.wait()
-            results.put("worked")
-    except RunInWork:
-        barrier.wait()
-        results.put("refused")
-
-
-@pytest.mark.parametrize("processes", [2, 10])
-def test_of_many_processes_exactly_one_works(tmp_path: Path, processes: int) -> None:
-    forks = sittings.context()
-    barrier, results = forks.Barrier(processes), forks.Queue()
-    people = [forks.Process(target=_try_to_own, args=(tmp_path, barrier, results)) for _ in range(processes)]
-    for person in people:
-        person.start()
-    ended = sorted(results.get(timeout=120) for _ in people)
-    for person in people:
-        person.join()
-    assert ended == ["refused"] * (processes - 1) + ["worked"]
 
 
 class Gate(Provider):

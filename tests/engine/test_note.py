@@ -133,11 +133,6 @@ def test_a_gap_is_the_difference_of_what_is_shown(p: float, reference: float) ->
     assert float(gap) == pytest.approx(round(shown[0] - shown[1], 1))
 
 
-def test_66_9_beside_68_9_reads_minus_2_0() -> None:
-    # shared/reviews/ux.md, S3: shown as -1.9, each rounded by itself
-    assert point_change(0.688641, 0.66916) == "−2.0 points"
-
-
 def test_every_document_has_every_number_to_the_last_digit(note: Note) -> None:
     numbers = {percent(row.p) for row in note.rows} | {percent(note.base_rate), str(note.gap)}
     numbers |= {percent(end) for driver in note.drivers for end in (driver.if_false, driver.if_true)}

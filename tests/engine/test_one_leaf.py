@@ -102,18 +102,6 @@ def test_only_the_leaf_is_worked_on_and_the_others_stay_as_they_are(tmp_path: Pa
     store.close()
 
 
-def test_the_answer_is_that_of_a_run_in_one_go(tmp_path: Path) -> None:
-    whole = Store(tmp_path / "whole")
-    expected = open_run(whole)
-    sitting(whole, expected, Choosy())
-    store, run_id, failed = failed_at(tmp_path / "parts", 2)
-    with pytest.raises(LeavesLeft):
-        sitting(store, run_id, Choosy(), (failed[1],))
-    sitting(store, run_id, Choosy())
-    assert load_state(store, run_id).tree.root.p == load_state(whole, expected).tree.root.p
-    store.close(), whole.close()
-
-
 def test_a_leaf_that_fails_once_more_leaves_the_run_failed(tmp_path: Path) -> None:
     store, run_id, failed = failed_at(tmp_path, 2)
     with pytest.raises(ProviderError, match="failed for good"):

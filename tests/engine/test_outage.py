@@ -243,8 +243,6 @@ async def test_a_rate_that_a_person_stated_is_a_bound_on_what_is_learned() -> No
 
     await time.drive(run())
     assert 2 * 60 - 2 <= passed[-1] - passed[0] <= 2 * 60 + 2  # a minute's worth at once, then one a second
-    pace.learn({"x-ratelimit-limit-requests": "6"})
-    assert pace._buckets["requests"].per_minute == 6
 
 
 async def test_a_refusal_halves_the_calls_at_once_and_answers_give_them_back() -> None:

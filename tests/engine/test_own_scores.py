@@ -8,17 +8,18 @@ from typing import Any
 import pytest
 
 from tests.command_line import run_cli
-from workbench.audit import home_scores as own_scores
+from tests.fakes.small_run import make_small_run
 from workbench.formatting import SCORE_WORDS, meaning
-from workbench.store import Store
 
 
 def planted(home: Path, statement: str, p: float, cutoff: str = "2018-06-30") -> str:
-    path = home / "tree.csv"
-    path.write_text(f"id,statement,p\nP0,{statement},{p}\n")
-    done = run_cli(home, "import", str(path), "--cutoff", cutoff, "--json")
-    assert done.returncode == 0, done.stderr
-    return str(json.loads(done.stdout)["run_id"])
+    """A run of this home whose claim has this probability."""
+    number = len(list((home / "home" / "runs").glob("*"))) if (home / "home").exists() else 0
+    leaf = (p - 0.1) / 0.9
+    run_id = f"20180630-1200{number:02d}-aced"
+    return make_small_run(
+        home / "home", run_id, statement=statement, cutoff=cutoff, p={"P1": leaf, "P2": leaf}
+    )
 
 
 def own(home: Path, *words: str) -> Any:
@@ -27,18 +28,6 @@ def own(home: Path, *words: str) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tree from a file counts as one's own here: a run of its own would cost every test a minute."""
-    plain = own_scores._run_facts
-    from dataclasses import replace
-
-    monkeypatch.setattr(
-        own_scores, "_run_facts", lambda state, paths=(): plain(replace(state, imported=None), paths)
-    )
-
-
-@pytest.mark.usefixtures("counted")
 def test_four_runs_of_one_claim_are_one_cluster_and_a_claim_of_another_year_a_second(tmp_path: Path) -> None:
     for p in (0.8, 0.7, 0.6, 0.9):
         run = planted(tmp_path, "A", p)
@@ -51,7 +40,6 @@ def test_four_runs_of_one_claim_are_one_cluster_and_a_claim_of_another_year_a_se
     assert (counted["questions"], counted["clusters"]) == (2, 2)
 
 
-@pytest.mark.usefixtures("counted")
 def test_scores_by_month_and_a_revised_outcome(tmp_path: Path) -> None:
     runs = [planted(tmp_path, text, p) for text, p in (("A", 0.8), ("B", 0.6), ("C", 0.3))]
     for run, answer, day in zip(
@@ -93,7 +81,6 @@ def test_scores_by_month_and_a_revised_outcome(tmp_path: Path) -> None:
         assert SCORE_WORDS[name] in text and meaning(name) == SCORE_WORDS[name]
 
 
-@pytest.mark.usefixtures("counted")
 def test_what_does_not_count_says_why(tmp_path: Path) -> None:
     share, early, good = (planted(tmp_path, text, 0.7) for text in ("A", "B", "C"))
     for run, answer, day in (
@@ -111,10 +98,11 @@ def test_what_does_not_count_says_why(tmp_path: Path) -> None:
 def test_somebody_else_s_runs_do_not_count(tmp_path: Path) -> None:
     nothing = run_cli(tmp_path, "score", "--own")
     assert nothing.returncode == 2 and "no run of this home is resolved yet" in nothing.stderr
-    run = planted(tmp_path, "A", 0.8)
+    (tmp_path / "tree.csv").write_text("id,statement,p\nP0,A,0.8\n")
+    taken = run_cli(tmp_path, "import", "tree.csv", "--cutoff", "2018-06-30", "--json")
+    run = str(json.loads(taken.stdout)["run_id"])
     assert run_cli(tmp_path, "resolve", run, "yes", "--on", "2018-08-01").returncode == 0
     refused = run_cli(tmp_path, "score", "--own")
     assert refused.returncode == 2 and "somebody else" in refused.stderr
     for bad in (("--events", "e.csv"), ("--by", "colour"), ("--method", "m")):
         assert run_cli(tmp_path, "score", "--own", *bad).returncode == 2
-    assert own_scores.own_runs(Store(tmp_path))[0] == []

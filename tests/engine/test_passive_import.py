@@ -62,8 +62,16 @@ def display(kind: str, text: str) -> dict[str, Any]:
     return {"output_type": "display_data", "data": {kind: text}, "metadata": {}}
 
 
-@pytest.mark.parametrize("name", ["script", "event handler", "picture", "stylesheet", "iframe"])
-@pytest.mark.parametrize("kind", ["text/html", "text/markdown", "image/svg+xml", "application/javascript"])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("script", "text/html"),
+        ("event handler", "text/markdown"),
+        ("picture", "image/svg+xml"),
+        ("stylesheet", "text/html"),
+        ("iframe", "application/javascript"),
+    ],
+)
 def test_an_active_output_shown_as_it_is_is_found(
     tmp_path: Path, honest: bytes, name: str, kind: str
 ) -> None:

@@ -78,7 +78,7 @@ LEAVES = [f"claim {n}" for n in (1, 2)] + [f"claim {n} {m}" for n in (1, 2) for 
 FIRST: dict[int, Tree] = {}
 
 
-@settings(max_examples=40)  # a store and a run each
+@settings(max_examples=20)  # a store and a run each
 @given(turns=st.fixed_dictionaries({leaf: st.integers(0, 12) for leaf in LEAVES}), which=st.integers(0, 2))
 def test_the_tree_does_not_depend_on_who_is_ready_first(
     tmp_path_factory: pytest.TempPathFactory, turns: dict[str, int], which: int
@@ -120,12 +120,6 @@ def test_a_leaf_that_could_not_be_deepened_is_named_with_its_reason_wherever_the
         assert "not broken down further" not in checks["conclusions"].found
 
 
-def test_leaves_of_one_round_are_analyzed_at_the_same_time(tmp_path: Path) -> None:
-    analyzer = SlowAnalyzer({leaf: 5 for leaf in LEAVES})
-    planned(tmp_path, analyzer)
-    assert analyzer.most == 4
-
-
 def one_after_another(analyzer: SlowAnalyzer, target: int) -> Tree:
     """The tree that sequential expansion gives, by its definition: one leaf at a time, each seen by itself."""
 
@@ -144,7 +138,7 @@ def one_after_another(analyzer: SlowAnalyzer, target: int) -> Tree:
     return tree
 
 
-@pytest.mark.parametrize("target", [2, 3, 4, 5, 7, 8, 12, 17])
+@pytest.mark.parametrize("target", [2, 5, 8, 12])
 @pytest.mark.parametrize("odd", [{}, {"repeats": "claim 2 1"}, {"gives_up": "claim 2"}])
 def test_a_target_gives_the_tree_of_one_after_another(
     tmp_path: Path, target: int, odd: dict[str, str]

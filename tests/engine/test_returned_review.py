@@ -137,7 +137,15 @@ def test_a_forged_sign_off_and_altered_evidence_are_refused(
 
 
 @pytest.mark.parametrize(
-    "words", [{"text": "\x1b[2J"}, {"author": "\u202eeve"}, {"node": "P1; rm"}, {"at_utc": "now"}]
+    "words",
+    [
+        {"text": "\x1b[2J"},
+        {"author": "\u202eeve"},
+        {"node": "P1; rm"},
+        {"at_utc": "now"},
+        {"at_utc": "٢٠٢٦-01-01T00:00:00Z"},
+        {"at_utc": "2026-01-01T00:00:00Z\n"},
+    ],
 )
 def test_a_returned_review_of_a_stranger_cannot_steer_a_terminal(
     author: Store, tmp_path: Path, words: dict[str, str]
@@ -282,11 +290,3 @@ def test_an_estimate_in_a_package_never_speaks_for_who_has_spoken_here(
     assert (lent.author, lent.p, lent.package[:7]) == ("Ann", 0.6, "sha256:")
     give_estimate(author, RUN, "P2", "0.2", author="Ann")
     assert [each.p for each in load_state(author, RUN).annotations.standing("P2")] == [0.2]
-
-
-@pytest.mark.parametrize(
-    "at_utc", ["٢٠٢٦-01-01T00:00:00Z", "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:00Z\n"]
-)
-def test_an_instant_of_a_returned_word_is_written_in_plain_digits(at_utc: str) -> None:
-    with pytest.raises(ValueError, match="pattern"):
-        ev.ReturnedComment(node="P1", text="x", at_utc=at_utc)

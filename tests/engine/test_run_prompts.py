@@ -26,7 +26,6 @@ from tests.fakes.loop_run import (
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 from workbench.agents.grounders.search_grounder import SearchGrounder
-from workbench.agents.grounders.thoughts import elicited
 from workbench.engine.access.model_gateway import run_gateway
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.fold import load_state
@@ -194,14 +193,6 @@ async def test_a_page_that_is_read_otherwise_stops_the_run_before_it_buys_again(
     assert len(again.requests) == 2 and load_state(home, run_id).finished
 
 
-async def test_what_has_not_changed_goes_on_unasked(home: Store) -> None:
-    run_id = open_run(home)
-    requests: list[ModelRequest] = []
-    for died in (1, 2, None):
-        requests += (await sitting(home, run_id, dies_at=died and 1)).requests
-    assert len(requests) == 3 and load_state(home, run_id).finished
-
-
 async def test_a_request_that_was_too_long_is_sent_again_and_bought_once(home: Store) -> None:
     """The long form has no reply; the short one that was answered stands at its address, and is no other question."""
 
@@ -258,17 +249,3 @@ def test_resume_says_what_a_lost_prompt_costs_and_asks(lost: Sequence[str], tmp_
         )
         done = run_cli(tmp_path, "resume", run, "--yes", OPENAI_API_KEY="none")
         assert done.returncode == 0 and len(server.asked) == 4, done.stderr
-
-
-def test_resume_stops_where_a_request_has_changed_until_somebody_says_yes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with OpenAIServer(Policy()) as server:
-        run = analyze(tmp_path, server)
-        server.asked.clear()
-        monkeypatch.setattr(elicited, "MANNERS", tuple(f"{each} At once." for each in elicited.MANNERS))
-        done = run_cli(tmp_path, "resume", run, "--budget-calls", "99", OPENAI_API_KEY="none")
-        assert done.returncode == 2 and not server.asked
-        assert "would ask P0 something else" in done.stderr and "1 replies on record" in done.stderr
-        done = run_cli(tmp_path, "resume", run, "--yes", OPENAI_API_KEY="none")
-        assert done.returncode == 0 and len(server.asked) == 3, done.stderr

@@ -116,11 +116,6 @@ def test_a_page_in_a_package_is_refused_and_the_note_that_is_opened_is_ours(
     assert "default-src 'none'" in text and "NOT TAKEN IN, unsigned" in text
 
 
-def test_a_name_in_capitals_is_a_packages_too(honest: bytes, place: Path) -> None:
-    (place / "X.ZIP").write_bytes(honest)
-    assert "NOT TAKEN IN" in run_cli(place, "show", "X.ZIP").stdout
-
-
 @pytest.mark.parametrize("starts", [True, False])
 def test_where_no_browser_starts_it_is_said(
     place: Path, monkeypatch: pytest.MonkeyPatch, starts: bool
@@ -216,15 +211,6 @@ def test_a_note_stands_beside_a_package_and_never_in_it(place: Path) -> None:
         done = run_cli(place, "export", VICTIM, *words)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
         assert not any((place / name).exists() for name in ("x.html", "x.zip", "y.html", "y.csv", "y"))
-
-
-def test_python_writes_the_note_beside_too(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import workbench as wb
-
-    monkeypatch.setenv("WORKBENCH_HOME", str(place / "home"))
-    wb.open_run(VICTIM).export(place / "run.zip", note=place / "run.md")
-    assert "report.html" not in members_of((place / "run.zip").read_bytes())
-    assert "The first reason holds by 2030" in (place / "run.md").read_text()
 
 
 def test_a_file_of_another_age_is_packed(place: Path) -> None:

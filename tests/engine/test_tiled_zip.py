@@ -212,7 +212,7 @@ def edited(package: bytes, edits: list[tuple[str, int, object]]) -> bytes:
     return package
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(EDITS)
 @example([("set", 0, b"P")])
 def test_whatever_bytes_are_changed_a_taken_archive_reads_alike_everywhere(
@@ -238,7 +238,7 @@ LIES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     st.permutations(PARTS),
     st.integers(0, 4),

@@ -3,7 +3,6 @@
 import csv
 import json
 from contextlib import closing
-from dataclasses import replace
 from math import log
 from pathlib import Path
 from typing import Any
@@ -11,39 +10,24 @@ from typing import Any
 import pytest
 
 from tests.command_line import run_cli
+from tests.fakes.small_run import make_small_run
 from workbench.annotations.outcomes import record_outcome
-from workbench.audit import home_scores
 from workbench.audit.track_record import reliability, surprises
 from workbench.engine.record.fold import load_state
-from workbench.packages.package import adopt_tree
-from workbench.propositions import Belief, Polarity, Tree
 from workbench.propositions.edits import SetValue
 from workbench.store import Store
-from workbench.synthesis import LinearRule, settle
 from workbench.whatif.saved_scenarios import save_scenario
 
 
-def tree_of(claim: str, first: float, second: float) -> Tree:
-    ids = {"P1": f"The first reason of {claim}", "P2": f"The second reason of {claim}"}
-    tree = Tree.root_only(claim).expand("P0", ids, dict.fromkeys(ids, Polarity.POSITIVE), "")
-    for node, p in (("P1", first), ("P2", second)):
-        tree = tree.with_belief(node, Belief(p=p, key_factor="", report=""))
-    rule = LinearRule(0.1, {"P1": 0.6, "P2": 0.2})
-    return settle(tree.with_rule("P0", rule, Belief(p=0.5, key_factor="", report="")))
-
-
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Eight resolved claims; trees from files count as one's own here."""
-    plain = home_scores._run_facts
-    monkeypatch.setattr(
-        home_scores, "_run_facts", lambda state, paths=(): plain(replace(state, imported=None), paths)
-    )
-    with closing(Store(tmp_path / "home")) as store:
-        for number in range(8):
-            claim = f"Treaty {'ABCDEFGH'[number]} is signed"
-            tree = tree_of(claim, 0.9 if number % 2 else 0.3, 0.5)
-            run = adopt_tree(store, tree, cutoff="2018-06-30", package=f"sha256:{number:064d}")
+def home(tmp_path: Path) -> Path:
+    """Eight resolved claims, each 0.1 + 0.5 P1 + 0.4 P2."""
+    for number in range(8):
+        run, claim = f"20180630-12000{number}-aced", f"Treaty {'ABCDEFGH'[number]} is signed"
+        make_small_run(
+            tmp_path / "home", run, statement=claim, p={"P1": 0.9 if number % 2 else 0.3, "P2": 0.5}
+        )
+        with closing(Store(tmp_path / "home")) as store:
             record_outcome(store, run, "yes" if number % 2 else "no", on="2018-09-01")
             if number == 0:
                 record_outcome(store, run, "yes", on="2018-09-01", node="P1")
@@ -51,7 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_record_equals_the_sums_by_hand(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_record_equals_the_sums_by_hand(home: Path) -> None:
     table = home / "own.csv"
     done = run_cli(home, "score", "--own", "--json", "--out", str(table))
     assert done.returncode == 0, done.stderr
@@ -59,7 +43,7 @@ def test_the_record_equals_the_sums_by_hand(home: Path, monkeypatch: pytest.Monk
     record = document["record"]
     assert record["live"] is None, "made long after its outcomes"
     mine = record["back-test"]
-    low, high = 0.1 + 0.6 * 0.3 + 0.1, 0.1 + 0.6 * 0.9 + 0.1
+    low, high = 0.1 + 0.5 * 0.3 + 0.2, 0.1 + 0.5 * 0.9 + 0.2
     assert mine["n"] == 8 and mine["brier"] == pytest.approx((low**2 + (1 - high) ** 2) / 2)
     assert mine["sharpness"]["from_half"] == pytest.approx((0.5 - low + high - 0.5) / 2)
     assert [(each["n"], each["said"], each["true"]) for each in mine["reliability"]] == [
@@ -68,10 +52,10 @@ def test_the_record_equals_the_sums_by_hand(home: Path, monkeypatch: pytest.Monk
     ]
     assert mine["calibration"]["verdict"].startswith("too few to use")
     (override,) = mine["overrides"]
-    assert (override["author"], override["p"]) == ("Ann", pytest.approx(0.1 + 0.06 + 0.1))
-    assert override["gain"] == pytest.approx(low**2 - 0.26**2)
+    assert (override["author"], override["p"]) == ("Ann", pytest.approx(0.1 + 0.05 + 0.2))
+    assert override["gain"] == pytest.approx(low**2 - 0.35**2)
     (surprise,) = mine["surprises"]
-    assert surprise["moved"] == pytest.approx(0.6 * 0.7) and not surprise["towards_outcome"]
+    assert surprise["moved"] == pytest.approx(0.5 * 0.7) and not surprise["towards_outcome"]
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert len(rows) == 8 and {row["horizon"] for row in rows} == {"up to 90 d"}
     for column in ("tag", "horizon", "data", "author"):
@@ -96,7 +80,7 @@ def test_surprises_stand_by_how_far_they_move(home: Path) -> None:
         row: dict[str, Any] = {"run_id": run, "p": state.tree.root.p, "outcome": 1.0}
         listed = surprises([row], {run: state})
     assert [each["node"] for each in listed] == ["P1", "P2"]
-    assert [each["moved"] for each in listed] == pytest.approx([-0.54, -0.1])
+    assert [each["moved"] for each in listed] == pytest.approx([-0.45, -0.2])
 
 
 @pytest.mark.parametrize(

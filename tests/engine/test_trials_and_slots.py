@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.errors import KernelStartFailed
-from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run, work
+from tests.fakes.asking_run import AskingGrounder, Provider, open_run, work
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.engine.leaves import grounding as trial_grounding
-from workbench.engine.leaves.aggregation import Aggregation
-from workbench.engine.leaves.leaf_notebook import KernelSlots, open_notebooks
+from workbench.engine.leaves.leaf_notebook import KernelSlots
 from workbench.engine.record.fold import load_state
 from workbench.errors import BudgetStop, ProviderError
-from workbench.resources import ResourceStop, cores
+from workbench.resources import ResourceStop
 from workbench.store import Store
 from workbench.store import events as ev
 
@@ -39,20 +38,6 @@ class Odd(AskingGrounder):
         if outcome is not None:
             await outcome
         return await super().ground(task)
-
-
-def test_one_dead_trial_of_three_is_counted_and_kills_no_leaf(tmp_path: Path) -> None:
-    dead = GroundingFailure(reason="no reply could be read", retryable=False)
-    grounder = Odd(lambda task, number: dead if number == 2 else None)
-    store = Store(tmp_path)
-    state = asyncio.run(work(store, open_run(store, trials=3), Provider(), leaves=2, grounder=grounder))
-    assert state.finished
-    for stored in store.events(state.run_id, kinds=("leaf.pooled",)):
-        assert isinstance(stored.event, ev.LeafPooled)
-        belief = belief_of(state.tree[stored.event.node].statement)
-        assert stored.event.dead == 1 and stored.event.trials == (belief, belief)
-        assert stored.event.p == Aggregation().combine([belief, belief])
-    store.close()
 
 
 def test_a_leaf_whose_trials_are_all_dead_stops_the_run_and_the_others_are_kept(tmp_path: Path) -> None:
@@ -190,11 +175,6 @@ def test_a_cell_that_waits_for_data_lets_another_compute() -> None:
         assert slots.running == 0
 
     asyncio.run(go())
-
-
-def test_the_defaults_fit_the_machine() -> None:
-    assert cores() >= 1 and open_notebooks() >= 2
-    assert KernelSlots(notebooks=3).notebooks._value == 3
 
 
 def test_a_check_that_a_stop_left_out_is_made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,25 +154,6 @@ async def test_the_synthesizer_may_not_weigh_an_added_proposition_against_its_po
     assert result.whatif.after == pytest.approx(p0)
 
 
-def test_a_pin_holds_the_value_of_before_the_settings(store: Store) -> None:
-    state = load_state(store, RUN)
-    result = what_if(state, EditRequest.typed(values=["P2.1=0.0"], pin=["P2"]).edits(demo_tree()))
-    assert result.whatif.after == state.tree.root.p
-    assert result.whatif.tree["P2"].pinned
-
-
-def test_an_added_proposition_without_a_value_is_named(store: Store) -> None:
-    result = what_if(load_state(store, RUN), EditRequest.typed(add=["P2=It rains"]).edits(demo_tree()))
-    assert result.whatif.after is None and result.valueless == ("P2.4",)
-    valued = what_if(
-        load_state(store, RUN),
-        EditRequest.typed(add=["P2=It rains"], values=["P2.4=0.9"]).edits(demo_tree()),
-    )
-    assert (
-        valued.whatif.after == load_state(store, RUN).tree.root.p
-    )  # it has no say until the rule gives it one
-
-
 def test_an_override_needs_somebody_and_a_time_to_come() -> None:
     made = parse_override("Ann", "the survey is broken", "2026-03-02", now=NOW)
     assert made is not None and made.expires == "2026-03-02T05:00:00+00:00"  # the day begins in New York
@@ -274,20 +255,6 @@ def test_a_screen_saves_scenarios_under_new_names_only(store: Store, tmp_path: P
         saved.save("calm", [SetValue(node="P2.1", p=0.1)], author="Ann")
     with pytest.raises(UsageError, match="nothing is edited"):
         saved.save("other", [], author="Ann")
-
-
-def test_a_save_from_a_screen_folds_the_log_once(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folds: list[str] = []
-
-    def counted(store: Store, run_id: str) -> RunState:
-        folds.append(run_id)
-        return load_state(store, run_id)
-
-    monkeypatch.setattr("workbench.whatif.saved_scenarios.load_state", counted)
-    table = SavedScenarios(tmp_path, RUN).save("calm", [SetValue(node="P2.1", p=0.9)], author="Ann")
-    assert [row["name"] for row in table["scenarios"]] == ["calm"] and folds == [RUN]
 
 
 async def test_a_full_what_if_brings_rules_that_replay_to_the_same_root(store: Store) -> None:

@@ -22,6 +22,7 @@ from tests.command_line import run_cli
 from workbench.engine.access.budget import LeafBudgetSpent
 from workbench.engine.leaves.forecast_library import forecast_library
 from workbench.engine.leaves.job import GroundJob
+from workbench.engine.record.run_files import journal_name
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import UsageError, WorkbenchError
@@ -30,7 +31,6 @@ from workbench.models.errors import ContextOverflow, ModelUnavailable
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import LeakFilter, Verdicts, filter_request, shown_text
 from workbench.store import Store
-from workbench.workers import worker_pool
 from workbench.workers.calls import CallLine, Parcel, pack, unpack
 from workbench.workers.job_service import OFFERS, JobService, append_lines, whole_lines
 from workbench.workers.worker_facts import CLOCK_BOUND, Facts, clock_misfit, misfit, utc_now
@@ -231,7 +231,7 @@ async def test_a_worker_that_goes_on_with_a_journal_gets_the_text_that_its_cells
 ) -> None:
     owner: Any = FakeOwner(Store(tmp_path))
     service = JobService(job(), owner)
-    journal = service._spec.journal
+    journal = owner.recorder.store.folder(job().run) / "sessions" / journal_name("P1", 1, 1)
     journal.parent.mkdir(parents=True)
     begun_with.file_in(journal.parent)
     lines = Journal(journal)
@@ -369,31 +369,18 @@ def small_pool(workers: dict[str, Any], say: Any = print) -> tuple[WorkerPool, F
 
 async def test_an_older_worker_among_others_gets_no_work_and_one_line() -> None:
     said: list[str] = []
-    pool, client = small_pool(
-        {"tls://a:1": FACTS, "tls://b:1": dataclasses.replace(FACTS, version="0.9")}, said.append
-    )
-    await pool._look()
-    assert pool._fit == {"tls://a:1": 4}
+    workers = {"tls://a:1": FACTS, "tls://b:1": dataclasses.replace(FACTS, version="0.9")}
+    pool, client = small_pool(workers, said.append)
+    await pool.start()
+    await pool.aclose()
     assert said == ["worker tls://b:1 has version 0.9, this is 1: install the same; it gets no work"]
-    client.workers["tls://c:1"] = FACTS
-    del client.workers["tls://a:1"]
-    await pool._look()
-    assert pool._fit == {"tls://c:1": 4} and len(said) == 1
-    assert client.described == ["tls://a:1", "tls://b:1", "tls://c:1"]  # each once
+    assert client.described == ["tls://a:1", "tls://b:1"]  # each once
 
 
 async def test_a_run_whose_workers_are_all_refused_says_why() -> None:
     pool, _ = small_pool({"tls://b:1": dataclasses.replace(FACTS, catalogue="old")})
     with pytest.raises(UsageError, match="no worker may work: tls://b:1 has another catalogue"):
         await pool.start()
-
-
-async def test_a_worker_that_never_says_what_it_is_holds_no_other_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_pool, "_DESCRIBE", 0.1)
-    said: list[str] = []
-    pool, _ = small_pool({"tls://mute:1": None, "tls://b:1": FACTS}, said.append)
-    await asyncio.wait_for(pool._look(), 30)
-    assert pool._fit == {"tls://b:1": 4} and "TimeoutError" in said[0]
 
 
 # -- the command line

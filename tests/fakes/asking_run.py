@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +14,6 @@ from proxies.settings import ProxySettings
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
 from workbench.engine import flow as engine_module
-from workbench.engine.access.outage import Timing
 from workbench.engine.flow import Engine
 from workbench.engine.new_run import Agents, new_run
 from workbench.engine.record.state import RunState
@@ -189,34 +188,33 @@ async def work(
     run_id: str,
     model: Model,
     *,
-    leaves: int,
+    leaves: int = 1,
     steps: int = 3,
-    timing: Timing | None = None,
+    analyzer: Any = None,
     grounder: Any = None,
     synthesizer: Any = None,
-    listener: Callable[..., None] | None = None,
+    broker: Any = None,
+    sandbox: Any = None,
     only: Sequence[str] = (),
+    rebuy: bool = False,
+    **engine: Any,
 ) -> RunState:
-    """One sitting of a run, or of these nodes of it."""
+    """One sitting of a run, or of these nodes of it: with these agents, data and kernels, or with none of the latter two."""
     agents = SimpleNamespace(
-        analyzer=FixedTree(leaves),
+        analyzer=analyzer or FixedTree(leaves),
         grounder=grounder or AskingGrounder(steps),
         synthesizer=synthesizer or Agents(RunSettings(rule="average")).synthesizer,
     )
-    no_broker: Any = SimpleNamespace(session=lambda *_, **__: None, settings=ProxySettings(keys={}))
-    sandbox: Any = NoSandbox()
-    engine = Engine(
-        store,
-        note=write_report,
-        broker=no_broker,
-        catalogue=load_catalogue(),
-        sandbox=sandbox,
-        model=model,
-        timing=timing,
-        listener=listener,
-    )
+    parts: dict[str, Any] = {
+        "note": write_report,
+        "broker": broker or SimpleNamespace(session=lambda *_, **__: None, settings=ProxySettings(keys={})),
+        "catalogue": load_catalogue() if broker is None else broker.catalogue,
+        "sandbox": sandbox or NoSandbox(),
+        **engine,
+    }
+    made = Engine(store, model=model, **parts)
     with patch.object(engine_module, "Agents", lambda settings: agents):
-        return await engine.work(run_id, only=only)
+        return await made.work(run_id, only=only, rebuy=rebuy)
 
 
 def undisturbed(home: Path, leaves: int, steps: int = 3) -> float:

@@ -1,4 +1,4 @@
-"""Some three hundred packages that a stranger could send, each made from one honest package by one change."""
+"""Some 370 packages that a stranger could send, each made from one honest package by one change."""
 
 import io
 import json
@@ -312,8 +312,7 @@ def _schemas(members: Members, honest: bytes) -> Family:
 
 
 _IDS = (
-    "../../pwned", "/tmp/pwned", "..", ".", "", "x", "20180630-120000-ACED", "20180630-120000-aced/", "20180630-120000-aced\n",
-    "20180630-120000-aced/../../..", "20180630-120000-aced\0", "20180630-120000-aced0", "'; DROP TABLE events; --", "a" * 100_000,
+    "../../pwned", "/tmp/pwned", "", "20180630-120000-ACED", "20180630-120000-aced\n", "20180630-120000-aced\0", "'; DROP TABLE events; --",
 )  # fmt: skip
 
 
@@ -355,13 +354,13 @@ def _rows(members: Members, honest: bytes) -> Family:
             REFUSED,
             with_sql(members, f"UPDATE events SET {column} = {value} WHERE kind = 'leaf.started'"),
         )
-    for column, value in (("node", "'../P1'"), ("trial", "-5"), ("step", "9223372036854775807"), ("stage", "char(27) || '[2J'"), ("at_utc", "''"), ("cutoff", "char(10)"), ("asked", "'{'"), ("asked", "'[]'"), ("sent", "'{}'"), ("meta", "NULL"), ("meta", "'[1]'"), ("meta", """'{"content_hash": 5}'"""), ("answer", "'../x'")):  # fmt: skip
+    for column, value in (("node", "'../P1'"), ("step", "9223372036854775807"), ("stage", "char(27) || '[2J'"), ("cutoff", "char(10)"), ("asked", "'{'"), ("sent", "'{}'"), ("meta", "NULL"), ("meta", """'{"content_hash": 5}'"""), ("answer", "'../x'")):  # fmt: skip
         yield (
             f"api_calls.{column} = {value}",
             REFUSED,
             with_sql(members, f"UPDATE api_calls SET {column} = {value}"),
         )
-    for column, value in (("cost_usd", "9e999"), ("cost_usd", "-1.0"), ("seconds", "9e999"), ("input_tokens", "-7"), ("model", "char(7)"), ("reply", "'x'"), ("request", "'sha256:zz'")):  # fmt: skip
+    for column, value in (("cost_usd", "9e999"), ("input_tokens", "-7"), ("model", "char(7)"), ("request", "'sha256:zz'")):  # fmt: skip
         yield (
             f"model_calls.{column} = {value}",
             REFUSED,
@@ -397,12 +396,11 @@ def _events(members: Members, honest: bytes) -> Family:
             with_sql(members, f"UPDATE events SET data = {sql} WHERE kind = 'run.finished'"),
         )
     for kind, changes in (
-        ("run.finished", {"p": 2.0}), ("run.finished", {"p": "x"}), ("run.finished", {"more": 1}), ("run.finished", {"kind": "run.started"}),
-        ("leaf.started", {"attempt": 0}), ("leaf.started", {"attempt": 10**12}), ("leaf.grounded", {"report": "../x"}), ("leaf.grounded", {"p": -1}),
-        ("leaf.grounded", {"steps": "many"}), ("node.synthesized", {"rule": {"name": 7}}), ("node.synthesized", {"rule": []}),
+        ("run.finished", {"p": 2.0}), ("run.finished", {"more": 1}), ("run.finished", {"kind": "run.started"}), ("leaf.started", {"attempt": 10**12}),
+        ("leaf.grounded", {"report": "../x"}), ("node.synthesized", {"rule": {"name": 7}}),
         ("node.synthesized", {"rule": {"name": "linear", "intercept": 1e999, "weights": {}}}), ("run.started", {"cutoff": "never"}),
         ("run.started", {"cutoff_instant": "x"}), ("run.started", {"statement": "\x1b[2J"}), ("run.started", {"statement": "another claim"}),
-        ("run.started", {"settings": []}), ("run.started", {"settings": {}}), ("run.sealed", {"isolation": ["none"]}), ("run.sealed", {"refused": "x", "isolation": 1}),
+        ("run.started", {"settings": {}}), ("run.sealed", {"isolation": ["none"]}),
     ):  # fmt: skip
         yield f"{kind} {str(changes)[:50]}", REFUSED, with_event(members, kind, **changes)
     scenario = {
@@ -443,8 +441,8 @@ def added(
 
 def _settings(members: Members, honest: bytes) -> Family:
     for changes in (
-        {"isolation": "root"}, {"isolation": 0}, {"isolation": ["none"]}, {"trials": 10**9}, {"trials": 0}, {"trials": "3"}, {"depth": -1},
-        {"concurrency": 2**70}, {"model": ["x"]}, {"agent": None}, {"agent": {"pwned": 1}}, {"pwned": 1}, {"budget_usd": "NaN"}, {"strict": "yes"},
+        {"isolation": "root"}, {"isolation": ["none"]}, {"trials": 10**9}, {"trials": "3"}, {"concurrency": 2**70}, {"agent": {"pwned": 1}}, {"pwned": 1},
+        {"budget_usd": "NaN"},
     ):  # fmt: skip
         yield str(changes), REFUSED, with_settings(members, **changes)
 
@@ -579,7 +577,7 @@ def _evidence(members: Members, honest: bytes) -> Family:
 
 
 def _files(members: Members, honest: bytes) -> Family:
-    for name in ("run/tree.json", "run/manifest.json", NOTEBOOK):
+    for name in ("run/manifest.json", NOTEBOOK):
         for word, data in {"no JSON": b"{", "a list": b"[]", "deep": DEEP, "steep": b'{"x": ' + STEEP + b"}", "invalid UTF-8": b'{"\xff": 1}', "NaN": b'{"x": NaN}', "empty": b""}.items():  # fmt: skip
             yield f"{name} is {word}", REFUSED, {**members, name: data}
     yield (

@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -14,19 +13,16 @@ from proxies.broker import open_broker
 from proxies.errors import Refused
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import own_folder
-from tests.fakes.asking_run import FixedTree, NoSandbox
+from tests.fakes import asking_run
 from tests.fakes.provider_rules import strictly
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.base import AgentSettings, LeafTask
 from workbench.engine import approvals
-from workbench.engine import flow as engine_module
-from workbench.engine.flow import Engine
-from workbench.engine.new_run import Agents, new_run
+from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.models.base import ModelReply, ModelRequest, ToolCall, Usage
-from workbench.reports.note_page import write_report
 from workbench.search.base import FoundPage, PageText, SearchAnswer
 from workbench.store import Store
 
@@ -316,28 +312,22 @@ async def work(
             **(folders if own is not None else {}),
         )
     )
-    agents = SimpleNamespace(
-        analyzer=OneLeaf(statement) if statement else FixedTree(1),
-        grounder=grounder,
-        synthesizer=synthesizer or Agents(RunSettings(rule="average")).synthesizer,
-    )
     try:
-        engine = Engine(
-            store,
-            note=write_report,
-            broker=broker,
-            catalogue=broker.catalogue,
-            sandbox=sandbox or NoSandbox(),
-            model=model,
-            listener=None if person is None else person.listen,
-            answered=person is not None,
-            **engine_settings,
-        )
-        with (
-            patch.object(engine_module, "Agents", lambda settings: agents),
-            patch.object(approvals, "_LOOK", 0.01),
-        ):
-            return await engine.work(run_id, rebuy=rebuy)
+        with patch.object(approvals, "_LOOK", 0.01):
+            return await asking_run.work(
+                store,
+                run_id,
+                model,
+                analyzer=OneLeaf(statement) if statement else None,
+                grounder=grounder,
+                synthesizer=synthesizer,
+                broker=broker,
+                sandbox=sandbox,
+                rebuy=rebuy,
+                listener=None if person is None else person.listen,
+                answered=person is not None,
+                **engine_settings,
+            )
     finally:
         await broker.aclose()
 

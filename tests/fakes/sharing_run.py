@@ -5,21 +5,18 @@ import json
 import re
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 from proxies.broker import open_broker
 from proxies.settings import ProxySettings
 from sandbox.types import CellResult, SessionSpec
+from tests.fakes import asking_run
 from tests.fakes.asking_run import belief_of, open_run
 from tests.fakes.loop_run import Killed
 from tests.fakes.persona_run import proofs_count_as_verified
 from tests.fakes.pretend_sandbox import PretendSandbox, PretendSession
 from workbench.agents.base import AgentSettings
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder
-from workbench.engine import flow as engine_module
-from workbench.engine.flow import Engine
 from workbench.engine.new_run import Agents
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
@@ -134,21 +131,19 @@ def sharing_run(
     async def work(store: Store) -> RunState:
         broker = open_broker(ProxySettings.from_environment({}, cache_path=home / "cache.db"))
         run = run_id or open_run(store, agent=AgentSettings(critic=False, share_calls=share_calls))
-        agents = SimpleNamespace(
-            analyzer=Families(*sizes),
-            grounder=NotebookGrounder(),
-            synthesizer=Agents(load_state(store, run).settings).synthesizer,
-        )
-        engine = Engine(
-            store,
-            broker=broker,
-            catalogue=broker.catalogue,
-            sandbox=CallingSandbox(),  # type: ignore[arg-type]
-            model=model,
-        )
         try:
-            with patch.object(engine_module, "Agents", lambda _: agents), proofs_count_as_verified():
-                return await engine.work(run)
+            with proofs_count_as_verified():
+                return await asking_run.work(
+                    store,
+                    run,
+                    model,
+                    analyzer=Families(*sizes),
+                    grounder=NotebookGrounder(),
+                    synthesizer=Agents(load_state(store, run).settings).synthesizer,
+                    broker=broker,
+                    sandbox=CallingSandbox(),
+                    note=None,
+                )
         finally:
             await broker.aclose()
 

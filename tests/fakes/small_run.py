@@ -1,6 +1,7 @@
 """A small finished run as the engine leaves it: two leaves with journals, notebooks, ledgers; made without a kernel."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 
 from proxies.asof.clock import Cutoff
@@ -39,16 +40,18 @@ def make_small_run(
     anchored: bool = True,
     cutoff: str = CUTOFF,
     library: CellLibrary | None = None,
+    statement: str = STATEMENT,
+    p: Mapping[str, float] = P,
 ) -> str:
     """Write the run into a data folder and return its id.
 
     ``source`` is the code of P1's cell, which is recorded to have printed ``2``; ``level`` is what the log says of the seal;
-    not ``anchored``: the log has no heads of journals. ``cutoff`` is what the log says; the
-    data stay those of June 2018. ``library`` is what the cells may import.
+    not ``anchored``: the log has no heads of journals. ``cutoff`` is what the log says; the data stay those of June 2018. ``library`` is
+    what the cells may import; ``p`` what the leaves conclude, 0.1 + 0.5 P1 + 0.4 P2 the claim's own.
     """
     store = Store(home)
     try:
-        _write(store, run_id, source, level, anchored, cutoff, library)
+        _write(store, run_id, source, level, anchored, cutoff, library, statement, p)
     finally:
         store.close()
     return run_id
@@ -62,9 +65,11 @@ def _write(
     anchored: bool,
     cutoff: str,
     library: CellLibrary | None,
+    statement: str,
+    beliefs: Mapping[str, float],
 ) -> None:
     up = Polarity.POSITIVE
-    tree = Tree.root_only(STATEMENT).expand(
+    tree = Tree.root_only(statement).expand(
         "P0",
         {"P1": "The first reason holds by 2030", "P2": "The second reason holds by 2030"},
         {"P1": up, "P2": up},
@@ -73,7 +78,7 @@ def _write(
     store.append(
         run_id,
         ev.RunStarted(
-            statement=STATEMENT,
+            statement=statement,
             cutoff=cutoff,
             cutoff_instant=Cutoff.parse(cutoff).instant.isoformat().replace("+00:00", "Z"),
             settings=settings,
@@ -81,7 +86,7 @@ def _write(
     )
     store.append(run_id, ev.TreePlanned(tree=put_tree(store, tree)))
     store.append(run_id, ev.RunSealed(isolation=level))
-    for node, p in P.items():
+    for node, p in beliefs.items():
         _ground(store, run_id, node, p, source if node == "P1" else SOURCE, level, anchored, library)
         tree = tree.with_belief(node, Belief(p=p, key_factor="it holds", report=f"The cells say {p}."))
     rule = LinearRule(0.1, {"P1": 0.5, "P2": 0.4})

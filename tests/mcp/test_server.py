@@ -309,20 +309,6 @@ async def test_without_a_cutoff_it_all_shows(home: Path) -> None:
         assert against["after"] == pytest.approx(0.1 + 0.5 * 0.01 + 0.4 * (1 - 0.4))
 
 
-async def test_two_worlds_a_later_event_of_a_newer_workbench_changes_nothing(home: Path) -> None:
-    async with connected(home, CUTOFF) as client:
-        before = await answer(client, "read_tree", run=RUN)
-        with closing(Store(home)) as store, store.transaction() as db:
-            db.execute(
-                "INSERT INTO events SELECT seq + 1000, run_id, at_utc, 'of.a.newer', node, trial, 99, '{}'"
-                " FROM events ORDER BY seq DESC LIMIT 1"
-            )
-        assert await answer(client, "read_tree", run=RUN) == before
-        verified, text = await answer(client, "verify", run=RUN, node="P1")
-        assert verified and json.loads(text)["differing"] == []
-        assert (await answer(client, "propose_edit", run=RUN, set={"P1": 0.0}, scenario="bear"))[0]
-
-
 async def test_a_later_run_is_refused_after_the_same_work_as_an_unknown_one(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 import workbench as wb
 from proxies.asof.clock import Cutoff
+from proxies.broker import open_broker
+from proxies.settings import ProxySettings
 from tests.command_line import run_cli
 from workbench.engine.assembly import open_engine
 from workbench.engine.leaves.grounding import TrialGrounding
@@ -160,8 +162,10 @@ def test_rules_of_a_model_stand(home: Path, first: str) -> None:
         cutoff = Cutoff.parse("2018-06-20")
 
         async def reviewed() -> str:
+            broker = open_broker(ProxySettings.from_environment({}))
+            inputs = await look(store, before, cutoff, broker)
+            await broker.aclose()
             async with open_engine(store, settings(), environ={}) as engine:
-                inputs = await look(store, before, cutoff, engine._broker)
                 carried = {node: each.carried(before, cutoff.text) for node, each in inputs.items()}
                 follows = FollowedRun.of(first, before.tree, carried, keep_rules=True)
                 assert FollowedRun.read(follows.to_body()) == follows

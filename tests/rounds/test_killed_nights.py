@@ -1,7 +1,6 @@
 """A night is killed at any request and goes on to the call; its budget holds over contexts, forecasts and sittings together."""
 
 import json
-import random
 from collections import Counter
 from pathlib import Path
 
@@ -71,17 +70,6 @@ def test_a_killed_night_goes_on_to_the_call_and_buys_nothing_twice(tmp_path: Pat
             busy = made.run(*made.words("--new"))
         assert busy.returncode == 2 and "a round of set q is in work: process" in busy.stderr
         assert len(made.policy.keys) == before
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("seed", range(20))
-def test_a_night_killed_at_random_moments(tmp_path: Path, seed: int) -> None:
-    draw = random.Random(seed)
-    at = sorted(draw.sample(range(1, 20), draw.randint(1, 4)))
-    # a number counts what was asked again too, so that a later kill may fall into the same step
-    with scene(tmp_path, at=[number + place for place, number in enumerate(at)]) as made:
-        check_nothing_was_bought_twice(made, finish(made))
 
 
 @pytest.mark.soak

@@ -1,7 +1,6 @@
 """The log and the ledgers keep what they were told, in order, and answer only where they were asked."""
 
 import dataclasses
-import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proxies.ledger import Address, Answer, LedgerRow
-from sandbox.record.session_notebook import render_notebook, write_notebook
-from workbench.engine.record.run_files import journal_name, write_atomically
+from workbench.engine.record.run_files import journal_name
 from workbench.errors import UsageError
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, ToolCall, Usage
 from workbench.propositions.errors import IdMismatch
@@ -155,17 +153,6 @@ def test_an_event_cannot_be_changed_or_taken_back(store: Store, tmp_path: Path) 
     assert len(store.events("r")) == 1
 
 
-def test_another_process_reads_an_event_as_soon_as_it_is_appended(store: Store) -> None:
-    store.append("r", started())
-    other = Store(store.home)
-    try:
-        assert len(other.events("r")) == 1
-        store.append("r", ev.RunResumed())
-        assert len(other.events("r")) == 2
-    finally:
-        other.close()
-
-
 def test_an_event_hands_the_system_no_more_than_four_small_pages(store: Store) -> None:
     store.append("r", started())
     log = store.home / "workbench.db-wal"
@@ -173,19 +160,6 @@ def test_an_event_hands_the_system_no_more_than_four_small_pages(store: Store) -
     for _ in range(200):
         store.append("r", ev.LeafStarted(node="P1", trial=1, attempt=1))
     assert 0 < log.stat().st_size - before < 200 * 4 * 2100
-
-
-def test_a_database_with_pages_of_another_size_goes_on(tmp_path: Path) -> None:
-    first = Store(tmp_path)
-    first.append("r", started("It rains"))
-    first.close()
-    with sqlite3.connect(tmp_path / "workbench.db") as db:
-        db.executescript("PRAGMA journal_mode = DELETE; PRAGMA page_size = 4096; VACUUM")
-    second = Store(tmp_path)
-    second.append("r", ev.LeafStarted(node="P1", trial=1, attempt=1))
-    assert [stored.event.kind for stored in second.events("r")] == ["run.started", "leaf.started"]
-    assert second.query("PRAGMA page_size")[0][0] == 4096
-    second.close()
 
 
 def test_a_body_is_kept_once_and_its_hash_is_checked(store: Store, tmp_path: Path) -> None:
@@ -307,36 +281,6 @@ def test_an_event_of_an_unknown_kind_or_with_a_stranger_field_is_refused() -> No
         ev.parse_event({"kind": "run.resumed", "mood": "good"})
     with pytest.raises(ValueError, match="less than or equal"):
         ev.parse_event({"kind": "run.finished", "p": 1.2})
-
-
-def _mode(path: Path) -> int:
-    return path.stat().st_mode & 0o777
-
-
-def test_a_new_home_is_its_owners_alone_and_one_that_exists_keeps_its_mode(tmp_path: Path) -> None:
-    store = Store(tmp_path / "new")
-    store.append("r", started())
-    try:
-        assert _mode(tmp_path / "new") == 0o700
-        files = {path.name: _mode(path) for path in (tmp_path / "new").iterdir()}
-        assert "workbench.db" in files and set(files.values()) == {0o600}
-    finally:
-        store.close()
-    (tmp_path / "shared").mkdir(mode=0o750)
-    (tmp_path / "shared").chmod(0o750)
-    Store(tmp_path / "shared").close()
-    assert _mode(tmp_path / "shared") == 0o750
-
-
-@pytest.mark.parametrize("umask", [0o077, 0o022, 0])
-def test_files_of_a_run_are_their_owners_alone_whatever_the_umask(tmp_path: Path, umask: int) -> None:
-    before = os.umask(umask)
-    try:
-        write_atomically(tmp_path / "tree.json", {"nodes": []})
-        write_notebook(tmp_path / "P1.ipynb", render_notebook([]))
-    finally:
-        os.umask(before)
-    assert {path.name: _mode(path) for path in tmp_path.iterdir()} == {"tree.json": 0o600, "P1.ipynb": 0o600}
 
 
 @pytest.mark.parametrize(

@@ -90,17 +90,6 @@ def test_an_event_that_we_cannot_have_written_is_one_line_that_names_it(
     assert getattr(refused.value, "exit_code", None) == 6
 
 
-def test_events_come_in_the_order_of_the_log_also_where_the_clock_went_back(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    times = iter(["2026-01-01T00:00:02Z", "2026-01-01T00:00:01Z", "2026-01-01T00:00:00Z"])
-    monkeypatch.setattr(database, "utc_now", lambda: next(times))
-    store.append("r", started())
-    store.append("r", ev.NodeFailed(node="P9", reason="first"))
-    store.append("r", ev.NodeFailed(node="P1", reason="second"))
-    assert [item.event.node for item in store.events("r")] == [None, "P9", "P1"]
-
-
 def newer(home: Path) -> None:
     execute(home, f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
 

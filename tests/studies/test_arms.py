@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 from tests.studies.test_study_files import events_file
 from workbench.errors import BudgetStop
-from workbench.store import ModelLedger, Store
+from workbench.store import Store
 from workbench.studies.arms.base import ArmContext
 from workbench.studies.arms.run_arms import RUN_KINDS, run_arm
 from workbench.studies.leak_audit import audit_study
@@ -27,7 +26,6 @@ from workbench.studies.study_state import load_study
 
 PLAN = {"P0": {"P1": ("The first part holds", "Positive"), "P2": ("The second part holds", "Positive")}}
 KEY = {"OPENAI_API_KEY": "sk-none"}
-THINKING = {"zero-shot": 1, "tot": 13, "got": 9, "fot": 26, "prophet": 1, "recall": 1}
 
 
 @pytest.fixture
@@ -57,35 +55,6 @@ def study(store: Store, folder: Path, arms: list[Any], **document: Any) -> Any:
 
 def work(store: Store, plan: Any) -> Any:
     return asyncio.run(StudyRunner(store, plan, environ=KEY).work())
-
-
-@pytest.mark.long
-def test_calls_and_costs_of_the_thinking_arms_are_their_definitions(
-    store: Store, server: OpenAIServer, tmp_path: Path
-) -> None:
-    context = {
-        "format": "analyst-workbench/contexts/1",
-        "contexts": {f"a{n}": f"1. A source on {n}." for n in range(6)},
-    }
-    (tmp_path / "c.json").write_text(json.dumps(context))
-    plan = study(store, tmp_path, [arm(server, kind) for kind in THINKING], contexts="c.json", concurrency=1)
-    state = work(store, plan)
-    assert len(state.forecasts) == 12 and not state.missing
-    calls = {cell.arm: made.calls for cell, made in state.forecasts.items()}
-    assert calls == THINKING  # all trees of the forest give 0.6 here, so two agree
-    for made in state.forecasts.values():
-        usd, tokens, count = ModelLedger(store).spent(made.run)
-        assert (
-            (made.calls, made.tokens) == (count, tokens) and made.cost_usd == pytest.approx(usd) and usd > 0
-        )
-        assert made.p == 0.6
-    # the context is the same bytes for every arm
-    seen: dict[str, set[str]] = {}
-    for asked in server.asked:
-        for line in asked.everything.splitlines():
-            if "A source on" in line:
-                seen.setdefault(asked.last.split(": Will ")[1][0], set()).add(line)
-    assert all(len(lines) == 1 for lines in seen.values()) and len(seen) == 2
 
 
 @pytest.mark.long
@@ -125,42 +94,6 @@ def test_analytica_v_s_and_l_over_a_grounder_and_the_report(
             assert picture.info["Source"] == f"manifest {manifest}", path.name
 
 
-@pytest.mark.long
-def test_a_study_stopped_at_any_moment_goes_on_without_asking_twice(
-    store: Store, server: OpenAIServer, tmp_path: Path
-) -> None:
-    plan = study(store, tmp_path, [arm(server, "tot"), "market"])
-
-    async def cut_off(after: int) -> None:
-        task = asyncio.create_task(StudyRunner(store, plan, environ=KEY).work())
-        while len(server.asked) < after and not task.done():
-            await asyncio.sleep(0.01)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-    def on_record() -> int:
-        return int(store.query("SELECT count(*) AS n FROM model_calls")[0]["n"])
-
-    lost = 0
-    for after in (3, 9, 17):
-        asyncio.run(cut_off(after))
-        # each of the two runs may have had one request on the wire when the stop came
-        on_the_wire = len(server.asked) - on_record() - lost
-        assert on_the_wire <= 2
-        lost += on_the_wire
-    state = work(store, plan)
-    assert sorted(cell.arm for cell in state.forecasts) == ["market", "market", "tot", "tot"]
-    assert len({made.run for made in state.forecasts.values() if made.run}) == 2  # no second run for a cell
-    # what was on the wire is asked again, what was answered never is
-    assert (
-        on_record()
-        == len({json.dumps(each.body["messages"]) for each in server.asked})
-        == len(server.asked) - lost
-    )
-    before = len(server.asked)
-    assert work(store, plan).forecasts == state.forecasts and len(server.asked) == before
-
-
 def test_a_budget_stops_a_study_and_more_lets_it_go_on(
     store: Store, server: OpenAIServer, tmp_path: Path
 ) -> None:
@@ -173,20 +106,6 @@ def test_a_budget_stops_a_study_and_more_lets_it_go_on(
     assert spent is not None and spent <= 0.125 and 0 < len(state.forecasts) < 6
     larger = study(store, tmp_path, [priced], size=6, budget_usd=50.0, concurrency=1)
     assert len(work(store, larger).forecasts) == 6
-
-
-def test_an_arm_whose_grounder_is_not_installed_says_so(
-    store: Store, server: OpenAIServer, tmp_path: Path
-) -> None:
-    from workbench.agents.registry import agent_names
-    from workbench.plug_points import GROUNDERS
-    from workbench.studies.study_file import StudyError
-
-    if "belief" in agent_names(GROUNDERS):
-        assert study(store, tmp_path, [arm(server, "belief")]).arms
-        return
-    with pytest.raises(StudyError, match="needs the grounder 'belief', which is not installed here"):
-        study(store, tmp_path, [arm(server, "belief")])
 
 
 @pytest.mark.parametrize(

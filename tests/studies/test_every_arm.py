@@ -152,9 +152,7 @@ def test_thoughts_that_search_do_so_before_each_proposal(
     assert not checked.differing and checked.proofs, checked
 
 
-@pytest.mark.parametrize(
-    ("kind", "letter"), [("got", "V"), ("got", "S"), ("got", "L"), ("belief", "L"), ("llm-aggregation", "L")]
-)
+@pytest.mark.parametrize(("kind", "letter"), [("got", "L"), ("belief", "L")])
 def test_an_arm_below_a_tree_asks_for_every_leaf(
     kind: str, letter: str, store: Store, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ import nbformat
 import pandas as pd
 import pytest
 
-from tests.command_line import cli_environment, run_cli, run_process
+from tests.command_line import cli_environment, run_cli
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 from tests.studies.test_study_files import events_file
@@ -134,11 +134,6 @@ def test_bad_studies_are_one_line_each_and_exit_2(tmp_path: Path) -> None:
     ("change", "says"),
     [
         ({"arms": ["ARM", "oracle"]}, "unknown arm 'oracle'"),
-        ({"exam": {"events": "gone.csv"}}, "gone.csv: cannot be read"),
-        ({"budget_usd": 0.0001}, "is below one question of arm 'zero-shot'"),
-        ({"exam": [{"events": "e.csv"}, {"events": "e.csv"}]}, "event 'a0' is there twice"),
-        ({"exam": {"events": "open.csv"}}, "6 of 6 events are not resolved"),
-        ({"exam": [{"events": "e.csv"}, {"events": "later.csv"}]}, "the exams have different cutoffs"),
         ({"arms": [{"ARM": None, "crowd": True}], "exam": {"events": "bare.csv"}}, "arm 'zero-shot': "),
         ({"arms": [{"ARM": None, "kind": "belief", "prior": "mood"}]}, "arm 'belief': "),
     ],
@@ -147,8 +142,6 @@ def test_a_bad_study_is_one_line_before_the_first_call(
     change: dict[str, Any], says: str, tmp_path: Path
 ) -> None:
     events = events_file(tmp_path).read_text()
-    events_file(tmp_path, "open.csv", outcome="")
-    events_file(tmp_path, "later.csv", due="2025-06-01", prefix="b")
     (tmp_path / "bare.csv").write_text(events.replace("crowd", "other"))
     with OpenAIServer() as server:
         model = {"model": "openai/x", "api_base": server.url, "prices": {"openai/x": [1.0, 2.0]}}
@@ -222,68 +215,3 @@ def test_a_killed_study_goes_on_at_the_call_where_it_was(tmp_path: Path) -> None
     (tmp_path / "k.yaml").write_text(changed)
     other = run_cli(tmp_path, "experiment", "run", "k.yaml", OPENAI_API_KEY="sk-none")
     assert other.returncode == 2 and "begun with other arms" in other.stderr
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(1800)
-def test_the_ready_study_killed_in_the_middle_gives_the_same_table_and_asks_nothing_twice(
-    tmp_path: Path,
-) -> None:
-    tables, calls = [], []
-    for folder, killed in (("whole", False), ("killed", True)):
-        home = tmp_path / folder
-        home.mkdir()
-        assert run_cli(home, "experiment", "ready", "offline", "-o", "s.yaml").returncode == 0
-        if killed:
-            kill_midway(home, runs=18)  # of 24; the rest is done by the command below
-        done = run_process(home, "experiment", "run", "s.yaml", timeout=900)
-        assert done.returncode == 0, done.stderr
-        tables.append(pd.read_csv(home / "home" / "studies" / "offline" / "table.csv"))
-        store = Store(home / "home")
-        try:
-            assert len(store.run_ids()) == 24  # what the kill cut off was taken up again, not begun anew
-            asked = "SELECT COUNT(*), COUNT(DISTINCT run_id || node || trial || attempt || stage || step || retry) FROM model_calls"
-            calls.append(tuple(store.query(asked)[0]))
-        finally:
-            store.close()
-    own = [column for column in tables[0] if column not in ("run", "seconds")]
-    assert tables[0][own].equals(tables[1][own]) and len(tables[0]) == 84
-    assert calls[0] == calls[1] and calls[0][0] == calls[0][1] == tables[0]["calls"].sum()
-
-
-def kill_midway(home: Path, *, runs: int) -> None:
-    """Begin a study and kill it, and all that it started, as soon as so many of its runs stand on the log."""
-    words = [sys.executable, "-m", "workbench.cli.main", "experiment", "run", "s.yaml"]
-    process = subprocess.Popen(
-        words, cwd=home, env=cli_environment(home), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )  # fmt: skip
-    deadline = time.monotonic() + 600
-    begun = 0
-    while begun < runs and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.1)
-        if (home / "home" / "workbench.db").exists():
-            store = Store(home / "home")
-            begun = len(store.run_ids())
-            store.close()
-    assert process.poll() is None, "it was to be killed in the middle"
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-@pytest.mark.soak
-def test_the_same_study_on_workers_gives_the_same_table(tmp_path: Path) -> None:
-    tables = []
-    for folder, words in (("here", ()), ("there", ("--workers", "1"))):
-        home = tmp_path / folder
-        home.mkdir()
-        assert run_cli(home, "experiment", "ready", "offline", "-o", "s.yaml").returncode == 0
-        study = (home / "s.yaml").read_text().partition("reference:")[
-            0
-        ] + "size: 2\narms: [{arm: notebook, name: nb}]\n"
-        (home / "s.yaml").write_text(study)
-        done = run_process(home, "experiment", "run", "s.yaml", *words)
-        assert done.returncode == 0, done.stderr
-        tables.append(pd.read_csv(home / "home" / "studies" / "offline" / "table.csv"))
-    own = [column for column in tables[0] if column not in ("run", "seconds")]
-    assert tables[0][own].equals(tables[1][own]) and len(tables[0]) == 2

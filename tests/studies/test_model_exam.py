@@ -8,7 +8,6 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,12 @@ from tests.fakes.model_policy import Asked, Policy
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.upstream_yahoo import Stock, YahooUpstream
 from tests.rounds.killed import SIDE_BY_SIDE, KillingPolicy
-from workbench.engine.ownership import own_folder
 from workbench.errors import UsageError
 from workbench.questions.formats.base import QuestionFile
 from workbench.questions.question import Question
 from workbench.questions.sets.question_sets import add_questions, load_set
 from workbench.store import Store
-from workbench.studies.exam_questions import EMBEDDED, _drawn_jobs, drawn_claims, exam_set
+from workbench.studies.exam_questions import drawn_claims, exam_set
 
 N = 8
 SEED = 7
@@ -205,19 +203,6 @@ def test_a_budget_stops_the_exam_and_a_higher_one_goes_on(home: Path) -> None:
     assert max(asked.values()) == 1
 
 
-@pytest.mark.long
-def test_a_second_process_on_one_exam_is_told_so(home: Path) -> None:
-    with OpenAIServer(Knowing()) as server:
-        assert _exam(home, server).returncode == 0
-        study = next((home / "home" / "studies").glob("exam-*"))
-        with own_folder(study, what="study"):
-            busy = _exam(home, server)
-    assert busy.returncode == 2
-    assert "study exam-openai-x" in busy.stderr
-    with own_folder(home / "home" / "exams" / "draw", what="draw"), OpenAIServer(Knowing()) as server:
-        assert _exam(home, server).returncode == 2
-
-
 def _walk(seed: int) -> Stock:
     """A share of the last twelve years until today."""
     draws, price, rows = np.random.default_rng(seed), 100.0, []
@@ -263,18 +248,6 @@ def test_an_exam_on_series_of_today_is_killed_and_goes_on_without_paying_twice(t
     assert sum((after & before).values()) <= SIDE_BY_SIDE < len(before)
     assert (document["n"], document["missing"], document["questions"]) == (6, 0, "exam-recent-6-seed3")
     assert drawn > 0 and {row["group"] for row in document["by_group"]} <= {"yahoo:AAPL", "yahoo:MSFT"}
-
-
-def test_a_draw_depends_on_its_seed_alone() -> None:
-    def jobs(seed: int) -> list[tuple[str, str]]:
-        return [
-            (job.cutoff.isoformat(), job.templates[0].text)
-            for job in islice(_drawn_jobs(EMBEDDED, recent=False, seed=seed), 40)
-        ]
-
-    assert jobs(1) == jobs(1) != jobs(2)
-    assert len({text for _, text in jobs(1)}) > 8
-    assert all("1995" <= day < "2019" for day, _ in jobs(1))
 
 
 @pytest.mark.long
