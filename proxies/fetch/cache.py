@@ -140,12 +140,6 @@ class RawCache:
             db.execute("DELETE FROM raw WHERE name = ?", (name,))
             total -= size
 
-    def stored_bytes(self) -> int:
-        """Return the bytes of stored answers."""
-        with self._lock:
-            (total,) = self._open().execute("SELECT COALESCE(SUM(size), 0) FROM raw").fetchone()
-        return int(total)
-
     def close(self) -> None:
         """Close the file."""
         with self._lock:
