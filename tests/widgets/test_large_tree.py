@@ -152,29 +152,6 @@ def test_time_and_money_are_read_when_they_are_unfolded(home: Path, comms: list[
     assert "Share of the work" in shown.side_panels.spent.value
 
 
-def test_a_band_stands_under_its_origin_and_one_of_no_width_is_no_certainty(home: Path) -> None:
-    from workbench.whatif.band import Band
-    from workbench.widgets import panels
-
-    document, now = load_run(home, RUN).document(), resynthesize(demo_tree(), {})
-    wide = panels.header(document, now, 0, 0.7, band=Band(low=0.58, high=0.71, origin="three trials"))
-    assert "58.0% to 71.0%, spread of trials" in wide and "confidence" not in wide
-    flat = panels.header(document, now, 0, 0.7, band=Band(low=0.6, high=0.6, origin="three trials"))
-    assert "trials agree, no certainty" in flat and "60.0% to 60.0%" not in flat
-    edited = panels.header(document, now, 1, 0.7, band=Band(low=0.58, high=0.71, origin="three trials"))
-    assert "58.0%" not in edited  # it is the run's, not that of the edits
-
-
-def test_the_score_of_the_run_does_not_stand_beside_a_hypothetical_number(home: Path) -> None:
-    from workbench.widgets import panels
-
-    outcome = {"p": 0.0, "day": "2018-12-31", "brier": 0.414}
-    document, now = {**load_run(home, RUN).document(), "outcome": outcome}, resynthesize(demo_tree(), {})
-    assert "Brier score 0.414" in panels.header(document, now, 0, 0.7)
-    edited = panels.header(document, now, 1, 0.7)
-    assert "on 2018-12-31" in edited and "0.414" not in edited
-
-
 def test_an_answer_without_a_band_says_why_below_its_steps(home: Path) -> None:
     shown = dashboard(load_run(home, RUN))
     assert "No band: " in shown.answer.value and "Show the arithmetic" in shown.answer.value
