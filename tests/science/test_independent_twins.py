@@ -1,34 +1,24 @@
 """The same numbers a second way: numpy, scipy, statsmodels and closed forms against `exceed`, `simulate`, calibration, `reach`, `refit`, bootstrap.
 
-Nothing of the product's arithmetic is used on the other side: trees are walked by a function of this file, series models are written
+Nothing of the product's arithmetic is used on the other side: series models are written
 from their formulas, and the bootstrap is enumerated instead of drawn.
 """
 
 import itertools
 from datetime import date, timedelta
-from typing import Any
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
-from scipy.optimize import brentq, minimize
+from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.special import logit as scipy_logit
 
-from tests.synthesis.strategies import linear_trees
-from tests.synthesis.whatif.test_scenarios import three_levels
 from workbench.forecasts.series.exceedance import exceedance, make_model
 from workbench.forecasts.series.series_history import History
-from workbench.propositions import Tree
 from workbench.science.calibrating.calibration import SLOPE_PENALTY, fit_calibration
 from workbench.science.comparing.bootstrap import stratified_index
-from workbench.science.simulator.worlds import make_world
-from workbench.synthesis import LogicRule
-from workbench.synthesis.sensitivity.required_changes import ways_to_reach
-from workbench.synthesis.sensitivity.rule_refits import refit_spread
 
 FIRST = date(2012, 1, 2)
 
@@ -118,91 +108,6 @@ def test_calibration_along_several_factors_is_the_penalised_likelihood_at_its_op
     assert mine == pytest.approx(found.x.tolist(), abs=2e-5) and loss(np.array(mine)) <= found.fun + 1e-9
     z = found.x[0] * scipy_logit(p) + found.x[1] + found.x[2:] @ offsets
     assert ours.apply(p, factors) == pytest.approx(expit(z), abs=1e-5)
-
-
-def value_of(tree: Tree, node: str, leaves: dict[str, float]) -> float:
-    """A tree of linear rules and plain formulas walked from here: weights summed, AND multiplied, OR as one less the misses."""
-    rule = tree[node].rule
-    if rule is None:
-        return leaves[node]
-    below = {child: value_of(tree, child, leaves) for child in tree[node].children}
-    if isinstance(rule, LogicRule):
-        words = rule.formula.split()
-        values = [below[word] for word in words[::2]]
-        return (
-            float(np.prod(values)) if "AND" in words else 1 - float(np.prod([1 - value for value in values]))
-        )
-    total = rule.intercept + sum(rule.weights[child] * below[child] for child in below)  # type: ignore[union-attr]
-    return min(1.0, max(0.0, total))
-
-
-def check_reach(tree: Tree, target: float) -> None:
-    leaves = {leaf: tree[leaf].p or 0.0 for leaf in tree.leaves()}
-    answer = ways_to_reach(tree, target)
-    assert answer.root == pytest.approx(value_of(tree, "P0", leaves), abs=1e-9)
-
-    def gap(leaf: str, x: float) -> float:
-        return value_of(tree, "P0", {**leaves, leaf: x}) - target
-
-    ways = {way.id: way.needed for way in answer.alone}
-    drivers = leaves.keys() - {"P0"}
-    assert ways.keys() <= drivers, "a claim alone is no driver of itself"
-    for leaf in drivers:
-        ends = gap(leaf, 0.0), gap(leaf, 1.0)
-        if ends[0] * ends[1] < -1e-12:
-            assert leaf in ways, leaf
-            assert gap(leaf, ways[leaf]) == pytest.approx(0, abs=1e-9)
-            if abs(ends[0] - ends[1]) > 1e-3:  # a flat line crosses anywhere
-                root = brentq(lambda x, leaf=leaf: gap(leaf, x), 0.0, 1.0, xtol=1e-14)
-                flat = abs(gap(leaf, ways[leaf] + 1e-6)) < 1e-12 or abs(gap(leaf, ways[leaf] - 1e-6)) < 1e-12
-                assert flat or ways[leaf] == pytest.approx(root, abs=1e-7)
-    if answer.share is not None:
-        moved = {**leaves, **{way.id: way.needed for way in answer.together}}
-        assert value_of(tree, "P0", moved) == pytest.approx(target, abs=1e-8) or answer.share == 0.0
-        less = {leaf: p + (moved[leaf] - p) * 0.999 for leaf, p in leaves.items()}
-        # the least share: a little less of the way does not do it
-        before, after = value_of(tree, "P0", less) - target, answer.root - target
-        assert answer.share == 0.0 or before * after >= -1e-12
-
-
-@settings(max_examples=40)
-@given(linear_trees(10, tame=True), st.floats(0.05, 0.95))
-def test_reach_is_the_root_of_the_tree_walked_again(tree: Tree, target: float) -> None:
-    check_reach(tree, target)
-
-
-@pytest.mark.parametrize("target", [0.1, 0.35, 0.6, 0.9])
-def test_reach_through_formulas_is_the_root_of_the_tree_walked_again(target: float) -> None:
-    check_reach(make_world("logic", seed=4).tree, target)
-
-
-def test_refit_is_mean_and_deviation_of_what_each_rule_says() -> None:
-    rng = np.random.default_rng(3)
-    p = {"P1": 0.6, "P2": 0.3}
-    rules: list[Any] = []
-    table = rng.uniform(-0.4, 0.5, (9, 3))
-    for intercept, first, second in table:
-        rules.append(type(three_levels().root.rule)(intercept / 5, {"P1": first, "P2": second}))  # type: ignore[misc,call-arg]
-    spread = refit_spread(rules, p)
-    table[:, 0] /= 5
-    values = np.clip(table @ [1, 0.6, 0.3], 0, 1)
-    for name, column in (("P1", table[:, 1]), ("P2", table[:, 2])):
-        own = spread.coefficients[name]
-        assert (own.mean, own.sd, own.low, own.high) == pytest.approx(
-            (column.mean(), column.std(ddof=1), column.min(), column.max()), abs=1e-12
-        )
-        assert own.flips == (column.min() < 0 < column.max())
-    assert (spread.value.mean, spread.value.sd) == pytest.approx(
-        (values.mean(), values.std(ddof=1)), abs=1e-12
-    )
-    formulas = [LogicRule("P1 AND P2"), LogicRule("P1 OR P2"), LogicRule("P1 AND P2")]
-    logic = refit_spread(formulas, p)
-    # the derivatives of p q and of 1 - (1 - p)(1 - q), by hand
-    assert logic.coefficients["P1"].mean == pytest.approx((0.3 + 0.7 + 0.3) / 3)
-    assert logic.coefficients["P2"].sd == pytest.approx(np.std([0.6, 0.4, 0.6], ddof=1))
-    assert logic.value.mean == pytest.approx((0.18 + 0.72 + 0.18) / 3) and sorted(
-        logic.formulas.values()
-    ) == [1, 2]
 
 
 def test_the_bootstrap_of_paper_b_is_the_enumerated_one() -> None:
