@@ -417,8 +417,8 @@ def _box(
     def padded(*names: str) -> float:
         return sum(_measure(values, f"padding-{name}", sizes, 0.0) for name in names)
 
-    width = side("width", "max-width", whole=WIDTH) if across else None
-    height = side("height", "max-height", whole=HEIGHT) if down else None
+    width = side("width", "max-width", full=WIDTH) if across else None
+    height = side("height", "max-height", full=HEIGHT) if down else None
     if down and height is None and changes.get("squeezed", around.squeezed):
         height = 0.0
     if width is not None:
