@@ -115,15 +115,15 @@ class SuppliedNames:
             if not _same(_without_plots(now), _without_plots(before)):
                 now[:] = [*_without_plots(before), *(called for called in now if _of_plots(called))]
                 yield f"events.{name}"
-        for holder, before in self._code:
+        for holder, original in self._code:
             attributes = vars(holder)
-            fresh = [name for name in attributes if name not in before and callable(attributes[name])]
+            fresh = [name for name in attributes if name not in original and callable(attributes[name])]
             for name in fresh:
                 # what a class has no method of changes nothing that is called
                 if isinstance(holder, type) or hasattr(type(holder), name):
                     delattr(holder, name)
                     yield name
-            for name, value in before.items():
+            for name, value in original.items():
                 if callable(value) and attributes.get(name) is not value:
                     setattr(holder, name, value)
                     yield name
