@@ -1,4 +1,4 @@
-"""The same numbers a second way: numpy, scipy, statsmodels and closed forms against `exceed`, `simulate`, calibration, `reach`, `refit`, bootstrap.
+"""The same numbers a second way: numpy, scipy, statsmodels and closed forms against `exceed`, calibration, bootstrap.
 
 Nothing of the product's arithmetic is used on the other side: series models are written
 from their formulas, and the bootstrap is enumerated instead of drawn.
