@@ -210,7 +210,21 @@ def resolved_home(home: Path, day: str, *, runs: int = 12) -> Store:
     return Store(home)
 
 
-def test_only_leaves_resolved_before_the_cutoff_teach(tmp_path: Path) -> None:
+def far_off(store: Store, state: Any) -> list[ResolvedLeaf]:
+    """The leaves of a run as two claims of their own: 95 % for what comes true in half of the runs."""
+    number = int(state.run_id[9:15]) % 100
+    return [
+        ResolvedLeaf(
+            run_id=state.run_id, node="P1", trials=(0.95, 0.95), dead=0, parts=(("notebook", 0.95),), outcome=float(number % 2),
+            day="2018-12-31", cost_usd=None, claim=f"{chr(97 + number)} {side}", known="2018-06-29",
+        )
+        for side in ("one", "other")
+    ]  # fmt: skip
+
+
+def test_only_leaves_resolved_before_the_cutoff_teach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = resolved_home(tmp_path, "2018-12-31")
     assert len(list(resolved_leaves(store))) == 24
     assert not list(resolved_leaves(store, Cutoff.parse("2018-12-31")))  # that day is not visible yet
@@ -221,9 +235,14 @@ def test_only_leaves_resolved_before_the_cutoff_teach(tmp_path: Path) -> None:
         run_id = new_run(store, "VIX above 20 on 2019-06-30", Cutoff.parse(cutoff), settings)
         return load_state(store, run_id).settings.aggregation
 
-    # 24 leaves of one claim are one question, and teach nothing
+    # 24 leaves of one claim are one question, and teach nothing; where each run has a claim of its own they do
     assert opened("2019-01-01") == opened("2018-12-31")
     assert (opened("2019-01-01").learned_from, opened("2019-01-01").calibrates) == (0, False)
+    monkeypatch.setattr("workbench.engine.leaves.own_record._of_run", far_off)
+    before, after = opened("2018-12-31"), opened("2019-01-01")
+    assert (before.learned_from, before.calibrates) == (0, False)
+    assert after.learned_from == 24 and after.calibrates and after.prior == pytest.approx(13 / 26)
+    monkeypatch.undo()
     # a run that is not to learn keeps its hands off the record
     run_id = new_run(store, "VIX above 20 on 2019-06-30", Cutoff.parse("2019-01-01"), with_preset("product"))
     assert load_state(store, run_id).settings.aggregation == Aggregation()

@@ -16,10 +16,13 @@ import pytest
 
 from tests.fakes import sittings
 from tests.fakes.asking_run import Provider, open_run, undisturbed, work
+from workbench.engine.flow import _stop_on_record
 from workbench.engine.record import run_files as files
 from workbench.engine.record.fold import load_state
+from workbench.engine.record.recorder import Recorder
+from workbench.errors import BudgetStop
 from workbench.resources import ResourceStop
-from workbench.store import Store
+from workbench.store import Store, StoreFull
 
 pytestmark = pytest.mark.long
 
@@ -107,3 +110,34 @@ def test_a_file_that_the_disk_does_not_take_stops_the_run(tmp_path: Path) -> Non
             asyncio.run(work(store, run_id, Provider(), leaves=3))
         assert caught.value.exit_code == 3 and "the disk is full" in str(caught.value)
         assert asyncio.run(work(store, run_id, Provider(), leaves=3)).finished
+
+
+@pytest.mark.parametrize(
+    ("error", "raised", "why", "words"),
+    [
+        (StoreFull("the database cannot be written"), StoreFull, "resources", "cannot be written"),
+        (OSError(errno.ENOSPC, "no space"), ResourceStop, "resources", "the disk is full: mend that"),
+        (OSError(errno.EMFILE, "too many"), ResourceStop, "resources", "may open no more files"),
+        (BudgetStop("the budget is used up"), BudgetStop, "budget", "used up"),
+        (OSError(errno.ENOENT, "no such file"), FileNotFoundError, None, ""),
+        (KeyError("a bug of ours"), KeyError, None, ""),
+    ],
+)
+def test_what_ran_out_is_on_the_log_and_a_bug_is_not_taken_for_it(
+    tmp_path: Path, error: Exception, raised: type[Exception], why: str | None, words: str
+) -> None:
+    with closing(Store(tmp_path)) as store:
+        run_id = open_run(store)
+
+        async def sitting() -> None:
+            async with (
+                Recorder(store, run_id, lambda state, event: None) as recorder,
+                _stop_on_record(recorder),
+            ):
+                raise error
+
+        with pytest.raises(raised) as caught:
+            asyncio.run(sitting())
+        assert type(caught.value) is raised
+        stop = load_state(store, run_id).stopped
+        assert (stop.why if stop else None) == why and words in (stop.detail if stop else "")
