@@ -35,7 +35,7 @@ CLAIM, CUTOFF = "VIX above 20 on 2018-09-28", "2018-06-30"
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few cutoffs, and a forecaster that costs nothing."""
     measured = partial(claim_record.claim_record, open_forecaster=open_base_rate, most=8)
-    monkeypatch.setattr(claim_record, "claim_record", lambda *claim, processes, progress: measured(*claim))
+    monkeypatch.setattr(claim_record, "claim_record", lambda *claim, processes: measured(*claim))
 
 
 @pytest.mark.usefixtures("quick")

@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -204,15 +203,12 @@ def import_run(path: str | Path, *, cutoff: str | None = None, anyway: bool = Fa
     """Take in an exported run or a tree and return it, as ``workbench import`` does.
 
     ``cutoff`` is a date or an instant for a tree that states none. Raises ``PackageAltered`` for a package whose evidence
-    contradicts itself, unless ``anyway``; it is marked then. What is left out of a package is said on stderr.
+    contradicts itself, unless ``anyway``; it is marked then.
     """
     from workbench.packages.package import import_run as take_in
 
-    def tell(line: str) -> None:
-        sys.stderr.write(line + "\n")
-
     with open_home() as store:
-        return Analysis(view(store, take_in(store, Path(path), cutoff=cutoff, anyway=anyway, tell=tell)))
+        return Analysis(view(store, take_in(store, Path(path), cutoff=cutoff, anyway=anyway)))
 
 
 @in_python_terms

@@ -1,7 +1,7 @@
 """The record beside an answer: the forecast of its claim by the same code at up to 120 past cutoffs, from what was known at each."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from functools import lru_cache
@@ -114,7 +114,6 @@ def claim_record(
     most: int = MOST,
     root: Path | None = None,
     processes: int = 1,
-    progress: Callable[[int, int], None] = lambda done, count: None,
 ) -> dict[str, Any]:
     """Forecast a claim at a cutoff, and score the same forecast at cutoffs before it.
 
@@ -158,7 +157,6 @@ def claim_record(
     results: list[PastForecast | str] = []
     for part in run_jobs(forecast_days, jobs, processes=processes, gentle=True):
         results += part
-        progress(len(results), len(days))
     rows = sorted(
         (result for result in results if isinstance(result, PastForecast)), key=lambda row: row.last_day
     )
