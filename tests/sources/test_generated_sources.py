@@ -137,3 +137,9 @@ def test_some_files_by_chance(seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(4, 50))
 def test_more_files_by_chance(seed: int, tmp_path: Path) -> None:
     hold(seed, tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(50, 200))
+def test_two_hundred_files_by_chance(seed: int, tmp_path: Path) -> None:
+    hold(seed, tmp_path)
