@@ -229,6 +229,8 @@ def _join(group: Group, pid: int) -> None:
     """Move a kernel into its group before any code of a session runs: its system call filter relies on the group."""
     try:
         group.join(pid)
+    except ProcessLookupError:
+        return  # it has ended already: its report says why
     except OSError as error:
         raise KernelStartFailed(f"the kernel cannot be moved into its control group: {error}") from error
 

@@ -1,5 +1,6 @@
 """Trees of control groups of version 2: one in an ordinary folder, with the rules of Linux that our code relies on, and one over groups of version 1."""
 
+import contextlib
 import errno
 import itertools
 import os
@@ -98,8 +99,10 @@ class OverVersionOne(CgroupTree):
         super().make(self._twin(folder))
 
     def remove(self, folder: Path) -> None:
+        # a process that is ending counts in the twin for a moment longer: refused then, and asked again for both
+        with contextlib.suppress(FileNotFoundError):
+            super().remove(self._twin(folder))
         super().remove(folder)
-        super().remove(self._twin(folder))
 
     def read(self, folder: Path, name: str) -> str:
         read = super().read

@@ -2,7 +2,9 @@
 
 import errno
 import os
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -102,6 +104,18 @@ for _ in range(10):
 CLOSED = {"System V segments", "files without a name", "semaphores", "queues"}
 
 
+def remove_groups(tree: OverVersionOne, folder: Path) -> None:
+    """Remove a group and those below it; a killed process may be ending in one for seconds."""
+    for inner in tree.groups(folder):
+        remove_groups(tree, inner)
+    for _ in range(600):
+        try:
+            return tree.remove(folder)
+        except OSError:
+            time.sleep(0.05)
+    tree.remove(folder)
+
+
 @pytest.fixture(params=["cgroup v1", "cgroup v2", "watched"])
 def bound(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """What bounds the memory of kernels: groups of either version, or the watch with the narrower filter alone.
@@ -122,7 +136,7 @@ def bound(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     if groups.version == 2:
         pytest.skip("this machine has version 2 alone")
     memory, pids = (folder.parent for folder in groups.folders)
-    place = memory / "version-2"
+    place = memory / f"version-2-{os.getpid()}"
     tree = OverVersionOne(memory, pids)
     tree.make(place)
     emulated = cgroups.Groups(Place(2, place, place), tree, try_limits)
@@ -130,7 +144,7 @@ def bound(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     assert cgroups.memory_bound() == "cgroup v2"
     yield request.param
     emulated.close()
-    tree.remove(place)
+    remove_groups(tree, place)
 
 
 @pytest.mark.parametrize("level", LEVELS)
