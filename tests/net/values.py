@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 #: Fields whose values are another time's or another machine's.
@@ -13,6 +14,7 @@ _OF_THE_MOMENT = re.compile(
 )
 _HEX = re.compile(r"(?:sha256:)?[0-9a-f]{8,}")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+TODAY = datetime.now(UTC).date()
 
 
 def values(document: Any, runs: Mapping[str, str]) -> Any:
@@ -22,8 +24,10 @@ def values(document: Any, runs: Mapping[str, str]) -> Any:
     """
     match document:
         case dict():
+            # which of several dialogues side by side is the first with what they share
+            by_turn = ("folded", "sent") if {"folded", "sent"} <= document.keys() else ()
             return {
-                runs.get(name, name): "*" if _OF_THE_MOMENT.search(name) and not isinstance(item, dict | list) else values(item, runs)
+                runs.get(name, name): "*" if name in by_turn or (_OF_THE_MOMENT.search(name) and not isinstance(item, dict | list)) else values(item, runs)
                 for name, item in document.items()
             }  # fmt: skip
         case list():
@@ -42,6 +46,9 @@ def values(document: Any, runs: Mapping[str, str]) -> Any:
 
 
 def _word(text: str) -> str:
+    # today, or one and five years ago as `source add` shows
+    if _DAY.fullmatch(text) and text[4:] == f"{TODAY:-%m-%d}" and TODAY.year - int(text[:4]) in (0, 1, 5):
+        return f"today, {TODAY.year - int(text[:4])} years ago"
     single = len(text) <= 60 and not re.search(r"\s|/", text)
     return text if (single and not _HEX.search(text)) or _DAY.fullmatch(text) else "*"
 
