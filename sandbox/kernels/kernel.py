@@ -185,7 +185,7 @@ async def start_kernel(
         os.close(writer)
         writer = -1
         if group is not None:
-            await asyncio.to_thread(_join, group, process.pid)
+            await asyncio.to_thread(_join, group, process)
         notice = await asyncio.wait_for(_read_all(reader), limits.start_seconds)
         report = json.loads(notice or "{}")
         if not report.get("ready"):
@@ -225,14 +225,14 @@ def _text_descriptor(library: CellLibrary) -> int:
     return fd
 
 
-def _join(group: Group, pid: int) -> None:
+def _join(group: Group, process: KernelProcess) -> None:
     """Move a kernel into its group before any code of a session runs: its system call filter relies on the group."""
     try:
-        group.join(pid)
-    except ProcessLookupError:
-        return  # it has ended already: its report says why
+        group.join(process.pid)
     except OSError as error:
-        raise KernelStartFailed(f"the kernel cannot be moved into its control group: {error}") from error
+        # one that has ended took its group along; its report says why
+        if process.alive:
+            raise KernelStartFailed(f"the kernel cannot be moved into its control group: {error}") from error
 
 
 def _set_limits(group: Group, limits: Limits, level: str) -> None:
