@@ -1,6 +1,7 @@
 """Runs that work by themselves: detached, watched, stopped; one owner each; every stop signal is one line and exit 3."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -122,3 +123,18 @@ def test_a_signal_while_the_command_loads_is_no_traceback(tmp_path: Path, delay:
     _, err = process.communicate(timeout=60)
     assert process.returncode in (0, 3, -signal.SIGTERM), err.decode()
     assert b"Traceback" not in err
+
+
+def test_a_kill_leaves_a_run_that_says_nobody_works_on_it(tmp_path: Path) -> None:
+    gate = threading.Event()
+    with OpenAIServer(Policy(steps=1, hold={"step P3": gate})) as server:
+        begun = analyze(tmp_path, server, "--detach")
+        (run_id,) = begun.stdout.split()
+        wait_until(lambda: server.held)
+        pid = json.loads((tmp_path / "home" / "runs" / run_id / "owner.lock").read_text())["pid"]
+        os.kill(pid, signal.SIGKILL)
+        watched = run_cli(tmp_path, "watch", run_id)
+        assert watched.returncode == 3 and "is gone" in last_line(watched)
+        gate.set()
+        server.policy.hold.clear()
+        assert run_cli(tmp_path, "resume", run_id).returncode == 0
