@@ -79,14 +79,14 @@ def history_scores(path: Path) -> dict[str, Any]:
         "file": str(path),
         "n": len(rows),
         "unresolved": unresolved,
-        "brier": _mean_of([(row["p"] - row["outcome"]) ** 2 for row in rows]),
+        "brier": mean_of([(row["p"] - row["outcome"]) ** 2 for row in rows]),
         "crowd": {
             "n": len(crowds),
-            "brier": _mean_of([(row["crowd"] - row["outcome"]) ** 2 for row in crowds]),
-            "own_brier": _mean_of([(row["p"] - row["outcome"]) ** 2 for row in crowds]),
+            "brier": mean_of([(row["crowd"] - row["outcome"]) ** 2 for row in crowds]),
+            "own_brier": mean_of([(row["p"] - row["outcome"]) ** 2 for row in crowds]),
         },
-        "peer": _mean_of([peer_score(row["p"], row["crowd"], row["outcome"]) for row in crowds]),
-        "stated_peer": _mean_of(peer_scores),
+        "peer": mean_of([peer_score(row["p"], row["crowd"], row["outcome"]) for row in crowds]),
+        "stated_peer": mean_of(peer_scores),
         "rows": rows,
     }
 
@@ -330,5 +330,6 @@ def _utc_instant(text: str, where: str) -> str:
         raise UsageError(f"{where}: {text!r:.40} is no instant") from None
 
 
-def _mean_of(values: Sequence[float]) -> float | None:
+def mean_of(values: Sequence[float]) -> float | None:
+    """Return the mean, None of nothing."""
     return fsum(values) / len(values) if values else None

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.annotations.estimates import people_scores
+from workbench.audit.forecast_histories import mean_of
 from workbench.audit.home_scores import own_events, own_runs
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
@@ -68,16 +69,16 @@ def _record_of(rows: Sequence[Row], states: Mapping[str, RunState]) -> dict[str,
         "clusters": cluster_count(clusters),
         "days": _days(rows),
         "recall": sum(bool(row["recall"]) for row in rows),
-        "brier": _mean_of([row["brier"] for row in rows]),
+        "brier": mean_of([row["brier"] for row in rows]),
         "base_rate": {
             "n": against["base_n"],
             "brier": against["base_brier"],
-            "own_brier": _mean_of([row["brier"] for row in rows if row["base_rate"] is not None]),
+            "own_brier": mean_of([row["brier"] for row in rows if row["base_rate"] is not None]),
             "line": against["line"],
         },
         "sharpness": {
-            "from_half": _mean_of([abs(probability - 0.5) for probability in p]),
-            "variance": _mean_of([(probability - fsum(p) / len(p)) ** 2 for probability in p]),
+            "from_half": mean_of([abs(probability - 0.5) for probability in p]),
+            "variance": mean_of([(probability - fsum(p) / len(p)) ** 2 for probability in p]),
         },
         "reliability": reliability(p, [row["outcome"] for row in rows], clusters),
         "calibration": _calibration(rows),
@@ -106,8 +107,8 @@ def reliability(p: Sequence[float], outcome: Sequence[float], clusters: ArrayLik
                 "to": (tenth + 1) / _TENTHS,
                 "n": len(inside),
                 "clusters": cluster_count(labels[inside]),
-                "said": _mean_of(forecasts[inside].tolist()),
-                "true": _mean_of(came[inside].tolist()),
+                "said": mean_of(forecasts[inside].tolist()),
+                "true": mean_of(came[inside].tolist()),
                 "low": None if interval is None else interval[0],
                 "high": None if interval is None else interval[1],
             }
@@ -178,18 +179,18 @@ def _against_base(name: str, rows: Sequence[Row]) -> Row:
         "n": len(rows),
         "clusters": cluster_count(clusters),
         "days": _days(rows),
-        "brier": _mean_of([row["brier"] for row in rows]),
+        "brier": mean_of([row["brier"] for row in rows]),
         "interval": loss_interval([row["brier"] for row in rows], clusters),
         "base_n": len(based),
-        "base_brier": _mean_of(of_base),
-        "gain": _mean_of(gains.tolist()),
+        "base_brier": mean_of(of_base),
+        "gain": mean_of(gains.tolist()),
         "gain_interval": None if test is None else test.interval,
         "line": _skill_words(test, rows),
     }
 
 
 def _skill_words(test: PairedVerdict | None, rows: Sequence[Row]) -> str | None:
-    runs, brier = len(rows), _mean_of([row["brier"] for row in rows]) or 0.0
+    runs, brier = len(rows), mean_of([row["brier"] for row in rows]) or 0.0
     worse = f"Brier score {brier:.3f}, worse than the 0.250 of always 50%" if brier > _COIN else ""
     if test is None:
         return worse or None
@@ -307,7 +308,3 @@ def table_bytes(rows: Sequence[Row], path: Path) -> bytes:
         return bytes(frame.to_parquet(index=False))
     except ImportError as error:
         raise UsageError("parquet needs the package pyarrow: install it or name a .csv") from error
-
-
-def _mean_of(values: Sequence[float]) -> float | None:
-    return fsum(values) / len(values) if values else None

@@ -166,10 +166,7 @@ def decide(
 ) -> ev.ApprovalGiven:
     """Put a person's decision on the log; the process that works on the run goes on from it.
 
-    Raises
-    ------
-    UsageError
-        No step of this name waits, nobody answers for it, or a rejection has no reason.
+    Raises `UsageError`: No step of this name waits, nobody answers for it, or a rejection has no reason.
     """
     author, reason = printable(" ".join(author.split()), keep=""), printable(reason.strip())
     if not author or len(author) > _LONGEST_NAME:

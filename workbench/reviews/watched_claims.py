@@ -9,11 +9,10 @@ from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, command
 from workbench.questions.sets.schedule import HalvingSchedule
 from workbench.store import Store
+from workbench.views.claims_list import WATCH
 from workbench.views.kept_changes import kept_changes
 from workbench.views.run_overview import Summary, claim_day, claim_key, summaries
 
-#: The tag of a watched claim.
-WATCH = "watch"
 #: From so many days before its day on a claim is near.
 NEAR_DAYS = 7
 

@@ -209,9 +209,9 @@ async def _read_files(files: list[tuple[str, Path]]) -> tuple[list[_Document], l
 def _document(name: str, answer: Any) -> _Document:
     """Check a parser's answer, which a hostile file may have forged: text and nothing else."""
     fields = answer if isinstance(answer, dict) else {}
-    listed, moments_listed = (
-        texts if isinstance(texts, list) else [] for texts in (fields.get("pages"), fields.get("moments"))
-    )
+    listed, moments_listed = fields.get("pages"), fields.get("moments")
+    if not isinstance(listed, list) or not isinstance(moments_listed, list):
+        listed = moments_listed = []
     pages = tuple(_printable_text(text)[: 5 * PAGE] for text in listed[:MOST_PAGES] if isinstance(text, str))
     if not any(text.strip() for text in pages):
         raise UsageError(f"{name}: no text in it (a scan?)")

@@ -13,7 +13,7 @@ from workbench.views.answer import answer_sentence
 from workbench.views.run_overview import age, claim_day, claim_key
 from workbench.views.run_view import RunView
 
-#: The tag of a claim that is looked after.
+#: The tag of a watched claim.
 WATCH = "watch"
 #: Values of a claim's history that a small line shows.
 _MOST_IN_HISTORY = 40

@@ -121,7 +121,14 @@ class TerminalAnswers:
                 verdict, _, reason = line.strip().partition(" ")
                 verdict = {"y": "yes", "n": "no"}.get(verdict, verdict)
                 try:
-                    decide(self._store, run_id, steps[0].name, verdict, author=person(), reason=reason)
+                    decide(
+                        self._store,
+                        run_id,
+                        steps[0].name,
+                        verdict,
+                        author=person(),
+                        reason=reason if verdict == "no" else "",
+                    )
                 except UsageError as error:
                     say(f"{error}")
                     if not undecided_steps(self._store, load_state(self._store, run_id)):
