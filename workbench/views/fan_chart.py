@@ -130,7 +130,7 @@ NO_SERIES = "No chart: the claim names no series that can be read here as of its
 
 def fan_key(document: Mapping[str, Any]) -> str:
     """Explain the lines and bands of a fan chart, the same under every picture of one."""
-    return f"{'Bands of 50%, 80% and 90%; the' if document['fan'] else 'The'} upright line is the last value known at the cutoff."
+    return f"{'Bands of 50%, 80% and 90%; the' if document['fan'] else 'The'} dotted line marks the last value known at the cutoff."
 
 
 def fan_words(document: Mapping[str, Any]) -> str:
@@ -139,7 +139,7 @@ def fan_words(document: Mapping[str, Any]) -> str:
     if document["fan"]:
         end = document["fan"][-1]
         words = (
-            f"{document['series']} on {end['day']} as forecast at the cutoff: {figure(end['0.5'])} in the middle, 90% between "
+            f"{document['series']} on {end['day']} as forecast at the cutoff: median {figure(end['0.5'])}, 90% between "
             f"{figure(end['0.05'])} and {figure(end['0.95'])}{unit}"
         )
     else:
