@@ -39,6 +39,7 @@ from sandbox.types import CellResult, JournalCell, Limits, SessionSpec
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 _DURATION = re.compile(r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)? ?(?:ns|us|µs|μs|ms|s|sec|secs|seconds|min|minutes)\b")
 _TEMPORARY = re.compile(r"/tmp/[^\s'\":,)\]]+")
+_CUT = re.compile(r"\[output cut: [^\n]*\]\n$")
 
 #: Returns what is wrong with the stored conclusion, or None.
 CheckConclusion = Callable[[], str | None]
@@ -332,12 +333,32 @@ def compare_results(before: CellResult, after: CellResult) -> str | None:
     if before.error is not None and after.error is not None and before.error.ename != after.error.ename:
         return f"it raised {after.error.ename}, not {before.error.ename}"
     first, second = _comparable(before), _comparable(after)
+    if before.limit == after.limit == "output_bytes":
+        first, second = _shown_by_both(first, second)
     if len(first) != len(second):
         return f"it showed {len(second)} outputs, not {len(first)}"
     for (name, content), repeated in zip(first, second, strict=True):
         if (name, content) != repeated:
             return f"its {name} is another"
     return None
+
+
+def _shown_by_both(
+    first: list[tuple[str, Any]], second: list[tuple[str, Any]]
+) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
+    """Shorten the outputs of two runs that were cut to what both show: which stream reaches the limit first is chance."""
+    texts, others = dict(first), dict(second)
+    streams = ("stdout", "stderr")
+    length = {
+        name: min(len(_CUT.sub("", side.get(name, ""))) for side in (texts, others)) for name in streams
+    }
+    rest = [[part for part in side if part[0] not in streams] for side in (first, second)]
+    many = min(len(part) for part in rest)
+    shown = [
+        [(name, side.get(name, "")[: length[name]]) for name in streams] + part[:many]
+        for side, part in zip((texts, others), rest, strict=True)
+    ]
+    return shown[0], shown[1]
 
 
 def differ_by_rounding(before: CellResult, after: CellResult) -> bool:

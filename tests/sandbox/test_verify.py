@@ -18,7 +18,7 @@ from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Sandbox, SessionSpec
 from sandbox.record.journal import Journal, read_journal, result_to_json, seal_line
 from sandbox.record.session_notebook import render_notebook, write_notebook
-from sandbox.record.verify import compare_proof, differ_by_rounding, normalise, verify_proof
+from sandbox.record.verify import compare_proof, compare_results, differ_by_rounding, normalise, verify_proof
 from sandbox.types import CellResult
 from tests.sandbox.conftest import DEFAULT_LEVEL
 
@@ -35,6 +35,32 @@ def printed(text: str) -> CellResult:
         limit=None,
         api_hashes=(),
     )
+
+
+def cut_run(stdout: str, stderr: str, *, order: str, limit: str | None = "output_bytes") -> CellResult:
+    """A cell whose two streams reached the limit of 60 characters in an order; "10110" takes six of stderr, then six of stdout ..."""
+    left = {"stdout": stdout, "stderr": stderr}
+    outputs, room = [], 60
+    for turn in order:
+        name = "stderr" if turn == "1" else "stdout"
+        text, left[name] = left[name][: min(6, room)], left[name][min(6, room) :]
+        room -= len(text)
+        outputs.append({"output_type": "stream", "name": name, "text": text})
+    dropped = len(left["stdout"]) + len(left["stderr"])
+    note = f"[output cut: {dropped} more characters are in the journal only]\n"
+    outputs.append({"output_type": "stream", "name": "stderr", "text": note})
+    return dataclasses.replace(printed(""), outputs=tuple(outputs), limit=limit)
+
+
+@given(st.text("01", min_size=10, max_size=30), st.text("01", min_size=10, max_size=30))
+def test_which_stream_reaches_the_limit_first_is_chance(first: str, second: str) -> None:
+    warned, said = "careful " * 20, "[0.] " * 20
+    first, second = "01" + first, "10" + second  # something of both streams is shown
+    before = cut_run(said, warned, order=first)
+    assert compare_results(before, cut_run(said, warned, order=second)) is None
+    # another text counts as far as it was shown, and a run that was not cut is compared whole
+    assert compare_results(before, cut_run("x" + said[1:], "X" + warned[1:], order=second))
+    assert compare_results(before, printed(said))
 
 
 @given(st.floats(-1e6, 1e6), st.floats(-1e-5, 1e-5))
