@@ -108,7 +108,7 @@ values = st.recursive(
 def test_no_shape_of_answer_gets_an_exception_or_an_undated_row_out(endpoint: Endpoint) -> None:
     """Any JSON, in the place of the rows and of the whole: only typed refusals come back."""
 
-    @settings(EASY, max_examples=4)
+    @settings(EASY, max_examples=3)
     @given(values, values)
     def any_shape(whole: Any, row: Any) -> None:
         cutoff = Cutoff.parse("2021-03-15")

@@ -156,6 +156,7 @@ def test_a_study_asks_once_per_question_and_records_every_outcome(tmp_path: Path
     assert '"Bo {{x}}": q' in race and "P0: Who wins" in race
 
 
+@pytest.mark.long
 def test_arms_of_a_study_take_numbers_and_dates_that_name_no_levels(tmp_path: Path) -> None:
     when = {"asked_on": "2025-01-01", "closes_on": "2025-12-31"}
     asked = [

@@ -27,6 +27,8 @@ from workbench.questions.sets.question_sets import add_questions, load_set
 from workbench.store import Store
 from workbench.studies.exam_questions import drawn_claims, exam_set
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 N = 8
 SEED = 7
 
