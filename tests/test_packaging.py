@@ -295,8 +295,9 @@ for name in ("memfd_create", "pidfd_open", "sched_getaffinity", "splice", "event
     if hasattr(os, name):
         delattr(os, name)
 import_all()
-from workbench.views import data_documents
-report = asyncio.run(data_documents.doctor(os.environ))
+from workbench.operations.base import Home
+from workbench.operations.doctor import Doctor
+report = asyncio.run(Doctor().answer(Home.of(os.environ)))
 print(report["isolation"], *report["isolation_refused"], report["memory"])
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

@@ -262,7 +262,7 @@ def test_the_page_goes_on_while_the_weights_are_asked_for_again(
         if not answered.wait(30):
             raise UsageError("the model was never let go")
 
-    monkeypatch.setattr(refitting.tree_questions, "refits", refits)
+    monkeypatch.setattr(refitting, "refit_run", refits)
     board.tree.selected = "P2"
     form.ask.click()
     form.confirm.click()
