@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from proxies.asof.clock import Cutoff
-from proxies.ledger import Address, Answer, LedgerRow
-from tests.fakes.small_run import ASKED, CUTOFF, PATH, RUN, make_small_run
+from proxies.ledger import Address
+from tests.fakes.small_run import RUN, make_small_run
+from tests.fakes.stored_run import CUTOFF, PATH, RunWriter
 from workbench.audit.proof_checks import tokens
 from workbench.audit.run_audit import audit_run
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, Usage
@@ -14,7 +15,7 @@ from workbench.prompts import PromptSet
 from workbench.quoting import Marks
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import filter_request, shown_text
-from workbench.store import ApiLedger, ModelLedger, Store
+from workbench.store import ModelLedger, Store
 
 #: Those of the fake run, which was begun before marks had keys.
 OLD = Marks(None)
@@ -25,19 +26,8 @@ def dates_check(home: Path, *days: str) -> tuple[str, str]:
     make_small_run(home)
     store = Store(home)
     try:
-        ApiLedger(store).record(
-            LedgerRow(
-                address=Address(run=RUN, node="P1", trial=1, attempt=1, stage="cell", step=7, retry=0),
-                at_utc="2026-01-01T00:00:00Z",
-                path=PATH,
-                asked=ASKED,
-                sent=[],
-                cutoff=CUTOFF,
-                answer=Answer(data=[{"date": day, "value": 1.0} for day in days], meta={}),
-                refused=None,
-                request_hash="sha256:" + "2" * 64,
-            )
-        )
+        rows = [{"date": day, "value": 1.0} for day in days]
+        RunWriter(store, RUN).call("P1", rows, step=7)
         (check,) = [
             check for check in audit_run(store, RUN)["checks"] if check["name"] == "dates in the data"
         ]

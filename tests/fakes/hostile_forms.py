@@ -3,15 +3,12 @@
 Families of the corpus in `hostile_packages`, which names and counts them.
 """
 
-import io
 import json
 import sqlite3
 import struct
-import zipfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +31,6 @@ from tests.fakes.hostile_packages import (
     with_event,
     with_sql,
 )
-from tests.fakes.zips import Part, build
 from workbench.packages.signature import sign_package
 from workbench.signing_keys import public_key_of
 from workbench.store import Store
@@ -43,47 +39,6 @@ Family = Iterator[tuple[str, int, Any]]
 
 _MANIFEST = "run/manifest.json"
 _DIRECTORY, _END = b"PK\1\2", b"PK\5\6"
-
-
-def _written_over(package: bytes, mark: bytes, offset: int, form: str, value: int) -> bytes:
-    """Another value in the first central header of an archive, or in its last bytes."""
-    data = bytearray(package)
-    struct.pack_into(form, data, package.find(mark) + offset, value)
-    return bytes(data)
-
-
-def archive_frames(members: Members, honest: bytes) -> Family:
-    """Something before, behind or beside the archive, and a directory that lies."""
-    other = pack({"report.html": b"<p>Another run</p>"})
-    yield "a program before it", REFUSED, b"#!/bin/sh\nexit\n" + honest
-    yield "another archive before it", REFUSED, other + honest
-    yield "bytes behind it", REFUSED, honest + b"\0" * 64
-    yield "another archive behind it", REFUSED, honest + other
-    memory = io.BytesIO(honest)
-    with zipfile.ZipFile(memory, "a") as package:
-        package.comment = b"PK\5\6" + b"\0" * 18
-    yield "a directory in its comment", REFUSED, memory.getvalue()
-    for name, offset, form, value in (
-        ("no members", 10, "<H", 0), ("a thousand members", 10, "<H", 1000), ("none on this disk", 8, "<H", 0), ("another disk", 4, "<H", 3),
-        ("a directory of 10 bytes", 12, "<I", 10), ("a directory of 4 GB", 12, "<I", 0xFFFFFFF0), ("a directory at 0", 16, "<I", 0),
-    ):  # fmt: skip
-        yield f"it says {name}", REFUSED, _written_over(honest, _END, offset, form, value)
-    for name, offset, form, value in (
-        ("a place of its own behind the end", 42, "<I", 0x7FFFFFFF), ("no name", 28, "<H", 0), ("a name of 65535 bytes", 28, "<H", 0xFFFF),
-        ("an extra field of 65535 bytes", 30, "<H", 0xFFFF), ("a version of the future", 6, "<H", 99), ("strong encryption", 8, "<H", 0x40),
-        ("no packed bytes", 20, "<I", 0), ("4 GB of packed bytes", 20, "<I", 0xFFFFFFFF),
-    ):  # fmt: skip
-        yield f"run.db has {name}", REFUSED, _written_over(honest, _DIRECTORY, offset, form, value)
-    yield "run.db has another name in its header", REFUSED, honest.replace(b"run.db", b"../r.d", 1)
-    parts = [Part(name.encode(), data) for name, data in members.items()]
-    hidden = build([Part(b"report.html", b"<p>p = 99 %</p>")]).partition(b"PK\1\2")[0]
-    yield "a member between two", REFUSED, build([parts[0], replace(parts[1], before=hidden), *parts[2:]])
-    yield "a member that the directory leaves out", REFUSED, build(parts, before_directory=hidden)
-    yield (
-        "a member behind the stream of another",
-        REFUSED,
-        build([*parts[:-1], replace(parts[-1], tail=hidden)]),
-    )
 
 
 def names_that_look_alike(members: Members, honest: bytes) -> Family:
@@ -223,4 +178,4 @@ def _member(version: int, key: str, signature: str, **more: str) -> bytes:
     return json.dumps({"version": version, "key": key, "signature": signature, **more}).encode()
 
 
-FAMILIES = (archive_frames, names_that_look_alike, odd_texts, other_times, conclusions, signatures)
+FAMILIES = (names_that_look_alike, odd_texts, other_times, conclusions, signatures)

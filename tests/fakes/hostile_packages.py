@@ -1,10 +1,9 @@
-"""Some 370 packages that a stranger could send, each made from one honest package by one change."""
+"""Some 330 packages that a stranger could send, each made from one honest package by one change."""
 
 import io
 import json
 import sqlite3
 import stat
-import struct
 import tempfile
 import warnings
 import zipfile
@@ -179,7 +178,6 @@ def hostile_packages(honest: bytes) -> Iterator[Hostile]:
         *hostile_forms.FAMILIES,
         _paths,
         _kinds,
-        _archives,
         _schemas,
         _rows,
         _types,
@@ -241,7 +239,6 @@ def _kinds(members: Members, honest: bytes) -> Family:
         yield word, REFUSED, pack(rest, (info_of("run/tree.json", compress_type=method), tree))
     for name in members:
         yield f"{name} twice", REFUSED, pack(members, (info_of(name), members[name]))
-    yield "encrypted", REFUSED, _flip(honest, 8, 0x1)
     for name in ("run/tree.json", JOURNAL, NOTEBOOK, DATABASE):
         yield f"a bomb as {name}", REFUSED, partial(pack, {**members, name: b"\0" * 12_000_000})
     yield (
@@ -249,38 +246,6 @@ def _kinds(members: Members, honest: bytes) -> Family:
         REFUSED,
         partial(pack, members, *((f"run/proofs/P{n}.ipynb", b"") for n in range(1, 50_020))),
     )
-
-
-def _flip(package: bytes, offset: int, bit: int) -> bytes:
-    """Set a bit in every central header (at an offset there)."""
-    data, place = bytearray(package), 0
-    while (place := package.find(b"PK\1\2", place)) >= 0:
-        data[place + offset] |= bit
-        place += 4
-    return bytes(data)
-
-
-def _sizes(package: bytes, size: int) -> bytes:
-    """Claim another unpacked size in the central header of ``run.db``."""
-    data, place = bytearray(package), package.find(b"PK\1\2")
-    struct.pack_into("<I", data, place + 24, size)
-    return bytes(data)
-
-
-def _archives(members: Members, honest: bytes) -> Family:
-    for share in (0.3, 0.6, 0.9, 0.99):
-        yield f"cut at {share}", REFUSED, honest[: int(len(honest) * share)]
-    yield "empty", REFUSED, pack({})
-    yield "no database", REFUSED, {name: data for name, data in members.items() if name != DATABASE}
-    yield "a wrong checksum", REFUSED, _flip(honest, 16, 0xFF)
-    yield "a claimed size above the true one", REFUSED, _sizes(honest, len(members[DATABASE]) + 1)
-    yield "a claimed size below the true one", REFUSED, _sizes(honest, len(members[DATABASE]) - 1)
-    yield "a claimed size of 4 GB", REFUSED, _sizes(honest, 0xFFFFFFF0)
-    yield "only the directory of a zip", REFUSED, honest[honest.find(b"PK\1\2") :]
-    shared = bytearray(honest)
-    first, second = honest.find(b"PK\1\2"), honest.find(b"PK\1\2", honest.find(b"PK\1\2") + 4)
-    shared[second + 42 : second + 46] = shared[first + 42 : first + 46]
-    yield "members that share their bytes", REFUSED, bytes(shared)
 
 
 def _schemas(members: Members, honest: bytes) -> Family:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.large_tree import large_tree, make_large_run
-from tests.fakes.screens import RUN, demo_tree
+from tests.fakes.screens import RUN, comm_of, demo_tree
 from workbench.formatting import percent
 from workbench.propositions.edits import SetValue
 from workbench.synthesis import resynthesize
@@ -19,10 +19,6 @@ from workbench.widgets.home_page import open_dashboard
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.run_page import dashboard
 from workbench.widgets.tree_widget import FIRST_ROWS
-
-
-def comm_of(widget: Any, comms: list[Any]) -> Any:
-    return next(comm for comm in comms if comm.comm_id == widget.comm.comm_id)
 
 
 @pytest.mark.parametrize("size", [1111, 11111])
@@ -155,14 +151,3 @@ def test_time_and_money_are_read_when_they_are_unfolded(home: Path, comms: list[
 def test_an_answer_without_a_band_says_why_below_its_steps(home: Path) -> None:
     shown = dashboard(load_run(home, RUN))
     assert "No band: " in shown.answer.value and "Show the arithmetic" in shown.answer.value
-
-
-def test_a_gap_is_the_difference_of_the_figures_as_they_are_shown(home: Path) -> None:
-    from dataclasses import replace
-
-    from workbench.widgets import panels
-
-    now = replace(resynthesize(demo_tree(), {}), before=0.66925)
-    assert "−2.0 points against it" in panels.header(
-        load_run(home, RUN).document(), now, 0, 0.68851
-    )  # 66.9 and 68.9
