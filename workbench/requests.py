@@ -54,6 +54,8 @@ class Says:
         Left out of short lists of options; it works all the same.
     place : bool
         Typed by its place on the command line, without a name.
+    short : str
+        A letter that is the option too.
     """
 
     text: str
@@ -62,6 +64,7 @@ class Says:
     file: bool = False
     more: bool = False
     place: bool = False
+    short: str = ""
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         return {**handler(schema), "description": self.text}
@@ -351,6 +354,17 @@ class Request(BaseModel):
             raise UsageError(f"{field.typed_as} {pair!r:.200}: write {form}{why}") from None
 
 
+#: What is wanted where pydantic says what is wrong.
+_REASONS = {
+    "int_parsing": "a whole number",
+    "float_parsing": "a number",
+    "greater_than_equal": "a number of at least {ge}",
+    "less_than_equal": "a number of at most {le}",
+    "literal_error": "{expected}",
+    "missing": "it is needed",
+}
+
+
 def _field(model: type, name: str) -> RequestField:
     return next(field for field in fields_of(model) if field.name == name)
 
@@ -358,8 +372,9 @@ def _field(model: type, name: str) -> RequestField:
 def _first(error: ValidationError) -> tuple[str, Any, str]:
     first = error.errors(include_url=False, include_input=False)[0]
     name, place, *_ = (*first["loc"], None, None)
-    reason = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    return str(name), place, reason
+    known = _REASONS.get(first["type"], "")
+    reason = known.format(**first.get("ctx", {})) if known else first["msg"].removeprefix("Value error, ")
+    return str(name), place, reason.removeprefix("Input should be ")
 
 
 def _split(field: RequestField, pair: str) -> tuple[str, str]:

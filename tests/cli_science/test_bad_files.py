@@ -159,7 +159,7 @@ def test_prices_that_cannot_be_bet_on(files: tuple[Path, Path]) -> None:
     assert "no event of question_type market" in refused(*words)
     write(files[0], EVENTS)
     assert "--tie must be one of" in refused(*words, "--tie", "maybe")
-    assert "--risk-aversion wants numbers" in refused(*words, "--risk-aversion", "low")
+    assert "--risk-aversion 'low': write a number" in refused(*words, "--risk-aversion", "low")
     assert "at least 0" in refused(*words, "--risk-aversion", "-1")
 
 

@@ -2,17 +2,18 @@
 
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
-
-from workbench.api.operation_function import ShownDocument, ShownList
+from typing import Any
+from typing import Literal
+from workbench.api.operation_function import ShownDocument
+from workbench.api.operation_function import ShownList
 
 def add_documents(
     name: str,
     folder: str | Path,
     *,
     dated: str,
-    share: Literal["none", "models", "packages"] | None = None,
-    zone: str = "",
+    share: Literal['none', 'models', 'packages'] | None = None,
+    zone: str = '',
 ) -> ShownDocument:
     """Copy the text of a folder's documents into the data folder; a search sees those that were known at the cutoff.
 
@@ -34,27 +35,27 @@ def add_source(
     name: str,
     where: Any,
     *,
-    date: str = "",
-    value: str = "",
-    known: str = "",
-    vintage: str = "",
-    lag: str = "",
+    date: str = '',
+    value: str = '',
+    known: str = '',
+    vintage: str = '',
+    lag: str = '',
     releases: str | Path | None = None,
     static: bool = False,
-    unit: str = "",
-    share: Literal["none", "models", "packages"] = "models",
-    by: str = "",
-    residual: Literal["none", "low", "medium", "high"] = "high",
-    zone: str = "",
+    unit: str = '',
+    share: Literal['none', 'models', 'packages'] = 'models',
+    by: str = '',
+    residual: Literal['none', 'low', 'medium', 'high'] = 'high',
+    zone: str = '',
     date_format: list[str] | dict[str, str] | str = {},
-    grain: str = "",
-    last_year: str = "",
-    decimal: str = "",
-    thousands: str = "",
+    grain: str = '',
+    last_year: str = '',
+    decimal: str = '',
+    thousands: str = '',
     skip: int = 0,
-    comment: str = "",
-    query: str = "",
-    sheet: str = "",
+    comment: str = '',
+    query: str = '',
+    sheet: str = '',
 ) -> ShownDocument:
     """Copy a file, the rows of a query or a service's YAML into the data folder, and show first what cutoffs would see of it.
 
@@ -122,7 +123,7 @@ def api_doc(
     """
 
 def apis(
-    pattern: str = "",
+    pattern: str = '',
 ) -> ShownList:
     """List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first.
 
@@ -136,9 +137,9 @@ def call(
     path: str,
     params: dict[str, Any] = {},
     *,
-    cutoff: str = "now",
+    cutoff: str = 'now',
     strict: bool = False,
-    max_residual: Literal["none", "low", "medium", "high"] | None = None,
+    max_residual: Literal['none', 'low', 'medium', 'high'] | None = None,
 ) -> ShownDocument:
     """Make one call through the broker and print its data and what was done to keep the cutoff.
 
@@ -190,7 +191,7 @@ def doctor(
 def open_page(
     url: str,
     *,
-    question: str = "",
+    question: str = '',
     source: list[str] = [],
     model: str | None = None,
     api_base: str | None = None,
@@ -222,7 +223,7 @@ def quantity(
     *,
     on: str | date | None = None,
     by: str | date | None = None,
-    cutoff: str = "now",
+    cutoff: str = 'now',
     past: int | None = None,
     plot: str | Path | None = None,
 ) -> ShownDocument:
@@ -250,14 +251,14 @@ def quantity(
 def search_web(
     words: str,
     *,
-    question: str = "",
+    question: str = '',
     source: list[str] = [],
     model: str | None = None,
     api_base: str | None = None,
     audit: bool = False,
     cutoff: str,
     k: int = 10,
-    engines: str = "",
+    engines: str = '',
 ) -> ShownDocument:
     """Search the web as of a cutoff.
 

@@ -1,17 +1,18 @@
 """Written by ``python -m workbench.api.signatures``; a test holds it equal to the operations."""
 
-from typing import Any, Literal
-
+from typing import Any
+from typing import Literal
 from workbench.api.operation_function import ShownDocument
 
 class RunMethods:
     def audit(
         self,
     ) -> ShownDocument:
-        """Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."""
+        """Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost.
+        """
     def noise(
         self,
-        kind: Literal["normal", "uncertain", "reverse"] = "normal",
+        kind: Literal['normal', 'uncertain', 'reverse'] = 'normal',
         level: float = 0.1,
         seed: int = 0,
         draws: int = 200,
@@ -45,7 +46,7 @@ class RunMethods:
         """
     def sensitivity(
         self,
-        reference: str = "zero",
+        reference: str = 'zero',
         seed: int = 0,
     ) -> Any:
         """Print what each driver does to the claim: its path weight, the claim's range, its contribution.
@@ -62,7 +63,7 @@ class RunMethods:
         """
     def sensitivity_report(
         self,
-        reference: str = "zero",
+        reference: str = 'zero',
         seed: int = 0,
     ) -> Any:
         """Print what each driver does to the claim: its path weight, the claim's range, its contribution.
@@ -80,7 +81,7 @@ class RunMethods:
     def transcript(
         self,
         node: str | None = None,
-        search: str = "",
+        search: str = '',
     ) -> ShownDocument:
         """Print every model call of a run or driver: what was sent, thoughts and reply, tokens, price, time.
 

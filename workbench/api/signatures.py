@@ -1,6 +1,7 @@
 """``python -m workbench.api.signatures`` writes ``functions.pyi``: what editors and type checkers know of the functions."""
 
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -17,14 +18,15 @@ from workbench.operations.base import Operation
 from workbench.requests import fields_of
 
 HERE = Path(__file__).parent
-_HEAD = '''"""Written by ``python -m workbench.api.signatures``; a test holds it equal to the operations."""
-
-from datetime import date
-from pathlib import Path
-from typing import Any, Literal
-
-from workbench.api.operation_function import ShownDocument, ShownList
-'''
+_HEAD = '"""Written by ``python -m workbench.api.signatures``; a test holds it equal to the operations."""'
+_IMPORTS = {
+    "date": "from datetime import date",
+    "Path": "from pathlib import Path",
+    "Any": "from typing import Any",
+    "Literal": "from typing import Literal",
+    "ShownDocument": "from workbench.api.operation_function import ShownDocument",
+    "ShownList": "from workbench.api.operation_function import ShownList",
+}
 
 
 def stubs() -> dict[str, str]:
@@ -37,9 +39,14 @@ def stubs() -> dict[str, str]:
     ]
     body = "\n".join(f"    {line}".rstrip() for each in methods for line in each.splitlines())
     return {
-        "functions.pyi": "\n".join([_HEAD, *functions]),
-        "run_methods.pyi": f"{_HEAD}\nclass RunMethods:\n{body}\n",
+        "functions.pyi": _with_imports("\n".join(functions)),
+        "run_methods.pyi": _with_imports(f"class RunMethods:\n{body}\n"),
     }
+
+
+def _with_imports(text: str) -> str:
+    used = [line for name, line in _IMPORTS.items() if re.search(rf"(: |\[|\| |> ){name}\b", text)]
+    return "\n".join([_HEAD, "", *used, "", text])
 
 
 def _signature(name: str, function: Callable[..., Any], operation: type[Operation]) -> str:

@@ -105,7 +105,7 @@ class _Commands(MutableMapping[str, Any]):
         return iter([*self._table, *self._added()])
 
     def __len__(self) -> int:
-        return len([*self])
+        return sum(1 for _ in self)
 
 
 def _of_package(name: str, group: str) -> Any:

@@ -80,7 +80,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Research": {
         "experiment": ("workbench.cli.experiment:experiment", "Studies: arms x exam x trials x seeds."),
-        "backtest": ("workbench.cli.science.backtest:backtest", "Forecast claims at past cutoffs with what was known there, and score them against the base rate."),
+        "backtest": ("workbench.operations.backtest:Backtest", "Forecast claims at past cutoffs with what was known there, and score them against the base rate."),
         "source": ("workbench.cli.sources:source", "Data of your own: files, tables and queries, dated by a policy that you name."),
         "apis": ("workbench.operations.endpoints:Apis", "List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first."),
         "api-doc": ("workbench.operations.endpoints:ApiDoc", "Print the documentation of endpoints, with an example that runs."),

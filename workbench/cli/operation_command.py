@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import os
+import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -21,10 +22,13 @@ from workbench.cli.common import (
     say,
     unlisted,
 )
+from workbench.cli.progress_bar import progress_bar
 from workbench.cli.request_options import options_of
 from workbench.cli.table import show_fields, show_table
 from workbench.operations.base import Home, Operation
-from workbench.operations.blocks import Block, Drawing, Facts, Json, Remark, Table, blocks_of
+from workbench.operations.blocks import Block, Csv, Drawing, Facts, Json, Remark, Table, blocks_of
+from workbench.spreadsheet import csv_text
+from workbench.terminal import printable
 
 _JSON = inspect.Parameter(
     "as_json",
@@ -52,6 +56,7 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
             os.environ,
             say=(lambda text: None) if as_json else say,
             confirm=lambda question: confirm(question, yes=yes),
+            progress=progress_bar,
             choose=lambda question, choices: None if yes else choose(question, choices),
         )
         at_end(home.close)
@@ -113,3 +118,6 @@ def show_blocks(blocks: Any) -> None:
                 show_fields(block.pairs)
             case Json():
                 emit_json(block.value)
+            case Csv():
+                text = csv_text(block.header, block.rows)
+                sys.stdout.write(printable(text) if sys.stdout.isatty() else text)

@@ -49,7 +49,8 @@ def option_for(
     if each.says.place:
         how = typer.Argument(help=each.says.text, metavar=shown)
     else:
-        short = [f"-{each.word}"] if len(each.word) == 1 else []
+        letter = each.says.short or (each.word if len(each.word) == 1 else "")
+        short = [f"-{letter}"] if letter else []
         how = typer.Option(
             *(names or (*short, each.option)),
             help=each.says.text,

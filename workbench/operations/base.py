@@ -9,7 +9,8 @@ the data folder, the environment, the broker, and the person, if one is there.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -34,6 +35,11 @@ def _nobody_chooses(question: str, choices: Mapping[str, str]) -> str | None:
     return None
 
 
+@contextmanager
+def _silent(noun: str) -> Iterator[Callable[[int, int], None]]:
+    yield lambda done, count: None
+
+
 def _to_nobody(text: str) -> None:
     """Leave a line out: this face shows the document alone."""
 
@@ -54,6 +60,8 @@ class Home:
         Asks a person whether to go on and does not return at a no; asks nothing where there is none.
     choose : callable
         Asks which of some choices holds: value and meaning; None where nobody can be asked.
+    progress : callable
+        Opens a count of things: what it gives is told how many of how many are done.
     """
 
     environ: Mapping[str, str]
@@ -61,6 +69,7 @@ class Home:
     say: Callable[[str], None] = _to_nobody
     confirm: Callable[[str], None] = _to_nobody
     choose: Callable[[str, Mapping[str, str]], str | None] = _nobody_chooses
+    progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]] = _silent
     #: The program at the other end is a language model: it gets no data that their owner shares with none.
     for_model: bool = False
     _brokers: dict[Reader, Broker] = field(default_factory=dict, init=False)

@@ -46,7 +46,15 @@ class Json:
     value: Any
 
 
-Block: TypeAlias = str | Table | Facts | Drawing | Remark | Json
+@dataclass(frozen=True, slots=True)
+class Csv:
+    """Rows for another program: a terminal's output can be a file of theirs."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+Block: TypeAlias = str | Table | Facts | Drawing | Remark | Json | Csv
 
 
 def blocks_of(document: Any) -> Iterator[Block]:
@@ -128,6 +136,8 @@ def named(rows: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _inside(row: Any, path: str) -> Any:
+    if path in row:
+        return row[path]
     for name in path.split("."):
         row = None if row is None else row.get(name)
     return row
@@ -163,7 +173,7 @@ def _html(block: Block) -> str:
             return f"<pre>{_text(chr(10).join(block.lines))}</pre>"
         case Facts():
             return f"<table>{_rows(block.pairs)}</table>"
-        case Table():
+        case Table() | Csv():
             head = "".join(f"<th>{_text(name)}</th>" for name in block.header)
             more = len(block.rows) - MOST_SHOWN
             rest = f"<p>{more} more rows</p>" if more > 0 else ""
