@@ -86,7 +86,7 @@ def test_whatever_is_declared_is_imported_or_offered_to_cells() -> None:
 
 
 def test_the_rules_above_see_an_import_of_a_stranger() -> None:
-    assert imported(("tests",))["pytest"] and "pytest" not in declared()
+    assert imported(("tests/kernels",))["pytest"] and "pytest" not in declared()
 
 
 def promised_interpreters() -> list[str]:
