@@ -295,7 +295,10 @@ def _own_entries(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _own_record(document: Mapping[str, Any], shown: Sequence[str]) -> Iterator[Block]:
     explained = (*shown, "95% interval", "independent")
     yield Facts([(name, words) for name, words in SCORE_WORDS.items() if name in explained])
-    records = {origin: record for origin, record in document["record"].items() if record is not None}
+    made = ("live", "back-test")
+    records = {
+        origin: document["record"][origin] for origin in made if document["record"][origin] is not None
+    }
     for origin, record in records.items():
         if (line := record["base_rate"]["line"]) is not None:
             yield f"{origin}: {line}"
