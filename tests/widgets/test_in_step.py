@@ -1,10 +1,11 @@
 """Edits in a row wait for no panel, and once they rest every panel shows what a page shows that is opened then.
 
-What the page does at rest goes in steps, and whatever is edited between two of them, the page ends up the same.
+What the page does at rest goes in steps on the loop that began it, and whatever is edited between two of them, the page ends up the same.
 """
 
 import asyncio
 import inspect
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from workbench.propositions.edits import AddChild
 from workbench.steps import Steps
 from workbench.views.run_view import load_run
 from workbench.widgets import at_rest
+from workbench.widgets.at_rest import AtRest
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.run_page import Dashboard, dashboard
 
@@ -194,3 +196,27 @@ def test_a_closed_page_ends_the_steps(
 async def one_piece(resting: at_rest.AtRest) -> None:
     resting.go_on()
     await asyncio.sleep(0.01)
+
+
+def working(pieces: list[int]) -> Steps[None]:
+    for number in range(200):
+        pieces.append(number)
+        yield
+
+
+def test_without_a_loop_work_is_done_at_once_and_work_of_a_loop_is_left_to_it() -> None:
+    pieces: list[int] = []
+    resting = AtRest(threading.RLock(), lambda: True)
+    resting.do("part", lambda: working(pieces))
+    assert len(pieces) == 200
+
+    async def begin() -> None:
+        resting.do("part", lambda: working(pieces))
+        beside = threading.Thread(target=lambda: resting.do("other", lambda: working(pieces)))
+        beside.start()
+        beside.join()
+        assert len(pieces) == 200
+
+    asyncio.run(begin())
+    resting.go_on()  # the loop is no more
+    assert len(pieces) == 600

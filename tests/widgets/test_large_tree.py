@@ -1,4 +1,4 @@
-"""Trees of thousands on the page: rows on demand, small patches, panels that wait and send what differs."""
+"""Trees of thousands on the page: rows on demand, small patches, panels that wait, send what differs, and the whole to who missed it."""
 
 import json
 import re
@@ -151,3 +151,22 @@ def test_time_and_money_are_read_when_they_are_unfolded(home: Path, comms: list[
 def test_an_answer_without_a_band_says_why_below_its_steps(home: Path) -> None:
     shown = dashboard(load_run(home, RUN))
     assert "No band: " in shown.answer.value and "Show the arithmetic" in shown.answer.value
+
+
+def test_a_page_that_came_after_a_change_gets_the_whole_content(comms: list[Any]) -> None:
+    """In a notebook the model is in the page before any view: splices that are sent meanwhile are heard by nobody."""
+    panel = Panel("<p>1</p>")
+    panel.value = "<p>2</p>"
+    comm = comms[-1]
+    comm.deliver({"type": "seen", "rev": 0})
+    [update] = comm.updates
+    assert "".join(update["content"]["pieces"]) == "<p>2</p>" and update["content"]["rev"] == 1
+
+
+@pytest.mark.parametrize("message", [{"type": "seen", "rev": 1}, {"type": "select", "id": "P0"}, "seen"])
+def test_a_page_in_step_is_sent_nothing(comms: list[Any], message: Any) -> None:
+    panel = Panel("<p>1</p>")
+    panel.value = "<p>2</p>"
+    comm = comms[-1]
+    comm.deliver(message)
+    assert comm.updates == []
