@@ -13,7 +13,7 @@ from tests.command_line import run_cli, run_json, run_ok
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 from workbench.agents.errors import MalformedReply
-from workbench.agents.grounders.thoughts.outcomes import parse_outcomes, parse_percentiles
+from workbench.agents.grounders.thought_replies import parse_outcomes, parse_percentiles
 from workbench.questions.formats.format_registry import OWN
 from workbench.science.scoring.quantile_curve import PERCENTILES, Scale, chance_below, metaculus_cdf
 

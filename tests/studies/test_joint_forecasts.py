@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 from workbench.agents.errors import BadSetting, MalformedReply
-from workbench.agents.grounders.thoughts.outcomes import parse_outcomes, read_outcomes
+from workbench.agents.grounders.thought_replies import parse_outcomes, read_outcomes
 from workbench.engine.proof_check import verify_run
 from workbench.questions.question import Question, events_of
 from workbench.store import ModelLedger, Store
