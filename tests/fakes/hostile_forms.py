@@ -22,14 +22,13 @@ from tests.fakes.hostile_packages import (
     JOURNAL,
     NOTEBOOK,
     REFUSED,
+    ROWS,
     Members,
-    added,
     info_of,
     opened,
     pack,
     with_database,
     with_event,
-    with_sql,
 )
 from workbench.packages.signature import sign_package
 from workbench.signing_keys import public_key_of
@@ -43,11 +42,7 @@ _DIRECTORY, _END = b"PK\1\2", b"PK\5\6"
 
 def names_that_look_alike(members: Members, honest: bytes) -> Family:
     """Names that another program, file system or person takes for one of ours."""
-    for name in (
-        "RUN/tree.json", "run/TREE.JSON", "run.DB", "Run.db", "run/Proofs/P1.ipynb", "run/proofs/P1.IPYNB", "run/proofs/P\uff11.ipynb",
-        "run/proofs/\u04201.ipynb", "\ufeffrun.db", "run.db ", "run.db.", "run.db::$DATA", "run/proofs/P1\u2024ipynb", "run/tree.json\u200b",
-        "run/tr\u00e9e.json", "run/tre\u0301e.json",
-    ):  # fmt: skip
+    for name in ROWS["look_alikes"]:
         yield repr(name), REFUSED, pack(members, (name, b"x"))
     for encoding in ("utf-16-le", "utf-16"):
         name = "run/proofs/P2.ipynb".encode(encoding).decode("latin-1")
@@ -73,6 +68,10 @@ def _rewritten(members: Members, kind: str, write: Callable[[str], str]) -> Memb
     return with_database(members, change)
 
 
+def _stating(p: str) -> Callable[[str], str]:
+    return lambda data: f'{{"p":{p}}}'
+
+
 def _in_utf_16(database: bytes) -> bytes:
     """The same tables and rows in a database of another text encoding."""
     with closing(opened(database)) as db, closing(sqlite3.connect(":memory:", isolation_level=None)) as other:
@@ -93,7 +92,7 @@ def odd_texts(members: Members, honest: bytes) -> Family:
         yield (
             f"p is {name}",
             REFUSED,
-            _rewritten(members, "run.finished", lambda data, text=text: f'{{"p":{text}}}'),
+            _rewritten(members, "run.finished", _stating(text)),
         )
     yield (
         "p twice",
@@ -117,30 +116,8 @@ def odd_texts(members: Members, honest: bytes) -> Family:
             yield f"{file} has {name}", code, {**members, file: changed}
 
 
-def other_times(members: Members, honest: bytes) -> Family:
-    """Schemas and instants that are not of this time, and events that are another run's."""
-    for version in (999, 2**31 - 1, -5):
-        yield f"a schema of version {version}", REFUSED, with_sql(members, f"PRAGMA user_version = {version}")
-    for version in (0, -1, 2**40):
-        yield f"events of version {version}", REFUSED, with_sql(members, f"UPDATE events SET v = {version}")
-    yield "events in reverse", REFUSED, with_sql(members, "UPDATE events SET seq = -seq")
-    for cutoff in ("0001-01-01", "2018-06-31", "12018-06-30", "2018-06-30\n", "9" * 5000):
-        yield f"a cutoff of {cutoff[:20]!r}", REFUSED, with_event(members, "run.started", cutoff=cutoff)
-    for at in ("2018-13-01T00:00:00Z", "2018-06-30", "9" * 5000, "2018-06-30T00:00:00+99:00"):
-        changed = with_sql(members, f"UPDATE api_calls SET at_utc = '{at}'")
-        yield f"a data call at {at[:20]}", REFUSED, changed
-    other = {"tree": "sha256:" + "0" * 64}
-    yield "a tree of another run", ALTERED, added(members, "tree.edited", other | {"base_seq": 1})
-
-
 def conclusions(members: Members, honest: bytes) -> Family:
-    """What stands above the proofs and is not what they concluded."""
-    for kind, changes in (
-        ("leaf.pooled", {"p": 0.9}), ("leaf.pooled", {"trials": [0.9]}), ("leaf.pooled", {"p": 0.9, "trials": [0.9]}), ("leaf.pooled", {"trials": []}),
-        ("leaf.pooled", {"key_factor": "another"}), ("leaf.grounded", {"key_factor": "another"}), ("node.synthesized", {"p": 0.9}),
-        ("run.finished", {"p": 0.9}), ("node.synthesized", {"rule": {"name": "linear", "intercept": 0.5, "weights": {"P1": 0.1, "P2": 0.1}}}),
-    ):  # fmt: skip
-        yield f"{kind} {str(changes)[:60]}", ALTERED, with_event(members, kind, **changes)
+    """A report above the proofs that another conclusion wrote."""
     (report,) = _sql(
         members, "SELECT json_extract(data, '$.report') FROM events WHERE kind = 'node.synthesized'"
     )
@@ -178,4 +155,4 @@ def _member(version: int, key: str, signature: str, **more: str) -> bytes:
     return json.dumps({"version": version, "key": key, "signature": signature, **more}).encode()
 
 
-FAMILIES = (names_that_look_alike, odd_texts, other_times, conclusions, signatures)
+FAMILIES = (names_that_look_alike, odd_texts, conclusions, signatures)
