@@ -37,7 +37,6 @@ from workbench.store import Store
 Family = Iterator[tuple[str, int, Any]]
 
 _MANIFEST = "run/manifest.json"
-_DIRECTORY, _END = b"PK\1\2", b"PK\5\6"
 
 
 def names_that_look_alike(members: Members, honest: bytes) -> Family:
