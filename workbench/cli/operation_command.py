@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from proxies.errors import ProxyError, Refused
+from proxies.errors import ProxyError
 from workbench.cli.common import (
     at_end,
     choose,
@@ -25,6 +25,7 @@ from workbench.cli.common import (
 from workbench.cli.progress_bar import progress_bar
 from workbench.cli.request_options import options_of
 from workbench.cli.table import show_fields, show_table
+from workbench.errors import USAGE, UsageError
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Csv, Drawing, Facts, Json, Remark, Table, blocks_of
 from workbench.spreadsheet import csv_text
@@ -51,7 +52,6 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
 
     @command
     def run(*, as_json: bool, yes: bool, **words: Any) -> None:
-        request = operation.typed(**words)
         home = Home.of(
             os.environ,
             say=(lambda text: None) if as_json else say,
@@ -61,14 +61,15 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
         )
         at_end(home.close)
         try:
+            request = operation.typed(**words)
             document = asyncio.run(_answered(request, home)) if _waits(request) else request.answer(home)
-        except ProxyError as error:
+        except (ProxyError, UsageError) as error:
             if not operation.refusal_is_answer:
                 raise
             # A refusal is an answer that a program may want to read, so it is a document on stdout as well as a line on stderr.
             more = getattr(error, "document", {})
             if as_json:
-                emit_json({"refused" if isinstance(error, Refused) else "failed": one_line(error), **more})
+                emit_json({"refused" if exit_code(error) == USAGE else "failed": one_line(error), **more})
             else:
                 show_blocks(blocks_of(more))
             say(f"workbench: {one_line(error)}")

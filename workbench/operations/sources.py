@@ -187,6 +187,8 @@ class RemoveSource(Operation):
 
 
 class _Findings(Operation):
+    places = ("name",)
+
     name: NameOrFile
 
     def exit_code(self, document: dict[str, Any]) -> int:
@@ -196,8 +198,6 @@ class _Findings(Operation):
 
 class CheckSource(_Findings):
     """Hold a source to its policy: dates, releases, totals that count the future. Exit 6 if something is wrong."""
-
-    places = ("name",)
 
     async def answer(self, home: Home) -> dict[str, Any]:
         """Return the findings."""
