@@ -19,14 +19,17 @@ from tests.fakes.openai_server import RawAnswer
 from tests.fakes.personas import (
     FIRST,
     GOOD,
+    SCRIPTS,
     Script,
     Turn,
     Wire,
+    answer_of,
     completion,
     concludes,
     fails_first,
     first_step,
     only,
+    replaces,
     report,
     says,
     step,
@@ -163,31 +166,9 @@ def entry(
     return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def first_try(stage: str, answer: Wire | str) -> Script:
-    """The first request of a stage is answered so."""
-    return only(stage, lambda turn, good: answer if turn.n == 0 else good)
-
-
 def waits(value: str) -> Script:
     busy = RawAnswer(body=b'{"error": {"message": "rate"}}', headers={"Retry-After": value})
     return fails_first(Wire(status=429, raw=busy), Wire(status=429, raw=busy))
-
-
-def wraps(before: str, after: str) -> Script:
-    return lambda turn, good: before + good + after
-
-
-def replaces(changes: Mapping[str, str], before: str = "") -> Script:
-    def script(turn: Turn, good: str) -> str:
-        for old, new in changes.items():
-            good = good.replace(old, new)
-        return before + good
-
-    return script
-
-
-def at(stage: str, answer: Wire | str) -> Script:
-    return only(stage, lambda turn, good: answer)
 
 
 def answers_the_question_before() -> Script:
@@ -315,39 +296,13 @@ _COMPUTED: dict[str, Behaviour] = {
     "twenty-six deep": Behaviour(tree=True, script=grows(*DEEP), root=0.689),
 }  # fmt: skip
 
-_SCRIPTS: dict[str, Callable[..., Script]] = {
-    maker.__name__: maker
-    for maker in (
-        at,
-        state,
-        grows,
-        weights,
-        first_try,
-        in_cell,
-        fails_first,
-        later,
-        tool,
-        waits,
-        wraps,
-        replaces,
-    )
-}
-
-
-def _answer(value: Any) -> Any:
-    """A recorded answer: a text, or a wire whose body of bytes is written in Latin-1."""
-    if not isinstance(value, dict) or "wire" not in value:
-        return value
-    wire = dict(value["wire"])
-    if "raw" in wire:
-        wire["raw"] = RawAnswer(**wire["raw"] | {"body": wire["raw"].get("body", "").encode("latin-1")})
-    return Wire(**wire)
+_SCRIPTS = SCRIPTS | {maker.__name__: maker for maker in (state, grows, weights, in_cell, later, tool, waits)}
 
 
 def _recorded() -> dict[str, Behaviour]:
     rows = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
     return {
-        name: Behaviour(**row | {"script": _SCRIPTS[kind](*map(_answer, arguments))})
+        name: Behaviour(**row | {"script": _SCRIPTS[kind](*map(answer_of, arguments))})
         for name, row in rows.items()
         for kind, *arguments in [row["script"]]
     }
