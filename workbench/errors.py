@@ -36,20 +36,16 @@ __all__ = [
 ]
 
 
-#: Exit codes of every command (README).
-DONE, BUG, USAGE, STOPPED, PROVIDER, ISOLATION, WANTING = range(7)
-
-
 class WorkbenchError(Remedied):
     """An error whose message is one clear line for the analyst, made of strings and of what mends it."""
 
-    exit_code = BUG
+    exit_code = 1
 
 
 class UsageError(WorkbenchError):
     """The caller asked for something that cannot be done as asked."""
 
-    exit_code = USAGE
+    exit_code = 2
 
 
 class TwoReadings(UsageError):
@@ -77,10 +73,10 @@ class ClaimRefused(UsageError):
 class BudgetStop(WorkbenchError):
     """A budget or an interrupt stopped the run; what is done is kept."""
 
-    exit_code = STOPPED
+    exit_code = 3
 
 
 class ProviderError(WorkbenchError):
     """A model or a data source failed for good; the run can be resumed."""
 
-    exit_code = PROVIDER
+    exit_code = 4

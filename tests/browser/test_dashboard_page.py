@@ -1,5 +1,6 @@
 """The dashboard in a real browser, served by the real command."""
 
+import json
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -8,8 +9,8 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.browser.conftest import Served
-from tests.command_line import run_json
-from tests.fakes.browser import ROOT, Watched, editor, open_run_page, open_tab, shot, wait_for_text, watching
+from tests.command_line import run_cli
+from tests.fakes.browser import ROOT, Watched, editor, open_tab, shot, wait_for_text, watching
 from tests.fakes.screens import RUN
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
@@ -23,7 +24,8 @@ _NUMBERS = count(1)
 def opened(watched: Watched, url: str, *, scenario: str | None = None) -> Any:
     """The page on a scenario of its own, since a page keeps its edits for the next one."""
     name = scenario or f"scenario {next(_NUMBERS)}"
-    open_run_page(watched.page, f"{url}&{urlencode({'scenario': name})}")
+    watched.page.goto(f"{url}&{urlencode({'scenario': name})}")
+    watched.page.wait_for_selector('[role="treeitem"]', timeout=60_000)
     return watched.page
 
 
@@ -54,8 +56,9 @@ def unedited(served: Served, one_page: Watched, request: pytest.FixtureRequest) 
 
 def by_command(served: Served, node: str, p: float) -> float:
     """The root's value as ``workbench whatif`` prints it."""
-    done = run_json(served.home.parent, "whatif", RUN, "--set", f"{node}={p}")
-    after: float = done["after"]
+    done = run_cli(served.home.parent, "whatif", RUN, "--set", f"{node}={p}", "--json")
+    assert done.returncode == 0, done.stderr
+    after: float = json.loads(done.stdout)["after"]
     return after
 
 

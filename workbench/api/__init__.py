@@ -4,13 +4,12 @@ Each function and method returns the document that the command of its name print
 """
 
 from workbench.api.claims_looked_after import review
-from workbench.api.functions import (
+from workbench.api.endpoints import (
     add_documents,
     add_source,
     api_doc,
     apis,
     call,
-    coherence,
     doctor,
     open_page,
     quantity,
@@ -20,6 +19,7 @@ from workbench.api.run_handle import Analysis, Proof
 from workbench.api.run_list import (
     analyze,
     analyze_sync,
+    coherence,
     decide,
     import_run,
     open_run,

@@ -1,12 +1,10 @@
 """Turn trials or published forecasts into the forecasts that are scored: pool, shrink, calibrate."""
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Self
+from typing import Any
 
 import numpy as np
-from pydantic import model_validator
 
-from workbench.requests import Request, Says
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.calibrating.leave_out import leave_out_platt
 from workbench.science.calibrating.platt import fit_platt
@@ -34,30 +32,25 @@ DEFAULT_PRIOR = "prior_temporal"  # the leak-free one
 LEFT_OUT = ("event", "question", "none")
 
 
-class Recipe(Request):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
     """The preparation of raw forecasts before they are scored."""
 
     pool: str = "logit-mean"
-    """mean, median, logit-mean, first; mean:3 and so on for the mean over all subsets of 3 trials; shrink-std, shrink-prior,
-    shrink-alpha, shrink-bayes (by the variance of the prior)."""
     prior: str | None = None
-    """Column of the events that shrink-prior and shrink-bayes shrink to; prior_temporal when not given."""
+    """Column of the events file that ``shrink-prior`` and ``shrink-bayes`` shrink to; ``prior_temporal`` when not given."""
     tune: str = "loo-question"
-    """loo-question, loo-event, in-sample, as-published (in-sample and ddof 0)."""
     ddof: int | None = None
-    """0 or 1; 1 unless as-published."""
+    """1 unless told; ``as-published`` means 0."""
     calibrate: str = "none"
-    """none, platt, platt-hier."""
     loo: str = "event"
-    """What calibration leaves out: event, question; none fits in-sample."""
-    penalty: Annotated[float, Says(text="Penalty on the offsets of platt-hier.", word="lambda")] = 1.0
+    penalty: float = 1.0
     clip: float = 0.0
-    """Clip forecasts to [x, 1 - x] before scoring."""
     dead: str = "drop"
-    """Dead trials: drop, or impute (count each as 0.5; BLF, App. C.8); an event whose trials are all dead is left out by both."""
+    """``impute`` counts a dead trial as 0.5 (BLF, App. C.8); an event whose trials are all dead is left out by both."""
 
-    @model_validator(mode="after")
-    def _check_names(self) -> Self:
+    def __post_init__(self) -> None:
+        """Refuse names that do not exist."""
         if not (is_pooling(self.pool) or self.pool in SHRINKAGES):
             raise UnknownName("pooling", self.pool, (*POOLING_NAMES, *SHRINKAGES))
         for kind, name, names in (
@@ -72,7 +65,6 @@ class Recipe(Request):
             raise DomainError(f"ddof must be 0 or 1, not {self.ddof}")
         if not 0.0 <= self.clip < 0.5:
             raise DomainError(f"clip must be at least 0 and below 0.5, not {self.clip:g}")
-        return self
 
     @property
     def spread_ddof(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ def _yaml_of(path: Path) -> dict[str, Any]:
 def _query_file(path: Path, options_given: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
     """Read the address, the query and the options of a query's file; options of the command line win."""
     document = _yaml_of(path)
-    field_names = {*SourceRequest.model_fields} - {"name"}
+    field_names = {field.name for field in fields(SourceRequest)} - {"name"}
     unknown = sorted({*document} - field_names - {"address", "query"})
     if unknown:
         line = line_of(read_text(path), (unknown[0],))
@@ -44,6 +45,8 @@ def _query_file(path: Path, options_given: Mapping[str, Any]) -> tuple[str, str,
     if not all(isinstance(document.get(name), str) for name in ("address", "query")):
         raise UsageError(f"{path.name}: address and query are needed, each a text")
     options = {name: value for name, value in document.items() if name not in ("address", "query")}
+    if options.get("releases"):
+        options["releases"] = Path(options["releases"])
     return (
         str(document["address"]),
         str(document["query"]),
@@ -78,7 +81,7 @@ async def open_source(
     elif not options.get("date"):
         raise UsageError("say which column dates the rows: ", Option("date", "COLUMN"))
     else:
-        request = SourceRequest.read({key: value for key, value in options.items() if value} | {"name": name})
+        request = SourceRequest(name=name, **{key: value for key, value in options.items() if value})
     request.check()
     if not isinstance(where, str | Path):
         where = _as_table(where, request.date, request.value)
