@@ -8,13 +8,14 @@ import shutil
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
+from _pytest.doctest import DoctestModule
 
 from proxies.secret_registry import SECRETS
 from tests.command_line import run_process
@@ -42,8 +43,32 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--soak"):
         hypothesis.settings.load_profile("soak")
         config.option.force_reruns = 0  # what fails seldom is what soak is for
+    config.pluginmanager.register(_Collection())
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background so
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class _Collection:
+    """A plugin of its own, since a conftest hears of its own folder alone; every test process collects everything."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self) -> Generator[None, object, object]:
+        gc.disable()  # what is imported stays: walking it again and again would be a fifth of the collection
+        try:
+            return (yield)
+        finally:
+            gc.enable()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(
+        self, file_path: Path
+    ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+        """Import no module for its doctests that has none."""
+        collectors = yield
+        modules = [collector for collector in collectors if isinstance(collector, DoctestModule)]
+        if not modules or ">>>" in file_path.read_text():
+            return collectors
+        return [collector for collector in collectors if collector not in modules]
 
 
 #: Folders by what their files take, the longest first, so that no process is left with a long one at the end.
