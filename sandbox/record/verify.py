@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -41,6 +41,8 @@ _DURATION = re.compile(r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)? ?(?:ns|us|µs|μs|ms|s|se
 _TEMPORARY = re.compile(r"/tmp/[^\s'\":,)\]]+")
 _CUT = re.compile(r"\[output cut: [^\n]*\]\n$")
 
+#: Outputs of a cell for comparison: name of a stream or kind of data, and its content.
+_Parts: TypeAlias = list[tuple[str, Any]]
 #: Returns what is wrong with the stored conclusion, or None.
 CheckConclusion = Callable[[], str | None]
 
@@ -343,22 +345,20 @@ def compare_results(before: CellResult, after: CellResult) -> str | None:
     return None
 
 
-def _shown_by_both(
-    first: list[tuple[str, Any]], second: list[tuple[str, Any]]
-) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
+def _shown_by_both(first: _Parts, second: _Parts) -> tuple[_Parts, _Parts]:
     """Shorten the outputs of two runs that were cut to what both show: which stream reaches the limit first is chance."""
-    texts, others = dict(first), dict(second)
-    streams = ("stdout", "stderr")
-    length = {
-        name: min(len(_CUT.sub("", side.get(name, ""))) for side in (texts, others)) for name in streams
-    }
-    rest = [[part for part in side if part[0] not in streams] for side in (first, second)]
-    many = min(len(part) for part in rest)
-    shown = [
-        [(name, side.get(name, "")[: length[name]]) for name in streams] + part[:many]
-        for side, part in zip((texts, others), rest, strict=True)
-    ]
-    return shown[0], shown[1]
+    texts, rest = _streams_and_rest(first)
+    others, more = _streams_and_rest(second)
+    both = sorted(texts.keys() & others.keys())
+    return (
+        [(name, texts[name][: len(others[name])]) for name in both] + rest[: len(more)],
+        [(name, others[name][: len(texts[name])]) for name in both] + more[: len(rest)],
+    )
+
+
+def _streams_and_rest(parts: _Parts) -> tuple[dict[str, str], _Parts]:
+    streams = {name: _CUT.sub("", text) for name, text in parts if name in ("stdout", "stderr")}
+    return streams, [part for part in parts if part[0] not in streams]
 
 
 def differ_by_rounding(before: CellResult, after: CellResult) -> bool:
@@ -390,13 +390,13 @@ def _near(before: str, after: str) -> bool:
     )
 
 
-def _comparable(result: CellResult) -> list[tuple[str, Any]]:
+def _comparable(result: CellResult) -> _Parts:
     """Return a cell's outputs for comparison: each stream whole, then the rest in order.
 
     stdout and stderr are flushed by time, so where one breaks off for the other is chance and not evidence.
     """
     streams: dict[str, str] = {}
-    parts: list[tuple[str, Any]] = []
+    parts: _Parts = []
     for output in result.outputs:
         kind = output["output_type"]
         if kind == "stream":
