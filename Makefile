@@ -45,7 +45,7 @@ gallery: screenshots
 # The pictures in docs/, as the browser tests take them; docs/dashboard.png is the page of `make demo` itself, with its record:
 # the tests' own run is taken in from a package and has none.
 screenshots: .stamp-test browser
-	$(BIN)/python -m pytest -q --soak tests/browser/test_demo_dashboard.py tests/browser/test_screenshots.py tests/browser/test_lab_axe.py
+	$(BIN)/python -m pytest -q --soak tests/browser/test_screenshots.py tests/browser/test_lab_axe.py
 	mkdir -p docs/screens
 	cp out/screenshots/dashboard-scenarios.png docs/screens/scenarios.png
 	for name in large note; do cp out/screenshots/$$name.png docs/screens/$$name.png; done

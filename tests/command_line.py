@@ -2,12 +2,14 @@
 
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 
 def run_cli(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -24,6 +26,18 @@ def run_cli(home: Path, *arguments: str, **environment: str) -> subprocess.Compl
     ):
         code = _code_of_main()
     return subprocess.CompletedProcess(["workbench", *arguments], code, out.text(), err.text())
+
+
+def run_ok(home: Path, *arguments: str, **environment: str) -> str:
+    """What a command prints that has to succeed."""
+    done = run_cli(home, *arguments, **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def run_json(home: Path, *arguments: str, **environment: str) -> Any:
+    """The document of a command that has to succeed, which is given ``--json``."""
+    return json.loads(run_ok(home, *arguments, "--json", **environment))
 
 
 def run_process(

@@ -102,7 +102,6 @@ _TOGETHER = {
     "tests/browser/test_hostile_lab.py": "JupyterLab",
     "tests/sandbox/test_lab_browser.py": "JupyterLab",
     "tests/browser/test_dashboard_page.py": "dashboard",
-    "tests/browser/test_demo_dashboard.py": "dashboard",
     "tests/browser/test_evidence_page.py": "dashboard",
     "tests/browser/test_hostile_proof.py": "dashboard",
     "tests/browser/test_home_page.py": "workflows",

@@ -66,6 +66,13 @@ def __getattr__(name: str) -> Any:
         from workbench import api
 
         return getattr(api, name)
+    if not name.startswith("_"):
+        from workbench.plug_points import OPERATIONS, plugin_names
+
+        if name.replace("_", "-") in plugin_names(OPERATIONS):
+            from workbench.api.operation_function import function_named
+
+            return function_named(name)
     raise AttributeError(f"module 'workbench' has no attribute {name!r}")
 
 

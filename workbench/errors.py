@@ -36,16 +36,20 @@ __all__ = [
 ]
 
 
+#: Exit codes of every command (README).
+DONE, BUG, USAGE, STOPPED, PROVIDER, ISOLATION, WANTING = range(7)
+
+
 class WorkbenchError(Remedied):
     """An error whose message is one clear line for the analyst, made of strings and of what mends it."""
 
-    exit_code = 1
+    exit_code = BUG
 
 
 class UsageError(WorkbenchError):
     """The caller asked for something that cannot be done as asked."""
 
-    exit_code = 2
+    exit_code = USAGE
 
 
 class TwoReadings(UsageError):
@@ -73,10 +77,10 @@ class ClaimRefused(UsageError):
 class BudgetStop(WorkbenchError):
     """A budget or an interrupt stopped the run; what is done is kept."""
 
-    exit_code = 3
+    exit_code = STOPPED
 
 
 class ProviderError(WorkbenchError):
     """A model or a data source failed for good; the run can be resumed."""
 
-    exit_code = 4
+    exit_code = PROVIDER

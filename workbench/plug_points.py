@@ -21,6 +21,7 @@ SYNTHESIZERS = "analyst_workbench.synthesizers"
 EVIDENCE = "analyst_workbench.evidence"
 RULES = "analyst_workbench.rules"
 SOURCES = "analyst_workbench.sources"
+OPERATIONS = "analyst_workbench.operations"
 
 OWN_PACKAGE = "analyst-workbench"
 

@@ -6,12 +6,30 @@ the page. A field that is added to a model is on all of them.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, replace
 from dataclasses import fields as dataclass_fields
+from datetime import date
 from functools import cache, wraps
+from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from proxies.input_files import MOST_TEXT_BYTES, InputRefused, read_text
+from workbench.errors import UsageError
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -34,6 +52,10 @@ class Says:
         A typed value names a file that holds it. Read for those who type (command line, magics), for nobody else.
     more : bool
         Left out of short lists of options; it works all the same.
+    place : bool
+        Typed by its place on the command line, without a name.
+    short : str
+        A letter that is the option too.
     """
 
     text: str
@@ -41,6 +63,8 @@ class Says:
     form: str = ""
     file: bool = False
     more: bool = False
+    place: bool = False
+    short: str = ""
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         return {**handler(schema), "description": self.text}
@@ -90,14 +114,28 @@ class RequestField:
         return f"--{self.word.replace('_', '-')}"
 
     @property
+    def typed_as(self) -> str:
+        """What a person typed it by: its option, or its word where it goes by its place."""
+        return self.name.upper() if self.says.place else self.option
+
+    @property
     def metavar(self) -> str | None:
         """What stands for a value in lists of options."""
-        return self.says.form.partition(" ")[0].rstrip(",") or None
+        if get_origin(self.bare) is Literal:
+            return "|".join(map(str, get_args(self.bare)))
+        return self.says.form.partition(" ")[0].rstrip(",") or _METAVARS.get(self.bare)
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is REQUIRED
 
     @property
     def shape(self) -> Shape:
         """A flag, one value, a list of values, or a value by name."""
         origin = get_origin(self.bare) or self.bare
+        if origin in (Union, UnionType):  # what is typed is the first that it may be
+            origin = get_origin(get_args(self.bare)[0]) or get_args(self.bare)[0]
         if origin is bool:
             return "flag"
         if isinstance(origin, type) and issubclass(origin, Mapping):
@@ -105,9 +143,14 @@ class RequestField:
         return "list" if origin in (list, tuple) else "value"
 
 
+_METAVARS = {date: "YYYY-MM-DD", float: "X", int: "N", Path: "FILE"}
+#: The default of a field that has to be given.
+REQUIRED: Any = inspect.Parameter.empty
+
+
 @cache
 def fields_of(model: type) -> tuple[RequestField, ...]:
-    """Return the described fields of a model, in their order; a field without :class:`Says` is on no face."""
+    """Return the described fields of a model, in their order; one without :class:`Says` or a docstring of its own is on no face."""
     hints = get_type_hints(model, include_extras=True)
     defaults = _defaults(model)
     listed = []
@@ -115,17 +158,25 @@ def fields_of(model: type) -> tuple[RequestField, ...]:
         kind = hints[name]
         marks = getattr(kind, "__metadata__", ())
         says = next((mark for mark in marks if isinstance(mark, Says)), None)
+        if issubclass(model, Request):
+            says = model.said(name, says)
         if says is not None:
             listed.append(
                 RequestField(name=name, kind=kind, bare=_without_none(kind), says=says, default=default)
             )
-    return tuple(listed)
+    places = getattr(model, "places", ())
+    return tuple(
+        sorted(listed, key=lambda each: places.index(each.name) if each.name in places else len(places))
+    )
 
 
 def _defaults(model: type) -> dict[str, Any]:
     own = getattr(model, "model_fields", None)
     if own is not None:
-        return {name: info.get_default(call_default_factory=True) for name, info in own.items()}
+        return {
+            name: REQUIRED if info.is_required() else info.get_default(call_default_factory=True)
+            for name, info in own.items()
+        }
     return {
         each.name: each.default if each.default_factory is MISSING else each.default_factory()
         for each in dataclass_fields(model)
@@ -208,3 +259,133 @@ def described(*models: type, but: Iterable[str] = ()) -> Callable[[C], C]:
         return function
 
     return decorate
+
+
+class Request(BaseModel):
+    """A request that every face can fill in: Python and MCP with values, the command line and the magics with words.
+
+    The text below a field describes it.
+
+    Attributes
+    ----------
+    places : names of fields
+        Typed by their place on the command line, in this order, without a name.
+    joined : names of fields
+        Several words without quotes are one text.
+    short : names of fields
+        Options in the short help of the command; None: all.
+    person : names of fields
+        For a person alone: no agent of another program may set them.
+    """
+
+    # Built when the first one is read: a command that asks for something else does not wait for it.
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        defer_build=True,
+        arbitrary_types_allowed=True,
+        use_attribute_docstrings=True,
+    )
+    places: ClassVar[tuple[str, ...]] = ()
+    joined: ClassVar[tuple[str, ...]] = ()
+    short: ClassVar[tuple[str, ...] | None] = None
+    person: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def said(cls, name: str, says: Says | None) -> Says | None:
+        """Return what a person reads of a field, from its mark or its docstring; None of a field that has neither."""
+        text = cls.model_fields[name].description
+        if says is None and not text:
+            return None
+        says = says or Says(text=" ".join(str(text).split()))
+        more = says.more if cls.short is None else name not in cls.short
+        return replace(says, place=name in cls.places, more=more)
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Self:
+        """Return the request of Python's names and values; raises ``UsageError``, in one line, for what cannot be read."""
+        if unknown := sorted(set(values) - set(cls.model_fields)):
+            raise UsageError(f"there is no {unknown[0]!r:.40} here: {', '.join(cls.model_fields)}")
+        try:
+            return cls.model_validate({name: value for name, value in values.items() if value is not None})
+        except ValidationError as error:
+            name, place, reason = _first(error)
+            field = _field(cls, name)
+            key = f"[{place!r:.60}]" if field.shape == "mapping" and place is not None else ""
+            raise UsageError(f"{name}{key}: {reason}; write {field.says.form or field.says.text}") from None
+
+    @classmethod
+    def typed(cls, **words: Any) -> Self:
+        """Return the request of typed words, by the names of the fields: texts, lists of texts, flags.
+
+        Files that a text names are read here.
+
+        Raises `UsageError`: A text that cannot be read, or a key that is named twice for the same.
+        """
+        pairs: dict[tuple[str, object], str] = {}
+        values: dict[str, Any] = {}
+        for field in fields_of(cls):
+            written = words.pop(field.name, None)
+            if written is None or written == []:
+                continue
+            values[field.name] = written
+            if field.shape == "mapping":
+                values[field.name] = {}
+                for pair in written:
+                    key, text = _split(field, pair)
+                    if key in values[field.name]:
+                        raise UsageError(f"{field.typed_as} names {key} twice")
+                    pairs[field.name, key] = pair
+                    values[field.name][key] = _file_text(field, text) if field.says.file else text
+            elif field.shape == "list":
+                pairs |= {(field.name, place): text for place, text in enumerate(written)}
+            elif isinstance(written, Sequence) and not isinstance(written, str):
+                values[field.name] = " ".join(written)
+        assert not words, words
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            name, place, reason = _first(error)
+            field = _field(cls, name)
+            pair = pairs.get((name, place), values.get(name))
+            form = field.says.form or reason
+            # Of JSON the reason says where it goes wrong; of the rest the form says it all.
+            why = f" ({reason})" if "JSON" in field.says.form else ""
+            raise UsageError(f"{field.typed_as} {pair!r:.200}: write {form}{why}") from None
+
+
+#: What is wanted where pydantic says what is wrong.
+_REASONS = {
+    "int_parsing": "a whole number",
+    "float_parsing": "a number",
+    "greater_than_equal": "a number of at least {ge}",
+    "less_than_equal": "a number of at most {le}",
+    "literal_error": "{expected}",
+    "missing": "it is needed",
+}
+
+
+def _field(model: type, name: str) -> RequestField:
+    return next(field for field in fields_of(model) if field.name == name)
+
+
+def _first(error: ValidationError) -> tuple[str, Any, str]:
+    first = error.errors(include_url=False, include_input=False)[0]
+    name, place, *_ = (*first["loc"], None, None)
+    known = _REASONS.get(first["type"], "")
+    reason = known.format(**first.get("ctx", {})) if known else first["msg"].removeprefix("Value error, ")
+    return str(name), place, reason.removeprefix("Input should be ")
+
+
+def _split(field: RequestField, pair: str) -> tuple[str, str]:
+    key, equals, text = pair.partition("=")
+    if not (equals and key.strip() and text.strip()):
+        raise UsageError(f"{field.typed_as} {pair!r:.200}: write {field.says.form}")
+    return key.strip(), text.strip()
+
+
+def _file_text(field: RequestField, name: str) -> str:
+    try:
+        return read_text(Path(name), most=MOST_TEXT_BYTES)
+    except InputRefused as error:
+        raise UsageError(f"{field.typed_as}: {error}") from None

@@ -4,7 +4,11 @@ Statements, reports and names of methods are a model's or a stranger's words. A 
 tab or a carriage return is a formula to a spreadsheet. An apostrophe before it makes it text.
 """
 
+import csv
+import io
 import re
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 # Apostrophes before it too: a text that has one there already gets another, so that every text comes back as it was.
 # The wide forms are read as formulas by spreadsheets in East Asian languages; a line feed and spaces before are skipped.
@@ -23,3 +27,15 @@ def guard_formula(text: str) -> str:
 def unguard_formula(cell: str) -> str:
     """Return the text that `guard_formula` made this cell of."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Write rows as CSV with a header, no text a formula; lines end in a plain newline on every platform."""
+    lines = []
+    for row in (header, *rows):
+        text = io.StringIO()
+        # \r\n, because the writer quotes only the line ends that it writes itself, and a lone \r would end a row
+        guarded = [guard_formula(value) if isinstance(value, str) else value for value in row]
+        csv.writer(text, lineterminator="\r\n").writerow(guarded)
+        lines.append(text.getvalue().removesuffix("\r\n") + "\n")
+    return "".join(lines)

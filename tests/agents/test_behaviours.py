@@ -1,10 +1,11 @@
 """Every behaviour of a server or a model that a review tried without kernels ends as its row says: right, or stopped and resumable."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.fakes.behaviours import TEXT, TREES, WIRE, Behaviour
+from tests.fakes.behaviours import BEHAVIOURS
 from tests.fakes.persona_run import require_right, run
 from tests.fakes.personas import Turn, Wire
 from tests.models.test_account_errors import ACCOUNT
@@ -18,7 +19,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Pydantic serializer warnings"),
 ]
 
-ROWS = {**WIRE, **TEXT, **TREES}
 #: Printed by every leaf here: no kernel runs, so no data call is on record.
 _NO_DATA = "asked for no data"
 
@@ -32,13 +32,13 @@ def findings(state: RunState) -> set[str]:
     return (of_leaves | of_tree) - {_NO_DATA}
 
 
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", BEHAVIOURS)
 async def test_a_behaviour_ends_as_its_row_says_and_is_resumed_once_its_server_behaves(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abc")
-    row: Behaviour = ROWS[name]
-    settings = {} if row.tree else {"analyzer": "single"}
+    row = BEHAVIOURS[name]
+    settings: dict[str, Any] = {} if row.tree else {"analyzer": "single"}
     ending, state, server = await run(
         "good", tmp_path, script=row.script, resume_well=True, note=None, **settings
     )
@@ -49,10 +49,6 @@ async def test_a_behaviour_ends_as_its_row_says_and_is_resumed_once_its_server_b
         assert state.tree.root.p == pytest.approx(row.root, abs=0.001)
     if ending.kind == "right":
         assert findings(state) == set(row.findings)
-
-
-def test_no_row_is_counted_twice() -> None:
-    assert len(ROWS) == len(WIRE) + len(TEXT) + len(TREES)
 
 
 SENT_AS_SUCCESS = [("any", 200, "Insufficient credits"), ("any", 200, "Not authenticated"), ("any", 200, "The model `p` does not exist")]  # fmt: skip

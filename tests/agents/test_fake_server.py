@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -140,16 +139,3 @@ async def test_requests_name_only_what_their_stage_may_see() -> None:
             assert named == {asked.node}
         elif asked.stage == "linear":
             assert named == {asked.node, *tree[asked.node].children}
-
-
-#: Dialogues of a run; questions about finished work, and the router's, are answered by servers of their own tests.
-_ELSEWHERE = {
-    "judge", "leaks", "recall", "routing", "red_team", "question_about_a_run", "leak_filter", "page_summary",
-    "context_ranking", "context_searches", "synthesizer_searches", "topics",
-    "belief_loop", "merged_belief", "paper_belief", "search_to_the_limit", "research_lead", "research_part",
-}  # fmt: skip
-APPROVED = sorted(
-    path
-    for path in (Path(__file__).parents[1] / "prompts" / "approved").glob("*.txt")
-    if path.stem not in _ELSEWHERE
-)

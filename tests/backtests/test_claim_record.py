@@ -66,10 +66,9 @@ def test_the_record_counts_its_cutoffs_and_compares_with_each_rival() -> None:
     assert record["against"]["always 0.5"]["brier_index"] == 50.0
     # nothing of after the answer's cutoff: the last window had come to its end by then
     assert max(row["end"] for row in document["rows"]) <= "2018-06-29"
-    assert document["line"].startswith(
-        f"On 19 past dates ({record['clusters']} independent) this way of forecasting did no better than the base rate: "
-        "take the base rate (gain in Brier Index −"
-    )
+    line = document["line"]
+    assert line.startswith(f"On 19 past dates ({record['clusters']} independent)")
+    assert "no better than the base rate: take the base rate" in line and "Brier Index −" in line
     row = document["rows"][-1]
     # scored by hand: where the index stood on the two days
     closes = value_series("SP500", known_rows(("SP500",), "2018-06-30", None).all())
@@ -118,9 +117,9 @@ def test_a_forecaster_that_knows_the_outcome_is_better_than_the_base_rate(known:
     from workbench.science.documents import record_document
 
     record = record_document(past_table(past))
-    assert record["skill"] == "better" and record["line"].startswith(
-        f"On 30 past dates ({record['clusters']} independent) this way of forecasting did better than the base rate (gain in Brier Index +"
-    )
+    assert record["skill"] == "better"
+    assert f"30 past dates ({record['clusters']} independent)" in record["line"]
+    assert "did better than the base rate" in record["line"] and "Brier Index +" in record["line"]
     # and such a forecaster is refused by the guard: it rests on what became known later
     claim = moved_claim(read_claim(HIGHER), LAST, rows[5], now, known.as_of(rows[5]))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.command_line import run_cli
+from tests.command_line import run_json, run_ok
 from tests.conftest import FinishedRun
 from tests.fakes.browser import WORKBENCH, Lab
 from tests.fakes.screens import RUN, make_big_run, make_run
@@ -100,8 +100,7 @@ def served(run_home: Path) -> Iterator[Served]:
 def shown_run(served: Served, demo: FinishedRun, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of the demo run, brought to the served home with two scenarios."""
     package = tmp_path_factory.mktemp("package") / "run.zip"
-    done = run_cli(demo.home, "export", demo.run_id, "--to", "zip", "-o", str(package))
-    assert done.returncode == 0, done.stderr
+    run_ok(demo.home, "export", demo.run_id, "--to", "zip", "-o", str(package))
     asked(served, "import", str(package))
     leaves = [leaf["id"] for leaf in demo.leaves]
     asked(served, "whatif", demo.run_id, "--set", f"{leaves[0]}=0.4", "--scenario", "weak record",
@@ -112,9 +111,8 @@ def shown_run(served: Served, demo: FinishedRun, tmp_path_factory: pytest.TempPa
 
 
 def asked(served: Served, *arguments: str) -> Any:
-    done = run_cli(served.home.parent, *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    done = run_json(served.home.parent, *arguments)
+    return done
 
 
 @pytest.fixture(params=["light"])

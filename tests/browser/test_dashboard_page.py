@@ -1,6 +1,5 @@
 """The dashboard in a real browser, served by the real command."""
 
-import json
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -9,8 +8,8 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.browser.conftest import Served
-from tests.command_line import run_cli
-from tests.fakes.browser import ROOT, Watched, editor, open_tab, shot, wait_for_text, watching
+from tests.command_line import run_json
+from tests.fakes.browser import ROOT, Watched, editor, open_run_page, open_tab, shot, wait_for_text, watching
 from tests.fakes.screens import RUN
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
@@ -24,8 +23,7 @@ _NUMBERS = count(1)
 def opened(watched: Watched, url: str, *, scenario: str | None = None) -> Any:
     """The page on a scenario of its own, since a page keeps its edits for the next one."""
     name = scenario or f"scenario {next(_NUMBERS)}"
-    watched.page.goto(f"{url}&{urlencode({'scenario': name})}")
-    watched.page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+    open_run_page(watched.page, f"{url}&{urlencode({'scenario': name})}")
     return watched.page
 
 
@@ -56,9 +54,8 @@ def unedited(served: Served, one_page: Watched, request: pytest.FixtureRequest) 
 
 def by_command(served: Served, node: str, p: float) -> float:
     """The root's value as ``workbench whatif`` prints it."""
-    done = run_cli(served.home.parent, "whatif", RUN, "--set", f"{node}={p}", "--json")
-    assert done.returncode == 0, done.stderr
-    after: float = json.loads(done.stdout)["after"]
+    done = run_json(served.home.parent, "whatif", RUN, "--set", f"{node}={p}")
+    after: float = done["after"]
     return after
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.jupyter.sanitize import clean_html
 from tests.browser.conftest import Served
-from tests.fakes.browser import Watched
+from tests.fakes.browser import Watched, open_run_page
 from tests.fakes.screens import RUN
 from workbench.views.run_view import load_run
 from workbench.widgets.proofs.proof_view import CONTENT_SECURITY_POLICY, frame, proof_document
@@ -90,8 +90,7 @@ def test_a_hostile_proof_notebook_runs_nothing_and_fetches_nothing(served: Serve
     hostile_notebook(path)
     try:
         page = watched.page
-        page.goto(served.url)
-        page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+        open_run_page(page, served.url)
         page.locator('[data-id="P1.2"] .wb-statement').click()
         inside = page.frame_locator("iframe.wb-frame").locator("body")
         inside.get_by_text("press").first.wait_for()

@@ -17,8 +17,8 @@ import pytest
 
 from sandbox.jupyter.sanitize import clean_html, clean_markdown
 from tests.browser.conftest import start
-from tests.command_line import run_cli, run_process
-from tests.fakes.browser import open_tab
+from tests.command_line import run_ok, run_process
+from tests.fakes.browser import open_run_page, open_tab
 from tests.fakes.hostile_text import (
     COVERING,
     HONEST,
@@ -256,8 +256,7 @@ def test_the_page_of_a_round_shows_the_corpus_as_text(detectors: Detectors, tmp_
             title = " ".join(texts[place : place + 8])
             rows.writerow([f"{NAME}{place}", title, closes, "0.3", f"javascript:{STRIKE}", "", "binary"])
         rows.writerow(["who", f"Who? {NAME}", closes, "", "https://example.org/1", f"{NAME}|Bo", "options"])
-    done = run_cli(tmp_path, "questions", "import", "q.csv")
-    assert done.returncode == 0, done.stderr
+    run_ok(tmp_path, "questions", "import", "q.csv")
     model = f"openai/{NAME}"
     with OpenAIServer(SaysIt()) as server:
         words = (
@@ -337,8 +336,7 @@ def test_nothing_planted_runs_or_asks_on_any_tab_or_at_home(detectors: Detectors
         page.locator(".wb-compared").wait_for()
         assert detectors.off() == []
         for run in (RUN, planted):
-            page.goto(f"{served.url}&run={run}")
-            page.wait_for_selector('[role="treeitem"]', timeout=90_000)
+            open_run_page(page, f"{served.url}&run={run}")
             page.locator('[role="treeitem"] .wb-statement').last.evaluate("part => part.click()")
             page.frame_locator("iframe.wb-frame").locator("body").wait_for(timeout=60_000)
             for _, name in TABS:

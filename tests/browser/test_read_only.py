@@ -16,7 +16,6 @@ from tests.fakes.screens import RUN, make_run
 from workbench.annotations.entries import add_comment
 from workbench.cli.servers.dashboard_server import is_of_a_page
 from workbench.engine.detached import plan_elsewhere, resume_detached, start_elsewhere, stop_run
-from workbench.errors import WorkbenchError
 from workbench.store import HomeUnusable, Store
 from workbench.views.run_view import load_run
 from workbench.widgets.home_page import Home
@@ -94,8 +93,6 @@ def test_the_page_has_no_form(home: Path, monkeypatch: pytest.MonkeyPatch) -> No
     for hidden in (page.side_panels.review.comment, page.side_panels.estimates.give, page.side_panels.taking):
         assert id(hidden) not in shown
     assert id(page.side_panels.review.standing) in shown and id(first.answer) not in shown
-    with pytest.raises((WorkbenchError, OSError)):
-        first._watch(RUN, True)
 
 
 @pytest.mark.parametrize(

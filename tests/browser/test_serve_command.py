@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Served, start
+from tests.fakes.browser import open_run_page
 from tests.fakes.screens import RUN
 from workbench.cli.servers.warm_kernels import REFILL_SECONDS
 
@@ -141,8 +142,7 @@ def alive(pid: int) -> bool:
 
 def test_leaving_the_page_stops_its_kernel(served: Served, chromium: Any) -> None:
     page = chromium.new_page()
-    page.goto(served.url)
-    page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+    open_run_page(page, served.url)
     kernel = kernel_process(served.process.pid, kernel_of(page))
     page.goto("about:blank")
     end = time.monotonic() + 15
@@ -174,8 +174,7 @@ def test_a_clean_start_warns_of_nothing(run_home: Path, chromium: Any, tmp_path:
     with log.open("w") as stderr:
         served = start(run_home, RUN, stderr=stderr)
         page = chromium.new_page()
-        page.goto(served.url)
-        page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+        open_run_page(page, served.url)
         said = log.read_text()
         page.close()
         served.close()

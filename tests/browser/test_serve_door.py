@@ -19,6 +19,7 @@ import pytest
 from sandbox.jupyter.door import is_own_request
 from tests.browser.conftest import Served, serving, start
 from tests.browser.test_serve_command import children_of, kernel_process
+from tests.fakes.browser import open_run_page
 from tests.fakes.screens import RUN
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -270,8 +271,7 @@ def test_a_reload_without_the_token_is_let_in_by_the_cookie(served: Served, chro
     page = chromium.new_page()
     try:
         for address in (served.url, served.url.partition("?")[0]):
-            page.goto(address)
-            page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+            open_run_page(page, address)
     finally:
         page.close()
 

@@ -5,6 +5,8 @@ import json
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.command_line import run_cli
 from workbench.views.answer import Rest, waterfall
 from workbench.views.run_view import load_run
@@ -20,6 +22,7 @@ def noise(path: Path) -> None:
             rows.writerow([f"{2004 + month // 12}-{month % 12 + 1:02}", f"{draws.gauss(100, 10):.1f}"])
 
 
+@pytest.mark.long
 def test_a_claim_without_drivers_is_a_run_on_every_screen(tmp_path: Path) -> None:
     noise(tmp_path / "orders.csv")
     added = run_cli(

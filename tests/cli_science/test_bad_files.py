@@ -114,15 +114,24 @@ def test_trials_and_variants_do_not_mix(files: tuple[Path, Path]) -> None:
     assert "both 'trial' and 'variant'" in refused(*score(files))
 
 
-def test_options_that_do_not_fit(files: tuple[Path, Path]) -> None:
-    assert "has no method 'x'; it has: m" in refused(*score(files, "--method", "x"))
-    assert "unknown metric 'luck'" in refused(*score(files, "--metrics", "luck"))
-    assert "unknown pooling 'vote'" in refused(*score(files, "--pool", "vote"))
-    assert "unknown tuning 'x'" in refused(*score(files, "--tune", "x"))
-    assert "ddof must be 0 or 1" in refused(*score(files, "--pool", "shrink-std", "--ddof", 2))
-    assert "the column is missing" in refused(*score(files, "--pool", "shrink-prior", "--prior", "nothing"))
-    assert "the column is missing" in refused(*score(files, "--by", "nothing"))
-    assert "3 trials were asked for" in refused(*score(files, "--subsets", 3))
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--method x", "has no method 'x'; it has: m"),
+        ("--metrics luck", "unknown metric 'luck'"),
+        ("--pool vote", "unknown pooling 'vote'"),
+        ("--tune x", "unknown tuning 'x'"),
+        ("--pool shrink-std --ddof 2", "ddof must be 0 or 1"),
+        ("--pool shrink-prior --prior nothing", "the column is missing"),
+        ("--by nothing", "the column is missing"),
+        ("--subsets 3", "3 trials were asked for"),
+    ],
+)
+def test_options_that_do_not_fit(files: tuple[Path, Path], words: str, says: str) -> None:
+    assert says in refused(*score(files, *words.split()))
+
+
+def test_options_of_the_other_kind_of_file(files: tuple[Path, Path]) -> None:
     published = files[1].with_name("published.csv")
     write(
         published,
@@ -159,7 +168,7 @@ def test_prices_that_cannot_be_bet_on(files: tuple[Path, Path]) -> None:
     assert "no event of question_type market" in refused(*words)
     write(files[0], EVENTS)
     assert "--tie must be one of" in refused(*words, "--tie", "maybe")
-    assert "--risk-aversion wants numbers" in refused(*words, "--risk-aversion", "low")
+    assert "--risk-aversion 'low': write a number" in refused(*words, "--risk-aversion", "low")
     assert "at least 0" in refused(*words, "--risk-aversion", "-1")
 
 

@@ -264,4 +264,4 @@ def test_comparison_with_a_baseline(files: tuple[Path, Path]) -> None:
 
 def test_compare_needs_two(files: tuple[Path, Path]) -> None:
     assert "nothing to compare" in refused("compare", *words(files), "--reference", "m")
-    assert "--unit must be" in refused("compare", *words(files), "--reference", "0.5", "--unit", "day")
+    assert "--unit" in refused("compare", *words(files), "--reference", "0.5", "--unit", "day")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.record.journal import read_journal
-from tests.command_line import run_cli
+from tests.command_line import run_ok
 from tests.fakes.asking_run import Provider
 from tests.fakes.notebook_run import open_notebook_run, work_in_kernels
 from workbench.engine.proof_check import verify_run
@@ -82,7 +82,6 @@ def test_evidence_names_the_cell_behind_each_figure_and_what_cells_took(tmp_path
             ("cell-001", "its findings were changed")
         ]
         notebook.write_text(whole)
-    shown = run_cli(tmp_path, "evidence", run_id, leaf)
-    assert shown.returncode == 0, shown.stderr
-    assert "\nbase rate: from no cell (0.93)\nn: cell-003 (614)\n" in shown.stdout
-    assert "          It replaced or deleted CALL_API" in shown.stdout
+    shown = run_ok(tmp_path, "evidence", run_id, leaf)
+    assert "\nbase rate: from no cell (0.93)\nn: cell-003 (614)\n" in shown
+    assert "          It replaced or deleted CALL_API" in shown

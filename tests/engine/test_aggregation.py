@@ -1,10 +1,10 @@
 """What trials count as: laws, the preset of paper B on its own trials, early stops, and what is learned from resolved leaves only."""
 
-import asyncio
 import csv
 import gzip
 import json
 from collections import defaultdict
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
-from tests.command_line import run_cli
-from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run, work
+from tests.command_line import run_cli, run_json
+from tests.fakes.asking_run import AskingGrounder, belief_of, open_run, sit
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.agents.base import GroundingFailure
 from workbench.engine.leaves.aggregation import Aggregation
@@ -28,9 +28,10 @@ from workbench.engine.leaves.own_record import (
     resolved_leaves,
 )
 from workbench.engine.new_run import new_run
+from workbench.engine.proof_check import combined_faults
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.resolved_runs import counts_for, topic_of
-from workbench.engine.run_settings import with_preset
+from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.errors import UsageError
 from workbench.science.scoring.scores import brier_index
 from workbench.store import Store
@@ -165,7 +166,7 @@ def test_trials_that_agree_end_a_leaf_early_only_where_that_is_asked_for(
 ) -> None:
     store, grounder = Store(tmp_path), Drifting()
     run_id = open_run(store, trials=5, aggregation=Aggregation(stop_spread=spread))
-    state = asyncio.run(work(store, run_id, Provider(), leaves=2, grounder=grounder))
+    state = sit(store, run_id, leaves=2, grounder=grounder)
     assert state.finished and grounder.count == {"P1": run, "P2": run}
     for stored in store.events(run_id, kinds=("leaf.pooled",)):
         assert (
@@ -176,26 +177,25 @@ def test_trials_that_agree_end_a_leaf_early_only_where_that_is_asked_for(
     store.close()
 
 
-def test_a_dead_trial_is_imputed_in_the_preset_and_the_log_can_be_recomputed(tmp_path: Path) -> None:
-    from workbench.engine.proof_check import combined_faults
-
+@pytest.mark.parametrize(("dead", "other", "counted"), [("impute", "drop", [0.5]), ("drop", "impute", [])])
+def test_a_dead_trial_counts_as_the_settings_say_and_the_log_can_be_recomputed(
+    store: Store, dead: Any, other: Any, counted: list[float]
+) -> None:
     class OneDead(Drifting):
         async def ground(self, task: Any) -> Any:
             second = self.count.get(task.node.id, 0) == 1
             outcome = await super().ground(task)
             return GroundingFailure(reason="no reply could be read", retryable=False) if second else outcome
 
-    store = Store(tmp_path)
-    run_id = open_run(store, trials=3, aggregation=Aggregation(dead="impute"))
-    state = asyncio.run(work(store, run_id, Provider(), leaves=2, grounder=OneDead()))
+    run_id = open_run(store, trials=3, aggregation=Aggregation(dead=dead))
+    state = sit(store, run_id, leaves=2, grounder=OneDead())
     for leaf in ("P1", "P2"):
         p = belief_of(state.tree[leaf].statement)
-        assert state.tree[leaf].p == pytest.approx(Aggregation().combine([p, p, 0.5]))
+        assert state.tree[leaf].p == pytest.approx(Aggregation().combine([p, p, *counted]))
     assert not combined_faults(store, state)
     # with the settings of another aggregation the same log does not follow
-    state.settings = replace(state.settings, aggregation=Aggregation())
+    state.settings = replace(state.settings, aggregation=Aggregation(dead=other))
     assert {fault.check for fault in combined_faults(store, state)} == {"pooled"}
-    store.close()
 
 
 def resolved_home(home: Path, day: str, *, runs: int = 12) -> Store:
@@ -203,57 +203,51 @@ def resolved_home(home: Path, day: str, *, runs: int = 12) -> Store:
     for number in range(runs):
         run_id = f"20180630-1200{number:02d}-aced"
         make_small_run(home, run_id)
-        store = Store(home)
-        for node, p in (("P1", float(number % 3 > 0)), ("P2", float(number % 3 == 0))):
-            store.append(run_id, ev.OutcomeRecorded(node=node, p=p, day=day))
-        store.close()
+        with closing(Store(home)) as store:
+            for node, p in (("P1", float(number % 3 > 0)), ("P2", float(number % 3 == 0))):
+                store.append(run_id, ev.OutcomeRecorded(node=node, p=p, day=day))
     return Store(home)
 
 
-def far_off(store: Store, state: Any) -> list[ResolvedLeaf]:
-    """The leaves of a run as two claims of their own: 95 % for what comes true in half of the runs."""
-    number = int(state.run_id[9:15]) % 100
-    return [
-        ResolvedLeaf(
-            run_id=state.run_id, node="P1", trials=(0.95, 0.95), dead=0, parts=(("notebook", 0.95),), outcome=float(number % 2),
-            day="2018-12-31", cost_usd=None, claim=f"{chr(97 + number)} {side}", known="2018-06-29",
-        )
-        for side in ("one", "other")
-    ]  # fmt: skip
+def overconfident_home(home: Path, day: str) -> Store:
+    """Runs of 24 claims, each with a leaf of 95 or 5 % that is resolved on a day, and right in three of five."""
+    for number in range(24):
+        run_id, claim = f"20180630-1200{number:02d}-aced", f"Treaty {chr(97 + number) * 3} is signed"
+        make_small_run(home, run_id, statement=claim, p={"P1": 0.95 if number % 2 else 0.05, "P2": 0.4})
+        with closing(Store(home)) as store:
+            store.append(
+                run_id, ev.OutcomeRecorded(node="P1", p=float((number % 2 == 1) == (number % 5 < 3)), day=day)
+            )
+    return Store(home)
 
 
-def test_only_leaves_resolved_before_the_cutoff_teach(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = resolved_home(tmp_path, "2018-12-31")
-    assert len(list(resolved_leaves(store))) == 24
-    assert not list(resolved_leaves(store, Cutoff.parse("2018-12-31")))  # that day is not visible yet
-    assert len(list(resolved_leaves(store, Cutoff.parse("2019-01-01")))) == 24
-    settings = with_preset("blf-paper")
+def opened(store: Store, cutoff: str, settings: RunSettings) -> RunSettings:
+    """The settings of a run that is opened in a home at a cutoff."""
+    run_id = new_run(store, "VIX above 20 on 2019-06-30", Cutoff.parse(cutoff), settings)
+    return load_state(store, run_id).settings
 
-    def opened(cutoff: str) -> Aggregation:
-        run_id = new_run(store, "VIX above 20 on 2019-06-30", Cutoff.parse(cutoff), settings)
-        return load_state(store, run_id).settings.aggregation
 
-    # 24 leaves of one claim are one question, and teach nothing; where each run has a claim of its own they do
-    assert opened("2019-01-01") == opened("2018-12-31")
-    assert (opened("2019-01-01").learned_from, opened("2019-01-01").calibrates) == (0, False)
-    monkeypatch.setattr("workbench.engine.leaves.own_record._of_run", far_off)
-    before, after = opened("2018-12-31"), opened("2019-01-01")
+def test_only_leaves_resolved_before_the_cutoff_teach(tmp_path: Path) -> None:
+    paper = with_preset("blf-paper")
+    with closing(overconfident_home(tmp_path / "claims", "2018-12-31")) as store:
+        before, after = (opened(store, day, paper).aggregation for day in ("2018-12-31", "2019-01-01"))
     assert (before.learned_from, before.calibrates) == (0, False)
-    assert after.learned_from == 24 and after.calibrates and after.prior == pytest.approx(13 / 26)
-    monkeypatch.undo()
-    # a run that is not to learn keeps its hands off the record
-    run_id = new_run(store, "VIX above 20 on 2019-06-30", Cutoff.parse("2019-01-01"), with_preset("product"))
-    assert load_state(store, run_id).settings.aggregation == Aggregation()
-    # the router gets the record of each grounder, and of no later day either
-    routed = with_preset("product", grounder="auto")
-    run_id = new_run(store, "VIX above 20 on 2019-06-30", Cutoff.parse("2019-01-01"), routed)
-    record = load_state(store, run_id).settings.options["grounder"]["record"]["notebook"]
-    assert record["n"] == 24 and record["brier"] == pytest.approx((2 * 0.4**2 + 0.6**2) / 3)
-    run_id = new_run(store, "VIX above 20 on 2019-06-30", Cutoff.parse("2018-12-31"), routed)
-    assert "record" not in load_state(store, run_id).settings.options.get("grounder", {})
-    store.close()
+    assert after.learned_from == 24 and after.calibrates and after.prior == pytest.approx(12 / 26)
+    with closing(resolved_home(tmp_path, "2018-12-31")) as store:
+        assert len(list(resolved_leaves(store))) == 24
+        assert not list(resolved_leaves(store, Cutoff.parse("2018-12-31")))  # that day is not visible yet
+        assert len(list(resolved_leaves(store, Cutoff.parse("2019-01-01")))) == 24
+        # 24 leaves of one claim are one question, and teach nothing
+        one_claim = opened(store, "2019-01-01", paper).aggregation
+        assert one_claim == opened(store, "2018-12-31", paper).aggregation
+        assert (one_claim.learned_from, one_claim.calibrates) == (0, False)
+        # a run that is not to learn keeps its hands off the record
+        assert opened(store, "2019-01-01", with_preset("product")).aggregation == Aggregation()
+        # the router gets the record of each grounder, and of no later day either
+        routed = with_preset("product", grounder="auto")
+        record = opened(store, "2019-01-01", routed).options["grounder"]["record"]["notebook"]
+        assert record["n"] == 24 and record["brier"] == pytest.approx((2 * 0.4**2 + 0.6**2) / 3)
+        assert "record" not in opened(store, "2018-12-31", routed).options.get("grounder", {})
 
 
 def test_a_forecast_counts_where_it_knew_no_more_and_could_not_have_read_the_outcome() -> None:
@@ -329,9 +323,8 @@ def test_records_name_grounders_by_what_they_said_and_cost() -> None:
 
 def test_a_leaf_is_resolved_by_hand_and_the_claim_keeps_its_own_outcome(tmp_path: Path) -> None:
     make_small_run(tmp_path / "home")
-    done = run_cli(tmp_path, "resolve", RUN, "yes", "--node", "P1", "--on", "2018-12-31", "--json")
-    assert done.returncode == 0, done.stderr
-    row = json.loads(done.stdout)["leaves"][0]
+    done = run_json(tmp_path, "resolve", RUN, "yes", "--node", "P1", "--on", "2018-12-31")
+    row = done["leaves"][0]
     assert (row["node"], row["outcome"]["brier"]) == ("P1", pytest.approx(0.16))
     refused = run_cli(tmp_path, "resolve", RUN, "yes", "--node", "P9")
     assert refused.returncode == 2 and "P9" in refused.stderr

@@ -1,4 +1,4 @@
-"""A journal that was written anew whole, every hash in it recomputed, is found by the head that the log holds."""
+"""What was changed in a run's records is found by ``verify``: journals written anew, and numbers above the proofs that do not follow from them."""
 
 import json
 from pathlib import Path
@@ -8,8 +8,9 @@ import pytest
 
 from sandbox.record.journal import GENESIS, Journal, ends_at, read_head, read_journal, read_lines
 from sandbox.record.session_notebook import render_notebook, write_notebook
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_ok
 from tests.conftest import FinishedRun
+from tests.engine.test_signatures import in_log
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.store import Store
 from workbench.store import events as ev
@@ -99,3 +100,41 @@ def test_a_head_is_the_journals_own_and_stamps_may_follow(tmp_path: Path) -> Non
     journal.close()
     assert not ends_at(path, head)
     assert not ends_at(path, GENESIS)
+
+
+#: What is changed in the log, the node of the difference, and its kind.
+CHANGES = {
+    "a leaf's number": ("leaf.pooled", "$.p", 0.9, "P1", "pooled"),
+    "a leaf's trials": ("leaf.pooled", "$.trials", "[0.9]", "P1", "pooled"),
+    "a leaf's words": ("leaf.pooled", "$.key_factor", "'another'", "P1", "pooled"),
+    "a node's number": ("node.synthesized", "$.p", 0.9, "P0", "rule"),
+    "the number at the end": ("run.finished", "$.p", 0.9, "P0", "root"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_number_above_the_proofs_that_was_changed_is_found_by_verify_and_audit(
+    change: str, tmp_path: Path
+) -> None:
+    kind, path, value, node, check = CHANGES[change]
+    make_small_run(tmp_path / "home")
+    run_ok(tmp_path, "audit", RUN)
+    written = f"json({value!r})" if path == "$.trials" else value
+    place = f"kind = '{kind}' AND coalesce(node, '{node}') = '{node}'"
+    in_log(tmp_path, f"UPDATE events SET data = json_set(data, '{path}', {written}) WHERE {place}")
+    code, document = verified(tmp_path)
+    assert code == 6 and document["isolation"] is None, "no cell of it is run"
+    assert {"node": node, "check": check} in [
+        {name: row[name] for name in ("node", "check")} for row in document["differing"]
+    ]
+    assert run_cli(tmp_path, "audit", RUN).returncode == 6
+
+
+def test_of_one_leaf_its_own_differences_count(tmp_path: Path) -> None:
+    make_small_run(tmp_path / "home")
+    in_log(
+        tmp_path,
+        "UPDATE events SET data = json_set(data, '$.p', 0.9) WHERE kind = 'leaf.pooled' AND node = 'P1'",
+    )
+    assert verified(tmp_path, "P1")[0] == 6
+    assert verified(tmp_path, "P2")[0] == 0

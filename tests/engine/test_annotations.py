@@ -4,13 +4,12 @@ import ast
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.small_run import RUN, make_small_run
+from tests.fakes.small_run import RUN
 from workbench.annotations.entries import CHECKLIST, add_comment, add_note, sign_off, sign_off_rows
 from workbench.annotations.outcomes import record_outcome, resolve_from_series
 from workbench.engine.record.fold import load_state
@@ -27,15 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    make_small_run(tmp_path / "home")
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def store(home: Path) -> Any:
-    with closing(Store(home)) as opened:
-        yield opened
+def store(run_store: Store) -> Store:
+    return run_store
 
 
 def test_comments_notes_and_tags_are_in_the_document_of_the_run(store: Store) -> None:

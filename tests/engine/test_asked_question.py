@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
-from tests.fakes.asking_run import Provider, open_run, work
+from tests.fakes.asking_run import Provider, open_run, sit
 from tests.fakes.models import ScriptedModel
 from workbench.agents import base
 from workbench.agents.asked import day_words, last_day_named
@@ -109,30 +109,6 @@ def test_without_the_day_the_law_fails(tmp_path: Path, monkeypatch: pytest.Monke
     assert "2026-11-28" not in text and "days are left" not in text
 
 
-def test_a_run_that_goes_on_on_another_day_buys_nothing_again(tmp_path: Path) -> None:
-    model = ScriptedModel(["one", "two"])
-    with closing(Store(tmp_path / "home", durable=False)) as store:
-        for day, steps in ((28, 1), (29, 2)):
-            gateway = ModelGateway(
-                model,
-                ModelLedger(store),
-                Budget(),
-                clock=lambda day=day: datetime(2026, 11, day, 18, tzinfo=UTC),
-            )  # type: ignore[misc]
-            ask = gateway.asker(run="r", node="P0", trial=1, attempt=1)
-            for step in range(steps):
-                request = ModelRequest(
-                    messages=(Message(role="user", content=f"{step}"),), stage="step", cutoff="now"
-                )
-                asyncio.run(ask(request, stage="step", step=step, retry=0))
-        stored = [
-            messages[0]["content"]
-            for _, messages, _ in ModelLedger(store).dialogue(next(iter(ModelLedger(store).attempts("r"))))
-        ]
-    assert len(model.requests) == 2
-    assert ["2026-11-28" in stored[0], "2026-11-29" in stored[1]] == [True, True]
-
-
 class Refusing(Provider):
     """Takes no more than so many requests a sitting, and keeps the text of each."""
 
@@ -163,7 +139,7 @@ def test_a_run_of_two_days_records_the_day_of_each_attempt_and_of_each_reply(bef
                 return made
 
             with patch.object(flow, "run_gateway", on_that_day), suppress(AccountRefused):
-                asyncio.run(work(store, run_id, model, leaves=2, steps=4))
+                sit(store, run_id, model, leaves=2, steps=4)
             texts.append(model.texts)
         # Nothing was bought again, and what was sent names the day that it was sent on.
         assert [len(sent) for sent in texts] == [before, 8 - before]

@@ -1,6 +1,5 @@
 """What people write of a claim is kept to its cutoff: when a run is opened, and when one goes on that was opened before this was done."""
 
-import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 
 from proxies.asof.asof_text import as_of
 from proxies.asof.clock import Cutoff
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json, run_ok
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 from workbench.store import ModelLedger, Store
@@ -46,7 +45,7 @@ def test_an_own_background_is_cut_before_a_model_is_asked_and_that_is_said(tmp_p
         server.asked.clear()
         refused = analyze(tmp_path, server, "--background", LATER)
         assert refused.returncode == 2 and "nothing is left to ask by" in refused.stderr and not server.asked
-    audit = json.loads(run_cli(tmp_path, "audit", "last", "--json").stdout)
+    audit = run_json(tmp_path, "audit", "last")
     checks = {check["name"]: check for check in audit["checks"]}
     assert (
         checks["cut texts"]["found"].startswith("2 pieces were cut") and checks["prompts"]["verdict"] == "ok"
@@ -88,11 +87,10 @@ def test_a_run_that_was_begun_with_later_text_asks_before_it_buys_again(
         )
         with closing(Store(tmp_path / "home")) as store:
             assert ModelLedger(store).count(run) == 2
-        audit = json.loads(run_cli(tmp_path, "audit", run, "--json").stdout)
+        audit = run_json(tmp_path, "audit", run)
         (prompts,) = [check for check in audit["checks"] if check["name"] == "prompts"]
         assert prompts["verdict"] == "warn" and LATER in prompts["found"] and "P0 " in prompts["found"]
-        done = run_cli(tmp_path, "resume", run, "--yes", OPENAI_API_KEY="none")
-        assert done.returncode == 0, done.stderr
+        run_ok(tmp_path, "resume", run, "--yes", OPENAI_API_KEY="none")
         assert len(server.asked) == 4 and not any("resigned" in asked.everything for asked in server.asked)
         assert all(KNOWN in asked.everything for asked in server.asked)
         # it is on record now, and asked for once
@@ -104,8 +102,7 @@ def test_a_run_that_was_begun_without_goes_on_as_it_was(tmp_path: Path, uncut: p
     with OpenAIServer(Policy()) as server:
         run = begun(tmp_path, server, f"{KNOWN} The next election is due by June 30, 2025.")
         uncut.undo()
-        done = run_cli(tmp_path, "resume", run, "--budget-calls", "99", OPENAI_API_KEY="none")
-        assert done.returncode == 0, done.stderr
+        run_ok(tmp_path, "resume", run, "--budget-calls", "99", OPENAI_API_KEY="none")
         assert len(server.asked) == 4 and len({asked.everything for asked in server.asked}) == 4
 
 
@@ -116,15 +113,13 @@ def test_a_plan_that_a_person_changes_is_asked_about_in_words_of_before_the_cuto
     remark = " [Edited on March 1, 2024: it fell]"
     with OpenAIServer(Policy()) as server:
         words = ("--plan-only", "--grounder", "zero-shot", "--model", "openai/x", "--api-base", server.url)
-        planned = run_cli(tmp_path, "analyze", CLAIM, "--cutoff", "2024-01-15", *words, OPENAI_API_KEY="none")
-        assert planned.returncode == 0, planned.stderr
+        run_ok(tmp_path, "analyze", CLAIM, "--cutoff", "2024-01-15", *words, OPENAI_API_KEY="none")
         (file,) = (tmp_path / "home").rglob("tree.json")
         leaf = "The VIX closes above 20 on 2018-12-31"
         assert leaf in file.read_text()
         file.write_text(file.read_text().replace(leaf, leaf + remark))
         if not cut:
             monkeypatch.setattr("proxies.asof.later_parts.later_parts", lambda *_, **__: [])
-        done = run_cli(tmp_path, "resume", "last", OPENAI_API_KEY="none")
-        assert done.returncode == 0, done.stderr
+        run_ok(tmp_path, "resume", "last", OPENAI_API_KEY="none")
         heard = "\n".join(asked.everything for asked in server.asked)
     assert leaf in heard and ("it fell]" in heard) != cut

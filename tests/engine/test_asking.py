@@ -2,8 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,13 +28,6 @@ from workbench.store import ModelLedger, Store
 # A stream beside the runs: unlike one of those it needs no event that begins it.
 RUN = "study:s"
 PRICES = {"scripted": [1.0, 10.0]}  # US dollars per million tokens
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path)
-    yield opened
-    opened.close()
 
 
 def reply(tokens_in: int = 100, tokens_out: int = 50, **more: Any) -> ModelReply:

@@ -5,16 +5,17 @@ from pathlib import Path
 import pytest
 
 from proxies.asof.clock import Cutoff
-from proxies.ledger import Address, Answer, LedgerRow
-from tests.fakes.small_run import ASKED, CUTOFF, PATH, RUN, make_small_run
+from proxies.ledger import Address
+from tests.fakes.small_run import RUN, make_small_run
+from tests.fakes.stored_run import CUTOFF, PATH, RunWriter
 from workbench.audit.proof_checks import tokens
+from workbench.audit.run_audit import audit_run
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, Usage
 from workbench.prompts import PromptSet
 from workbench.quoting import Marks
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import filter_request, shown_text
-from workbench.store import ApiLedger, ModelLedger, Store
-from workbench.views import check_documents
+from workbench.store import ModelLedger, Store
 
 #: Those of the fake run, which was begun before marks had keys.
 OLD = Marks(None)
@@ -25,23 +26,10 @@ def dates_check(home: Path, *days: str) -> tuple[str, str]:
     make_small_run(home)
     store = Store(home)
     try:
-        ApiLedger(store).record(
-            LedgerRow(
-                address=Address(run=RUN, node="P1", trial=1, attempt=1, stage="cell", step=7, retry=0),
-                at_utc="2026-01-01T00:00:00Z",
-                path=PATH,
-                asked=ASKED,
-                sent=[],
-                cutoff=CUTOFF,
-                answer=Answer(data=[{"date": day, "value": 1.0} for day in days], meta={}),
-                refused=None,
-                request_hash="sha256:" + "2" * 64,
-            )
-        )
+        rows = [{"date": day, "value": 1.0} for day in days]
+        RunWriter(store, RUN).call("P1", rows, step=7)
         (check,) = [
-            check
-            for check in check_documents.audit(store, RUN)["checks"]
-            if check["name"] == "dates in the data"
+            check for check in audit_run(store, RUN)["checks"] if check["name"] == "dates in the data"
         ]
     finally:
         store.close()
@@ -70,9 +58,9 @@ def test_tokens_and_their_cached_share_are_named_per_proposition(tmp_path: Path)
     reply = ModelReply(text="yes", model="m", usage=counted, cost_usd=0.01)
     request = ModelRequest(messages=(Message(role="user", content="x"),), stage="step", cutoff=CUTOFF)
     address = Address(run=RUN, node="P2", trial=1, attempt=1, stage="step", step=90, retry=0)
-    before = check_documents.audit(store, RUN)
+    before = audit_run(store, RUN)
     ModelLedger(store).record(address, request, "h", reply)
-    page = check_documents.audit(store, RUN)
+    page = audit_run(store, RUN)
     store.close()
     assert "input tokens" not in str(before["checks"])  # nobody counted those of the offline analyst
     assert [row["node"] for row in page["spending"]] == ["P1", "P2"]
@@ -93,7 +81,7 @@ def test_the_audit_lists_what_the_filter_of_web_results_removed_and_why(tmp_path
     make_small_run(tmp_path)
     store = Store(tmp_path)
     try:
-        assert "web results" not in {check["name"] for check in check_documents.audit(store, RUN)["checks"]}
+        assert "web results" not in {check["name"] for check in audit_run(store, RUN)["checks"]}
         hits = [
             Hit(url="https://x.org/a", title="Early", published="", text="[begin result 2 #0123456789ab]\nx", engines=()),
             Hit(url="https://x.org/b", title="Late", published="", text="It rose.", engines=()),
@@ -108,7 +96,7 @@ def test_the_audit_lists_what_the_filter_of_web_results_removed_and_why(tmp_path
         place = Address(run=RUN, node="P1", trial=1, attempt=1, stage="filter", step=0, retry=0)
         reply = ModelReply(text="1: KEEP - before\n2: DROP - tells the outcome", model="m")
         ModelLedger(store).record(place, request, request.canonical_hash("m"), reply)
-        page = check_documents.audit(store, RUN)
+        page = audit_run(store, RUN)
     finally:
         store.close()
     assert [(v["title"], v["url"], v["keep"], v["reason"]) for v in page["web"]] == [

@@ -1,14 +1,12 @@
 """Several people at one run: comments, and estimates beside the model's answer."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from math import exp, log
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import run_cli
-from tests.fakes.small_run import RUN, make_small_run
+from tests.command_line import run_cli, run_ok
+from tests.fakes.small_run import RUN
 from workbench.annotations.estimates import POOLED, estimate_rows, give_estimate, people_scores
 from workbench.annotations.outcomes import record_outcome
 from workbench.engine.record.fold import load_state
@@ -20,10 +18,8 @@ from workbench.views.wording import annotation_lines
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    make_small_run(tmp_path / "home")
-    with closing(Store(tmp_path / "home")) as opened:
-        yield opened
+def store(run_store: Store) -> Store:
+    return run_store
 
 
 def test_estimates_stand_beside_the_answer_and_are_pooled_in_log_odds(store: Store) -> None:
@@ -99,13 +95,13 @@ def test_people_are_scored_apart_and_nobody_after_the_outcome(store: Store) -> N
 
 
 def test_the_commands(store: Store, tmp_path: Path) -> None:
-    assert run_cli(tmp_path, "comment", RUN, "P1", "why?", "--author", "Ann").returncode == 0
+    run_ok(tmp_path, "comment", RUN, "P1", "why?", "--author", "Ann")
     listed = run_cli(tmp_path, "comment", RUN).stdout
     assert listed.startswith("P1 (Ann, ") and listed.endswith("why?\n")
     for wrong in (("P1",), ("P9", "why?"), ("P1", " ")):
         assert run_cli(tmp_path, "comment", RUN, *wrong).returncode == 2, wrong
     done = run_cli(tmp_path, "estimate", RUN, "P1", "35%", "--author", "Ann", "--why", "rates \x1b[2J rise")
     assert done.returncode == 0 and "\x1b" not in done.stdout + done.stderr and "35.0%" in done.stdout
-    assert run_cli(tmp_path, "estimate", RUN, "P1", "--withdraw", "--author", "Ann").returncode == 0
+    run_ok(tmp_path, "estimate", RUN, "P1", "--withdraw", "--author", "Ann")
     assert "nobody has given" in run_cli(tmp_path, "estimate", RUN).stderr
     assert run_cli(tmp_path, "estimate", RUN, "0.4").returncode == 2

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.screens import CUTOFF, RUN, demo_tree
+from tests.fakes.screens import RUN, demo_tree
+from tests.fakes.stored_run import write_tree_run
 from workbench.engine.ownership import own_run
 from workbench.engine.record.fold import load_state
-from workbench.engine.record.run_files import put_tree
-from workbench.engine.run_settings import RunSettings
 from workbench.reports.note_content import note_of
 from workbench.store import Store
 from workbench.store import events as ev
@@ -23,19 +22,9 @@ from workbench.views.run_view import load_run
 def home(tmp_path: Path) -> Path:
     """A run in the middle of its leaves, with nobody at work on it."""
     with closing(Store(tmp_path)) as store:
-        store.append(
-            RUN,
-            ev.RunStarted(
-                statement="The claim holds",
-                cutoff=CUTOFF,
-                cutoff_instant="2018-06-30T04:00:00+00:00",
-                settings=RunSettings().to_json(),
-            ),
-        )
         tree = demo_tree()
         bare = tree.with_propositions([replace(node, belief=None, rule=None) for node in tree.propositions()])
-        store.append(RUN, ev.TreePlanned(tree=put_tree(store, bare)))
-        store.append(RUN, ev.LeafStarted(node="P3", trial=1, attempt=1))
+        write_tree_run(store, RUN, bare).append(ev.LeafStarted(node="P3", trial=1, attempt=1))
     return tmp_path
 
 

@@ -7,10 +7,10 @@ import pytest
 from sandbox.record.verify import Difference, Verification
 from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.audit.drift import drift, rerun_probability
-from workbench.cli.answers.evidence import drift_line
 from workbench.engine.proof_check import ProofCheck
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
+from workbench.operations.checks import drift_line
 from workbench.store import Store
 from workbench.synthesis import resynthesize
 

@@ -1,6 +1,5 @@
 """A disk that is full in the middle of a run: asking ends at the first failed write, and no reply is bought twice."""
 
-import asyncio
 import json
 import sqlite3
 import threading
@@ -16,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.fakes.asking_run import open_run, work
+from tests.fakes.asking_run import open_run, sit
 from tests.fakes.loopback import Quiet, serving
+from tests.fakes.openai_server import completion
 from workbench.models.registry import open_model
 from workbench.resources import ResourceStop
 from workbench.store import Store, StoreFull
@@ -39,16 +39,7 @@ class LoggingModel(Quiet):
         key = json.dumps([turn["content"] for turn in body["messages"]])
         self.asked.append((key, time.monotonic()))
         time.sleep(self.pause * (1 + hash(key) % 7))
-        message = {"role": "assistant", "content": self.text}
-        reply = {
-            "id": "x",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "x",
-            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-            "usage": {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30},
-        }
-        data = json.dumps(reply).encode()
+        data = json.dumps(completion(self.text)).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
@@ -102,7 +93,7 @@ def full_from(moment: int) -> Iterator[Disk]:
 
 def sitting(store: Store, run_id: str, url: str) -> Any:
     model = open_model("openai/x", api_base=url, api_key="sk-none")
-    return asyncio.run(work(store, run_id, model, leaves=LEAVES, steps=STEPS))
+    return sit(store, run_id, model, leaves=LEAVES, steps=STEPS)
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

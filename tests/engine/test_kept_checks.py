@@ -1,6 +1,5 @@
 """A page shows what the audit found when it was last made here; what was changed since is audited anew, and no package brings it."""
 
-import asyncio
 import json
 import os
 import shutil
@@ -14,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.asking_run import Provider, open_run, work
+from tests.fakes.asking_run import open_run, sit
 from tests.fakes.hostile_packages import members_of, pack
-from tests.fakes.small_run import RUN, make_small_run
+from tests.fakes.small_run import RUN
 from workbench.annotations.entries import add_comment
 from workbench.audit.badges import Badge
 from workbench.audit.run_audit import audit_run
@@ -25,12 +24,6 @@ from workbench.propositions.edits import SetValue
 from workbench.store import PackageRefused, Store
 from workbench.views.run_view import load_run
 from workbench.whatif.saved_scenarios import SavedScenarios
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    make_small_run(tmp_path / "home")
-    return tmp_path / "home"
 
 
 @contextmanager
@@ -86,10 +79,9 @@ def test_what_is_said_and_tried_on_the_page_has_the_run_audited_no_second_time(h
     assert calls == []
 
 
-def test_a_run_that_has_finished_is_not_audited_by_its_page(tmp_path: Path) -> None:
-    with closing(Store(tmp_path)) as store:
-        run_id = open_run(store)
-        asyncio.run(work(store, run_id, Provider(), leaves=2, steps=1))
+def test_a_run_that_has_finished_is_not_audited_by_its_page(store: Store, tmp_path: Path) -> None:
+    run_id = open_run(store)
+    sit(store, run_id, leaves=2, steps=1)
     with walked() as calls:
         assert load_run(tmp_path, run_id).badges()
     assert calls == []

@@ -14,7 +14,7 @@ import pytest
 
 from sandbox.record.journal import read_journal
 from tests.fakes import sittings
-from tests.fakes.asking_run import Provider, open_run, undisturbed, work
+from tests.fakes.asking_run import Provider, open_run, sit, undisturbed
 from tests.fakes.notebook_run import NotebookProvider, open_notebook_run, work_in_kernels
 from workbench.engine.record.fold import load_state
 from workbench.models.base import ModelReply, ModelRequest
@@ -82,9 +82,7 @@ def test_kills_at_random_moments_change_nothing(tmp_path: Path, leaves: int, kil
         killed += 1
     sitting(home, run_id, log, leaves)
     store = Store(home)
-    state = asyncio.run(
-        work(store, run_id, Provider(), leaves=leaves, steps=STEPS)
-    )  # finished: returns at once
+    state = sit(store, run_id, leaves=leaves, steps=STEPS)  # finished: returns at once
     assert killed >= kills // 2 and state.finished and state.tree.root.p == right
     assert all(state.verified(leaf) for leaf in state.tree.leaves())
     addresses = store.query("SELECT node, trial, attempt, stage, step, retry FROM model_calls")

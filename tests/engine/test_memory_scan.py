@@ -1,6 +1,5 @@
 """Later facts that a model writes out of its own memory: by rule, against what it was shown."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from tests.agents.grounder_cases import CASES, SUBMIT
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json
 from tests.fakes.loop_run import ExaOnLoopback, ScriptedModel, calls, open_run, work
 from workbench.audit.memory_scan import late_sentences
 from workbench.store import Store
@@ -51,9 +50,8 @@ async def searched(home: Path, reasoning: str) -> str:
 async def test_leaves_are_counted_with_intervals(tmp_path: Path) -> None:
     late = await searched(tmp_path, "It closed at 2,507 on December 31, 2018, so it holds [S1.1].")
     early = await searched(tmp_path, "The committee waits [S1.1].")
-    done = run_cli(tmp_path, "leaks", late, early, "--memory", "--json")
-    assert done.returncode == 0, done.stderr
-    document: Any = json.loads(done.stdout)
+    done = run_json(tmp_path, "leaks", late, early, "--memory")
+    document: Any = done
     assert (document["leaves"], document["late"], document["rate"]) == (2, 1, 0.5)
     assert document["wilson"][0] < 0.5 < document["wilson"][1] and document["over_runs"] is None
     (row,) = document["sentences"]

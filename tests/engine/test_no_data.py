@@ -6,33 +6,21 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-import docx
 import pytest
 
-from proxies.asof.clock import Cutoff
-from proxies.ledger import Address, Answer, LedgerRow
-from tests.command_line import run_cli
-from tests.fakes.run_kinds import CUTOFF, write_run
+from tests.fakes.run_kinds import write_run
+from tests.fakes.stored_run import CUTOFF, RunWriter
 from workbench.agents.findings.check_table import RunKind
-from workbench.audit.badges import run_badges
 from workbench.audit.data_read import leaves_without_data, no_data_lines
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
-from workbench.mcp.visible_runs import VisibleRuns
 from workbench.packages.package import import_run
 from workbench.propositions import Polarity, Tree
-from workbench.reports.note_content import note_of
-from workbench.reports.note_markdown import note_markdown
-from workbench.reports.note_page import note_html
-from workbench.reports.note_word import note_docx
-from workbench.steps import at_once
-from workbench.store import ApiLedger, Store
+from workbench.store import Store
 from workbench.views import check_documents
 from workbench.views.run_view import view
-from workbench.views.wording import run_lines
 from workbench.widgets import answer_panel, panels
 from workbench.widgets.edits.edit_session import WhatIfSession
-from workbench.widgets.tree_widget import tree_html
 
 RUN = "20260301-120000-aced"
 TYPED = "no cell made a data call, so its figures were typed in or remembered"
@@ -56,18 +44,15 @@ def call(
     store: Store, data: object, *, path: str = "fred/series/observations", refused: str | None = None
 ) -> None:
     """A call of P2 beside those that the run was made with."""
-    answer = None if refused else Answer(data=data, meta={"as_of": "2018-06-30T04:00:00Z"})
-    place = Address(run=RUN, node="P2", trial=1, attempt=1, stage="cell", step=0, retry=7)
-    ApiLedger(store).record(
-        LedgerRow(
-            address=place, at_utc="2026-03-01T12:30:12Z", path=path, asked={}, sent=[], cutoff=CUTOFF,
-            answer=answer, refused=refused, request_hash="sha256:" + "3" * 64,
-        )
-    )  # fmt: skip
+    facts = {"meta": {"as_of": "2018-06-30T04:00:00Z"}, "at_utc": "2026-03-01T12:30:12Z", "retry": 7}
+    RunWriter(store, RUN).call("P2", data, path=path, refused=refused, **facts)
 
 
 def test_the_ledger_alone_says_who_read_data(store: Store) -> None:
     assert leaves_without_data(store, made(store)) == {"P2": TYPED}
+    for node, words in (("P2", [TYPED]), ("P1", [])):
+        findings = check_documents.evidence(store, RUN, node)["findings"]
+        assert [each["words"] for each in findings] == words
 
 
 def test_leaves_that_read_data_are_not_named(store: Store) -> None:
@@ -172,46 +157,6 @@ def test_the_page_names_all_of_them_behind_a_fold_and_each_leads_to_its_driver()
         assert f'data-select="P{n}"' in shown and f"Reason {n} holds" in shown
     alone = answer_panel.way(None, arithmetic=None, caveats=answer_panel.finding_caveats(rows[:1], tree))
     assert "READ NO DATA: P1: why" in alone and "<summary>" not in alone
-
-
-@pytest.mark.parametrize("unread", [True, False])
-def test_every_screen_says_it(store: Store, tmp_path: Path, unread: bool) -> None:
-    state = made(store, fault="unread leaf" if unread else "")
-    run = view(store, RUN)
-    row = {"node": "P2", "check": "data read", "words": TYPED}
-    document = run.document()
-    assert document["findings"] == ([row] if unread else [])
-    assert VisibleRuns(cutoff=Cutoff.parse("now")).document(store, state)["findings"] == document["findings"]
-    assert check_documents.evidence(store, RUN, "P2")["findings"] == ([row] if unread else [])
-    assert check_documents.evidence(store, RUN, "P1")["findings"] == []
-    lines = run_lines(run)
-    assert any(line == f"READ NO DATA: P2: {TYPED}" for line in lines) == unread
-    assert [line for line in lines if line.endswith(" · read no data")] == (
-        [f"└─ P2  40.0%  The second reason of {RUN} holds by 2030 · read no data"] if unread else []
-    )
-    note = note_of(store, state)
-    word = tmp_path / "note.docx"
-    word.write_bytes(note_docx(note))
-    said = "\n".join(each.text for each in docx.Document(str(word)).paragraphs)
-    for shown in (note_html(note), note_markdown(note), said):
-        # Above, at the leaf, and in what the audit says.
-        assert (shown.count("READ NO DATA") >= 2) == unread and (TYPED in shown) == unread
-    assert ("1 of them read no data" in " ".join(note.summary)) == unread
-    badges = {badge.name: badge.verdict for badge in at_once(run_badges(store, state))}
-    assert badges["Verified"] == ("warn" if unread else "ok")
-    header = panels.header(document, WhatIfSession(run.tree).now, 0, None)
-    assert ("READ NO DATA" in header) == unread
-    assert ("(no data)" in tree_html(run.tree, run.without_data)) == unread
-
-
-def test_the_commands_print_it(store: Store, tmp_path: Path) -> None:
-    made(store)
-    shown = run_cli(tmp_path, "show", RUN).stdout
-    assert f"READ NO DATA: P2: {TYPED}" in shown
-    assert f"READ NO DATA: P2: {TYPED}" in run_cli(tmp_path, "evidence", RUN, "P2").stdout
-    assert "READ NO DATA" not in run_cli(tmp_path, "evidence", RUN, "P1").stdout
-    audited = run_cli(tmp_path, "audit", RUN)
-    assert audited.returncode == 0 and "READ NO DATA: P2" in audited.stdout
 
 
 def test_the_row_of_the_page_is_marked_until_a_person_gives_a_value(store: Store) -> None:

@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -20,6 +19,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.hostile_text import RUN as HOSTILE_RUN
 from tests.fakes.hostile_text import corpus, make_hostile_run
+from tests.fakes.html_reader import Page
 from tests.fakes.screens import RUN, figure_png, make_run
 from workbench.annotations.entries import add_comment, sign_off
 from workbench.annotations.outcomes import record_outcome
@@ -77,30 +77,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Note:
     make_hostile_run(place, CANARY)
     with closing(Store(place)) as store:
         return note_of(store, load_state(store, HOSTILE_RUN))
-
-
-class Page(HTMLParser):
-    """Elements, attributes and text of an HTML document."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str, str]] = []
-        self.parts: list[str] = []
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        if tag != "span":  # a date is kept on one line by one
-            self.parts.append(" ")
-        self.attributes += [(tag, name, value or "") for name, value in attrs]
-
-    def handle_data(self, data: str) -> None:
-        self.parts.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join("".join(self.parts).split())
 
 
 def docx_xml(data: bytes) -> dict[str, str]:

@@ -13,8 +13,9 @@ from docx import Document
 from docx.shared import Cm
 from PIL import Image
 
-from tests.command_line import run_cli
-from tests.engine.test_note import Page, docx_text, docx_xml
+from tests.command_line import run_cli, run_ok
+from tests.engine.test_note import docx_text, docx_xml
+from tests.fakes.html_reader import Page
 from tests.fakes.screens import REVISED_ROWS, RUN, add_revised_call, make_run
 from workbench.audit.vintages import vintage_words, vintages_of
 from workbench.engine.record.fold import load_state
@@ -86,8 +87,7 @@ def test_one_page_has_what_a_reader_decides_by_and_says_where_the_rest_is(home: 
 def test_one_page_is_an_option_of_a_note_and_of_nothing_else(home: Path, tmp_path: Path) -> None:
     # run_cli's folder is the one around the data folder
     page, package = tmp_path / "note.md", tmp_path / "run.zip"
-    done = run_cli(home.parent, "export", RUN, "--one-page", "-o", str(page))
-    assert done.returncode == 0, done.stderr
+    run_ok(home.parent, "export", RUN, "--one-page", "-o", str(page))
     assert "What it hinges on" in page.read_text() and "## Evidence" not in page.read_text()
     refused = run_cli(home.parent, "export", RUN, "--one-page", "-o", str(package))
     assert refused.returncode == 2 and "one page is of a note" in refused.stderr and not package.exists()

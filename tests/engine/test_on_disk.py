@@ -57,8 +57,7 @@ class Looking(AskingGrounder):
         return await super().ground(replace(task, ask=looked))
 
 
-def test_nothing_is_sent_used_or_shown_before_it_is_on_disk(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_nothing_is_sent_used_or_shown_before_it_is_on_disk(store: Store, tmp_path: Path) -> None:
     run_id = open_run(store)
     shown: list[int] = []
 
@@ -75,4 +74,3 @@ def test_nothing_is_sent_used_or_shown_before_it_is_on_disk(tmp_path: Path) -> N
     kinds = ("call.asked", "call.unbilled", "run.started")
     rows = [stored for stored in store.events(run_id) if stored.event.kind not in kinds]
     assert [stored.seq for stored in rows] == shown and state.seq == shown[-1]
-    store.close()

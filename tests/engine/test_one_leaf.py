@@ -1,12 +1,11 @@
 """A sitting that is kept to some nodes: a failed one tried again by itself, its price first, the others as they were."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.asking_run import AskingGrounder, Provider, open_run, undisturbed, work
+from tests.fakes.asking_run import AskingGrounder, Provider, open_run, sit, undisturbed
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp
 from workbench.engine.leaves.single_node import trying_line
@@ -39,7 +38,7 @@ class Choosy(AskingGrounder):
 
 def sitting(store: Store, run_id: str, grounder: Choosy, only: tuple[str, ...] = ()) -> Provider:
     provider = Provider()
-    asyncio.run(work(store, run_id, provider, leaves=LEAVES, grounder=grounder, only=only))
+    sit(store, run_id, provider, leaves=LEAVES, grounder=grounder, only=only)
     return provider
 
 
@@ -62,26 +61,23 @@ class Halting:
 
 def combining(store: Store, run_id: str, synthesizer: Halting, only: tuple[str, ...] = ()) -> Choosy:
     grounder = Choosy()
-    asyncio.run(
-        work(store, run_id, Provider(), leaves=20, grounder=grounder, synthesizer=synthesizer, only=only)
-    )
+    sit(store, run_id, leaves=20, grounder=grounder, synthesizer=synthesizer, only=only)
     return grounder
 
 
-def failed_at(home: Path, count: int) -> tuple[Store, str, list[str]]:
+def failed_at(store: Store, count: int) -> tuple[str, list[str]]:
     """A run at whose first ``count`` leaves the grounder gave up."""
-    store = Store(home)
     run_id = open_run(store)
     with pytest.raises(ProviderError):
         sitting(store, run_id, Choosy(*[f"P{number}" for number in range(1, count + 1)]))
     state = load_state(store, run_id)
     failed = [leaf for leaf in state.tree.leaves() if state.node_status(leaf) == "failed"]
     assert state.phase == "failed" and len(failed) == count
-    return store, run_id, failed
+    return run_id, failed
 
 
-def test_only_the_leaf_is_worked_on_and_the_others_stay_as_they_are(tmp_path: Path) -> None:
-    store, run_id, failed = failed_at(tmp_path, 3)
+def test_only_the_leaf_is_worked_on_and_the_others_stay_as_they_are(store: Store) -> None:
+    run_id, failed = failed_at(store, 3)
     for before, leaf in zip(range(3), failed, strict=True):
         attempts = {key: trial.attempt for key, trial in load_state(store, run_id).trials.items()}
         again = Choosy()
@@ -99,30 +95,26 @@ def test_only_the_leaf_is_worked_on_and_the_others_stay_as_they_are(tmp_path: Pa
         assert state.phase == ("done" if last else "stopped")
         assert last is (provider is not None)
     assert state.finished and state.tree.root.p is not None
-    store.close()
 
 
-def test_a_leaf_that_fails_once_more_leaves_the_run_failed(tmp_path: Path) -> None:
-    store, run_id, failed = failed_at(tmp_path, 2)
+def test_a_leaf_that_fails_once_more_leaves_the_run_failed(store: Store) -> None:
+    run_id, failed = failed_at(store, 2)
     with pytest.raises(ProviderError, match="failed for good"):
         sitting(store, run_id, Choosy(failed[0]), (failed[0],))
     assert load_state(store, run_id).phase == "failed"
-    store.close()
 
 
-def test_the_price_names_what_follows_and_what_is_left(tmp_path: Path) -> None:
-    store, run_id, failed = failed_at(tmp_path, 2)
+def test_the_price_names_what_follows_and_what_is_left(store: Store) -> None:
+    run_id, failed = failed_at(store, 2)
     state = load_state(store, run_id)
     one = trying_line(state, failed[:1])
     assert one.startswith(f"trying {failed[0]}: about ") and "nothing above can follow yet" in one
     assert one.endswith(f"; {failed[1]} left as they are")
     both = trying_line(state, failed)
     assert "then " in both and "P0" in both and "left as they are" not in both
-    store.close()
 
 
-def test_a_failed_synthesis_is_tried_alone_and_no_leaf_with_it(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_a_failed_synthesis_is_tried_alone_and_no_leaf_with_it(store: Store, tmp_path: Path) -> None:
     run_id = open_run(store)
     with pytest.raises(ProviderError, match="P2, P5 failed for good"):
         combining(store, run_id, Halting("P2", "P5"))
@@ -145,11 +137,10 @@ def test_a_failed_synthesis_is_tried_alone_and_no_leaf_with_it(tmp_path: Path) -
     assert last.asked == ["P5", "P0"] and grounder.grounded == []
     state = load_state(store, run_id)
     assert state.finished and state.tree.root.p == undisturbed(tmp_path / "whole", 20)
-    store.close()
 
 
-def test_what_is_no_leaf_without_a_value_is_refused_and_nothing_is_asked(tmp_path: Path) -> None:
-    store, run_id, failed = failed_at(tmp_path, 1)
+def test_what_is_no_leaf_without_a_value_is_refused_and_nothing_is_asked(store: Store) -> None:
+    run_id, failed = failed_at(store, 1)
     state = load_state(store, run_id)
     known = next(leaf for leaf in state.tree.leaves() if leaf not in failed)
     for place, line in ((known, "has its value"), ("P0", f"waits for {failed[0]}")):
@@ -159,11 +150,10 @@ def test_what_is_no_leaf_without_a_value_is_refused_and_nothing_is_asked(tmp_pat
             sitting(store, run_id, Choosy(), (place,))
     kinds = [stored.event.kind for stored in store.events(run_id)]
     assert kinds.count("run.resumed") == 0
-    store.close()
 
 
-def test_a_leaf_that_a_kill_left_open_is_no_leaf_in_work_of_such_a_sitting(tmp_path: Path) -> None:
-    store, run_id, failed = failed_at(tmp_path, 2)
+def test_a_leaf_that_a_kill_left_open_is_no_leaf_in_work_of_such_a_sitting(store: Store) -> None:
+    run_id, failed = failed_at(store, 2)
     store.append(run_id, ev.RunResumed())
     store.append(run_id, ev.LeafStarted(node=failed[1], trial=1, attempt=2))  # and the process is gone
     store.append(run_id, ev.RunResumed(only=(failed[0],)))
@@ -173,4 +163,3 @@ def test_a_leaf_that_a_kill_left_open_is_no_leaf_in_work_of_such_a_sitting(tmp_p
     store.append(run_id, ev.RunResumed())
     state = load_state(store, run_id)
     assert state.node_status(failed[1]) == "grounding" and state.trial(failed[1], 1).attempt == 2
-    store.close()

@@ -189,29 +189,25 @@ async def test_a_pause_beyond_the_patience_stops_the_run_at_once_and_says_so() -
     assert time.now == 1000.0
 
 
-async def test_a_request_that_fails_while_others_are_answered_is_given_up_alone() -> None:
+@pytest.mark.parametrize(
+    ("stated", "told", "calls", "seconds"),
+    [
+        # The first minute's worth goes at once, the others one a second.
+        (None, {"x-ratelimit-limit-requests": "60", "x-ratelimit-limit-tokens": "6000"}, 150, 90),
+        (
+            60,
+            {"x-ratelimit-limit-requests": "6000"},
+            180,
+            120,
+        ),  # what a person stated is a bound on what is learned
+    ],
+)
+async def test_rates_are_stated_or_learned_and_kept(
+    stated: int | None, told: dict[str, str], calls: int, seconds: int
+) -> None:
     time = FakeTime()
-    breaker, _ = outage(time)
-    server = Server(time, lambda now: False)
-
-    async def poisoned() -> str:
-        raise ModelUnavailable("500", heard=True)
-
-    async def others() -> None:
-        for _ in range(3000):
-            await breaker.call(server)
-
-    async def run() -> Any:
-        return await asyncio.gather(breaker.call(poisoned), others(), return_exceptions=True)
-
-    alone, rest = await time.drive(run())
-    assert type(alone) is ModelUnavailable and rest is None and server.calls == 3000
-
-
-async def test_rates_are_kept_and_learned() -> None:
-    time = FakeTime()
-    pace = Pace(1000, clock=time.clock, sleep=time.sleep)
-    pace.learn({"x-ratelimit-limit-requests": "60", "x-ratelimit-limit-tokens": "6000"})
+    pace = Pace(1000, requests_per_minute=stated, clock=time.clock, sleep=time.sleep)
+    pace.learn(told)
     passed: list[float] = []
 
     async def call() -> None:
@@ -219,30 +215,12 @@ async def test_rates_are_kept_and_learned() -> None:
             passed.append(time.now)
 
     async def run() -> None:
-        await asyncio.gather(*(call() for _ in range(150)))
+        await asyncio.gather(*(call() for _ in range(calls)))
 
     await time.drive(run())
     for start in passed:
         assert sum(1 for at_time in passed if start <= at_time < start + 60) <= 2 * 60 + 1
-    # The first minute's worth goes at once, the others one a second.
-    assert 90 - 2 <= passed[-1] - passed[0] <= 90 + 2
-
-
-async def test_a_rate_that_a_person_stated_is_a_bound_on_what_is_learned() -> None:
-    time = FakeTime()
-    pace = Pace(1000, requests_per_minute=60, clock=time.clock, sleep=time.sleep)
-    pace.learn({"x-ratelimit-limit-requests": "6000"})
-    passed: list[float] = []
-
-    async def call() -> None:
-        async with pace.slot():
-            passed.append(time.now)
-
-    async def run() -> None:
-        await asyncio.gather(*(call() for _ in range(180)))
-
-    await time.drive(run())
-    assert 2 * 60 - 2 <= passed[-1] - passed[0] <= 2 * 60 + 2  # a minute's worth at once, then one a second
+    assert seconds - 2 <= passed[-1] - passed[0] <= seconds + 2
 
 
 async def test_a_refusal_halves_the_calls_at_once_and_answers_give_them_back() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json, run_ok
 from tests.fakes.small_run import make_small_run
 from workbench.formatting import SCORE_WORDS, meaning
 
@@ -23,19 +23,18 @@ def planted(home: Path, statement: str, p: float, cutoff: str = "2018-06-30") ->
 
 
 def own(home: Path, *words: str) -> Any:
-    done = run_cli(home, "score", "--own", "--json", *words)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    done = run_json(home, "score", "--own", *words)
+    return done
 
 
 def test_four_runs_of_one_claim_are_one_cluster_and_a_claim_of_another_year_a_second(tmp_path: Path) -> None:
     for p in (0.8, 0.7, 0.6, 0.9):
         run = planted(tmp_path, "A", p)
-        assert run_cli(tmp_path, "resolve", run, "yes", "--on", "2018-08-01").returncode == 0
+        run_ok(tmp_path, "resolve", run, "yes", "--on", "2018-08-01")
     counted = own(tmp_path)["methods"]["own"]["n"]
     assert (counted["overall"], counted["clusters"]) == (4, 1)
     other = planted(tmp_path, "B", 0.6, cutoff="2019-06-30")
-    assert run_cli(tmp_path, "resolve", other, "yes", "--on", "2019-08-01").returncode == 0
+    run_ok(tmp_path, "resolve", other, "yes", "--on", "2019-08-01")
     counted = own(tmp_path)["methods"]["own"]["n"]
     assert (counted["questions"], counted["clusters"]) == (2, 2)
 
@@ -45,7 +44,7 @@ def test_scores_by_month_and_a_revised_outcome(tmp_path: Path) -> None:
     for run, answer, day in zip(
         runs, ("yes", "yes", "no"), ("2018-08-01", "2018-07-05", "2018-08-09"), strict=True
     ):
-        assert run_cli(tmp_path, "resolve", run, answer, "--on", day).returncode == 0
+        run_ok(tmp_path, "resolve", run, answer, "--on", day)
     document = own(tmp_path)
     assert [row["statement"] for row in document["runs"]] == ["B", "A", "C"]
     # 0.4 squared; 0.2 and 0.3 squared; by hand
@@ -61,7 +60,7 @@ def test_scores_by_month_and_a_revised_outcome(tmp_path: Path) -> None:
         entry["intervals"]["brier"]["overall"] is None and entry["n"]["clusters"] == 1
     )  # their windows overlap
     assert {row["made"] for row in document["runs"]} == {"back-test"}  # made long after the outcome
-    assert run_cli(tmp_path, "resolve", runs[0], "no", "--on", "2018-08-01").returncode == 0
+    run_ok(tmp_path, "resolve", runs[0], "no", "--on", "2018-08-01")
     assert own(tmp_path)["over_time"][-1]["brier_so_far"] == pytest.approx((0.16 + 0.64 + 0.09) / 3)
     assert set(own(tmp_path, "--by", "month")["methods"]["own"]["by"]) == {"2018-07", "2018-08"}
     text = run_cli(tmp_path, "score", "--own", "--by", "made").stdout
@@ -88,7 +87,7 @@ def test_what_does_not_count_says_why(tmp_path: Path) -> None:
         (early, "yes", "2018-06-29"),
         (good, "yes", "2018-06-30"),
     ):
-        assert run_cli(tmp_path, "resolve", run, answer, "--on", day).returncode == 0
+        run_ok(tmp_path, "resolve", run, answer, "--on", day)
     document = own(tmp_path)
     assert [row["run_id"] for row in document["runs"]] == [good]  # the cutoff's own day is not visible at it
     reasons = {row["run_id"]: row["reason"] for row in document["left_out"]}
@@ -101,7 +100,7 @@ def test_somebody_else_s_runs_do_not_count(tmp_path: Path) -> None:
     (tmp_path / "tree.csv").write_text("id,statement,p\nP0,A,0.8\n")
     taken = run_cli(tmp_path, "import", "tree.csv", "--cutoff", "2018-06-30", "--json")
     run = str(json.loads(taken.stdout)["run_id"])
-    assert run_cli(tmp_path, "resolve", run, "yes", "--on", "2018-08-01").returncode == 0
+    run_ok(tmp_path, "resolve", run, "yes", "--on", "2018-08-01")
     refused = run_cli(tmp_path, "score", "--own")
     assert refused.returncode == 2 and "somebody else" in refused.stderr
     for bad in (("--events", "e.csv"), ("--by", "colour"), ("--method", "m")):

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -59,16 +58,13 @@ def test_a_lock_file_that_is_left_behind_holds_nobody_up(tmp_path: Path) -> None
         pass
 
 
-def test_a_run_is_stopped_when_its_process_has_let_go_of_it(tmp_path: Path) -> None:
+def test_a_run_is_stopped_when_its_process_has_let_go_of_it(store: Store, tmp_path: Path) -> None:
     make_small_run(tmp_path)
-    with closing(Store(tmp_path)) as store:
-        folder = store.folder(RUN)
-        with subprocess.Popen(
-            [sys.executable, "-c", SLOW_TO_END, str(folder)], stdout=subprocess.PIPE
-        ) as owner:
-            assert owner.stdout is not None and owner.stdout.readline() == b"owned\n"
-            assert stop_run(store, RUN)
-            assert owner_of(folder) is None and not stop_run(store, RUN)
+    folder = store.folder(RUN)
+    with subprocess.Popen([sys.executable, "-c", SLOW_TO_END, str(folder)], stdout=subprocess.PIPE) as owner:
+        assert owner.stdout is not None and owner.stdout.readline() == b"owned\n"
+        assert stop_run(store, RUN)
+        assert owner_of(folder) is None and not stop_run(store, RUN)
 
 
 def test_a_journal_that_grew_under_its_writer_takes_no_line_of_ours(tmp_path: Path) -> None:

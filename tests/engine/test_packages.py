@@ -19,7 +19,7 @@ from sandbox.cell_library import CellLibrary
 from sandbox.errors import KernelStartFailed
 from sandbox.kernels import probe
 from sandbox.types import IsolationReport, SessionSpec
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_ok
 from tests.fakes.hostile_packages import (
     JOURNAL,
     NOTEBOOK,
@@ -33,12 +33,10 @@ from tests.fakes.hostile_packages import (
 from tests.fakes.small_run import RUN, SOURCE, make_small_run
 from workbench.cli.answers.export import import_file
 from workbench.cli.servers.lab import lab_environment
-from workbench.engine.record.fold import load_state
 from workbench.formatting import sandbox_words
 from workbench.packages.package import export_run, import_run
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.widgets import panels
 
 VICTIM = "20180101-000000-feed"
 
@@ -71,9 +69,8 @@ def took_in(place: Path, package: bytes, *options: str) -> Any:
 
 
 def ok(place: Path, *arguments: str) -> str:
-    done = run_cli(place, *arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    done = run_ok(place, *arguments)
+    return done
 
 
 def snapshot(place: Path) -> tuple[dict[str, list[Any]], dict[str, tuple[int, bytes | None]]]:
@@ -227,28 +224,6 @@ def test_the_best_sealed_level_is_taken_and_never_none() -> None:
             report.choose(asked)
 
 
-def test_an_imported_run_says_so_on_every_screen(place: Path, honest: bytes) -> None:
-    assert took_in(place, honest).returncode == 0
-    for words in (("runs",), ("show", RUN), ("audit", RUN), ("export", RUN, "--to", "html")):
-        assert "IMPORTED" in ok(place, *words), words
-    assert "IMPORTED" in (place / "home" / "runs" / RUN / "report.html").read_text()
-    document = json.loads(ok(place, "show", RUN, "--json"))
-    assert document["imported"]["anyway"] is False and document["imported"]["differing"] == []
-    store = Store(place / "home")
-    tree = load_state(store, RUN).tree
-    store.close()
-    from workbench.synthesis import resynthesize
-
-    assert "IMPORTED" in panels.header(document, resynthesize(tree, {}), 0, None)
-    assert "IMPORTED" in panels.runs_table([{**document, "p": 0.5}])
-    # the neighbour: a run of this home bears no mark
-    own = json.loads(ok(place, "show", VICTIM, "--json"))
-    assert own["imported"] is None
-    for words in (("show", VICTIM), ("audit", VICTIM), ("export", VICTIM, "--to", "html")):
-        assert "IMPORTED" not in ok(place, *words)
-    assert "IMPORTED" not in panels.runs_table([{**own, "p": 0.5}])
-
-
 def test_altered_evidence_is_listed_and_kept_only_when_asked_for_and_never_run(
     place: Path, honest: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,7 +303,7 @@ def test_an_altered_body_is_never_shared_with_the_runs_of_the_home(place: Path, 
     assert done.returncode == 0, done.stderr
     # a run of this home that reads the same data files its own body
     make_small_run(place / "home", VICTIM)
-    assert run_cli(place, "audit", VICTIM).returncode == 0
+    run_ok(place, "audit", VICTIM)
     ok(place, "runs")
 
 
@@ -338,10 +313,7 @@ def test_scenarios_come_along_into_a_home_that_counts_otherwise(
     home = tmp_path_factory.mktemp("scenario")
     make_small_run(home, RUN)
     store = Store(home)
-    done = run_cli(
-        home.parent, "whatif", RUN, "--set", "P1=0.1", "--scenario", "bear", WORKBENCH_HOME=str(home)
-    )
-    assert done.returncode == 0, done.stderr
+    run_ok(home.parent, "whatif", RUN, "--set", "P1=0.1", "--scenario", "bear", WORKBENCH_HOME=str(home))
     package = export_run(store, RUN, "zip")[0]
     store.close()
     assert took_in(place, package).returncode == 0

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.record.passive import passive_outputs, passive_text
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_ok
 from tests.fakes.hostile_packages import JOURNAL, members_of, pack, with_database, with_journal
 from tests.fakes.hostile_text import HONEST, active, corpus, hostile_outputs, links, whole
 from tests.fakes.small_run import RUN, make_small_run
@@ -119,7 +119,7 @@ def test_anyway_keeps_it_marked(tmp_path: Path, honest: bytes) -> None:
     path.write_bytes(package(honest, display("text/html", active(CANARY)["script"]), {}))
     done = run_cli(tmp_path, "import", str(path))
     assert done.returncode == 6 and "would run, fetch or cover something" in done.stdout
-    assert run_cli(tmp_path, "import", str(path), "--anyway").returncode == 0
+    run_ok(tmp_path, "import", str(path), "--anyway")
     assert "ALTERED" in run_cli(tmp_path, "show", RUN).stdout.upper()
 
 

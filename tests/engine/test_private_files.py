@@ -12,7 +12,7 @@ import pytest
 from proxies.atomic import replace_file
 from proxies.fetch.cache import RawCache
 from tests.conftest import FinishedRun
-from tests.fakes.small_run import RUN, make_small_run
+from tests.fakes.small_run import RUN, write_small_run
 from workbench.backtests.claim_backtest import ForecastFile
 from workbench.engine.record.fold import load_state
 from workbench.packages.package import export_run, import_run
@@ -39,7 +39,7 @@ def readable_by_others(home: Path) -> list[str]:
 
 def test_nothing_in_the_data_folder_is_readable_by_others(tmp_path: Path, open_umask: None) -> None:
     home = tmp_path / "data" / "home"
-    make_small_run(home)
+    write_small_run(home)
     with closing(Store(home)) as store:
         write_report(store, load_state(store, RUN))
         package = tmp_path / "package.zip"
@@ -76,7 +76,7 @@ def test_a_file_outside_the_data_folder_has_the_mode_of_the_umask(tmp_path: Path
 
 def test_a_data_folder_that_its_owner_shares_keeps_its_mode(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir(mode=0o750)
-    make_small_run(tmp_path / "home")
+    write_small_run(tmp_path / "home")
     assert stat.S_IMODE((tmp_path / "home").stat().st_mode) == 0o750
     assert readable_by_others(tmp_path / "home") == ["home"]
 

@@ -1,11 +1,10 @@
 """One leaf of a finished run grounded again: a new attempt, the old on record, the nodes above by their rules."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
-from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run, work
+from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run, sit
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
@@ -38,26 +37,25 @@ class Second(AskingGrounder):
         return Grounding(belief=belief, evidence=TraceEvidence(steps=steps))
 
 
-def finished(home: Path, **settings: int) -> tuple[Store, str]:
-    store = Store(home)
+def finished(store: Store, **settings: int) -> str:
     run_id = open_run(store, **settings)
-    asyncio.run(work(store, run_id, Provider(), leaves=12))
-    return store, run_id
+    sit(store, run_id, leaves=12)
+    return run_id
 
 
 def leaf_of(store: Store, run_id: str) -> str:
     return load_state(store, run_id).tree.leaves()[0]
 
 
-def test_a_new_attempt_replaces_the_value_and_its_ancestors_follow_without_a_request(tmp_path: Path) -> None:
-    store, run_id = finished(tmp_path)
+def test_a_new_attempt_replaces_the_value_and_its_ancestors_follow_without_a_request(store: Store) -> None:
+    run_id = finished(store)
     before = load_state(store, run_id)
     leaf = before.tree.leaves()[0]
     state = reopen_leaf(store, run_id, leaf, author="Ann", reason="new data")
     assert (state.phase, state.finished, state.tree.root.p) == ("stopped", False, before.tree.root.p)
     assert store.resolve_run("last", unfinished=True) == run_id
     again, provider = Second(0.9), Provider()
-    after = asyncio.run(work(store, run_id, provider, leaves=12, grounder=again))
+    after = sit(store, run_id, provider, leaves=12, grounder=again)
     assert again.grounded == [leaf] and provider.sent == 0
     assert after.finished and after.tree[leaf].p == 0.9
     for node in before.tree.inner():
@@ -77,38 +75,33 @@ def test_a_new_attempt_replaces_the_value_and_its_ancestors_follow_without_a_req
     ]
     assert combined_faults(store, after) == []
     assert not asyncio.run(verify_run(store, run_id)).differing
-    store.close()
 
 
-def test_a_new_attempt_that_comes_to_nothing_leaves_the_old_value(tmp_path: Path) -> None:
-    store, run_id = finished(tmp_path)
+def test_a_new_attempt_that_comes_to_nothing_leaves_the_old_value(store: Store) -> None:
+    run_id = finished(store)
     before = load_state(store, run_id)
     leaf = leaf_of(store, run_id)
     reopen_leaf(store, run_id, leaf)
     failing = Second(GroundingFailure(reason="nothing readable", retryable=False))
-    after = asyncio.run(work(store, run_id, Provider(), leaves=12, grounder=failing))
+    after = sit(store, run_id, leaves=12, grounder=failing)
     assert after.finished and after.tree == before.tree
     assert after.trial(leaf, 1).attempt == 2 and after.trial(leaf, 1).concluded == 1
     assert combined_faults(store, after) == [] and not asyncio.run(verify_run(store, run_id)).differing
-    store.close()
 
 
-def test_an_outage_in_the_new_attempt_is_resumed_under_the_same_number(tmp_path: Path) -> None:
-    store, run_id = finished(tmp_path)
+def test_an_outage_in_the_new_attempt_is_resumed_under_the_same_number(store: Store) -> None:
+    run_id = finished(store)
     leaf = leaf_of(store, run_id)
     reopen_leaf(store, run_id, leaf)
     with pytest.raises(ProviderError):
-        asyncio.run(
-            work(store, run_id, Provider(), leaves=12, grounder=Second(ModelUnavailable("down for a while")))
-        )
+        sit(store, run_id, leaves=12, grounder=Second(ModelUnavailable("down for a while")))
     assert load_state(store, run_id).trial(leaf, 1).open
-    after = asyncio.run(work(store, run_id, Provider(), leaves=12, grounder=Second(0.2)))
+    after = sit(store, run_id, leaves=12, grounder=Second(0.2))
     assert after.finished and after.tree[leaf].p == 0.2 and after.trial(leaf, 1).concluded == 2
-    store.close()
 
 
-def test_of_several_trials_only_new_conclusions_count(tmp_path: Path) -> None:
-    store, run_id = finished(tmp_path, trials=3)
+def test_of_several_trials_only_new_conclusions_count(store: Store) -> None:
+    run_id = finished(store, trials=3)
     leaf = leaf_of(store, run_id)
     reopen_leaf(store, run_id, leaf)
     outcomes = iter([0.9, GroundingFailure(reason="no", retryable=False), 0.9])
@@ -118,16 +111,15 @@ def test_of_several_trials_only_new_conclusions_count(tmp_path: Path) -> None:
             self.outcome = next(outcomes)
             return await super().ground(task)
 
-    after = asyncio.run(work(store, run_id, Provider(), leaves=12, grounder=Mixed(0.0)))
+    after = sit(store, run_id, leaves=12, grounder=Mixed(0.0))
     pooled = [row.event for row in store.events(run_id, kinds=("leaf.pooled",)) if row.event.node == leaf][-1]
     assert isinstance(pooled, ev.LeafPooled)
     assert (pooled.trials, pooled.dead) == ((0.9, 0.9), 1) and after.tree[leaf].p == pytest.approx(0.9)
     assert combined_faults(store, after) == []
-    store.close()
 
 
-def test_the_price_comes_first_and_what_cannot_be_grounded_again_is_said(tmp_path: Path) -> None:
-    store, run_id = finished(tmp_path)
+def test_the_price_comes_first_and_what_cannot_be_grounded_again_is_said(store: Store) -> None:
+    run_id = finished(store)
     state = load_state(store, run_id)
     leaf = state.tree.leaves()[0]
     line = regrounding_line(state, leaf)
@@ -140,18 +132,16 @@ def test_the_price_comes_first_and_what_cannot_be_grounded_again_is_said(tmp_pat
     reopen_leaf(store, run_id, leaf)
     reopen_leaf(store, run_id, leaf)
     assert len(store.events(run_id)) == events + 1, "asked twice it is put on record once"
-    store.close()
 
 
-def test_a_leaf_grounded_again_when_the_outcome_is_known_is_marked(tmp_path: Path) -> None:
+def test_a_leaf_grounded_again_when_the_outcome_is_known_is_marked(store: Store) -> None:
     from workbench.annotations.outcomes import record_outcome
 
-    store, run_id = finished(tmp_path)
+    run_id = finished(store)
     leaf = leaf_of(store, run_id)
     before = view(store, run_id).document()["hindsight"]
     record_outcome(store, run_id, "yes", on="2018-12-31")
     reopen_leaf(store, run_id, leaf)
-    asyncio.run(work(store, run_id, Provider(), leaves=12, grounder=Second(0.9)))
+    sit(store, run_id, leaves=12, grounder=Second(0.9))
     (line,) = [line for line in view(store, run_id).document()["hindsight"] if line not in before]
     assert line.startswith(f"HINDSIGHT: {leaf} got new evidence when the outcome was on record")
-    store.close()

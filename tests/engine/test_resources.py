@@ -1,12 +1,9 @@
 """A full disk, few descriptors, a reader that is gone: the run stops with one line, and a later sitting ends it right."""
 
-import asyncio
-import ctypes
 import errno
 import os
 import resource
 import sys
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,11 +12,9 @@ from unittest.mock import patch
 import pytest
 
 from tests.fakes import sittings
-from tests.fakes.asking_run import Provider, open_run, undisturbed, work
-from workbench.engine.flow import _stop_on_record
+from tests.fakes.asking_run import Provider, open_run, sit, undisturbed
 from workbench.engine.record import run_files as files
 from workbench.engine.record.fold import load_state
-from workbench.engine.record.recorder import Recorder
 from workbench.errors import BudgetStop
 from workbench.resources import ResourceStop
 from workbench.store import Store, StoreFull
@@ -27,7 +22,6 @@ from workbench.store import Store, StoreFull
 pytestmark = pytest.mark.long
 
 LEAVES = 7
-CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 1 << 18
 
 
 def few_descriptors(number: int) -> None:
@@ -45,18 +39,6 @@ def closed_terminal() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     sys.stderr = open(writing, "w", buffering=1)  # noqa: SIM115  (until the process ends)
-
-
-def small_disk(folder: Path, size: int) -> None:
-    """Copy the home onto a small file system of its own, at the same place, seen by this process alone."""
-    sittings.quiet()
-    libc = ctypes.CDLL(None, use_errno=True)
-    data = (folder / "workbench.db").read_bytes()
-    if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
-        raise PermissionError("no mounts here")
-    if libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, b"size=%d" % size):
-        raise PermissionError("no mounts here")
-    (folder / "workbench.db").write_bytes(data)
 
 
 def stopped(home: Path, before: Any) -> Any:
@@ -89,27 +71,29 @@ def test_files_that_may_not_grow_stop_a_run_that_can_be_resumed(tmp_path: Path, 
     assert said[1] in (2, 3) and "\n" not in said[2], said
 
 
-def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path: Path) -> None:
-    said = stopped(tmp_path / "home", partial(small_disk, tmp_path / "home", 200_000))
-    if said[0] == "PermissionError":
-        pytest.skip(said[2])
-    assert said[1] == 3 and "full" in said[2] and "\n" not in said[2], said
-
-
 def test_a_terminal_that_is_gone_stops_a_run_that_can_be_resumed(tmp_path: Path) -> None:
     said = stopped(tmp_path / "home", closed_terminal)
     assert said[0] == "ResourceStop" and said[1] == 3 and "\n" not in said[2], said
 
 
-def test_a_file_that_the_disk_does_not_take_stops_the_run(tmp_path: Path) -> None:
+def test_a_file_that_the_disk_does_not_take_stops_the_run(store: Store) -> None:
     """The database takes its rows, ``tree.json`` finds no room: one line, and the next sitting ends the run."""
-    with closing(Store(tmp_path)) as store:
-        run_id = open_run(store)
-        full = OSError(errno.ENOSPC, "no space")
-        with patch.object(files, "replace_file", side_effect=full), pytest.raises(ResourceStop) as caught:
-            asyncio.run(work(store, run_id, Provider(), leaves=3))
-        assert caught.value.exit_code == 3 and "the disk is full" in str(caught.value)
-        assert asyncio.run(work(store, run_id, Provider(), leaves=3)).finished
+    run_id = open_run(store)
+    full = OSError(errno.ENOSPC, "no space")
+    with patch.object(files, "replace_file", side_effect=full), pytest.raises(ResourceStop) as caught:
+        sit(store, run_id, leaves=3)
+    assert caught.value.exit_code == 3 and "the disk is full" in str(caught.value)
+    assert sit(store, run_id, leaves=3).finished
+
+
+class Failing:
+    """An analyzer that ends in an error."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def analyze(self, *_: Any, **__: Any) -> Any:
+        raise self.error
 
 
 @pytest.mark.parametrize(
@@ -124,20 +108,11 @@ def test_a_file_that_the_disk_does_not_take_stops_the_run(tmp_path: Path) -> Non
     ],
 )
 def test_what_ran_out_is_on_the_log_and_a_bug_is_not_taken_for_it(
-    tmp_path: Path, error: Exception, raised: type[Exception], why: str | None, words: str
+    store: Store, error: Exception, raised: type[Exception], why: str | None, words: str
 ) -> None:
-    with closing(Store(tmp_path)) as store:
-        run_id = open_run(store)
-
-        async def sitting() -> None:
-            async with (
-                Recorder(store, run_id, lambda state, event: None) as recorder,
-                _stop_on_record(recorder),
-            ):
-                raise error
-
-        with pytest.raises(raised) as caught:
-            asyncio.run(sitting())
-        assert type(caught.value) is raised
-        stop = load_state(store, run_id).stopped
-        assert (stop.why if stop else None) == why and words in (stop.detail if stop else "")
+    run_id = open_run(store)
+    with pytest.raises(raised) as caught:
+        sit(store, run_id, analyzer=Failing(error))
+    assert type(caught.value) is raised
+    stop = load_state(store, run_id).stopped
+    assert (stop.why if stop else None) == why and words in (stop.detail if stop else "")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json
 from tests.fakes.model_policy import Asked, Policy
 from tests.fakes.openai_server import OpenAIServer
 from workbench.agents.replies.analysis_reply import parse_analysis
@@ -16,17 +16,31 @@ PLAN = {"P0": {"P1": ("The first part holds", "Positive"), "P2": ("The second pa
 
 def test_the_prior_is_asked_of_the_claim_alone_and_stands_beside_its_answer(tmp_path: Path) -> None:
     with OpenAIServer(Policy(plan=PLAN, p={"P1": 0.6, "P2": 0.6, "P0": 0.25})) as server:
-        done = run_cli(
-            tmp_path, "analyze", "The cabinet falls by 2024-12-31", "--cutoff", "2024-01-15", "--model", "openai/x", "--api-base", server.url,
-            "--price", "openai/x=1,2", "--grounder", "zero-shot", "--set", "root_prior=true", "--json", "--background", "It has 76 of 150 seats.",
+        done = run_json(
+            tmp_path,
+            "analyze",
+            "The cabinet falls by 2024-12-31",
+            "--cutoff",
+            "2024-01-15",
+            "--model",
+            "openai/x",
+            "--api-base",
+            server.url,
+            "--price",
+            "openai/x=1,2",
+            "--grounder",
+            "zero-shot",
+            "--set",
+            "root_prior=true",
+            "--background",
+            "It has 76 of 150 seats.",
             OPENAI_API_KEY="none",
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        )
         (asked,) = [
             asked for asked in server.asked if "How often do claims like this one come true?" in asked.last
         ]
         assert "76 of 150 seats" in asked.last and "The first part" not in asked.everything
-        document = json.loads(done.stdout)
+        document = done
         assert document["prior"]["prior"] == 0.25 and document["prior"]["cases"]
         shown = run_cli(tmp_path, "show", document["run_id"])
         assert "before its drivers were seen: 25.0%" in shown.stdout, shown.stdout
@@ -66,14 +80,25 @@ class Alternatives(Policy):
 def test_a_parent_for_which_any_child_suffices_is_computed_as_independent_causes(tmp_path: Path) -> None:
     plan = {"P0": {**PLAN["P0"], "P3": ("A veto is cast", "Negative")}}
     with OpenAIServer(Alternatives(plan=plan, p={"P1": 0.3, "P2": 0.8, "P3": 0.25})) as server:
-        done = run_cli(
-            tmp_path, "analyze", "The cabinet falls by 2024-12-31", "--cutoff", "2024-01-15", "--model", "openai/x", "--api-base", server.url,
-            "--price", "openai/x=1,2", "--grounder", "zero-shot", "--json", OPENAI_API_KEY="none",
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        done = run_json(
+            tmp_path,
+            "analyze",
+            "The cabinet falls by 2024-12-31",
+            "--cutoff",
+            "2024-01-15",
+            "--model",
+            "openai/x",
+            "--api-base",
+            server.url,
+            "--price",
+            "openai/x=1,2",
+            "--grounder",
+            "zero-shot",
+            OPENAI_API_KEY="none",
+        )
         (weighed,) = [asked for asked in server.asked if asked.stage == "noisy-or"]
         assert "independent causes" in weighed.last
-        document = json.loads(done.stdout)
+        document = done
         # leak 0.05, causes of 0.5 each, an inhibitor of 0.2: (1 - 0.95 x 0.85 x 0.60) x 0.95
         assert document["root"]["p"] == pytest.approx(
             (1 - 0.95 * (1 - 0.5 * 0.3) * (1 - 0.5 * 0.8)) * (1 - 0.2 * 0.25)

@@ -1,6 +1,5 @@
 """Tables of ``workbench grounders``: cost and later Brier score by grounder, and whether pooling several paid."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json
 from tests.fakes.small_run import RUN, make_small_run
 from tests.synthesis.strategies import linear_trees, with_leaves
 from workbench.audit.routes import bias_table, record_table, together
@@ -63,7 +62,7 @@ def test_a_run_shows_cost_and_brier_by_grounder(tmp_path: Path) -> None:
     store = Store(tmp_path / "home")
     store.append(RUN, ev.OutcomeRecorded(node="P1", p=1.0, day="2018-12-31"))
     store.close()
-    document = json.loads(run_cli(tmp_path, "grounders", RUN, "--json").stdout)
+    document = run_json(tmp_path, "grounders", RUN)
     leaves = document["leaves"]
     (table,) = document["by_grounder"].values()
     assert table["leaves"] == len({row["node"] for row in leaves}) and table["n"] == 1
@@ -74,7 +73,7 @@ def test_a_run_shows_cost_and_brier_by_grounder(tmp_path: Path) -> None:
     assert "mean p" in shown and "$ a trial" in shown and "apart" in shown
     own = run_cli(tmp_path, "grounders").stdout
     assert "runs" in own and "of the claim" in own
-    bias = json.loads(run_cli(tmp_path, "grounders", "--json").stdout)["bias"]["all"]
+    bias = run_json(tmp_path, "grounders")["bias"]["all"]
     assert bias["leaf_bias"] == pytest.approx(p - 1.0) and bias["interval"] is None
 
 

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
-from proxies.ledger import Address, Answer, LedgerRow
+from sandbox.record.verify import content_hash
 from tests.command_line import run_cli
 from tests.fakes.model_policy import fenced
+from tests.fakes.openai_server import answered
 from tests.fakes.small_run import RUN, make_small_run
+from tests.fakes.stored_run import RunWriter
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.errors import MalformedReply
 from workbench.agents.judges import DIMENSIONS, parse_judgement, parse_leaks, parse_recall
@@ -38,32 +40,9 @@ class Reader:
         self.broken = False
 
     def __call__(self, seen: Seen) -> Sent:
-        if seen.body.get("stream"):
-            return Sent({"error": {"message": "no streaming", "type": "invalid_request_error"}}, 400)
-        self.temperatures.append(seen.body.get("temperature"))
-        content = seen.body["messages"][-1]["content"]
-        text = (
-            "no JSON at all"
-            if self.broken
-            else fenced(
-                self._answer(
-                    content if isinstance(content, str) else "".join(part["text"] for part in content)
-                )
-            )
-        )
-        message = {"role": "assistant", "content": text}
-        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        return Sent(
-            {
-                "id": "x",
-                "object": "chat.completion",
-                "created": 1,
-                "model": "x",
-                "choices": [choice],
-                "usage": usage,
-            }
-        )
+        if not seen.body.get("stream"):
+            self.temperatures.append(seen.body.get("temperature"))
+        return answered(seen, lambda text: "no JSON at all" if self.broken else fenced(self._answer(text)))
 
     def _answer(self, prompt: str) -> dict[str, Any]:
         if '"scores"' in prompt:
@@ -112,9 +91,6 @@ def small_run(home: Path, server: Upstream, *hits: str) -> None:
             ]
         }
     }
-    place = Address(run=RUN, node="P1", trial=1, attempt=1, stage="tool", step=7, retry=0)
-    from sandbox.record.verify import content_hash
-
     meta = {
         "content_hash": content_hash(rows),
         "as_of": "2018-06-29",
@@ -122,10 +98,9 @@ def small_run(home: Path, server: Upstream, *hits: str) -> None:
         "residual": "medium",
     }
     if hits:
-        ApiLedger(store).record(
-            LedgerRow(address=place, at_utc="2026-01-01T00:00:00Z", path="brave/web", asked={"q": "x"}, sent=[], cutoff="2018-06-30",
-                      answer=Answer(data=rows, meta=meta), refused=None, request_hash="sha256:" + "2" * 64)
-        )  # fmt: skip
+        RunWriter(store, RUN).call(
+            "P1", rows, meta=meta, stage="tool", step=7, path="brave/web", asked={"q": "x"}
+        )
     store.close()
 
 
@@ -340,13 +315,11 @@ def test_runs_that_differ_widen_the_interval_over_runs() -> None:
     assert leak_rates({"a": [leak, clean], "b": [clean]}, "result")["over_runs"] is None
 
 
-def test_findings_of_another_shape_are_not_counted(tmp_path: Path) -> None:
+def test_findings_of_another_shape_are_not_counted(store: Store, tmp_path: Path) -> None:
     make_small_run(tmp_path)
-    store = Store(tmp_path)
     body = store.put_body(b'[{"id": "x", "model": "leak"}]')
     store.append(RUN, ev.LeaksAudited(model="x/y", findings=body))
     from workbench.annotations.second_opinions import stored_findings
 
     with pytest.raises(UsageError, match="cannot be read"):
         stored_findings(store, load_state(store, RUN))
-    store.close()

@@ -1,7 +1,8 @@
-"""Stored settings are read as they were written or refused in one line: they decide what a resumed run spends and sends."""
+"""Stored settings are read as they were written or refused in one line, and a statement is checked before a run is opened for it."""
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -9,9 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxies.asof.clock import Cutoff
 from workbench.agents.base import AgentSettings
+from workbench.engine.new_run import MAX_STATEMENT, check_statement, new_run
 from workbench.engine.run_settings import PRESETS, RunSettings, with_preset
 from workbench.errors import UsageError
+from workbench.store import Store
 
 SETTINGS = st.builds(
     RunSettings,
@@ -73,3 +77,23 @@ def test_a_setting_that_is_none_is_one_line_that_names_it(change: dict[str, Any]
 def test_settings_that_say_nothing_are_refused() -> None:
     with pytest.raises(UsageError, match="no bounds of the agents"):
         RunSettings.from_json({})
+
+
+def test_a_statement_of_six_hundred_characters_is_taken_and_one_more_is_not(tmp_path: Path) -> None:
+    assert check_statement("x" * 600) == "x" * 600
+    with pytest.raises(UsageError, match="has 601 characters, at most 600 are taken: state one claim"):
+        check_statement("x" * 601)
+    store = Store(tmp_path)
+    try:
+        with pytest.raises(UsageError):
+            new_run(store, "x" * (MAX_STATEMENT + 1), Cutoff.parse("2018-06-30"), RunSettings())
+        assert list(store.run_ids()) == []
+    finally:
+        store.close()
+
+
+def test_white_space_is_folded_before_it_is_counted() -> None:
+    assert check_statement("  it   rains \n") == "it rains"
+    assert check_statement("x" + " " * 600 + "y") == "x y"
+    with pytest.raises(UsageError, match="empty"):
+        check_statement(" \n")

@@ -81,7 +81,11 @@ def rounds(home: Path, run_id: str, bill: Path, guarded: bool) -> Iterator[str]:
         for process in both:
             process.join(120)
         while not said.empty():
-            yield said.get()
+            yield (end := said.get())
+            if end == "spent":
+                return
+        if calls_billed(bill) * CALL > BUDGET:
+            return
 
 
 def spent_by_two(folder: Path, *, guarded: bool) -> tuple[float, list[str]]:

@@ -1,7 +1,6 @@
 """Leaves share where data are found: what one has read is offered to its siblings by name, and each call stays its own."""
 
 import re
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -23,16 +22,17 @@ FAMILIES = (4, 4, 4)
 TOLD, SEEKING = STEPS + 2, STEPS + 4
 
 
-def test_the_first_of_a_family_looks_for_its_series_and_its_siblings_are_told(tmp_path: Path) -> None:
+def test_the_first_of_a_family_looks_for_its_series_and_its_siblings_are_told(
+    store: Store, tmp_path: Path
+) -> None:
     state, model = sharing_run(tmp_path, *FAMILIES)
     assert len(model.requests) == 3 * SEEKING + 9 * TOLD
     alone = sharing_run(tmp_path / "alone", *FAMILIES, share_calls=False)
     assert len(alone[1].requests) == 12 * SEEKING and alone[0].tree.root.p == state.tree.root.p
-    with closing(Store(tmp_path)) as store:
-        rows = ApiLedger(store).rows(state.run_id)
-        # each leaf makes its own call, at its own address
-        assert {row.address.node for row in rows} == set(state.tree.leaves())
-        assert {row.path for row in rows} == {OBSERVATIONS}
+    rows = ApiLedger(store).rows(state.run_id)
+    # each leaf makes its own call, at its own address
+    assert {row.address.node for row in rows} == set(state.tree.leaves())
+    assert {row.path for row in rows} == {OBSERVATIONS}
     for leaf in state.tree.leaves():
         offered = state.trial(leaf, 1).known_calls
         first = leaf.endswith(".1")
@@ -48,12 +48,11 @@ def test_the_first_of_a_family_looks_for_its_series_and_its_siblings_are_told(tm
         assert all(re.search(r": \d+ rows, 2017-01-0\d to 2018-06-\d\d$", line) for line in offered)
 
 
-def test_a_resumed_leaf_is_offered_what_it_was_offered(tmp_path: Path) -> None:
+def test_a_resumed_leaf_is_offered_what_it_was_offered(store: Store, tmp_path: Path) -> None:
     with pytest.raises(Killed):
         sharing_run(tmp_path, *FAMILIES, model=Seeker(dies_at=3 * SEEKING + 20))
-    with closing(Store(tmp_path)) as store:
-        (run_id,) = store.run_ids()
-        before = {key: trial.known_calls for key, trial in load_state(store, run_id).trials.items()}
+    (run_id,) = store.run_ids()
+    before = {key: trial.known_calls for key, trial in load_state(store, run_id).trials.items()}
     state, again = sharing_run(tmp_path, *FAMILIES, run_id=run_id)
     assert state.finished and len(again.requests) == 3 * SEEKING + 9 * TOLD - (3 * SEEKING + 20)
     assert all(state.trials[key].known_calls == calls for key, calls in before.items())

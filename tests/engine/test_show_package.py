@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json, run_ok
 from tests.engine.test_packages import honest, snapshot
 from tests.fakes.hostile_packages import members_of, pack, with_notebook
 from tests.fakes.small_run import RUN, make_small_run
@@ -158,11 +158,11 @@ def test_it_says_who_signed_it(place: Path, tmp_path_factory: pytest.TempPathFac
     sender = tmp_path_factory.mktemp("sender")
     make_small_run(sender / "home")
     for words in (("keys", "new"), ("export", RUN, "-o", "x.zip", "--sign")):
-        assert run_cli(sender, *words).returncode == 0
+        run_ok(sender, *words)
     package = (sender / "x.zip").read_bytes()
     assert "NOT TAKEN IN, signed by an unknown key (SHA256:" in shown(place, package).stdout
-    key = json.loads(run_cli(sender, "keys", "show", "--json").stdout)["own"]["key"]
-    assert run_cli(place, "keys", "trust", "alice", key).returncode == 0
+    key = run_json(sender, "keys", "show")["own"]["key"]
+    run_ok(place, "keys", "trust", "alice", key)
     assert "NOT TAKEN IN, signed by alice" in shown(place, package).stdout
     assert json.loads(shown(place, package, "--json").stdout)["imported"]["signed"]["name"] == "alice"
     changed = {"run/manifest.json": b" " + members_of(package)["run/manifest.json"]}
@@ -180,7 +180,7 @@ def test_a_review_is_shown_before_it_is_taken(place: Path, tmp_path: Path) -> No
     done = shown(place, back)
     assert "too thin" in done.stdout and "ACCEPTED by Bo" in done.stdout and "NOT TAKEN IN" in done.stdout
     assert "too thin" not in run_cli(place, "show", VICTIM).stdout
-    assert run_cli(place, "import", "x.zip", "--review").returncode == 0
+    run_ok(place, "import", "x.zip", "--review")
     assert "too thin" in run_cli(place, "show", VICTIM).stdout
 
 
@@ -216,4 +216,4 @@ def test_a_note_stands_beside_a_package_and_never_in_it(place: Path) -> None:
 def test_a_file_of_another_age_is_packed(place: Path) -> None:
     for path in (place / "home" / "runs" / VICTIM).rglob("*.json"):
         os.utime(path, (0, 0))  # zip knows no year before 1980
-    assert run_cli(place, "export", VICTIM, "-o", "run.zip").returncode == 0
+    run_ok(place, "export", VICTIM, "-o", "run.zip")

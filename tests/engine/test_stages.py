@@ -1,7 +1,6 @@
 """What a run in work is at, in words and as a share, and the time left by past runs of its kind."""
 
 import io
-from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -75,19 +74,18 @@ def test_the_time_left_is_that_of_past_runs_and_unsaid_without_one() -> None:
     assert Stages(LeafPace(replies=4, seconds=600)).left(in_work()) == "about 10 min left"
 
 
-def test_the_pace_is_that_of_finished_runs_with_this_model_and_grounder(tmp_path: Path) -> None:
+def test_the_pace_is_that_of_finished_runs_with_this_model_and_grounder(store: Store, tmp_path: Path) -> None:
     make_run(tmp_path)
-    with closing(Store(tmp_path)) as store:
-        state = load_state(store, RUN)
-        assert pace_of(store, state) is None, "a run is no past run of its own"
-        later = SimpleNamespace(run_id="later", settings=state.settings)
-        found = pace_of(store, later)  # type: ignore[arg-type]
-        steps = sum(isinstance(each.event, ev.LeafStep) for each in store.events(RUN))
-        assert found is not None and found.replies == steps / 6
-        assert found.seconds == pytest.approx(state.worked_seconds / 6)
-        other = SimpleNamespace(run_id="later", settings=SimpleNamespace(model="other", grounder="x"))
-        assert pace_of(store, other) is None  # type: ignore[arg-type]
-        assert replay(Stages(), store.events(RUN)).words == {}, "a finished run is at nothing"
+    state = load_state(store, RUN)
+    assert pace_of(store, state) is None, "a run is no past run of its own"
+    later = SimpleNamespace(run_id="later", settings=state.settings)
+    found = pace_of(store, later)  # type: ignore[arg-type]
+    steps = sum(isinstance(each.event, ev.LeafStep) for each in store.events(RUN))
+    assert found is not None and found.replies == steps / 6
+    assert found.seconds == pytest.approx(state.worked_seconds / 6)
+    other = SimpleNamespace(run_id="later", settings=SimpleNamespace(model="other", grounder="x"))
+    assert pace_of(store, other) is None  # type: ignore[arg-type]
+    assert replay(Stages(), store.events(RUN)).words == {}, "a finished run is at nothing"
 
 
 @pytest.mark.parametrize(
@@ -104,20 +102,19 @@ def test_a_reply_is_about_the_heading_it_wrote(text: str, heading: str) -> None:
     assert reply_heading(text) == heading
 
 
-def test_a_terminal_is_drawn_on_and_a_file_gets_lines(tmp_path: Path) -> None:
+def test_a_terminal_is_drawn_on_and_a_file_gets_lines(store: Store, tmp_path: Path) -> None:
     from rich.console import Console
 
     make_run(tmp_path)
-    with closing(Store(tmp_path)) as store:
-        with shown_progress(store) as listener:
-            assert listener is print_progress, "stderr of a test is no terminal"
-        progress = TerminalProgress(store)
-        state = load_state(store, RUN)
-        state.finished = False
-        (stored, *_) = [each for each in store.events(RUN) if isinstance(each.event, ev.LeafStarted)]
-        progress(state, stored)
-        written = io.StringIO()
-        Console(file=written, width=100).print(progress)
+    with shown_progress(store) as listener:
+        assert listener is print_progress, "stderr of a test is no terminal"
+    progress = TerminalProgress(store)
+    state = load_state(store, RUN)
+    state.finished = False
+    (stored, *_) = [each for each in store.events(RUN) if isinstance(each.event, ev.LeafStarted)]
+    progress(state, stored)
+    written = io.StringIO()
+    Console(file=written, width=100).print(progress)
     text = written.getvalue()
     assert "6 of 6 drivers have evidence" in text and "opening its notebook" in text
     assert max(map(len, text.splitlines())) <= 100

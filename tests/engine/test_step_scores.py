@@ -1,13 +1,12 @@
 """Step statistics and the Brier score by step over a home's own runs: real belief runs, resolved; what does not count says why."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.agents.grounder_cases import CASES
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json
 from tests.fakes.loop_run import LEAF, ExaOnLoopback, ScriptedModel, open_run, work
 from workbench.audit.step_scores import steps_document
 from workbench.errors import UsageError
@@ -52,7 +51,7 @@ async def test_beliefs_by_step_and_medians(tmp_path: Path) -> None:
     store.close()
     shown = run_cli(tmp_path, "score", "--own", "--steps")
     assert shown.returncode == 0 and "2 drivers of 2 runs" in shown.stdout and "3 of 3" in shown.stdout
-    again: Any = json.loads(run_cli(tmp_path, "score", "--own", "--steps", "--json").stdout)
+    again: Any = run_json(tmp_path, "score", "--own", "--steps")
     assert again["arms"] == document["arms"]
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.ledger import Address
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_ok
 from tests.fakes.hostile_text import corpus
 from tests.fakes.model_policy import Asked, Policy
 from tests.fakes.openai_server import OpenAIServer
@@ -187,9 +187,8 @@ def test_only_a_note_takes_a_transcript(store: Store) -> None:
 
 def test_the_command_prints_it_and_nothing_steers_the_terminal(hostile: Store) -> None:
     home = hostile.home.parent
-    plain = run_cli(home, "transcript", RUN, "P1.1")
-    assert plain.returncode == 0, plain.stderr
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", plain.stdout)
+    plain = run_ok(home, "transcript", RUN, "P1.1")
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", plain)
     document = orjson.loads(run_cli(home, "transcript", RUN, "--search", "script", "--json").stdout)
     assert 0 < len(document["calls"]) < document["n_calls"]
 
@@ -203,13 +202,25 @@ class Thinks(Policy):
 
 def test_thoughts_that_came_beside_a_reply_are_kept_and_sent_to_nobody(tmp_path: Path) -> None:
     with OpenAIServer(Thinks(plan={"P0": {"P1": ("The first part holds", "Positive")}})) as server:
-        done = run_cli(
-            tmp_path, "analyze", "The cabinet falls by 2024-12-31", "--cutoff", "2024-01-15", "--model", "openai/x", "--api-base", server.url,
-            "--price", "openai/x=1,2", "--grounder", "zero-shot", "--json", OPENAI_API_KEY="none",
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        done = run_ok(
+            tmp_path,
+            "analyze",
+            "The cabinet falls by 2024-12-31",
+            "--cutoff",
+            "2024-01-15",
+            "--model",
+            "openai/x",
+            "--api-base",
+            server.url,
+            "--price",
+            "openai/x=1,2",
+            "--grounder",
+            "zero-shot",
+            "--json",
+            OPENAI_API_KEY="none",
+        )
         assert not any(" is asked. <python_cell>" in asked.everything for asked in server.asked)
-    run = orjson.loads(done.stdout)["run_id"]
+    run = orjson.loads(done)["run_id"]
     document = orjson.loads(
         run_cli(tmp_path, "transcript", run, "--search", "linear is asked", "--json").stdout
     )

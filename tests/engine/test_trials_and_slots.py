@@ -3,7 +3,6 @@
 import asyncio
 import errno
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.errors import KernelStartFailed
-from tests.fakes.asking_run import AskingGrounder, Provider, open_run, work
+from tests.fakes.asking_run import AskingGrounder, Provider, open_run, sit, work
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.engine.leaves import grounding as trial_grounding
 from workbench.engine.leaves.leaf_notebook import KernelSlots
@@ -40,39 +39,34 @@ class Odd(AskingGrounder):
         return await super().ground(task)
 
 
-def test_a_leaf_whose_trials_are_all_dead_stops_the_run_and_the_others_are_kept(tmp_path: Path) -> None:
+def test_a_leaf_whose_trials_are_all_dead_stops_the_run_and_the_others_are_kept(store: Store) -> None:
     dead = GroundingFailure(reason="no reply could be read", retryable=False)
     grounder = Odd(lambda task, number: dead if task.node.id == "P1" else None)
-    store = Store(tmp_path)
     run_id = open_run(store, trials=2)
     with pytest.raises(ProviderError, match=r"P1 failed for good .*; 1 of 2 drivers have theirs"):
-        asyncio.run(work(store, run_id, Provider(), leaves=2, grounder=grounder))
+        sit(store, run_id, leaves=2, grounder=grounder)
     assert [stored.event.node for stored in store.events(run_id, kinds=("leaf.pooled",))] == ["P2"]
-    store.close()
 
 
-def test_a_leafs_time_ends_its_work_and_not_the_others(tmp_path: Path) -> None:
+def test_a_leafs_time_ends_its_work_and_not_the_others(store: Store) -> None:
     grounder = Odd(lambda task, number: asyncio.Event().wait() if task.node.id == "P1" else None)
-    store = Store(tmp_path)
     run_id = open_run(store, leaf_budget_seconds=0.3)
     with pytest.raises(ProviderError, match="--leaf-budget-seconds"):
-        asyncio.run(work(store, run_id, Provider(), leaves=2, grounder=grounder))
+        sit(store, run_id, leaves=2, grounder=grounder)
     state = load_state(store, run_id)
     assert state.trial("P1", 1).open and state.trial("P1", 1).until("") >= 0.3
     assert state.tree["P2"].belief is not None
     # Used up is used up: the next sitting gives it no time anew, and asks nothing for it.
     before = grounder.calls["P1"]
     with pytest.raises(ProviderError, match="--leaf-budget-seconds"):
-        asyncio.run(work(store, run_id, Provider(), leaves=2, grounder=grounder))
+        sit(store, run_id, leaves=2, grounder=grounder)
     assert grounder.calls["P1"] <= before + 1
-    store.close()
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["the same attempt", "another attempt"])
-def test_a_leafs_time_is_that_of_all_its_sittings_and_attempts(tmp_path: Path, again: bool) -> None:
+def test_a_leafs_time_is_that_of_all_its_sittings_and_attempts(store: Store, again: bool) -> None:
     """The log says that P1 has worked for 100 of its 60 seconds: nothing waits for it any more."""
     grounder = Odd(lambda task, number: asyncio.Event().wait() if task.node.id == "P1" else None)
-    store = Store(tmp_path)
     run_id = open_run(store, leaf_budget_seconds=60.0)
     place: dict[str, Any] = {"node": "P1", "trial": 1, "attempt": 1}
     ended = (
@@ -89,35 +83,30 @@ def test_a_leafs_time_is_that_of_all_its_sittings_and_attempts(tmp_path: Path, a
     state = load_state(store, run_id)
     assert state.trial("P1", 1).open and state.trial("P1", 1).attempt == 1 + again
     assert state.tree["P2"].belief is not None
-    store.close()
 
 
-def test_a_runs_time_ends_it_resumable(tmp_path: Path) -> None:
+def test_a_runs_time_ends_it_resumable(store: Store) -> None:
     grounder = Odd(lambda task, number: asyncio.Event().wait() if number == 1 else None)
-    store = Store(tmp_path)
     run_id = open_run(store, budget_seconds=0.5)
     with pytest.raises(BudgetStop, match="--budget-seconds"):
-        asyncio.run(work(store, run_id, Provider(), leaves=2, grounder=grounder))
+        sit(store, run_id, leaves=2, grounder=grounder)
     state = load_state(store, run_id)
     assert state.stopped is not None and state.stopped.why == "budget"
     assert state.worked_seconds >= 0.5
-    store.close()
 
 
-def test_a_kernel_that_does_not_start_opens_no_new_attempt(tmp_path: Path) -> None:
+def test_a_kernel_that_does_not_start_opens_no_new_attempt(store: Store) -> None:
     async def failing() -> None:
         raise KernelStartFailed("the kernel did not come up")
 
     grounder = Odd(lambda task, number: failing() if (task.node.id, number) == ("P1", 1) else None)
-    store = Store(tmp_path)
     run_id = open_run(store)
     with pytest.raises(ProviderError, match="did not come up"):
-        asyncio.run(work(store, run_id, Provider(), leaves=2, grounder=grounder))
+        sit(store, run_id, leaves=2, grounder=grounder)
     assert load_state(store, run_id).trial("P1", 1).open
-    state = asyncio.run(work(store, run_id, Provider(), leaves=2, grounder=grounder))
+    state = sit(store, run_id, leaves=2, grounder=grounder)
     assert state.finished and state.trial("P1", 1).attempt == 1
     assert not store.events(run_id, kinds=("leaf.failed",))
-    store.close()
 
 
 @given(st.integers(1, 4), st.lists(st.sampled_from(["run", "away", "cancel"]), max_size=25))
@@ -177,16 +166,14 @@ def test_a_cell_that_waits_for_data_lets_another_compute() -> None:
     asyncio.run(go())
 
 
-def test_a_check_that_a_stop_left_out_is_made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_a_stop_left_out_is_made_up(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     async def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    store = Store(tmp_path)
     run_id = open_run(store)
     with monkeypatch.context() as patched, pytest.raises(ResourceStop, match="the disk is full"):
         patched.setattr(trial_grounding, "verify_trial", full)
-        asyncio.run(work(store, run_id, Provider(), leaves=2))
+        sit(store, run_id, leaves=2)
     assert None in {load_state(store, run_id).verified(leaf) for leaf in ("P1", "P2")}
-    state = asyncio.run(work(store, run_id, Provider(), leaves=2))
+    state = sit(store, run_id, leaves=2)
     assert state.finished and state.verified("P1") and state.verified("P2")
-    store.close()

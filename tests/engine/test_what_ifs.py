@@ -22,7 +22,6 @@ from workbench.propositions.edits import (
     Pin,
     RemoveNode,
     Restate,
-    SetPolarity,
     SetRule,
     SetValue,
     Unpin,
@@ -30,8 +29,6 @@ from workbench.propositions.edits import (
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 from workbench.synthesis.whatif.apply_edits import play
-from workbench.views.wording import edit_words
-from workbench.whatif.edit_remarks import edit_remarks
 from workbench.whatif.edit_request import EditRequest, parse_override
 from workbench.whatif.full_resynthesis import full_what_if, plan_full, price_line
 from workbench.whatif.run_edits import what_if
@@ -112,24 +109,6 @@ def test_an_added_proposition_may_say_how_it_bears_on_its_parent(
 def test_a_polarity_that_is_none_is_one_line(text: str) -> None:
     with pytest.raises(UsageError, match="PARENT, Negative=STATEMENT"):
         EditRequest.typed(add=[text]).edits(demo_tree())
-
-
-def test_a_polarity_is_an_edit_of_its_own(store: Store) -> None:
-    state = load_state(store, RUN)
-    edits = EditRequest.typed(polarities=["P2=negative"], weights=["P3=0.4"]).edits(state.tree)
-    assert isinstance(edits[0], SetPolarity) and edits[0].polarity is Polarity.NEGATIVE
-    after = what_if(state, edits).whatif
-    rule = after.tree["P0"].rule
-    assert rule is not None
-    assert rule.to_json()["weights"] == {"P1": 0.3, "P2": -0.25, "P3": 0.4}
-    save_scenario(store, RUN, "turned", edits, author="Ann")
-    state = load_state(store, RUN)
-    assert what_if(state, state.scenarios["turned"].edits).whatif.after == after.after
-    (remark,) = edit_remarks(state.tree, edits)
-    assert "turned at P2" in remark.line and edit_words(state.tree, edits[0]) == "P2 speaks against P0"
-    for wrong in ("P2", "P2=maybe", "=Negative"):
-        with pytest.raises(UsageError, match="NODE=Positive or NODE=Negative"):
-            EditRequest.typed(polarities=[wrong])
 
 
 async def test_the_synthesizer_may_not_weigh_an_added_proposition_against_its_polarity(store: Store) -> None:
@@ -284,30 +263,6 @@ async def test_a_full_what_if_brings_rules_that_replay_to_the_same_root(store: S
     kept = after.scenarios["full"].edits
     assert plan_full(after, kept)[0].nodes == ()
     assert plan_full(after, [*kept, SetValue(node="P3", p=0.1)])[0].nodes == ("P0",)
-
-
-async def test_old_and_new_rule_stand_side_by_side_weight_by_weight_and_text_by_text(store: Store) -> None:
-    state = ruled(load_state(store, RUN), "linear")
-    p1 = 0.05 + 0.5 * LEAVES["P1.2"][0]
-    one = {"beta": {"beta_0": 0.05, "P1.1": 0.3, "P1.2": 0.5}, "p_true": p1, "key_factor": "new"}
-    p0 = 0.4 * p1 + 0.6 * LEAVES["P3"][0]
-    two = {"beta": {"beta_0": 0.0, "P1": 0.4, "P2": 0.0, "P3": 0.6}, "p_true": p0, "key_factor": "newer"}
-    asked = desk(store, report_with(one, "P1"), report_with(two, "P0"))
-    result = await full_what_if(state, (SetValue(node="P1.1", p=0.0),), asked)
-    (first, last) = result.to_json()["asked_again"]
-    assert [(row["name"], row["before"], row["after"]) for row in first["weights"]] == [
-        ("intercept", 0.03, 0.05),
-        ("P1.1", 0.6, 0.3),
-        ("P1.2", 0.35, 0.5),
-    ]
-    assert first["id"] == "P1" and first["key_factor"] == {
-        "before": "Momentum carries most of the trend's record.",
-        "after": "new",
-    }
-    assert first["p"]["after"] == pytest.approx(p1) and last["p"]["after"] == result.whatif.after
-    assert "0.30 × P1.1" in first["rule"]["after"] and "0.60 × P1.1" in first["rule"]["before"]
-    assert "base_rate" not in first["report"]["before"], "lines for programs are left out"
-    assert "asked_again" not in what_if(state, (SetValue(node="P1.1", p=0.0),)).to_json()
 
 
 async def test_a_full_what_if_of_a_vanilla_node_keeps_the_value_that_was_stated(store: Store) -> None:

@@ -2,23 +2,25 @@
 
 import asyncio
 import dataclasses
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from proxies.errors import MissingKey
-from proxies.ledger import Address, Answer, LedgerRow
+from proxies.ledger import Address
 from sandbox import Limits
 from sandbox.cell_library import CellLibrary, library_path
 from sandbox.errors import IsolationUnavailable, JournalBroken
 from sandbox.record.journal import Journal, read_lines
 from tests.command_line import run_cli
+from workbench.agents.base import GroundingFailure
 from workbench.engine.access.budget import LeafBudgetSpent
 from workbench.engine.leaves.forecast_library import forecast_library
 from workbench.engine.leaves.job import GroundJob
@@ -26,66 +28,16 @@ from workbench.engine.record.run_files import journal_name
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import UsageError, WorkbenchError
-from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, ReplySchema, ToolCall, ToolSpec
+from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef
 from workbench.models.errors import ContextOverflow, ModelUnavailable
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import LeakFilter, Verdicts, filter_request, shown_text
 from workbench.store import Store
+from workbench.workers import worker_pool
 from workbench.workers.calls import CallLine, Parcel, pack, unpack
 from workbench.workers.job_service import OFFERS, JobService, append_lines, whole_lines
 from workbench.workers.worker_facts import CLOCK_BOUND, Facts, clock_misfit, misfit, utc_now
 from workbench.workers.worker_pool import Requirements, WorkerPool
-
-WORDS = st.text(max_size=20)
-# the ledger takes integers of 64 bits too
-JSON = st.dictionaries(WORDS, st.integers(-(2**63), 2**63 - 1) | WORDS | st.none(), max_size=3)
-TOOL_CALLS = st.builds(ToolCall, id=WORDS, name=WORDS, arguments=JSON)
-MESSAGES = st.builds(
-    Message,
-    role=st.sampled_from(["system", "user", "assistant", "tool"]),
-    content=WORDS,
-    images=st.lists(st.binary(max_size=8), max_size=2).map(tuple),
-    captions=st.lists(WORDS, max_size=2).map(tuple),
-    tool_calls=st.lists(TOOL_CALLS, max_size=2).map(tuple),
-    tool_call_id=st.none() | WORDS,
-)
-REQUESTS = st.builds(
-    ModelRequest,
-    messages=st.lists(MESSAGES, max_size=3).map(tuple),
-    stage=WORDS,
-    cutoff=WORDS,
-    nodes=st.lists(st.builds(NodeRef, id=WORDS, statement=WORDS), max_size=2).map(tuple),
-    tools=st.lists(st.builds(ToolSpec, name=WORDS, description=WORDS, parameters=JSON), max_size=2).map(
-        tuple
-    ),
-    temperature=st.none() | st.floats(0, 2),
-    max_tokens=st.none() | st.integers(1, 9000),
-    effort=st.none() | st.sampled_from(["low", "high"]),
-    reply_schema=st.none() | st.builds(ReplySchema, name=WORDS, schema=JSON, note=WORDS),
-    role=st.none() | st.sampled_from(["grounder", "reader"]),
-    may_fall_back=st.booleans(),
-    choice=st.sampled_from(["auto", "none", "submit"]),
-    spare_cache=st.booleans(),
-)
-
-
-@settings(max_examples=30)
-@given(REQUESTS)
-def test_a_request_arrives_whole_and_under_its_hash(request: ModelRequest) -> None:
-    arrived = unpack(pack(request))
-    assert arrived == request
-    assert arrived.canonical_hash("m") == request.canonical_hash("m")
-
-
-@given(JSON, st.none() | WORDS)
-def test_a_row_arrives_whole(asked: dict[str, Any], refused: str | None) -> None:
-    address = Address(run="r", node="P1", trial=1, attempt=2, stage="cell", step=0, retry=3)
-    answer = None if refused is not None else Answer(data=[asked], meta={"content_hash": "x"})
-    row = LedgerRow(
-        address=address, at_utc="2026-01-01", path="a/b", asked=asked, sent=[asked], cutoff="2018-06-30",
-        answer=answer, refused=refused, request_hash="h", audit={"rows_dropped": 1},
-    )  # fmt: skip
-    assert unpack(pack(row)) == row
 
 
 class _Strange(Exception):
@@ -346,6 +298,7 @@ class FakeClient:
     def __init__(self, workers: dict[str, Facts | None]) -> None:
         self.workers = workers
         self.described: list[str] = []
+        self.given: list[list[str]] = []
         self.scheduler = self
 
     async def identity(self, n_workers: int) -> dict[str, Any]:
@@ -359,6 +312,15 @@ class FakeClient:
             return {workers[0]: utc_now()}
         self.described += workers
         return {workers[0]: facts}
+
+    def submit(self, function: Any, order: bytes, *, workers: list[str], **_: Any) -> Any:
+        """Give a job to these workers; whoever has it says at once that nothing could be read."""
+        self.given.append(workers)
+
+        async def result() -> bytes:
+            return pack(GroundingFailure(reason="nothing could be read", retryable=False))
+
+        return SimpleNamespace(result=result, release=lambda: None)
 
 
 def small_pool(workers: dict[str, Any], say: Any = print) -> tuple[WorkerPool, FakeClient]:
@@ -375,6 +337,22 @@ async def test_an_older_worker_among_others_gets_no_work_and_one_line() -> None:
     await pool.aclose()
     assert said == ["worker tls://b:1 has version 0.9, this is 1: install the same; it gets no work"]
     assert client.described == ["tls://a:1", "tls://b:1"]  # each once
+
+
+async def test_a_worker_that_never_answers_gets_no_leaf_and_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_pool, "DESCRIBE", 0.05)
+    said: list[str] = []
+    pool, client = small_pool({"tls://mute:1": None, "tls://b:1": FACTS}, said.append)
+    await pool.start()
+    with closing(Store(tmp_path)) as store:
+        owner: Any = FakeOwner(store)
+        outcome = await pool.ground(job(), owner)
+    await pool.aclose()
+    assert isinstance(outcome, GroundingFailure) and client.given == [["tls://b:1"]]
+    (line,) = said
+    assert line.startswith("worker tls://mute:1 cannot say what it is") and line.endswith("it gets no work")
 
 
 async def test_a_run_whose_workers_are_all_refused_says_why() -> None:

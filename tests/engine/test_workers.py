@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import dask
 import psutil
@@ -40,6 +41,7 @@ from workbench.studies.study_table import tidy_table
 from workbench.workers import cluster as cluster_module
 from workbench.workers import worker_facts as facts_module
 from workbench.workers import worker_pool as pool_module
+from workbench.workers.job_service import JobService
 from workbench.workers.worker_choice import workers_at
 
 __all__ = ["catalogue", "package"]  # fixtures
@@ -80,38 +82,38 @@ async def work(
 ) -> tuple[Store, RunState, list[str]]:
     """One run; the worker that holds P1 is killed when P1's so many replies are on the log."""
     store, killed = Store(home), []
-    replies = 0
-    pids: dict[str, int] = {}
+    holders: dict[str, str] = {}
+    lease_to, replies = JobService.lease_to, 0
+
+    def leased(self: JobService, line: Any, worker: str) -> None:
+        holders[self.job.node] = worker
+        lease_to(self, line, worker)
 
     def listener(state: RunState, stored: Any) -> None:
         nonlocal replies
         if isinstance(stored.event, ev.LeafStep) and stored.event.node == "P1":
             replies += 1
             if replies == kill_after:
-                holder = next(each.worker for each in pool._jobs.values() if each.job.node == "P1")
-                os.kill(pids[holder], signal.SIGKILL)
-                killed.append(holder)
+                os.kill(pid_of(holders["P1"]), signal.SIGKILL)
+                killed.append(holders["P1"])
 
-    async with open_engine(
-        store, settings, environ=environ, listener=listener, workers=workers_at(workers)
-    ) as engine:
-        pool: Any = engine._workers
-        if pool is not None:
-            pids = pids_of(pool._fit)
-        cutoff = Cutoff.parse("2018-06-30")
-        run_id = new_run(store, STATEMENT, cutoff, settings)
-        await engine.work(run_id)
+    engines = open_engine(store, settings, environ=environ, listener=listener, workers=workers_at(workers))
+    with patch.object(JobService, "lease_to", leased):
+        async with engines as engine:
+            run_id = new_run(store, STATEMENT, Cutoff.parse("2018-06-30"), settings)
+            await engine.work(run_id)
     return store, load_state(store, run_id), killed
 
 
-def pids_of(workers: dict[str, int]) -> dict[str, int]:
-    """The processes that listen at these addresses of this machine."""
-    ports = {int(name.rpartition(":")[2]): name for name in workers}
-    return {
-        ports[each.laddr.port]: each.pid
+def pid_of(worker: str) -> int:
+    """The process that listens at an address of this machine."""
+    port = int(worker.rpartition(":")[2])
+    (pid,) = {
+        each.pid
         for each in psutil.net_connections("tcp")
-        if each.status == "LISTEN" and each.laddr.port in ports and each.pid is not None
+        if each.status == "LISTEN" and each.laddr.port == port and each.pid is not None
     }
+    return pid
 
 
 def records(store: Store, state: RunState) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
-from proxies.ledger import Address, LedgerRow
-from tests.fakes.small_run import CUTOFF, RUN, make_small_run
+from tests.fakes.small_run import RUN, make_small_run
+from tests.fakes.stored_run import CUTOFF, RunWriter
 from workbench.annotations.entries import add_comment, add_note, sign_off, sign_off_rows
 from workbench.annotations.outcomes import record_outcome
 from workbench.engine.new_run import new_run
@@ -158,12 +158,9 @@ def test_a_claim_and_a_models_words_are_shared_whatever_they_hold(tmp_path: Path
 def test_a_path_that_a_cell_asked_in_vain_does_not_shut_the_run_in(tmp_path: Path) -> None:
     make_small_run(tmp_path / "home")
     with closing(Store(tmp_path / "home")) as store:
-        address = Address(run=RUN, node="P1", trial=1, attempt=1, stage="tool", step=1, retry=7)
-        asked = LedgerRow(
-            address=address, at_utc="2026-01-01T00:00:00Z", path=f"{BIDI}\n{'y' * 400}", asked={}, sent=[], cutoff=CUTOFF,
-            answer=None, refused="no such path", request_hash="sha256:" + "2" * 64,
-        )  # fmt: skip
-        ApiLedger(store).record(asked)
+        asked = RunWriter(store, RUN).call(
+            "P1", path=f"{BIDI}\n{'y' * 400}", refused="no such path", stage="tool", step=1, retry=7
+        )
         with closing(taken_in(store, RUN, tmp_path)) as other:
             assert ApiLedger(other).rows(RUN)[-1].path == asked.path
 

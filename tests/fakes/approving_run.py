@@ -8,21 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
 from proxies.errors import Refused
 from proxies.settings import ProxySettings
-from tests.fakes.asking_run import CLAIM, FixedTree, NoSandbox
+from tests.fakes import asking_run
 from workbench.agents.base import Grounding, LeafTask
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
 from workbench.engine import approvals
-from workbench.engine import flow as engine_module
-from workbench.engine.flow import Engine
-from workbench.engine.new_run import Agents, new_run
 from workbench.engine.record.state import RunState
-from workbench.engine.run_settings import RunSettings
 from workbench.propositions import Belief
-from workbench.reports.note_page import write_report
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 
@@ -80,8 +74,7 @@ class Person:
 
 
 def open_approving_run(store: Store, approve: str = "calls") -> str:
-    settings = RunSettings(rule="average", model="openai/x", approve=approve)  # type: ignore[arg-type]
-    return new_run(store, CLAIM, Cutoff.parse("2018-06-30"), settings)
+    return asking_run.open_run(store, approve=approve)
 
 
 async def work(
@@ -94,29 +87,18 @@ async def work(
     sandbox: Any = None,
 ) -> RunState:
     """One sitting."""
-    agents = SimpleNamespace(
-        analyzer=FixedTree(1),
-        grounder=grounder or Reader(),
-        synthesizer=Agents(RunSettings(rule="average")).synthesizer,
-    )
     broker = open_broker(ProxySettings.from_environment({}, cache_path=home / "cache.db"))
-    no_sandbox: Any = NoSandbox()
     try:
-        with (
-            closing(Store(home)) as store,
-            patch.object(engine_module, "Agents", lambda settings: agents),
-            patch.object(approvals, "_LOOK", 0.01),
-        ):
-            engine = Engine(
+        with closing(Store(home)) as store, patch.object(approvals, "_LOOK", 0.01):
+            return await asking_run.work(
                 store,
-                note=write_report,
+                run_id,
+                model or SimpleNamespace(name="openai/x"),
+                grounder=grounder or Reader(),
                 broker=broker,
-                catalogue=broker.catalogue,
-                sandbox=sandbox or no_sandbox,
-                model=model or SimpleNamespace(name="openai/x"),
+                sandbox=sandbox,
                 listener=None if person is None else person.listen,
                 answered=person is not None,
             )
-            return await engine.work(run_id)
     finally:
         await broker.aclose()

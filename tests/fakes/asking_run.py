@@ -217,11 +217,16 @@ async def work(
         return await made.work(run_id, only=only, rebuy=rebuy)
 
 
+def sit(store: Store, run_id: str, model: Model | None = None, **more: Any) -> RunState:
+    """`work` to its end, with a provider that answers unless another model is given."""
+    return asyncio.run(work(store, run_id, model or Provider(), **more))
+
+
 def undisturbed(home: Path, leaves: int, steps: int = 3) -> float:
     """The root's probability where nothing goes wrong."""
     store = Store(home, durable=False)
     try:
-        state = asyncio.run(work(store, open_run(store), Provider(), leaves=leaves, steps=steps))
+        state = sit(store, open_run(store), leaves=leaves, steps=steps)
     finally:
         store.close()
     assert state.tree.root.p is not None

@@ -240,3 +240,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """A JupyterLab that ``workbench lab`` started in an empty folder."""
     with running_lab(tmp_path_factory.mktemp("lab")) as made:
         yield made
+
+
+def open_run_page(page: Any, url: str) -> None:
+    """Go to the page of a run and wait until its tree stands."""
+    page.goto(url)
+    page.wait_for_selector('[role="treeitem"]', timeout=90_000)

@@ -31,8 +31,8 @@ COMMANDS: tuple[tuple[str, tuple[str, ...]], ...] = tuple(
 yaml experiment run FILE
 yaml experiment status FILE
 yaml experiment report FILE
-toml claims SETTINGS
-text claims ENVIRONMENT
+toml runs SETTINGS
+text runs ENVIRONMENT
 yaml apis CATALOGUE
 json import FILE
 csv import FILE
@@ -64,8 +64,9 @@ text keys trust Eve FILE
 
 def cases(folder: Path) -> Iterator[tuple[str, tuple[str, ...], bytes | Path]]:
     """Yield (what it is, the command, the file's bytes or its name)."""
+    texts = {kind: list(hostile_texts(kind)) for kind in {kind for kind, _ in COMMANDS}}
     for kind, command in COMMANDS:
-        for name, data in hostile_texts(kind):
+        for name, data in texts[kind]:
             yield name, command, data
         for name, path in special_files(folder):
             yield name, command, path

@@ -21,7 +21,8 @@ from sandbox.record.session_notebook import render_notebook, write_notebook
 from sandbox.types import CellError, CellResult
 from tests.command_line import run_process
 from tests.fakes.loopback import Quiet, serving
-from tests.fakes.screens import CUTOFF, figure_png
+from tests.fakes.screens import figure_png
+from tests.fakes.stored_run import CUTOFF, RunWriter
 from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import RunSettings, with_preset
@@ -242,33 +243,18 @@ def make_hostile_run(home: Path, canary: str) -> str:
     tree = hostile_tree(canary)
     name = whole(" ".join(list(active(canary).values())[:6]))
     with closing(Store(home)) as store:
-        settings = RunSettings(model=name).to_json()
-        instant = "2018-06-30T04:00:00+00:00"
-        started = ev.RunStarted(
-            statement=tree.root.statement, cutoff=CUTOFF, cutoff_instant=instant, settings=settings
-        )
-        store.append(RUN, started)
-        store.append(RUN, ev.RunSealed(isolation="namespaces"))
-        store.append(RUN, ev.TreePlanned(tree=store.put_body(orjson.dumps(tree.to_json()))))
+        run = RunWriter(store, RUN)
+        run.start(tree.root.statement, settings=RunSettings(model=name))
+        run.seal()
+        run.plan(tree)
         write_proof(store.folder(RUN), "P1.1", canary)
         for node in tree.leaves():
             belief = tree[node].belief
             assert belief is not None
-            common = {"p": belief.p, "key_factor": belief.key_factor, "report": store.put_body(belief.report)}
-            store.append(RUN, ev.LeafStarted(node=node, trial=1, attempt=1))
-            store.append(
-                RUN, ev.LeafFailed(node=node, trial=1, attempt=1, reason=belief.key_factor, final=False)
-            )
-            store.append(RUN, ev.LeafStarted(node=node, trial=1, attempt=2))
-            evidence = ev.EvidenceRecord(kind="notebook")
-            store.append(
-                RUN,
-                ev.LeafGrounded(
-                    node=node, trial=1, attempt=2, steps=1, failed_cells=0, evidence=evidence, **common
-                ),
-            )
-            store.append(RUN, ev.LeafPooled(node=node, trials=(belief.p,), **common))
-        store.append(RUN, ev.RunFinished(p=tree.root.p or 0.0))
+            run.append(ev.LeafStarted(node=node, trial=1, attempt=1))
+            run.append(ev.LeafFailed(node=node, trial=1, attempt=1, reason=belief.key_factor, final=False))
+            run.ground(node, belief, attempt=2)
+        run.finish(tree.root.p)
         for number, text in enumerate(map(whole, corpus(canary).values())):
             record = {
                 "action": "open",

@@ -1,14 +1,13 @@
 """Valued trees of thousands of propositions, and finished runs that hold them."""
 
+from contextlib import closing
 from pathlib import Path
 
-import orjson
-
+from tests.fakes.stored_run import RunWriter
 from workbench.engine.record.state import IMPORTED_TREE
 from workbench.engine.run_settings import RunSettings
 from workbench.propositions import ROOT, Belief, Proposition, Tree, child_id
 from workbench.store import Store
-from workbench.store import events as ev
 from workbench.synthesis import LinearRule, settle
 
 
@@ -44,19 +43,9 @@ def large_tree(size: int, fan: int = 10) -> Tree:
 def make_large_run(home: Path, size: int, run_id: str) -> str:
     """Write a finished run with a tree from a file into a data folder; return its id."""
     tree = large_tree(size)
-    store = Store(home)
-    try:
-        store.append(
-            run_id,
-            ev.RunStarted(
-                statement=tree.root.statement,
-                cutoff="2018-06-30",
-                cutoff_instant="2018-06-30T04:00:00+00:00",
-                settings=RunSettings(model=IMPORTED_TREE).to_json(),
-            ),
-        )
-        store.append(run_id, ev.TreePlanned(tree=store.put_body(orjson.dumps(tree.to_json()))))
-        store.append(run_id, ev.RunFinished(p=tree.root.p or 0.0))
-    finally:
-        store.close()
+    with closing(Store(home)) as store:
+        run = RunWriter(store, run_id)
+        run.start(tree.root.statement, settings=RunSettings(model=IMPORTED_TREE))
+        run.plan(tree)
+        run.finish(tree.root.p)
     return run_id

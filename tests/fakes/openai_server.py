@@ -9,7 +9,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -17,6 +17,7 @@ from typing import Any
 
 from tests.fakes.model_policy import Asked, Policy, text_of, understand
 from tests.fakes.provider_rules import Rule, fault, finish_reason, possible
+from tests.fakes.upstream import Seen, Sent
 
 
 class OpenAIServer:
@@ -116,6 +117,27 @@ class OpenAIServer:
             },
             asked,
         )
+
+
+def completion(text: str) -> dict[str, Any]:
+    """A chat completion that says a text."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30}
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "x",
+        "choices": [choice],
+        "usage": usage,
+    }
+
+
+def answered(seen: Seen, answer: Callable[[str], str]) -> Sent:
+    """Answer a request by the text of its last message, as a server that does not stream."""
+    if seen.body.get("stream"):
+        return Sent(_error("no streaming", "invalid_request_error"), 400)
+    return Sent(completion(answer(text_of(seen.body["messages"][-1]))))
 
 
 def _error(message: str, kind: str) -> dict[str, Any]:

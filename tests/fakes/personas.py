@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -125,8 +126,34 @@ def only(stage: str, spoil: Callable[[Turn, str], Wire | str]) -> Script:
     return lambda turn, good: spoil(turn, good) if turn.stage == stage else good
 
 
+def at(stage: str, answer: Wire | str) -> Script:
+    return only(stage, lambda turn, good: answer)
+
+
 def concludes(text: str | Wire) -> Script:
-    return only("conclude", lambda turn, good: text)
+    return at("conclude", text)
+
+
+def first_try(stage: str, answer: Wire | str) -> Script:
+    """The first request of a stage is answered so."""
+    return only(stage, lambda turn, good: answer if turn.n == 0 else good)
+
+
+def after_analysis(answer: Wire | str) -> Script:
+    return lambda turn, good: good if turn.stage == "analyze" else answer
+
+
+def wraps(before: str, after: str, stage: str | None = None) -> Script:
+    return lambda turn, good: before + good + after if stage in (None, turn.stage) else good
+
+
+def replaces(changes: Mapping[str, str], before: str = "") -> Script:
+    def script(turn: Turn, good: str) -> str:
+        for old, new in changes.items():
+            good = good.replace(old, new)
+        return before + good
+
+    return script
 
 
 def first_step(answer: Callable[[Turn, str], Wire | str]) -> Script:
@@ -171,11 +198,6 @@ CONTEXT = refuses(
     400,
     "This model's maximum context length is 512 tokens. However, your messages resulted in 1012 tokens.",
     code="context_length_exceeded",
-)
-FILTER = refuses(
-    400,
-    "The response was filtered due to the prompt triggering content management policy.",
-    code="content_filter",
 )
 BUSY = Wire(
     status=429, error={"message": "Rate limit reached", "type": "tokens", "code": "rate_limit_exceeded"}
@@ -234,7 +256,7 @@ def _polarity(turn: Turn, good: str) -> Wire | str:
     return good
 
 
-def _expansion(data: Any) -> Script:
+def expands(data: Any) -> Script:
     return lambda turn, good: fenced(data) if turn.stage == "analyze" and "```json" in good else good
 
 
@@ -362,119 +384,77 @@ async def silent_wire(transport: httpx.AsyncHTTPTransport, request: httpx.Reques
     return response
 
 
-BLOCK = '{"p_true": 0.62, "key_factor": "the base rate"}'
-
-PERSONAS: dict[str, tuple[str, Script]] = {
-    "good": ("answers as it is asked to", lambda turn, good: good),
-    # -- JSON
-    "barejson": ("sends JSON without a fence", json_form(lambda t: t.split("```json\n")[1].removesuffix("\n```"))),
-    "plainfence": ("leaves the label of the fence out", json_form(lambda t: t.replace("```json", "```"))),
-    "proseJSON": ("puts bare JSON behind its prose", json_form(lambda t: t.replace("```json\n", "").replace("\n```", ""))),
-    "quotedfence": ("quotes its fence", json_form(lambda t: re.sub(r"^(?=```|[\[{])", "> ", t, flags=re.M))),
-    "twojson": ("drafts 0.5, then says 0.62, in two blocks, always", concludes(f"Draft:\n{fenced({**GOOD, 'p_true': 0.5})}\nBetter:\n{fenced(GOOD)}")),
-    "twicejson": ("sends the same block twice", concludes(f"{fenced(GOOD)}\nAgain:\n{fenced(GOOD)}")),
-    "neardraft": ("drafts 0.61, then says 0.62", concludes(f"{fenced({**GOOD, 'p_true': 0.61})}\nFinal:\n{fenced(GOOD)}")),
-    "pstring": ("writes p as a text", concludes('R\n```json\n{"p_true": "0.62", "key_factor": "x"}\n```')),
-    "percent": ("writes 62 without a mark", concludes('R\n```json\n{"p_true": 62, "key_factor": "x"}\n```')),
-    "markedpercent": ("writes 62%", concludes('R\n```json\n{"p_true": 62%, "key_factor": "x"}\n```')),
-    "extrakeys": ("adds a key", concludes(report({**GOOD, "confidence": "high"}))),
-    "jsoncomment": ("comments its JSON, with a trailing comma", concludes('R\n```json\n{\n "p_true": 0.62, // about\n "key_factor": "x",\n}\n```')),
-    "pythondict": ("sends a Python dict", concludes("R\n```python\n{'p_true': 0.62, 'key_factor': 'x'}\n```")),
-    "noleadingzero": ("writes .62", concludes('R\n```json\n{"p_true": .62, "key_factor": "x"}\n```')),
-    "rawnewline": ("breaks a line inside a text", concludes('R\n```json\n{"p_true": 0.62, "key_factor": "a\nb"}\n```')),
-    "refusetext": ("refuses in words, always the same", concludes("I'm sorry, but I can't give a probability about financial markets.")),
-    "changingnonsense": ("never concludes, each time in other words", _changing_nonsense),
-    "earlyconclude": ("concludes where a step is asked for", only("step", lambda turn, good: report() if turn.steps == 2 else good)),
-    "polarity": ("says polarities in sentences", _polarity),
-    "nestedtree": ("sends one group in place of a list", _expansion({"parent": "P0", "children": {c: s for c, (s, _) in PLAN["P0"].items()}, "causality": "P1 (Positive), P2 (Negative)"})),
-    "polarityfields": ("gives polarities as fields, without ids", _expansion([{"parent": "P0", "children": [{"statement": s, "polarity": p} for s, p in PLAN["P0"].values()]}])),
-    "ownids": ("calls the children A and B", _expansion([{"parent": "P0", "children": {"A": PLAN["P0"]["P1"][0], "B": PLAN["P0"]["P2"][0]}, "causality": "A — Positive, B — Negative"}])),
-    "allneg": ("has threats alone for children", _allneg),
-    "negsum": ("states a p that its weights do not give, and stands by it", _negsum),
-    # -- cells
-    "fencedcode": ("sends code in python fences", lambda turn, good: re.sub(r"</?markdown_cell>", "", good).replace("<python_cell>", "```python").replace("</python_cell>", "```")),
-    "fenceincell": ("puts a fence inside the cell", lambda turn, good: good.replace("<python_cell>", "<python_cell>\n```python").replace("</python_cell>", "```\n</python_cell>")),
-    "twofences": ("sends two python fences in a step", _two_python_fences),
-    "unclosedcell": ("forgets the last closing tag", lambda turn, good: good.removesuffix("</python_cell>") if turn.stage == "step" else good),
-    "pytool": ("calls a tool named python", _pytool),
-    "paralleltools": ("calls six tools at once, some broken", _paralleltools),
-    "toolspam": ("asks for the same documentation for ever", only("step", lambda turn, good: calls(("retrieve_api_doc", '{"search":"stock"}')))),
-    "qwentools": ("calls tools in its text", first_step(lambda turn, good: good if any(m["role"] == "tool" for m in turn.asked.messages) else '<tool_call>\n{"name": "retrieve_api_doc", "arguments": {"search": "stock"}}\n</tool_call>')),
-    "manycells": ("sends 60 cells at once", first_step(lambda turn, good: "\n".join(step(f"print({n})") for n in range(60)))),
-    "bigcells": ("sends 60 cells of long output", first_step(lambda turn, good: "\n".join(step(f"print('x' * 6000)  # {n}") for n in range(60)))),
-    "bigoutput": ("prints two megabytes", first_step(lambda turn, good: step("print('x' * 2000000)"))),
-    "plots": ("draws in every cell of its first step", first_step(lambda turn, good: step(*(f"{SECOND}  # {n}" for n in range(12))))),
-    "hedge": ("sends the same cell for ever", only("step", lambda turn, good: step("print('step')"))),
-    "multiend": ("ends the notebook beside its cells, for ever", only("step", lambda turn, good: step(SECOND) + "\n<TERMINATE_NOTEBOOK>" if turn.steps else good)),
-    "wrongapi": ("spells a path wrong, twice", _wrongapi),
-    "nokey": ("asks a source without a key, then another", _nokey),
-    "nokeystubborn": ("asks a source without a key, for ever", only("step", lambda turn, good: step(f'CALL_API("fred/{turn.n}")'))),
-    # -- thoughts
-    "reasoning": ("sends thoughts beside the reply", lambda turn, good: says(good, reasoning_content="```json\n{}\n```\n<python_cell>\nthought\n</python_cell>")),
-    "think": ("thinks in <think>", lambda turn, good: "<think>\nHmm ```json {}``` <python_cell>thought</python_cell>\n</think>\n" + good),
-    "thinking": ("thinks in <thinking>", lambda turn, good: "<thinking>\n```json\n{\"p_true\": 0.1, \"key_factor\": \"t\"}\n```\n<python_cell>\nthought\n</python_cell>\n</thinking>\n" + good),
-    "unclosedthink": ("closes thoughts that it never opened", lambda turn, good: "first I try\n```json\n{\"p_true\": 0.9, \"key_factor\": \"t\"}\n```\n<python_cell>\nthought\n</python_cell>\n</think>\n" + good),
-    "inreasoning": ("sends its answer as thoughts only", lambda turn, good: says("", reasoning_content=good)),
-    # -- how replies end
-    "lengthcut": ("is cut off in a cell and in the conclusion, once each", _lengthcut),
-    "lengthalways": ("thinks until it is cut off, always", concludes(says("<think> thinking for ever" * 50, "length"))),
-    "reasonlength": ("spends its whole length on thoughts, always", concludes(says("", "length", reasoning_content="x" * 5000))),
-    "reasonlengthonce": ("spends its length on thoughts, once", only("conclude", lambda turn, good: says("", "length", reasoning_content="x") if turn.n == 0 else good)),
-    "filter": ("has its steps filtered, always", only("step", lambda turn, good: says(None, "content_filter"))),
-    "filteronce": ("has its first step filtered", only("step", lambda turn, good: says(None, "content_filter") if turn.n == 0 else good)),
-    "filter400": ("has its conclusion refused by the filter", concludes(FILTER)),
-    "filter400b": ("has its conclusion refused by the filter, once", only("conclude", lambda turn, good: FILTER if turn.n == 0 else good)),
-    "refusal": ("refuses its steps, always", only("step", lambda turn, good: says(None, refusal="I'm sorry, but I can't help with that."))),
-    "refusalonce": ("refuses its first step", only("step", lambda turn, good: says(None, refusal="I can't.") if turn.n == 0 else good)),
-    "fallback": ("refuses to conclude; a second model is named", _fallback_only),
-    "empty": ("answers its first step with nothing", only("step", lambda turn, good: "" if turn.n == 0 else good)),
-    "emptyoften": ("answers every second step with nothing", _empty_often),
-    "nullfinish": ("says no reason for its end", lambda turn, good: says(good, None)),
-    "oddfinish": ("ends for a reason of its own", lambda turn, good: says(good, "eos_token")),
-    # -- letters
-    "unicode": ("writes odd letters, NUL and half a pair", lambda turn, good: good.replace("Plan", "Plan 🎯 – „Zitat“ \u0000 \ud800 x").replace("The report", "Bericht \u0000 🎉 \ud83d")),
-    "surr": ("cuts an emoji in half", only("conclude", lambda turn, good: "Cut emoji \ud83d end.\n\n" + good)),
-    "nul": ("writes NUL", only("conclude", lambda turn, good: "Bericht \u0000.\n\n" + good)),
-    "surrarguments": ("cuts an emoji in a tool call", first_step(lambda turn, good: good if any(m["role"] == "tool" for m in turn.asked.messages) else calls(("retrieve_api_doc", '{"search":"\\ud83d stock"}')))),
-    "contentlist": ("sends its content as parts", lambda turn, good: Wire(message={"content": [{"type": "text", "text": good}]})),
-    # -- counts
-    "usagenull": ("sends null for its counts", usage(None)),
-    "usageabsent": ("sends no counts", usage("absent")),
-    "usageneg": ("counts below zero", usage({"prompt_tokens": -5, "completion_tokens": -7, "total_tokens": -12})),
-    "usagestr": ("counts in texts", usage({"prompt_tokens": "12", "completion_tokens": "7", "total_tokens": "19"})),
-    "usagehuge": ("counts a billion tokens", usage({"prompt_tokens": 10**12, "completion_tokens": 10**12, "total_tokens": 2 * 10**12})),
-    "usageonce": ("leaves its counts out now and then", lambda turn, good: says(good, usage=None) if turn.total % 3 == 2 else good),
-    "usagefloat": ("counts in fractions", usage({"prompt_tokens": 12.5, "completion_tokens": 7.5, "total_tokens": 20})),
-    # -- what a model does not take
-    "notools": ("takes no tools", _notools),
-    "noimages": ("takes no pictures", lambda turn, good: refuses(400, "Invalid content type. image_url is only supported by certain models.") if turn.images else good),
-    "notemperature": ("takes no temperature", _temperature_refused),
-    "noschema": ("takes no JSON schema", _schema_refused),
-    "schema": ("answers in a JSON schema", _in_schema),
-    "ctxall": ("has a context too small for the question", lambda turn, good: good if turn.stage == "analyze" else CONTEXT),
-    "ctx": ("has no room for a conclusion, whatever is left out", lambda turn, good: CONTEXT if turn.stage in ("step", "conclude") and turn.steps else good),
-    "ctx2": ("has no room for a third step at first", _ctx2),
-    "ctx4k": ("has a context of 4,500 tokens, and prints 5,000 letters a step", small_context(4500)),
-    # -- outages and odd bodies
-    "429short": ("is busy at first", fails_first(BUSY, BUSY)),
-    "5xx": ("fails twice", fails_first(Wire(status=500, error={"message": "overloaded"}), Wire(status=529, error={"message": "overloaded"}))),
-    "html502": ("sends a page in place of an answer, once", fails_first(Wire(status=502, raw=RawAnswer(body=b"<html>502 Bad Gateway</html>", kind="text/html")))),
-    "reset": ("drops the connection, once", fails_first(Wire(raw=RawAnswer(reset=True)))),
-    "halfbody": ("sends half an answer, once", fails_first(Wire(raw=RawAnswer(body=b'{"id": "x", "object": "chat', cut=True)))),
-    "nochoices": ("sends an answer without a reply, once", fails_first(Wire(body={"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [], "usage": {}}))),
-    "err200": ("sends an error as a success, once", fails_first(Wire(body={"error": {"message": "Internal upstream provider error", "code": 502}}))),
-    "429ms": ("is busy, and says so in milliseconds", fails_first(_busy(retry_after_ms="1500"), _busy(retry_after_ms="1500"))),
-    "429long": ("is busy for a minute, twice", fails_first(_busy(Retry_After="60"), _busy(Retry_After="60"))),
-    "tpm": ("lets every third request wait", lambda turn, good: _busy(Retry_After="20") if turn.total % 3 == 2 else good),
-    "slow": ("thinks for long", lambda turn, good: _sent(turn, good, drip=0.002)),
-    "slowbody": ("sends its conclusion drop by drop", only("conclude", lambda turn, good: _sent(turn, good, drip=0.01))),
-    "streams": ("streams, with signs of life in between", lambda turn, good: _streamed(good)),
-    "streamcut": ("breaks off in the middle of a stream, once", lambda turn, good: _streamed(good, broken=turn.total == 1)),
-    "hangonce": ("does not answer the first conclusion", only("conclude", lambda turn, good: SILENCE if turn.n == 0 else good)),
-    "hang": ("never answers a conclusion", concludes(SILENCE)),
-    "quota": ("has no quota left after the analysis", lambda turn, good: good if turn.stage == "analyze" else Wire(status=429, error={"message": "You exceeded your current quota", "type": "insufficient_quota", "code": "insufficient_quota"})),
-    "outage": ("is down after the analysis", lambda turn, good: good if turn.stage == "analyze" else Wire(status=503, error={"message": "Service temporarily unavailable"})),
+#: Scripts that are made of the good answer or of the request.
+_COMPUTED: dict[str, Script] = {
+    "good": lambda turn, good: good,
+    "barejson": json_form(lambda t: t.split("```json\n")[1].removesuffix("\n```")),
+    "quotedfence": json_form(lambda t: re.sub(r"^(?=```|[\[{])", "> ", t, flags=re.M)),
+    "changingnonsense": _changing_nonsense,
+    "earlyconclude": only("step", lambda turn, good: report() if turn.steps == 2 else good),
+    "polarity": _polarity,
+    "allneg": _allneg,
+    "negsum": _negsum,
+    "twofences": _two_python_fences,
+    "unclosedcell": lambda turn, good: good.removesuffix("</python_cell>") if turn.stage == "step" else good,
+    "pytool": _pytool,
+    "paralleltools": _paralleltools,
+    "qwentools": first_step(lambda turn, good: good if any(m["role"] == "tool" for m in turn.asked.messages) else '<tool_call>\n{"name": "retrieve_api_doc", "arguments": {"search": "stock"}}\n</tool_call>'),
+    "manycells": first_step(lambda turn, good: "\n".join(step(f"print({n})") for n in range(60))),
+    "bigcells": first_step(lambda turn, good: "\n".join(step(f"print('x' * 6000)  # {n}") for n in range(60))),
+    "bigoutput": first_step(lambda turn, good: step("print('x' * 2000000)")),
+    "plots": first_step(lambda turn, good: step(*(f"{SECOND}  # {n}" for n in range(12)))),
+    "multiend": only("step", lambda turn, good: step(SECOND) + "\n<TERMINATE_NOTEBOOK>" if turn.steps else good),
+    "wrongapi": _wrongapi,
+    "nokey": _nokey,
+    "nokeystubborn": only("step", lambda turn, good: step(f'CALL_API("fred/{turn.n}")')),
+    "reasoning": lambda turn, good: says(good, reasoning_content="```json\n{}\n```\n<python_cell>\nthought\n</python_cell>"),
+    "inreasoning": lambda turn, good: says("", reasoning_content=good),
+    "lengthcut": _lengthcut,
+    "fallback": _fallback_only,
+    "emptyoften": _empty_often,
+    "nullfinish": lambda turn, good: says(good, None),
+    "oddfinish": lambda turn, good: says(good, "eos_token"),
+    "surrarguments": first_step(lambda turn, good: good if any(m["role"] == "tool" for m in turn.asked.messages) else calls(("retrieve_api_doc", '{"search":"\\ud83d stock"}'))),
+    "contentlist": lambda turn, good: Wire(message={"content": [{"type": "text", "text": good}]}),
+    "usageonce": lambda turn, good: says(good, usage=None) if turn.total % 3 == 2 else good,
+    "notools": _notools,
+    "noimages": lambda turn, good: refuses(400, "Invalid content type. image_url is only supported by certain models.") if turn.images else good,
+    "notemperature": _temperature_refused,
+    "noschema": _schema_refused,
+    "schema": _in_schema,
+    "ctx": lambda turn, good: CONTEXT if turn.stage in ("step", "conclude") and turn.steps else good,
+    "ctx2": _ctx2,
+    "ctx4k": small_context(4500),
+    "tpm": lambda turn, good: _busy(Retry_After="20") if turn.total % 3 == 2 else good,
+    "slow": lambda turn, good: _sent(turn, good, drip=0.002),
+    "slowbody": only("conclude", lambda turn, good: _sent(turn, good, drip=0.01)),
+    "streams": lambda turn, good: _streamed(good),
+    "streamcut": lambda turn, good: _streamed(good, broken=turn.total == 1),
 }  # fmt: skip
+
+
+def answer_of(value: Any) -> Any:
+    """A recorded answer: a text, or a wire whose body of bytes is written in Latin-1."""
+    if not isinstance(value, dict) or "wire" not in value:
+        return value
+    wire = dict(value["wire"])
+    if "raw" in wire:
+        wire["raw"] = RawAnswer(**wire["raw"] | {"body": wire["raw"].get("body", "").encode("latin-1")})
+    return Wire(**wire)
+
+
+#: How a recorded script answers, by the word before its arguments.
+SCRIPTS: dict[str, Callable[..., Script]] = {
+    maker.__name__: maker
+    for maker in (at, first_try, fails_first, after_analysis, wraps, replaces, expands, usage)
+}
+#: What a persona does, in words and as a script; ``personas.json`` has those that answer as it stands there.
+PERSONAS: dict[str, tuple[str, Script]] = {
+    name: (about, SCRIPTS[script[0]](*map(answer_of, script[1:])) if script else _COMPUTED[name])
+    for name, (about, *script) in json.loads(
+        Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+    ).items()
+}
 
 
 class PersonaServer(OpenAIServer):

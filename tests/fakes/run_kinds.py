@@ -5,29 +5,38 @@ Each is begun, stopped, resumed half an hour later and, unless it is a stopped o
 """
 
 import json
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from proxies.ledger import Address, Answer, LedgerRow
 from sandbox.record.verify import content_hash
+from tests.fakes.stored_run import CUTOFF, PATH, RunWriter, at
 from workbench.agents.findings.check_table import RunKind
 from workbench.engine.record.run_files import journal_name, put_tree
 from workbench.engine.run_settings import RunSettings
 from workbench.propositions import Belief, Polarity, Tree
-from workbench.store import ApiLedger, Store
+from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import LinearRule, settle
 
-BEGUN = datetime(2026, 3, 1, 12, tzinfo=UTC)
-CUTOFF, PINNED, PATH = "2018-06-30", "2018-06-30T04:00:00Z", "embedded/series/observations"
+PINNED = "2018-06-30T04:00:00Z"
 BEYOND = ev.FindingRecord(
     check="bounds", words="The reply states p 0.9 with low 0.05 and high 0.2; p lies outside."
 )
 P = {"P0": 0.55, "P1": 0.6, "P2": 0.4}
-
-
-def at(seconds: float) -> str:
-    return (BEGUN + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
+#: Calls that no sound run makes: when, and what is odd in a run of a past cutoff and in a live one.
+STRANGE: dict[str, tuple[float, dict[str, tuple[str, str]]]] = {
+    "later cutoff": (15, {"cutoff": ("2018-07-15", "2026-04-01"), "as_of": (PINNED, PINNED)}),
+    "unreadable cutoff": (15, {"cutoff": ("one day", "one day"), "as_of": (PINNED, PINNED)}),
+    "call at no instant": (15, {}),
+    "live answer": (15, {"as_of": ("live", "live")}),
+    "answer of later": (15, {"as_of": (at(3600), at(3600))}),
+    "answer of no instant": (15, {"as_of": ("one day", "one day")}),
+    "documentation": (15, {"as_of": ("one day", "one day"), "path": ("catalogue/doc", "catalogue/doc")}),
+    "live call": (15, {"cutoff": ("live", "live"), "as_of": ("live", "live")}),
+    "call before the opening": (-60, {}),
+    "call between two stretches": (900, {}),
+    "call after the end": (3600, {}),
+    "answer as of another instant": (15, {"as_of": ("2018-07-15T00:00:00Z", at(-86400))}),
+}
 
 
 def write_run(store: Store, run_id: str, kind: RunKind, fault: str = "") -> None:
@@ -37,12 +46,13 @@ def write_run(store: Store, run_id: str, kind: RunKind, fault: str = "") -> None
 
 def write_call(store: Store, run_id: str, seconds: float) -> None:
     """Write one more data call of a live run's P1."""
-    _Writer(store, run_id, RunKind(live=True), "").call("P1", seconds)
+    _Writer(store, run_id, RunKind(live=True), "").read("P1", seconds)
 
 
-class _Writer:
+class _Writer(RunWriter):
     def __init__(self, store: Store, run_id: str, kind: RunKind, fault: str) -> None:
-        self.store, self.run_id, self.kind, self.fault = store, run_id, kind, fault
+        super().__init__(store, run_id)
+        self.kind, self.fault = kind, fault
 
     def write(self) -> None:
         kind, statement = self.kind, f"The claim of {self.run_id} comes true by 2018-12-31"
@@ -52,95 +62,71 @@ class _Writer:
         )
         tree = Tree.root_only(statement)
         if not kind.no_tree:
-            up = Polarity.POSITIVE
+            reasons = {"P1": "first", "P2": "second"}
             children = {
-                "P1": f"The first reason of {self.run_id} holds by 2030",
-                "P2": f"The second reason of {self.run_id} holds by 2030",
+                node: f"The {word} reason of {self.run_id} holds by 2030" for node, word in reasons.items()
             }
-            tree = tree.expand("P0", children, {"P1": up, "P2": up})
-        self.append(
-            0,
-            ev.RunStarted(
-                statement=statement,
-                cutoff="now" if kind.live else CUTOFF,
-                cutoff_instant=at(0) if kind.live else PINNED,
-                settings=settings.to_json(),
-            ),
-        )
-        self.append(1, ev.TreePlanned(tree=put_tree(self.store, tree)))
+            tree = tree.expand("P0", children, dict.fromkeys(children, Polarity.POSITIVE))
+        self.start(statement, cutoff="now" if kind.live else CUTOFF, settings=settings, seconds=0)
+        self.append(ev.TreePlanned(tree=put_tree(self.store, tree)), 1)
         if not kind.no_kernel:
-            self.append(2, ev.RunSealed(isolation="none" if self.fault == "unsealed" else "namespaces"))
+            self.seal("none" if self.fault == "unsealed" else "namespaces", 2)
         first, *others = tree.leaves()
         if others:
-            tree = self.ground(tree, first, 10)
-        self.append(30, ev.RunStopped(why="interrupt", detail="stopped by hand"))
-        self.append(1800, ev.RunResumed())
+            tree = self.ground_leaf(tree, first, 10)
+        self.append(ev.RunStopped(why="interrupt", detail="stopped by hand"), 30)
+        self.append(ev.RunResumed(), 1800)
         if kind.stopped:
-            self.append(1830, ev.RunStopped(why="interrupt", detail="stopped by hand"))
+            self.append(ev.RunStopped(why="interrupt", detail="stopped by hand"), 1830)
         else:
-            tree = self.ground(tree, others[0] if others else first, 1810)
-            self.append(1840, ev.RunFinished(p=self.combine(tree)))
+            tree = self.ground_leaf(tree, others[0] if others else first, 1810)
+            self.finish(self.combined(tree), 1840)
         if kind.imported:
-            self.append(7200, ev.RunImported(package="sha256:" + "a" * 64))
+            self.append(ev.RunImported(package="sha256:" + "a" * 64), 7200)
         self.strange_calls()
 
-    def append(self, seconds: float, event: Any) -> None:
-        self.store.append(self.run_id, event, at_utc=at(seconds))
-
-    def ground(self, tree: Tree, leaf: str, seconds: float) -> Tree:
+    def ground_leaf(self, tree: Tree, leaf: str, seconds: float) -> Tree:
         kind, fault = self.kind, self.fault
         p, folder = P[leaf], self.store.folder(self.run_id)
         cells = not kind.no_kernel or fault == "unsealed"
-        self.append(seconds, ev.LeafStarted(node=leaf, trial=1, attempt=1))
-        if cells:
-            journal = folder / "sessions" / journal_name(leaf, 1, 1)
-            journal.parent.mkdir(parents=True, exist_ok=True)
-            journal.write_text("{}\n")
-        proof = folder / "proofs" / f"{leaf}.ipynb"
-        proof.parent.mkdir(parents=True, exist_ok=True)
+        self.append(ev.LeafStarted(node=leaf, trial=1, attempt=1), seconds)
+        files = {folder / "sessions" / journal_name(leaf, 1, 1): "{}\n"} if cells else {}
         if fault != "proof gone":
-            proof.write_text(json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+            notebook = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+            files[folder / "proofs" / f"{leaf}.ipynb"] = json.dumps(notebook)
+        for path, text in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
         last = leaf in ("P0", "P2") or (kind.stopped and not kind.no_tree)
         if not kind.no_data and not (fault == "unread leaf" and last):
-            self.call(leaf, seconds + 2)
-        report = self.store.put_body(f"The report of {leaf} in {self.run_id}: {p}.")
-        common = {"p": p, "key_factor": "it holds", "report": report}
-        self.append(
-            seconds + 5,
-            ev.LeafGrounded(
-                node=leaf,
-                trial=1,
-                attempt=1,
-                steps=1,
-                failed_cells=0,
-                evidence=ev.EvidenceRecord(kind="notebook" if cells else "trace"),
-                journal_head="b" * 64 if cells and fault != "not anchored" else None,
-                findings=(BEYOND,) if fault == "p outside its bounds" else (),
-                **common,
-            ),
+            self.read(leaf, seconds + 2)
+        belief = Belief(p=p, key_factor="it holds", report=f"The report of {leaf} in {self.run_id}: {p}.")
+        pooled = p + 0.1 if fault == "wrong pool" else p
+        self.ground(
+            leaf,
+            belief,
+            begun=True,
+            verified=None if fault == "not checked" else fault != "proof differs",
+            pooled=pooled,
+            seconds=seconds + 5,
+            evidence=ev.EvidenceRecord(kind="notebook" if cells else "trace"),
+            journal_head="b" * 64 if cells and fault != "not anchored" else None,
+            findings=(BEYOND,) if fault == "p outside its bounds" else (),
         )
-        if fault != "not checked":
-            self.append(seconds + 6, ev.LeafVerified(node=leaf, trial=1, verified=fault != "proof differs"))
-        pooled = {**common, "p": p + 0.1} if fault == "wrong pool" else common
-        self.append(seconds + 7, ev.LeafPooled(node=leaf, trials=(p,), **pooled))
-        return tree.with_belief(leaf, Belief(p=pooled["p"], key_factor="it holds", report="a report"))
+        return tree.with_belief(leaf, Belief(p=pooled, key_factor="it holds", report="a report"))
 
-    def combine(self, tree: Tree) -> float:
-        if self.kind.no_tree:
-            assert tree.root.p is not None
-            return tree.root.p
-        weights = {"P1": -0.5 if self.fault == "turned sign" else 0.5, "P2": 0.4}
-        rule = LinearRule(0.1, weights)
-        tree = settle(tree.with_rule("P0", rule, Belief(p=0.5, key_factor="both", report="both")))
+    def combined(self, tree: Tree) -> float:
+        if not self.kind.no_tree:
+            weights = {"P1": -0.5 if self.fault == "turned sign" else 0.5, "P2": 0.4}
+            words = Belief(p=0.5, key_factor="both", report=f"The two reasons of {self.run_id}.")
+            tree = settle(tree.with_rule("P0", LinearRule(0.1, weights), words))
         assert tree.root.p is not None
-        p = tree.root.p + (0.2 if self.fault == "wrong root" else 0)
-        report = self.store.put_body(f"The two reasons of {self.run_id}.")
-        self.append(
-            1835, ev.NodeSynthesized(node="P0", rule=rule.to_json(), p=p, key_factor="both", report=report)
-        )
+        p = tree.root.p + (0.2 if self.fault == "wrong root" and not self.kind.no_tree else 0)
+        if not self.kind.no_tree:
+            self.combine(tree, p, 1835)
         return p
 
-    def call(
+    def read(
         self,
         node: str,
         seconds: float,
@@ -160,47 +146,20 @@ class _Writer:
         }
         if self.fault == "answer without an instant":
             del meta["as_of"]
-        ApiLedger(self.store).record(
-            LedgerRow(
-                address=Address(
-                    run=self.run_id, node=node, trial=1, attempt=1, stage="cell", step=0, retry=int(seconds)
-                ),
-                at_utc=at(seconds).removesuffix("Z" if self.fault == "call at no instant" else ""),
-                path=path,
-                asked={"series_id": "SP500"},
-                sent=[],
-                cutoff=cutoff or ("live" if live else CUTOFF),
-                answer=Answer(data=data, meta=meta),
-                refused=None,
-                request_hash="sha256:" + "1" * 64,
-            )
+        self.call(
+            node,
+            data,
+            meta=meta,
+            retry=int(seconds),
+            at_utc=at(seconds).removesuffix("Z" if self.fault == "call at no instant" else ""),
+            path=path,
+            asked={"series_id": "SP500"},
+            cutoff=cutoff or ("live" if live else CUTOFF),
+            request_hash="sha256:" + "1" * 64,
         )
 
     def strange_calls(self) -> None:
-        match self.fault:
-            case "later cutoff":
-                self.call("P1", 15, cutoff="2026-04-01" if self.kind.live else "2018-07-15", as_of=PINNED)
-            case "unreadable cutoff":
-                self.call("P1", 15, cutoff="one day", as_of=PINNED)
-            case "call at no instant":
-                self.call("P1", 15)
-            case "live answer" if not self.kind.live:
-                self.call("P1", 15, as_of="live")
-            case "answer of later":
-                self.call("P1", 15, as_of=at(3600))
-            case "answer of no instant":
-                self.call("P1", 15, as_of="one day")
-            case "documentation":
-                self.call("P1", 15, as_of="one day", path="catalogue/doc")
-            case "live call" if not self.kind.live:
-                self.call("P1", 15, cutoff="live", as_of="live")
-            case "call before the opening":
-                self.call("P1", -60)
-            case "call between two stretches":
-                self.call("P1", 900)
-            case "call after the end":
-                self.call("P1", 3600)
-            case "answer as of another instant":
-                self.call("P1", 15, as_of=at(-86400) if self.kind.live else "2018-07-15T00:00:00Z")
-            case _:
-                pass
+        live, strange = self.kind.live, STRANGE.get(self.fault)
+        if strange is not None and not (live and self.fault in ("live answer", "live call")):
+            seconds, more = strange
+            self.read("P1", seconds, **{name: each[live] for name, each in more.items()})

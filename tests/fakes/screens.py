@@ -3,25 +3,26 @@
 import io
 import math
 from base64 import b64encode
+from contextlib import closing
 from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import ipywidgets
 import nbformat
-import orjson
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from proxies.ledger import Address, Answer, LedgerRow
+from proxies.ledger import Answer, LedgerRow
+from tests.fakes.stored_run import CUTOFF, RunWriter, copied, data_row, write_tree_run
 from workbench.engine.run_settings import RunSettings
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.store import ApiLedger, Store
-from workbench.store import events as ev
 from workbench.synthesis import LinearRule, settle
 
 RUN = "20180630-120000-5b50"
 STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
-CUTOFF = "2018-06-30"
 BASE_RATE = 0.742
 
 LEAVES = {
@@ -85,51 +86,31 @@ def demo_tree() -> Tree:
     return tree
 
 
-def make_run(home: Path, run_id: str = RUN, *, settings: RunSettings | None = None) -> str:
+def make_run(
+    home: Path, run_id: str = RUN, *, settings: RunSettings | None = None, tree: Tree | None = None
+) -> str:
     """Write the run into a data folder and return its id; the offline analyst is its model unless settings say otherwise."""
-    store = Store(home)
-    tree = demo_tree()
-    try:
-        store.append(
-            run_id,
-            ev.RunStarted(
-                statement=STATEMENT,
-                cutoff=CUTOFF,
-                cutoff_instant="2018-06-30T04:00:00+00:00",
-                settings=(settings or RunSettings()).to_json(),
-            ),
-        )
-        store.append(run_id, ev.RunSealed(isolation="namespaces"))
-        store.append(run_id, ev.TreePlanned(tree=store.put_body(orjson.dumps(tree.to_json()))))
-        for node in tree.leaves():
-            store.append(run_id, ev.LeafStarted(node=node, trial=1, attempt=1))
-            belief = tree[node].belief
-            assert belief is not None
-            common = {"p": belief.p, "key_factor": belief.key_factor, "report": store.put_body(belief.report)}
-            store.append(
-                run_id,
-                ev.LeafGrounded(
-                    node=node,
-                    trial=1,
-                    attempt=1,
-                    steps=3,
-                    failed_cells=0,
-                    evidence=ev.EvidenceRecord(kind="notebook"),
-                    **common,
-                ),
-            )
-            store.append(run_id, ev.LeafPooled(node=node, trials=(belief.p,), **common))
+
+    def write(folder: Path) -> None:
+        _write_run(folder, run_id, settings, tree or demo_tree())
+
+    if settings is None and tree is None:
+        copied(home, ("screens", run_id), write)
+    else:
+        write(home)
+    return run_id
+
+
+def _write_run(home: Path, run_id: str, settings: RunSettings | None, tree: Tree) -> None:
+    with closing(Store(home)) as store:
+        run = write_tree_run(store, run_id, tree, settings=settings, steps=3)
         ApiLedger(store).record(data_call(run_id, "P2.1"))
-        store.append(run_id, ev.RunFinished(p=tree.root.p or 0.0))
+        run.finish(tree.root.p)
         proofs = store.folder(run_id) / "proofs"
         proofs.mkdir(parents=True, exist_ok=True)
         for node in tree.leaves():
-            nbformat.write(
-                proof_notebook(node, tree[node].statement, *LEAVES[node]), proofs / f"{node}.ipynb"
-            )
-    finally:
-        store.close()
-    return run_id
+            notebook = proof_notebook(node, tree[node].statement, *LEAVES[node])
+            nbformat.write(notebook, proofs / f"{node}.ipynb")
 
 
 def data_call(run_id: str, node: str) -> LedgerRow:
@@ -143,15 +124,14 @@ def data_call(run_id: str, node: str) -> LedgerRow:
         "residual": "low",
         "content_hash": "sha256:" + "c" * 64,
     }
-    return LedgerRow(
-        address=Address(run=run_id, node=node, trial=1, attempt=1, stage="cell", step=1, retry=0),
-        at_utc="2026-01-01T00:00:00Z",
-        path="embedded/series/observations",
+    return data_row(
+        run_id,
+        node,
+        rows,
+        meta=meta,
+        step=1,
         asked={"series_id": "VIX", "end": "2018-12-31"},
         sent=[{"series_id": "VIX", "end": "2018-06-29"}],
-        cutoff=CUTOFF,
-        answer=Answer(data=rows, meta=meta),
-        refused=None,
         request_hash="sha256:" + "1" * 64,
         audit={"rows_dropped": 127},
     )
@@ -266,22 +246,52 @@ def make_big_run(home: Path, run_id: str = "20180629-120000-6060") -> str:
         tree = tree.expand(
             f"P{n}", {f"P{n}.{k}": f"Sector {k} of member state {n} grows" for k in range(1, 12)}
         )
-    store = Store(home)
-    try:
-        settings = RunSettings().to_json()
-        instant = "2018-06-30T04:00:00+00:00"
-        store.append(
-            run_id,
-            ev.RunStarted(
-                statement=tree.root.statement, cutoff=CUTOFF, cutoff_instant=instant, settings=settings
-            ),
-        )
-        store.append(run_id, ev.TreePlanned(tree=store.put_body(orjson.dumps(tree.to_json()))))
-    finally:
-        store.close()
+    with closing(Store(home)) as store:
+        run = RunWriter(store, run_id)
+        run.start(tree.root.statement)
+        run.plan(tree)
     return run_id
 
 
 def is_hidden(widget: ipywidgets.Widget) -> bool:
     """Whether a widget of the page was hidden (``fields.show_if``)."""
     return "wb-hidden" in widget._dom_classes
+
+
+def visible(*widgets: ipywidgets.Widget) -> list[bool]:
+    return [not is_hidden(widget) for widget in widgets]
+
+
+def comm_of(widget: ipywidgets.Widget, comms: list[Any]) -> Any:
+    """The channel of a widget, of those that were opened."""
+    (comm,) = [each for each in comms if each.comm_id == widget.comm.comm_id]
+    return comm
+
+
+class Shell:
+    """As much of IPython as the magics use."""
+
+    def __init__(self) -> None:
+        self.user_ns: dict[str, Any] = {}
+        self.magics: dict[str, Any] = {}
+
+    def register_magic_function(self, function: Any, kind: str, name: str) -> None:
+        self.magics[name] = function
+
+
+CLAIM = "A treaty is signed by 2027-03-01"
+
+
+def run_row(
+    number: int, p: float | None, *, now: datetime, statement: str = CLAIM, days_ago: float = 1, **more: Any
+) -> dict[str, Any]:
+    """A row of the list of runs: one that was begun so long ago."""
+    started = (now - timedelta(days=days_ago)).isoformat()
+    facts = {
+        "run_id": f"r{number:03}",
+        "statement": statement,
+        "p": p,
+        "started_utc": started,
+        "outcome": None,
+    }
+    return {**facts, "cutoff": "now", "status": "done", "state": "done", "tags": [], **more}

@@ -4,9 +4,10 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -34,6 +35,31 @@ class Sent:
 
 
 Handler = Callable[[Seen], Sent]
+
+#: Answers of vendors as they stand on the wire, with holes (`fill`), by name.
+SHAPES: dict[str, Any] = json.loads(
+    Path(__file__).with_name("upstream").joinpath("answers.json").read_text(encoding="utf-8")
+)
+
+
+def fill(shape: Any, holes: Mapping[str, Any]) -> Any:
+    """Fill a shape: ``$name`` with a hole, called where it can be; ``"$name": true`` with all of an object; ``{n}`` with a number."""
+    if isinstance(shape, str):
+        if not shape.startswith("$"):
+            return shape.replace("{n}", str(holes.get("n")))
+        hole = holes[shape[1:]]
+        return hole() if callable(hole) else hole
+    if isinstance(shape, list):
+        return [fill(item, holes) for item in shape]
+    if not isinstance(shape, dict):
+        return shape
+    out: dict[str, Any] = {}
+    for name, item in shape.items():
+        if name.startswith("$") and item is True:
+            out |= holes[name[1:]]
+        else:
+            out[fill(name, holes)] = fill(item, holes)
+    return out
 
 
 def _body_of(raw: bytes, kind: str) -> Any:

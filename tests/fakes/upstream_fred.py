@@ -2,7 +2,8 @@
 
 Behaves like the documented service where the broker depends on it: real-time windows clip the interval in which a
 value stood, a window before the first vintage is a 400, a missing or odd key is a 400, `vintage_dates` overrides the
-window, metadata under an old window still says things of today.
+window, metadata under an old window still says things of today. The forms of its answers are data
+(``upstream/answers.json``).
 """
 
 import csv
@@ -16,23 +17,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from tests.fakes.upstream import Seen, Sent, Upstream
+from tests.fakes.upstream import SHAPES, Seen, Sent, Upstream, fill
 
 TODAY = "2026-11-20"
 KEY = "abcdefghijklmnopqrstuvwxyz012345"
-SYNTHETIC = [
-    # series, period, known from, value: the first quarter is revised twice
-    ("SYNGDP", "2016-01-01", "2016-04-28", "100.0"),
-    ("SYNGDP", "2016-01-01", "2016-05-27", "101.5"),
-    ("SYNGDP", "2016-01-01", "2017-07-28", "99.0"),
-    ("SYNGDP", "2016-04-01", "2016-07-29", "102.0"),
-    ("SYNGDP", "2016-07-01", "2016-10-28", "103.0"),
-    ("SYNGDP", "2016-10-01", "2017-01-27", "104.0"),
-    ("SYNPAY", "2016-05-01", "2016-06-03", "1000"),
-    ("SYNPAY", "2016-06-01", "2016-07-08", "1010"),
-    ("SYNPAY", "2016-05-01", "2016-07-08", "995"),
-    ("SYNPAY", "2016-07-01", "2016-08-05", "."),
-]
+#: Series, period, known from, value: the first quarter is revised twice.
+SYNTHETIC = [(series, period, known, value) for series, period, known, value in SHAPES["fred/synthetic"]]
+_FIRST, _LAST = "1776-07-04", "9999-12-31"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +43,8 @@ def intervals(rows: Iterable[tuple[str, str, str, str]]) -> dict[str, list[Value
     for (series, period), states in sorted(by.items()):
         # of two states that came on one day the one told last stood
         states.sort(key=lambda state: state[0])
-        for at, (known, value) in enumerate(states):
-            last = states[at + 1][0] if at + 1 < len(states) else None
-            end = (date.fromisoformat(last) - timedelta(days=1)).isoformat() if last else "9999-12-31"
+        ends = [(date.fromisoformat(known) - timedelta(days=1)).isoformat() for known, _ in states[1:]]
+        for (known, value), end in zip(states, [*ends, _LAST], strict=True):
             out[series].append(Value(period, known, end, value))
     return dict(out)
 
@@ -82,32 +72,40 @@ class FredUpstream(Upstream):
 
     def _routed(self, seen: Seen, q: dict[str, str]) -> Sent:
         whole = seen.path in ("/series/vintagedates", "/release/dates")
-        start, end = (
-            q.get("realtime_start", "1776-07-04" if whole else self.today),
-            q.get("realtime_end", self.today),
-        )
-        for day in (start, end):
-            if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", day):
-                return _bad("Variable realtime_start is not a date.")
+        start = q.get("realtime_start", _FIRST if whole else self.today)
+        end = q.get("realtime_end", self.today)
+        if not all(re.fullmatch(r"\d{4}-\d{2}-\d{2}", day) for day in (start, end)):
+            return _bad("Variable realtime_start is not a date.")
         if start > end:
             return _bad("Variable realtime_start can not be later than realtime_end.")
-        if end > self.today and end != "9999-12-31":
+        if end > self.today and end != _LAST:
             return _bad("Variable realtime_end can not be after today.")
-        routes = {
-            "/series/observations": self._observations,
-            "/series": self._series,
-            "/series/search": self._search,
-            "/release/series": self._search,
-            "/category/series": self._search,
-            "/series/vintagedates": self._vintages,
-            "/series/tags": self._tags,
-            "/tags": self._tags,
-            "/category/children": self._children,
-        }
-        route = routes.get(seen.path)
-        if route is None:
-            return Sent({"error_code": 404, "error_message": "Not Found"}, 404)
-        return route(q, start, end)
+        series, window = q.get("series_id", ""), {"start": start, "end": end}
+        match seen.path:
+            case "/series/observations":
+                return self._observations(q, start, end)
+            case "/series" if not self._known(series, end):
+                return _bad("The series does not exist.")
+            case "/series":
+                return Sent(
+                    fill(SHAPES["fredapi/series"], {**window, "rows": [self._record(series, start, end)]})
+                )
+            case "/series/search" | "/release/series" | "/category/series":
+                words = q.get("search_text", "").lower()
+                names = [
+                    name for name in sorted(self.values) if words in name.lower() and self._known(name, end)
+                ]
+                found = [self._record(name, start, end) for name in names]
+                return Sent(fill(SHAPES["fredapi/search"], {**window, **_page(q, found, 1000)}))
+            case "/series/vintagedates":
+                # the bounds default to the whole history here; the server is asked to hand out later days too
+                days = sorted({v.start for v in self.values.get(series, [])})
+                return Sent(fill(SHAPES["fredapi/vintages"], {**window, "rows": days, "count": len(days)}))
+            case "/series/tags" | "/tags":
+                return Sent(fill(SHAPES["fredapi/tags"], window))
+            case "/category/children":
+                return Sent(SHAPES["fredapi/children"])
+        return Sent({"error_code": 404, "error_message": "Not Found"}, 404)
 
     def _known(self, series: str, end: str) -> bool:
         return series in self.values and min(v.start for v in self.values[series]) <= end
@@ -118,108 +116,46 @@ class FredUpstream(Upstream):
             return _bad("The series does not exist in ALFRED but may exist in FRED.")
         if q.get("vintage_dates"):
             start, end = q["vintage_dates"].split(",")[0], q["vintage_dates"].split(",")[-1]
-        first, last = q.get("observation_start", "1776-07-04"), q.get("observation_end", "9999-12-31")
+        first, last = q.get("observation_start", _FIRST), q.get("observation_end", _LAST)
         if len({v.start for v in self.values[series] if start <= v.start <= end}) > 2000:
             return _bad(f"Exceeded the maximum number of vintage dates allowed (2000) by series {series}.")
         found = [
-            {
-                "realtime_start": max(v.start, start),
-                "realtime_end": min(v.end, end),
-                "date": v.period,
-                "value": v.value,
-            }
+            {"realtime_start": max(v.start, start), "realtime_end": min(v.end, end), "date": v.period, "value": v.value}
             for v in self.values[series]
             if v.start <= end and v.end >= start and first <= v.period <= last
-        ]
-        found.sort(key=lambda r: (r["date"], r["realtime_start"]), reverse=q.get("sort_order") == "desc")
-        offset, limit = int(q.get("offset", 0)), int(q.get("limit", 100000))
-        return Sent(
-            {
-                "realtime_start": start, "realtime_end": end, "observation_start": first, "observation_end": last,
-                "units": "lin", "output_type": 1, "file_type": "json", "order_by": "observation_date",
-                "sort_order": q.get("sort_order", "asc"), "count": len(found), "offset": offset, "limit": limit,
-                "observations": found[offset : offset + limit],
-            }
-        )  # fmt: skip
-
-    def _record(self, series: str, start: str, end: str) -> dict[str, Any]:
-        values = self.values[series]
-        return {
-            "id": series, "realtime_start": start, "realtime_end": end, "title": f"Series {series}",
-            "observation_start": min(v.period for v in values), "observation_end": max(v.period for v in values),
-            "frequency": "Monthly", "frequency_short": "M", "units": "Index", "units_short": "Index",
-            "seasonal_adjustment": "Seasonally Adjusted", "seasonal_adjustment_short": "SA",
-            "last_updated": f"{self.today} 07:41:03-06", "popularity": 77, "notes": "Notes.",
-        }  # fmt: skip
-
-    def _series(self, q: dict[str, str], start: str, end: str) -> Sent:
-        series = q.get("series_id", "")
-        if not self._known(series, end):
-            return _bad("The series does not exist.")
-        return Sent(
-            {"realtime_start": start, "realtime_end": end, "seriess": [self._record(series, start, end)]}
-        )
-
-    def _search(self, q: dict[str, str], start: str, end: str) -> Sent:
-        words = q.get("search_text", "").lower()
-        found = [
-            self._record(s, start, end)
-            for s in sorted(self.values)
-            if words in s.lower() and self._known(s, end)
-        ]
-        offset, limit = int(q.get("offset", 0)), int(q.get("limit", 1000))
-        return Sent(
-            {
-                "realtime_start": start, "realtime_end": end, "order_by": "search_rank", "sort_order": "desc",
-                "count": len(found), "offset": offset, "limit": limit, "seriess": found[offset : offset + limit],
-            }
-        )  # fmt: skip
-
-    def _vintages(self, q: dict[str, str], start: str, end: str) -> Sent:
-        series = q.get("series_id", "")
-        # the bounds default to the whole history here; the server is asked to hand out later days too
-        days = sorted({v.start for v in self.values.get(series, [])})
-        return Sent(
-            {
-                "realtime_start": start,
-                "realtime_end": end,
-                "count": len(days),
-                "offset": 0,
-                "limit": 10000,
-                "vintage_dates": days,
-            }
-        )
-
-    def _tags(self, q: dict[str, str], start: str, end: str) -> Sent:
-        tags = [
-            {"name": "old", "group_id": "gen", "notes": "", "created": "2012-02-27 10:18:19-06", "popularity": 60, "series_count": 9},
-            {"name": "new", "group_id": "gen", "notes": "", "created": "2024-02-27 10:18:19-06", "popularity": 60, "series_count": 9},
         ]  # fmt: skip
-        return Sent(
-            {
-                "realtime_start": start,
-                "realtime_end": end,
-                "count": 2,
-                "offset": 0,
-                "limit": 1000,
-                "tags": tags,
-            }
-        )
+        order = q.get("sort_order", "asc")
+        found.sort(key=lambda r: (r["date"], r["realtime_start"]), reverse=order == "desc")
+        holes = {
+            "start": start,
+            "end": end,
+            "first": first,
+            "last": last,
+            "order": order,
+            **_page(q, found, 100000),
+        }
+        return Sent(fill(SHAPES["fredapi/observations"], holes))
 
-    def _children(self, q: dict[str, str], start: str, end: str) -> Sent:
-        return Sent({"categories": [{"id": 16, "name": "Exports", "parent_id": 13}]})
+    def _record(self, series: str, start: str, end: str) -> Any:
+        periods = [v.period for v in self.values[series]]
+        holes = {"id": series, "title": f"Series {series}", "first": min(periods), "last": max(periods)}
+        updated = f"{self.today} 07:41:03-06"
+        return fill(SHAPES["fredapi/record"], {**holes, "start": start, "end": end, "updated": updated})
+
+
+def _page(q: dict[str, str], found: list[Any], most: int) -> dict[str, Any]:
+    offset, limit = int(q.get("offset", 0)), int(q.get("limit", most))
+    return {"count": len(found), "offset": offset, "limit": limit, "rows": found[offset : offset + limit]}
 
 
 def _xml(sent: Sent) -> Sent:
     """The same in the service's other format: the rows as elements, all else as attributes."""
     body: dict[str, Any] = sent.body
     if "error_message" in body:
-        fields = {"code": str(body["error_code"]), "message": body["error_message"]}
-        return Sent(
-            ElementTree.tostring(ElementTree.Element("error", fields)),
-            sent.status,
-            {"content-type": "text/xml"},
+        root = ElementTree.Element(
+            "error", {"code": str(body["error_code"]), "message": body["error_message"]}
         )
+        return Sent(ElementTree.tostring(root), sent.status, {"content-type": "text/xml"})
     [(name, rows)] = [(name, value) for name, value in body.items() if isinstance(value, list)]
     root = ElementTree.Element(name, {k: str(v) for k, v in body.items() if k != name})
     for row in rows:

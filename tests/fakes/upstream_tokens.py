@@ -1,15 +1,12 @@
 """Rows with hidden labels: tokens inside them tell a test what was known before the cutoff and what was not."""
 
-import json
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-from tests.fakes.upstream import Seen, Sent
+from tests.fakes.upstream import SHAPES, Seen, fill
 from tests.fakes.upstream_facts import Fact, Fields, Writer, writer_of
 
-SHAPES = json.loads(Path(__file__).with_name("upstream").joinpath("answers.json").read_text(encoding="utf-8"))
 #: What a row's token does not stand in: days, names of companies and periods, texts.
 AVOID = frozenset(
     [
@@ -99,42 +96,39 @@ class Tokens:
         plain = next((name for name in reversed(self.fields) if name not in AVOID), None)
         return plain or next(name for name in ("year", "fiscalYear", "symbol") if name in self.fields)
 
+    @property
+    def writer(self) -> Writer:
+        """What stamps the rows of this world's endpoint."""
+        writer = writer_of(self.path)
+        assert writer is not None
+        return writer
+
+    def facts(self, writer: Writer | None = None) -> list[tuple[Fact, str]]:
+        """Each moment's fact with its token."""
+        facts = map(writer or self.writer, self.moments)
+        return [(fact, self.token(self.label(fact), number)) for number, fact in enumerate(facts)]
+
     # -- recorded shapes ------------------------------------------------------------------------------------
 
-    def shaped(self, name: str, **holes: Any) -> Sent:
+    def shaped(self, name: str, /, **holes: Any) -> Any:
         """The answer that ``upstream/answers.json`` records under a name, with its holes filled in."""
-        return Sent(self.fill(SHAPES[name]["answer"], holes))
+        return fill(SHAPES[name].get("answer", SHAPES[name]), {"later": self.later, **holes})
 
-    def rows_shaped(self, more: list[Fields] | None = None, **holes: Any) -> Sent:
+    def each(self, name: str, rows: list[Fields], /, **holes: Any) -> list[Any]:
+        """The shape under a name around each of these rows."""
+        return [
+            fill(SHAPES[name], {"later": self.later, **holes, "row": row, "n": n})
+            for n, row in enumerate(rows)
+        ]
+
+    def rows_shaped(self, more: list[Fields] | None = None, **holes: Any) -> Any:
         """The recorded answer of this world's endpoint, around a row for each moment."""
-        shape, writer = SHAPES[self.path], writer_of(self.path)
-        assert writer is not None
-        rows = self.rows(writer, token_field=shape["token"]) if more is None else more
+        shape = SHAPES[self.path]
+        rows = self.rows(self.writer, token_field=shape["token"]) if more is None else more
         item = shape.get("item", {"$row": True})
-        items = [self.fill(item, {**holes, "row": row, "n": n}) for n, row in enumerate(rows)]
+        items = [fill(item, {"later": self.later, **holes, "row": row, "n": n}) for n, row in enumerate(rows)]
         if "columns" in shape:
             items = [[row.get(name) for name in shape["columns"]] for row in rows]
         return self.shaped(
             self.path, **{"rows": items, "count": len(items), "ones": [1] * len(items), **holes}
         )
-
-    def fill(self, shape: Any, holes: Fields) -> Any:
-        """Fill a shape: ``$later`` with a token, ``$name`` with a hole; ``"$name": true`` is all of an object."""
-        if isinstance(shape, str):
-            if shape == "$later":
-                return self.later()
-            return holes[shape[1:]] if shape.startswith("$") else shape.replace("{n}", str(holes.get("n")))
-        if isinstance(shape, list):
-            return [self.fill(item, holes) for item in shape]
-        if not isinstance(shape, dict):
-            return shape
-        out: Fields = {}
-        for name, item in shape.items():
-            if name.startswith("$") and item is True:
-                out |= holes[name[1:]]
-            else:
-                out[self.fill(name, holes)] = self.fill(item, holes)
-        return out
-
-    def _envelope(self, payload: Fields) -> Fields:
-        return {**payload, "surprise_rows": [{"token": self.later()}]}

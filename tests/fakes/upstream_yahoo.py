@@ -9,12 +9,13 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from math import prod
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from dateutil.relativedelta import relativedelta
 
-from tests.fakes.upstream import Seen, Sent, Upstream
+from tests.fakes.upstream import SHAPES, Seen, Sent, Upstream, fill
 
 NY = ZoneInfo("America/New_York")
 _STEPS = {"1h": 60, "60m": 60, "30m": 30, "15m": 15}
@@ -29,29 +30,45 @@ class Stock:
     dividends: Mapping[date, float]
     kind: str = "EQUITY"
 
+    def until(self, today: date) -> "Stock":
+        """What had happened by the end of a day."""
+        return Stock(
+            [row for row in self.days if row[0] <= today],
+            {day: ratio for day, ratio in self.splits.items() if day <= today},
+            {day: paid for day, paid in self.dividends.items() if day <= today},
+            self.kind,
+        )
+
+    def shares_since(self, day: date) -> float:
+        """How many shares one share of a day has become."""
+        return prod(up / down for at, (up, down) in self.splits.items() if at > day)
+
+    def kept_since(self, day: date) -> float:
+        """What the dividends after a day left of its price, each over the close before it."""
+        return prod(1 - paid / self._before(at)[4] for at, paid in self.dividends.items() if at > day)
+
+    def _before(self, day: date) -> tuple[date, float, float, float, float, int]:
+        return self.days[bisect_left(self.days, day, key=lambda row: row[0]) - 1]
+
 
 def made_up(first: date, last: date, *, level: float, splits: Mapping[date, tuple[int, int]], dividends: Mapping[date, float]) -> Stock:  # fmt: skip
     """A stock whose traded price falls by the ratio at every split and swings a little in between."""
-    days, day, number = [], first, 0
-    price = level
+    days: list[tuple[date, float, float, float, float, int]] = []
+    day, price = first, level
     while day <= last:
         if day in splits:
             price *= splits[day][1] / splits[day][0]
         if day.weekday() < 5:
+            number = len(days)
             close = round(price * (1 + 0.01 * ((number * 7) % 11 - 5)), 2)
-            days.append(
-                (
-                    day,
-                    round(close * 0.99, 2),
-                    round(close * 1.02, 2),
-                    round(close * 0.97, 2),
-                    close,
-                    1000 * (1000 + number),
-                )
-            )
-            number += 1
+            around = (round(close * 0.99, 2), round(close * 1.02, 2), round(close * 0.97, 2))
+            days.append((day, *around, close, 1000 * (1000 + number)))
         day += timedelta(days=1)
     return Stock(days, splits, dividends)
+
+
+def _opening(day: date) -> int:
+    return int(datetime.combine(day, time(9, 30), NY).timestamp())
 
 
 class YahooUpstream(Upstream):
@@ -66,97 +83,64 @@ class YahooUpstream(Upstream):
         if self.per_client is not None and len(self.seen) > self.per_client:
             return Sent(b"Too Many Requests\r\n", 429, {"content-type": "text/plain"})
         if not path.startswith("/v8/finance/chart/"):
-            return Sent(
-                {"finance": {"result": None, "error": {"code": "Not Found", "description": path}}}, 404
-            )
-        stock = self.stocks.get(path.rpartition("/")[2])
-        if stock is None:
-            trouble = {"code": "Not Found", "description": "No data found, symbol may be delisted"}
-            return Sent({"chart": {"result": None, "error": trouble}}, 404)
-        return Sent(self._chart(path.rpartition("/")[2], stock, seen.query))
+            return Sent(fill(SHAPES["yahoo/no-path"], {"path": path}), 404)
+        symbol = path.rpartition("/")[2]
+        if symbol not in self.stocks:
+            return Sent(SHAPES["yahoo/no-symbol"], 404)
+        return Sent(self._chart(symbol, self.stocks[symbol].until(self.today), seen.query))
 
     def _window(self, stock: Stock, query: Mapping[str, str]) -> tuple[float, float]:
         if "range" not in query:
             return float(query["period1"]), float(query["period2"])
         span = query["range"]
-        until = datetime.combine(self.today + timedelta(days=1), time(0), NY).timestamp()
         if span == "ytd":
             first = date(self.today.year, 1, 1)
-        elif span.endswith("d"):
-            known = [row[0] for row in stock.days if row[0] <= self.today]
-            first = known[-int(span[:-1])]
         elif span == "max":
             first = stock.days[0][0]
+        elif span.endswith("d"):
+            first = stock.days[-int(span[:-1])][0]
         else:
             name = "months" if span.endswith("mo") else "years"
             first = self.today - relativedelta(**{name: int(span.removesuffix("mo").removesuffix("y"))})
-        return datetime.combine(first, time(0), NY).timestamp(), until
+        midnights = (datetime.combine(day, time(0), NY) for day in (first, self.today + timedelta(days=1)))
+        start, end = (midnight.timestamp() for midnight in midnights)
+        return start, end
 
-    def _chart(self, symbol: str, stock: Stock, query: Mapping[str, str]) -> dict[str, Any]:
+    def _chart(self, symbol: str, stock: Stock, query: Mapping[str, str]) -> Any:
         interval = query.get("interval", "1d")
+        step = _STEPS.get(interval)
         start, end = self._window(stock, query)
-        splits = {day: ratio for day, ratio in stock.splits.items() if day <= self.today}
-        dividends = {day: paid for day, paid in stock.dividends.items() if day <= self.today}
-        closes = {row[0]: row[4] for row in stock.days}
-        order = sorted(closes)
         stamps: list[int] = []
-        quote: dict[str, list[float]] = {n: [] for n in ("open", "high", "low", "close", "volume")}
         adjusted: list[float] = []
-        periods: list[list[dict[str, Any]]] = []
-        for day, opened, high, low, close, volume in stock.days:
-            if day > self.today:
-                break
-            by_split = 1.0
-            for at, (up, down) in splits.items():
-                by_split *= up / down if at > day else 1
-            by_dividend = 1.0
-            for at, paid in dividends.items():
-                if at > day:
-                    before = closes[order[bisect_left(order, at) - 1]]
-                    by_dividend *= 1 - paid / before
-            bell = datetime.combine(day, time(9, 30), NY)
-            step = _STEPS.get(interval)
-            starts = (
-                [bell] if step is None else [bell + timedelta(minutes=step * n) for n in range(390 // step)]
-            )
-            inside = [int(s.timestamp()) for s in starts if start <= s.timestamp() < end]
+        periods: list[Any] = []
+        quote: dict[str, list[float]] = {n: [] for n in ("open", "high", "low", "close", "volume")}
+        for day, *prices, volume in stock.days:
+            opening, by_split, by_dividend = _opening(day), stock.shares_since(day), stock.kept_since(day)
+            starts = [opening] if step is None else [opening + 60 * step * n for n in range(390 // step)]
+            inside = [stamp for stamp in starts if start <= stamp < end]
             for stamp in inside:
                 stamps.append(stamp)
-                for name, value in (("open", opened), ("high", high), ("low", low), ("close", close)):
-                    quote[name].append(value / by_split)
+                for name, price in zip(("open", "high", "low", "close"), prices, strict=True):
+                    quote[name].append(price / by_split)
                 quote["volume"].append(int(volume * by_split))
-                adjusted.append(close / by_split * by_dividend)
+                adjusted.append(prices[3] / by_split * by_dividend)
             if inside:
-                periods.append(
-                    [{"timezone": "EST", "gmtoffset": -18000, "start": int(bell.timestamp()), "end": int(bell.timestamp()) + 23400}]
-                )  # fmt: skip
-        result: dict[str, Any] = {
-            "meta": {
-                "currency": "USD", "symbol": symbol, "exchangeName": "NMS", "instrumentType": stock.kind,
-                "exchangeTimezoneName": "America/New_York", "timezone": "EST", "gmtoffset": -18000, "priceHint": 2,
-                "regularMarketPrice": closes[max(d for d in order if d <= self.today)], "dataGranularity": interval,
-                "validRanges": ["1d", "5d", "1mo", "3mo", "6mo", "1y", "2y", "5y", "10y", "ytd", "max"],
-            },
-            "timestamp": stamps,
-            "indicators": {"quote": [quote]},
-        }  # fmt: skip
-        if interval not in _STEPS:
-            result["indicators"]["adjclose"] = [{"adjclose": adjusted}]
-        else:
-            result["meta"]["tradingPeriods"] = periods
+                periods.append([fill(SHAPES["yahoo/period"], {"start": opening, "end": opening + 23400})])
         events: dict[str, Any] = {}
-        for day, paid in dividends.items():
-            stamp = int(datetime.combine(day, time(9, 30), NY).timestamp())
-            if start <= stamp < end:
-                later = 1.0
-                for at, (up, down) in splits.items():
-                    later *= up / down if at > day else 1
-                events.setdefault("dividends", {})[str(stamp)] = {"amount": paid / later, "date": stamp}
-        for day, (up, down) in splits.items():
-            stamp = int(datetime.combine(day, time(9, 30), NY).timestamp())
-            if start <= stamp < end:
-                split = {"date": stamp, "numerator": up, "denominator": down, "splitRatio": f"{up}:{down}"}
-                events.setdefault("splits", {})[str(stamp)] = split
-        if events and "events" in query:
-            result["events"] = events
-        return {"chart": {"result": [result], "error": None}}
+        for kind, days in (("dividends", stock.dividends), ("splits", stock.splits)):
+            for day in days:
+                if start <= (stamp := _opening(day)) < end:
+                    events.setdefault(kind, {})[str(stamp)] = {"date": stamp, **_event(stock, kind, day)}
+        holes = {"symbol": symbol, "kind": stock.kind, "interval": interval, "price": stock.days[-1][4]}
+        bars = {"tradingPeriods": periods} if step else {}
+        close = {} if step else {"adjclose": [{"adjclose": adjusted}]}
+        told = {"events": events} if events and "events" in query else {}
+        more = {"stamps": stamps, "quote": quote, "bars": bars, "close": close, "events": told}
+        return fill(SHAPES["yahoo/chart"], {**holes, **more})
+
+
+def _event(stock: Stock, kind: str, day: date) -> dict[str, Any]:
+    if kind == "dividends":
+        return {"amount": stock.dividends[day] / stock.shares_since(day)}
+    up, down = stock.splits[day]
+    return {"numerator": up, "denominator": down, "splitRatio": f"{up}:{down}"}

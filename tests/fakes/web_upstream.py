@@ -12,7 +12,7 @@ from typing import Any
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
 from proxies.ledger import Address, Answer, MemoryLedger
-from tests.fakes.upstream import Seen, Sent
+from tests.fakes.upstream import SHAPES, Seen, Sent, fill
 from tests.fakes.upstream_wikipedia import Wiki
 from tests.proxies.worlds import WorldTransport, settings, unpaced_broker
 
@@ -28,6 +28,14 @@ class WebPage:
     published: str | None
     text: str = ""
     engines: tuple[str, ...] = ("brave",)
+
+    def holes(self) -> dict[str, Any]:
+        """What an engine's row says of the page, its day in the forms that engines write."""
+        stated = {"url": self.url, "title": self.title, "text": self.text, "day": self.published}
+        return {**stated, "compact": f"{self.published}T120000Z".replace("-", ""), "mailed": self._mailed}
+
+    def _mailed(self) -> str:
+        return format_datetime(datetime.fromisoformat(str(self.published)).replace(tzinfo=UTC), usegmt=True)
 
 
 @dataclass
@@ -45,58 +53,13 @@ class FakeWeb:
         _, source, rest = (seen.path + "/").split("/", 2)
         if source in self.down:
             return Sent({"error": "down"}, 503)
-        answers = {
-            "exa": self._exa, "brave": self._brave, "gdelt": self._gdelt, "sec": self._sec, "wayback": self._wayback,
-            "serper": self._serper, "tavily": self._tavily, "searxng": self._searxng,
-        }  # fmt: skip
         if source == "wikipedia":
             return self.wiki(seen)
-        return answers[source](rest.rstrip("/"), seen)
-
-    def _of(self, engine: str) -> list[WebPage]:
-        return [page for page in self.pages if engine in page.engines]
-
-    def _exa(self, rest: str, seen: Seen) -> Sent:
-        return Sent({"results": [_row(p, "publishedDate", "text") for p in self._of("exa")]})
-
-    def _brave(self, rest: str, seen: Seen) -> Sent:
-        return Sent(
-            {
-                "type": "search",
-                "web": {"results": [_row(p, "page_age", "description") for p in self._of("brave")]},
-            }
-        )
-
-    def _gdelt(self, rest: str, seen: Seen) -> Sent:
-        rows = [
-            {"url": p.url, "title": p.title, "seendate": f"{p.published}T120000Z".replace("-", "")}
-            for p in self._of("gdelt")
-        ]
-        return Sent({"articles": rows})
-
-    def _sec(self, rest: str, seen: Seen) -> Sent:
-        hits = [
-            {"_id": "0000320193-24-000001:a10k.htm", "_source": {"adsh": "0000320193-24-000001", "form": "10-K", "file_date": p.published, "ciks": ["0000320193"], "file_description": p.title}}
-            for p in self._of("sec")
-        ]  # fmt: skip
-        return Sent({"hits": {"hits": hits}})
-
-    def _serper(self, rest: str, seen: Seen) -> Sent:
-        return Sent(
-            {
-                "organic": [
-                    {"link": p.url, "title": p.title, "snippet": p.text, "date": p.published}
-                    for p in self._of("serper")
-                ]
-            }
-        )
-
-    def _tavily(self, rest: str, seen: Seen) -> Sent:
-        rows = [{**_row(p, "x", "content"), "published_date": format_datetime(datetime.fromisoformat(str(p.published)).replace(tzinfo=UTC), usegmt=True)} for p in self._of("tavily")]  # fmt: skip
-        return Sent({"results": rows})
-
-    def _searxng(self, rest: str, seen: Seen) -> Sent:
-        return Sent({"results": [_row(p, "publishedDate", "content") for p in self._of("searxng")]})
+        if source == "wayback":
+            return self._wayback(rest.rstrip("/"), seen)
+        shape = SHAPES[f"web/{source}"]
+        rows = [fill(shape["item"], page.holes()) for page in self.pages if source in page.engines]
+        return Sent(fill(shape["answer"], {"rows": rows}))
 
     def _wayback(self, rest: str, seen: Seen) -> Sent:
         if rest.startswith("cdx"):
@@ -117,10 +80,6 @@ class FakeWeb:
                     headers={"content-type": "text/html; charset=utf-8", "memento-datetime": format_datetime(moment, usegmt=True)},
                 )  # fmt: skip
         return Sent(b"The Wayback Machine has not archived that URL.", 404)
-
-
-def _row(page: WebPage, stamp: str, text: str) -> dict[str, Any]:
-    return {"url": page.url, "title": page.title, stamp: page.published, text: page.text}
 
 
 class WebDesk:

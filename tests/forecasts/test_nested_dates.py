@@ -100,14 +100,14 @@ def walk(count: int = 1600) -> History:
 @pytest.mark.parametrize("member", Ensemble().members)
 def test_how_far_it_is_drawn_changes_nothing_of_a_members_paths(member: str) -> None:
     """The law's reason. Through 23 sessions a horizon of a month is enough, from 24 on the next one is learned from too."""
-    months = np.datetime64("1993-07") + np.arange(300)
-    for history in (walk(), History.of(months.astype("datetime64[D]"), walk(300).values)):
+    months = np.datetime64("2001-11") + np.arange(200)
+    for history in (walk(), History.of(months.astype("datetime64[D]"), walk(200).values)):
         implied = History.of(history.days, np.full(len(history), 20.0)) if member == "implied" else None
         calendar = Calendar.of(history)
         stamps = calendar.stamps(history.days[-1].item(), CUTOFF + timedelta(days=40 * 366))
         ensemble = Ensemble(members=(member, "walk"), each=20, implied=implied)
-        whole = ensemble.paths(history, stamps[299].item(), calendar)
-        for count in (1, 5, 6, 23, 24, 66, 70, 139):
+        whole = ensemble.paths(history, stamps[139].item(), calendar)
+        for count in (1, 23, 24, 70):
             near = ensemble.paths(history, stamps[count - 1].item(), calendar)
             assert near.values == pytest.approx(whole.values[:, :count], rel=1e-9), count
             assert np.array_equal(near.weights, whole.weights)

@@ -42,7 +42,7 @@ async def test_a_slow_call_holds_up_no_other_and_is_given_up_in_time(
         ended.set()
         return {}
 
-    monkeypatch.setattr(mcp_tools.Tools, "_sensitivity_document", slow)
+    monkeypatch.setattr(mcp_tools.Sensitivity, "answer", slow)
     monkeypatch.setattr(
         mcp_tools.McpTool, "__init__", _with_seconds(mcp_tools.McpTool.__init__, "sensitivity", 0.5)
     )

@@ -115,7 +115,7 @@ async def test_a_search_gives_what_was_published_before_the_cutoff_and_names_no_
     assert good and [result["title"] for result in found["results"]] == ["early"]
     assert "after-the-fact" not in text and "a-key-of-exa" not in text
     with closing(Store(home)) as store:
-        paths = {row.path for row in ApiLedger(store).rows("call")}
+        paths = {row.path for row in ApiLedger(store).rows("search")}
     assert "exa/search/search" in paths
     assert not blocked[0] and "no copy of this page" in blocked[1]
 
@@ -431,7 +431,7 @@ async def test_a_bug_of_ours_tells_the_client_nothing(
     async def broken(*arguments: Any, **more: Any) -> Any:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("workbench.views.data_documents.call_through", broken)
+    monkeypatch.setattr("workbench.operations.endpoints.Call.answer", broken)
     async with connected(home, CUTOFF) as client:
         good, text = await answer(client, "call_api", **SERIES)
     assert not good and "secret" not in text and "secret detail" in caplog.text

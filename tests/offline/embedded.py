@@ -3,6 +3,7 @@
 import csv
 import gzip
 import importlib.util
+from bisect import bisect_right
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
@@ -37,7 +38,12 @@ def full_rows(name: str) -> tuple[dict[str, Any], ...]:
 
 def visible_rows(name: str, last_day: date) -> list[dict[str, Any]]:
     """The rows that were known at the end of a day."""
-    return [dict(row) for row in full_rows(name) if _known(name, date.fromisoformat(row["date"])) <= last_day]
+    return [dict(row) for row in full_rows(name)[: bisect_right(_published(name), last_day)]]
+
+
+@cache
+def _published(name: str) -> list[date]:
+    return [_known(name, date.fromisoformat(row["date"])) for row in full_rows(name)]
 
 
 def _known(name: str, day: date) -> date:

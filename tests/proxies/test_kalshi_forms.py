@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.upstream import Seen, Sent
-from tests.fakes.upstream_world_markets import archived, archived_market, archived_trade
+from tests.fakes.upstream_world import archived, archived_market, archived_trade
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.two_worlds import read
 

@@ -103,23 +103,23 @@ def any_name(endpoint: Endpoint) -> bool:
 
 
 @pytest.mark.parametrize("plant", [add_a_field, add_an_object, name_by_an_object])
-@pytest.mark.parametrize("endpoint", ASKED, ids=lambda e: e.path)
-def test_what_nobody_listed_does_not_come_out_at_any_depth(endpoint: Endpoint, plant: Any) -> None:
-    text, changed = told(endpoint, plant)
-    if any_name(endpoint) and endpoint.source.name == "fmp":
-        assert text.count(PLANT) == text.count(f'"inside":"{PLANT}"'), (
-            "a name of its own and no object below it"
-        )
-        return
-    assert PLANT not in text
-    if plant is add_a_field and "wayback" not in endpoint.path:
-        assert changed
-        # where names are data an object under a new one is no row, or one that cannot be read
-        assert (
-            "early" in text
-            or re.match("SchemaDrift|CutoffRefused", text)
-            or endpoint.path.endswith("vintagedates")
-        )
+def test_what_nobody_listed_does_not_come_out_at_any_depth(plant: Any) -> None:
+    for endpoint in ASKED:
+        text, changed = told(endpoint, plant)
+        if any_name(endpoint) and endpoint.source.name == "fmp":
+            assert text.count(PLANT) == text.count(f'"inside":"{PLANT}"'), (
+                "a name of its own and no object below it"
+            )
+            continue
+        assert PLANT not in text, endpoint.path
+        if plant is add_a_field and "wayback" not in endpoint.path:
+            assert changed, endpoint.path
+            # where names are data an object under a new one is no row, or one that cannot be read
+            assert (
+                "early" in text
+                or re.match("SchemaDrift|CutoffRefused", text)
+                or endpoint.path.endswith("vintagedates")
+            )
 
 
 def test_any_name_may_come_only_where_names_are_data() -> None:

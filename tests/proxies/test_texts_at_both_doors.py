@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
@@ -24,6 +24,7 @@ from workbench.questions.formats.venues import kalshi_events, read_kalshi
 from workbench.questions.question import Question, events_of
 from workbench.studies.study_exam import joint_questions
 
+MANY = settings(EASY, max_examples=2 * EASY.max_examples)
 CUTOFF = Cutoff.parse("2024-01-15")
 OPENED = "2023-12-01T00:00:00Z"
 RULES = "If the cabinet falls, Yes."
@@ -41,7 +42,7 @@ def in_script(text: str, zero: str) -> str:
     return text.translate({ord(str(digit)): chr(ord(zero) + digit) for digit in range(10)})
 
 
-@EASY
+@MANY
 @given(
     days=st.integers(40, 600),
     form=st.sampled_from(FORMS),
@@ -74,7 +75,7 @@ AHEAD = (
 )
 
 
-@EASY
+@MANY
 @given(days=st.integers(1, 900), form=st.sampled_from(FORMS[:4]), words=st.sampled_from(AHEAD))
 def test_a_day_that_is_ahead_stays(days: int, form: Any, words: str) -> None:
     text = f"{RULES} {words.format(form(date(2024, 1, 15) + timedelta(days)))}"
@@ -141,7 +142,7 @@ def read_by_model(question: Question) -> str:
     return "\n".join([*texts, criteria_as_of(question, CUTOFF).text])
 
 
-@EASY
+@MANY
 @given(
     day=st.dates(date(2024, 1, 20), date(2025, 6, 1)),
     zero=st.sampled_from(["0", *_ZEROS]),
@@ -224,7 +225,7 @@ async def test_a_text_that_others_replace_whole_is_told_in_no_world(path: str) -
 LISTS = {"exa/search/search": "highlights", "brave/web": "extra_snippets"}
 
 
-@EASY
+@MANY
 @given(
     before=st.lists(st.sampled_from(["Talks go on.", "A vote is near.", "It met on 2 January 2024."]), max_size=3),
     later=st.lists(st.sampled_from(["Update February 27, 2024: it fell.", "On 3 May 2024 it ended."]), max_size=3),

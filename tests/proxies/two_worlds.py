@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
@@ -26,6 +26,7 @@ from tests.fakes.upstream_facts import at, writer_of
 from tests.fakes.upstream_world import World
 from tests.proxies.worlds import (
     CUTOFFS,
+    EASY,
     Outcome,
     in_loop,
     junk,
@@ -224,8 +225,8 @@ draws = st.tuples(
 )
 
 
-def check(endpoint: Endpoint, easy: settings) -> None:
-    @easy
+def check(endpoint: Endpoint) -> None:
+    @EASY
     @given(st.sampled_from(CUTOFFS), minutes(), junk(), draws)
     def law(cutoff: str, offsets: list[int], bad: list[Any], draw: Draw) -> None:
         one, other = in_both(endpoint, cutoff, offsets, bad, draw)

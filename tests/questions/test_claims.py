@@ -11,8 +11,6 @@ from workbench.questions.claims import Claim
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 
-D1, D2 = "2018-06-29", "2018-12-31"
-
 
 @pytest.mark.parametrize(
     ("written", "reading"),
@@ -20,13 +18,16 @@ D1, D2 = "2018-06-29", "2018-12-31"
         ("VIX above 20 on 2018-12-31", "The VIX closes above 20 on 2018-12-31"),
         ("The VIX will close above 20 on December 31, 2018.", "The VIX closes above 20 on 2018-12-31"),
         (
-            f"The S&P 500 closes higher on {D2} than on {D1}",
-            f"The S&P 500 closes higher on {D2} than on {D1}",
+            "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29",
+            "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29",
         ),
-        (f"S&P 500 closes above its {D1} close on {D2}", f"The S&P 500 closes higher on {D2} than on {D1}"),
         (
-            f"SPX does not close lower on {D2} than on {D1}",
-            f"The S&P 500 closes no lower on {D2} than on {D1}",
+            "S&P 500 closes above its 2018-06-29 close on 2018-12-31",
+            "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29",
+        ),
+        (
+            "SPX does not close lower on 2018-12-31 than on 2018-06-29",
+            "The S&P 500 closes no lower on 2018-12-31 than on 2018-06-29",
         ),
         (
             "Will the S&P 500 close at or above 2,900 by the end of 2018?",
@@ -36,27 +37,33 @@ D1, D2 = "2018-06-29", "2018-12-31"
             "Nasdaq closes at least 2% below its 200 day moving average on 31 December 2018",
             "The NASDAQ Composite closes at least 2 % below its 200-day average on 2018-12-31",
         ),
-        ("the S&P 500 closes 2018 higher", f"The S&P 500 closes higher on {D2} than on 2017-12-31"),
+        ("the S&P 500 closes 2018 higher", "The S&P 500 closes higher on 2018-12-31 than on 2017-12-31"),
         (
             "Will the S&P 500 end 2018 lower than 2016?",
-            f"The S&P 500 closes lower on {D2} than on 2016-12-31",
+            "The S&P 500 closes lower on 2018-12-31 than on 2016-12-31",
         ),
-        ("S&P 500 does not close lower in 2018", f"The S&P 500 closes no lower on {D2} than on 2017-12-31"),
+        (
+            "S&P 500 does not close lower in 2018",
+            "The S&P 500 closes no lower on 2018-12-31 than on 2017-12-31",
+        ),
         (
             "the NASDAQ gains 10% over 2018",
-            f"The NASDAQ Composite rises at least 10 % from 2017-12-31 to {D2}",
+            "The NASDAQ Composite rises at least 10 % from 2017-12-31 to 2018-12-31",
         ),
-        ("WTI closes 2018 above 60", f"WTI crude oil closes above 60 on {D2}"),
+        ("WTI closes 2018 above 60", "WTI crude oil closes above 60 on 2018-12-31"),
         (
             "NASDAQ beats the S&P 500 in 2018",
-            f"The NASDAQ Composite outperforms the S&P 500 from 2017-12-31 to {D2}",
+            "The NASDAQ Composite outperforms the S&P 500 from 2017-12-31 to 2018-12-31",
         ),
-        (f"VIX closes above 2018 on {D2}", f"The VIX closes above 2018 on {D2}"),
-        (f"VIX higher on {D2} than its {D1} close", f"The VIX closes higher on {D2} than on {D1}"),
+        ("VIX closes above 2018 on 2018-12-31", "The VIX closes above 2018 on 2018-12-31"),
+        (
+            "VIX higher on 2018-12-31 than its 2018-06-29 close",
+            "The VIX closes higher on 2018-12-31 than on 2018-06-29",
+        ),
         ("WTI is between $70 and $60 on 2018-12-31", "WTI crude oil closes between 60 and 70 on 2018-12-31"),
         (
-            f"The S&P 500 loses 5 percent from {D1} to {D2}",
-            f"The S&P 500 falls at least 5 % from {D1} to {D2}",
+            "The S&P 500 loses 5 percent from 2018-06-29 to 2018-12-31",
+            "The S&P 500 falls at least 5 % from 2018-06-29 to 2018-12-31",
         ),
         (
             "The BAA-AAA spread narrows by 2018-12-31",
@@ -64,22 +71,25 @@ D1, D2 = "2018-06-29", "2018-12-31"
         ),
         ("VIX touches 30 before 2018-12-31", "The VIX touches 30 through 2018-12-30"),
         (
-            f"S&P 500 falls 5 % from its {D1} close before {D2}",
-            f"The S&P 500 closes 5 % or more below its {D1} close at least once through 2018-12-30",
+            "S&P 500 falls 5 % from its 2018-06-29 close before 2018-12-31",
+            "The S&P 500 closes 5 % or more below its 2018-06-29 close at least once through 2018-12-30",
         ),
         (
-            f"the S&P 500's realized volatility from {D1} to {D2} is above 12%",
-            f"The realised volatility of the S&P 500 from {D1} to {D2} is above 12 %",
+            "the S&P 500's realized volatility from 2018-06-29 to 2018-12-31 is above 12%",
+            "The realised volatility of the S&P 500 from 2018-06-29 to 2018-12-31 is above 12 %",
         ),
         (
-            f"NASDAQ beats the S&P 500 from {D1} to {D2}",
-            f"The NASDAQ Composite outperforms the S&P 500 from {D1} to {D2}",
+            "NASDAQ beats the S&P 500 from 2018-06-29 to 2018-12-31",
+            "The NASDAQ Composite outperforms the S&P 500 from 2018-06-29 to 2018-12-31",
         ),
         (
             "core CPI rises 1 % from June 2018 to November 2018",
             "US core CPI rises at least 1 % from 2018-06-30 to 2018-11-30",
         ),
-        (f"Reference class: VIX above 20 on {D2}", f"Reference class: the VIX closes above 20 on {D2}"),
+        (
+            "Reference class: VIX above 20 on 2018-12-31",
+            "Reference class: the VIX closes above 20 on 2018-12-31",
+        ),
     ],
 )
 def test_reads_what_people_write(written: str, reading: str) -> None:
@@ -104,9 +114,9 @@ def test_reads_what_people_write(written: str, reading: str) -> None:
         ("The S&P 500 is overvalued", "value judgement"),
         ("WTI at 60 is a good buy on 2018-12-31", "value judgement"),
         ("core CPI closes above its 200-day average on 2018-11-30", "monthly"),
-        (f"S&P 500 higher on {D1} than on {D2}", "swap"),
-        (f"S&P 500 falls 100 % from {D1} to {D2}", "smaller percentage"),
-        (f"VIX outperforms WTI from {D1} to {D2}", "price series"),
+        ("S&P 500 higher on 2018-06-29 than on 2018-12-31", "swap"),
+        ("S&P 500 falls 100 % from 2018-06-29 to 2018-12-31", "smaller percentage"),
+        ("VIX outperforms WTI from 2018-06-29 to 2018-12-31", "price series"),
         ("VIX above 0 on 2018-12-31", "above zero"),
         ("VIX reaches 0 before 20 by 2018-12-31", "above zero"),
         ("VIX reaches 20 before 20 by 2018-12-31", "are the same"),

@@ -17,7 +17,7 @@ from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.formats.base import QuestionFile
 from workbench.questions.formats.format_registry import OWN, WRITERS, read_file, read_resolutions
-from workbench.questions.question import Question, QuestionError, reasons_unscored, targets_of
+from workbench.questions.question import Question, QuestionError, targets_of
 from workbench.questions.series.asked_quantities import read_quantity_question
 from workbench.questions.sets.question_sets import (
     add_questions,
@@ -217,10 +217,7 @@ def test_quantiles_and_probabilities_of_a_set_are_scored_apart(tmp_path: Path) -
         score_set_quantiles(set_of([RATE], "s"), tmp_path / "q.csv")
 
 
-def test_a_numeric_question_without_levels_says_that_its_number_is_scored() -> None:
-    assert reasons_unscored(VIX) == [
-        "a numeric question without levels has no event to score; its number is, by quantiles"
-    ]
+def test_a_number_of_several_days_is_a_target_of_each() -> None:
     several = Question(id="h", title="?", kind="numeric", horizons=("2026-01-01", "2026-02-01"))
     assert [target.id for target in targets_of(several)] == ["h@2026-01-01", "h@2026-02-01"]
 

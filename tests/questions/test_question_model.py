@@ -97,9 +97,8 @@ def test_an_answer_that_does_not_fit_is_refused(answer: str, kind: dict[str, obj
 
 
 def test_what_cannot_be_scored_says_why() -> None:
-    assert reasons_unscored(Question(id="n", title="How much?", kind="numeric")) == [
-        "a numeric question without levels has no event to score; its number is, by quantiles"
-    ]
+    (reason,) = reasons_unscored(Question(id="n", title="How much?", kind="numeric"))
+    assert "without levels" in reason and "quantiles" in reason
     assert reasons_unscored(Question(id="q", title="?")) == ["not resolved yet"]
     partly = Question(id="q", title="?", outcomes={"q": 0.4})
     assert "resolved in part" in reasons_unscored(partly)[0]

@@ -13,7 +13,6 @@ import pytest
 
 import workbench.cli.run.notification as notification
 from tests.command_line import run_cli, run_process
-from tests.review.test_review import finished
 from workbench.cli.run.notification import notify, notify_command
 from workbench.errors import UsageError
 from workbench.reviews.claim_review import Doors, ReviewRequest, mark_told, review
@@ -107,14 +106,6 @@ def test_one_that_fails_is_said_in_a_line(
 
 def test_one_that_reads_nothing_and_ends_well_has_taken_it(tmp_path: Path) -> None:
     assert notify(["true"], {"claims": ["x" * 3_000_000]}, aside=True)
-
-
-@pytest.fixture(scope="module")
-def watched_claim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("notify") / "home"
-    with closing(Store(home)) as store:
-        asyncio.run(finished(store))
-    return home
 
 
 @pytest.mark.long

@@ -1,6 +1,7 @@
 """A model that charges looks at a watched claim: its price is said first, nothing is bought without a yes or above the budget."""
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.fakes.openai_server import OpenAIServer, Policy
-from tests.review.test_review import finished
 from workbench.engine import run_settings
 from workbench.engine.record.fold import load_state
 from workbench.reviews.claim_review import Doors, ReviewRequest, mark_told, review
@@ -26,12 +26,14 @@ def server() -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def store(tmp_path: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(
+    tmp_path: Path, watched_claim: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Store]:
     # A run keeps its grounder; here one that was made without a model goes on as if a model had read its data.
     monkeypatch.setattr(run_settings, "CHANGEABLE", {*run_settings.CHANGEABLE, "grounder"})
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    with closing(Store(tmp_path / "home")) as opened:
-        run_id = asyncio.run(finished(opened))
+    with closing(Store(Path(shutil.copytree(watched_claim, tmp_path / "home")))) as opened:
+        (run_id,) = opened.run_ids()
         # From now on a paid model judges: the drivers whose data change are asked of it.
         changes = {"model": "openai/gpt-4o-mini", "api_base": server.url, "grounder": "zero-shot"}
         opened.append(run_id, ev.RunChanged(changes=changes))
@@ -86,10 +88,7 @@ def test_a_budget_that_is_used_up_stops_it_and_what_was_paid_stays(
     monkeypatch.setattr("workbench.reviews.claim_review.price_words", lambda price: "about $0.00")
     priced, _ = look_after(store, only_look=True)
     assert priced["status"] == "changed"
-    monkeypatch.setattr(
-        "workbench.reviews.claim_review._price_again",
-        lambda state, again: _Cheap(),
-    )
+    monkeypatch.setattr("workbench.reviews.claim_review.forecast_of", lambda *_, **__: Cheap())
     row, _ = look_after(store, budget_usd=1e-9)
     assert (row["status"], row["exit"]) == ("stopped", 3), row["words"]
     paid = len(server.asked)
@@ -101,7 +100,7 @@ def test_a_budget_that_is_used_up_stops_it_and_what_was_paid_stays(
     assert len(set(keys)) == len(keys) >= paid
 
 
-class _Cheap:
+class Cheap:
     """A forecast that says next to nothing."""
 
     cost_usd = 1e-12

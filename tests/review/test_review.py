@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import sys
 from contextlib import closing
 from math import fsum
@@ -14,7 +15,7 @@ import workbench as wb
 from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
 from proxies.settings import ProxySettings
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_ok
 from workbench.engine.assembly import open_engine
 from workbench.engine.leaves.grounding import TrialGrounding
 from workbench.engine.new_run import new_run
@@ -59,14 +60,14 @@ def look_after(store: Store, cutoff: str, **asked: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("review") / "home"
+def home(tmp_path_factory: pytest.TempPathFactory, watched_claim: Path) -> Path:
+    return Path(shutil.copytree(watched_claim, tmp_path_factory.mktemp("review") / "home"))
 
 
 @pytest.fixture(scope="module")
 def first(home: Path) -> str:
     with closing(Store(home)) as store:
-        return asyncio.run(finished(store))
+        return store.run_ids()[0]
 
 
 def test_what_did_not_change_carries_over(home: Path, first: str) -> None:
@@ -178,9 +179,8 @@ def test_rules_of_a_model_stand(home: Path, first: str) -> None:
 
 
 @pytest.mark.long
-def test_the_command_tells_a_cron_line(tmp_path: Path) -> None:
-    with closing(Store(tmp_path / "home")) as store:
-        asyncio.run(finished(store))
+def test_the_command_tells_a_cron_line(tmp_path: Path, watched_claim: Path) -> None:
+    shutil.copytree(watched_claim, tmp_path / "home")
     told = tmp_path / "told.json"
     script = f"import sys, pathlib; pathlib.Path({str(told)!r}).write_text(sys.stdin.read())"
     done = run_cli(
@@ -189,7 +189,7 @@ def test_the_command_tells_a_cron_line(tmp_path: Path) -> None:
     assert done.returncode == 10, done.stderr
     document = json.loads(done.stdout)
     assert json.loads(told.read_text()) == {**document, "exit": 10}
-    assert run_cli(tmp_path, "review", "--cutoff", "2018-06-27").returncode == 0
+    run_ok(tmp_path, "review", "--cutoff", "2018-06-27")
     refused = run_cli(tmp_path, "review", "--alert", "much")
     assert refused.returncode == 2 and "such as 5" in refused.stderr
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_ok
 from tests.fakes.model_policy import Asked, Policy
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.sittings import context
@@ -87,7 +87,7 @@ def scene(home: Path, *, at: list[int] | None = None) -> Iterator[Scene]:
     home.mkdir(exist_ok=True)
     rows = [f"rain,Will it rain?,{CLOSE},0.1,,", f"sun,Will it shine?,{CLOSE},0.65,,", f"who,Who wins?,{CLOSE},,Ann|Bo,options"]  # fmt: skip
     (home / "q.csv").write_text("id,title,closes_on,crowd,options,kind\n" + "\n".join(rows) + "\n")
-    assert run_cli(home, "questions", "import", "q.csv").returncode == 0
+    run_ok(home, "questions", "import", "q.csv")
     policy, web = KillingPolicy(plan=PLAN, at=at or []), FakeWeb(PAGES)
     with Upstream(web.answer) as upstream, OpenAIServer(policy) as server:
         environ = {

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json, run_ok
 from tests.fakes.upstream import Seen, Sent, Upstream
 from tests.questions.test_selection import event, market
 
@@ -18,8 +18,8 @@ def test_series_and_venues_are_asked_and_quiet_means_quiet(tmp_path: Path) -> No
     (tmp_path / "q.csv").write_text(
         "id,title,asked_on\nup,The S&P 500 closes higher on 2018-12-31 than on 2018-06-29,2018-06-30\n"
     )
-    assert run_cli(tmp_path, "questions", "import", "venue.json", "--format", "kalshi").returncode == 0
-    assert run_cli(tmp_path, "questions", "import", "q.csv").returncode == 0
+    run_ok(tmp_path, "questions", "import", "venue.json", "--format", "kalshi")
+    run_ok(tmp_path, "questions", "import", "q.csv")
     asked: list[str] = []
 
     def answer(seen: Seen) -> Sent:
@@ -30,9 +30,8 @@ def test_series_and_venues_are_asked_and_quiet_means_quiet(tmp_path: Path) -> No
     with Upstream(answer) as venue:
         words = ("resolve", "--due", "--quiet")
         env = {"WORKBENCH_UPSTREAM_KALSHI": venue.url}
-        done = run_cli(tmp_path, *words, "--json", **env)
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout) == {"runs": [], "sets": {"venue": 2, "q": 1}, "failed": []}
+        done = run_json(tmp_path, *words, **env)
+        assert done == {"runs": [], "sets": {"venue": 2, "q": 1}, "failed": []}
         assert len(asked) == 1 and asked[0].endswith("/events/FED-24NOV")
         again = run_cli(tmp_path, *words, **env)
         assert (again.returncode, again.stdout, again.stderr) == (0, "", "") and len(asked) == 1
@@ -46,7 +45,7 @@ def test_a_venue_that_does_not_answer_is_named_and_the_rest_is_recorded(tmp_path
         "id,title,asked_on\nup,The S&P 500 closes higher on 2018-12-31 than on 2018-06-29,2018-06-30\n"
     )
     for name in ("venue.json", "q.csv"):
-        assert run_cli(tmp_path, "questions", "import", name).returncode == 0
+        run_ok(tmp_path, "questions", "import", name)
     with Upstream(lambda seen: Sent({"error": "gone"}, 404)) as venue:
         done = run_cli(tmp_path, "resolve", "--due", WORKBENCH_UPSTREAM_KALSHI=venue.url)
     assert done.returncode == 4 and "set q: 1 outcomes recorded" in done.stdout

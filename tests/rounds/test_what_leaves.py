@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.command_line import run_cli
+from tests.command_line import run_ok
 from workbench.questions.formats.format_registry import OWN
 from workbench.questions.question import Question
 from workbench.questions.sets.question_sets import QuestionSet
@@ -53,7 +53,7 @@ def test_every_form_keeps_its_distance(
     tmp_path: Path, form: str, output: str, read: str, least: float | None
 ) -> None:
     (tmp_path / "q.json").write_text(json.dumps({"format": OWN, "questions": SET}))
-    assert run_cli(tmp_path, "questions", "import", "q.json", "--as", "s").returncode == 0
+    run_ok(tmp_path, "questions", "import", "q.json", "--as", "s")
     (tmp_path / "f.csv").write_text("method,event_id,trial,p\nm,sure,1,1.0\nm,never,1,0.0\n")
     words = [
         "submit",
@@ -70,8 +70,7 @@ def test_every_form_keeps_its_distance(
         "--pool",
         "mean",
     ]
-    done = run_cli(tmp_path, *words, *([] if least is None else ["--least", str(least)]))
-    assert done.returncode == 0, done.stderr
+    run_ok(tmp_path, *words, *([] if least is None else ["--least", str(least)]))
     bound = 0.01 if least is None else least
     stated = numbers(tmp_path / read)
     assert len(stated) >= 2 and (min(stated), max(stated)) == pytest.approx((bound, 1 - bound))

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json, run_ok
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 from workbench.agents.errors import MalformedReply
-from workbench.agents.grounders.thoughts.outcomes import parse_outcomes, parse_percentiles
+from workbench.agents.grounders.thought_replies import parse_outcomes, parse_percentiles
 from workbench.questions.formats.format_registry import OWN
 from workbench.science.scoring.quantile_curve import PERCENTILES, Scale, chance_below, metaculus_cdf
 
@@ -28,23 +28,21 @@ QUESTIONS: list[dict[str, Any]] = [
 def quick_pass(home: Path, server: OpenAIServer, *, trials: int) -> None:
     """A round of the set ``s`` without contexts and trees."""
     words = ("--model", "openai/x", "--api-base", server.url, "--contexts", "none", "--promote", "0", "--trials", str(trials))  # fmt: skip
-    done = run_cli(home, "tournament", "run", "s", *words, OPENAI_API_KEY="none")
-    assert done.returncode == 0, done.stderr
+    run_ok(home, "tournament", "run", "s", *words, OPENAI_API_KEY="none")
 
 
 def test_a_round_asks_each_question_once_a_trial_and_scores_the_number(tmp_path: Path) -> None:
     (tmp_path / "q.json").write_text(json.dumps({"format": OWN, "questions": QUESTIONS}))
-    assert run_cli(tmp_path, "questions", "import", "q.json", "--as", "s").returncode == 0
+    run_ok(tmp_path, "questions", "import", "q.json", "--as", "s")
     with OpenAIServer(Policy()) as server:
         words = ("--model", "openai/x", "--api-base", server.url, "--contexts", "none", "--promote", "0", "--trials", "3", "--quick", "zero-shot")  # fmt: skip
         plan = run_cli(tmp_path, "tournament", "run", "s", *words, "--plan-only", OPENAI_API_KEY="none")
         assert "quick pass (zero-shot): 9 runs, about 9 calls" in plan.stdout + plan.stderr, plan.stderr
         assert not server.asked
-        done = run_cli(tmp_path, "tournament", "run", "s", *words, OPENAI_API_KEY="none")
-        assert done.returncode == 0, done.stderr
+        run_ok(tmp_path, "tournament", "run", "s", *words, OPENAI_API_KEY="none")
         asked = list(server.asked)
     assert len(asked) == 9
-    document = json.loads(run_cli(tmp_path, "tournament", "show", "s.1", "--json").stdout)
+    document = run_json(tmp_path, "tournament", "show", "s.1")
     rows = {row["event"]: row for row in document["forecasts"]}
     options = [rows[f"party#{name}"] for name in QUESTIONS[1]["options"]]
     assert sum(row["p"] for row in options) == pytest.approx(1) and all(
@@ -52,11 +50,10 @@ def test_a_round_asks_each_question_once_a_trial_and_scores_the_number(tmp_path:
     )
     levels = [rows[f"oil#{level}"]["p"] for level in (50, 70, 90, 110)]
     assert levels == sorted(levels, reverse=True)
-    shown = json.loads(run_cli(tmp_path, "questions", "show", "s/oil", "--json").stdout)
+    shown = run_json(tmp_path, "questions", "show", "s/oil")
     assert list(shown["quantiles"]) == ["0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95"]
     assert shown["quantiles"]["0.5"] == pytest.approx(90)
-    out = run_cli(tmp_path, "submit", "metaculus", "s", "--night", "s.1", "-o", "m.md", "--partial")
-    assert out.returncode == 0, out.stderr
+    run_ok(tmp_path, "submit", "metaculus", "s", "--night", "s.1", "-o", "m.md", "--partial")
     sent = json.loads((tmp_path / "m.json").read_text())
     by_id = {entry["question"]: entry for entry in sent}
     assert 0.01 <= by_id["cut"]["probability_yes"] <= 0.99
@@ -71,7 +68,7 @@ def test_a_round_asks_each_question_once_a_trial_and_scores_the_number(tmp_path:
         "m.json",
         "--check",
     )  # either name means the comments and the forecasts beside them
-    assert run_cli(tmp_path, *check).returncode == 0
+    run_ok(tmp_path, *check)
     for place, bad, says in (
         ("cut", {"probability_yes": 1.2}, "from 0 to 1"),
         ("cut", {"probability_yes": None}, "probability_yes is missing"),
@@ -85,12 +82,10 @@ def test_a_round_asks_each_question_once_a_trial_and_scores_the_number(tmp_path:
         (tmp_path / "m.json").write_text(json.dumps(changed))
         refused = run_cli(tmp_path, *check)
         assert refused.returncode == 6 and says in refused.stderr, (bad, refused.stderr)
-    came = run_cli(tmp_path, "questions", "resolve", "s", "oil", "90")
-    assert came.returncode == 0, came.stderr
+    run_ok(tmp_path, "questions", "resolve", "s", "oil", "90")
     table = tmp_path / "home" / "nights" / "s.1" / "quantiles.csv"
-    scored = run_cli(tmp_path, "questions", "score", "s", "--quantiles", str(table), "--json")
-    assert scored.returncode == 0, scored.stderr
-    by_unit = json.loads(scored.stdout)["methods"]["final"]["crps"]
+    scored = run_json(tmp_path, "questions", "score", "s", "--quantiles", str(table))
+    by_unit = scored["methods"]["final"]["crps"]
     assert [score["mean"] > 0 for score in by_unit.values()] == [True], by_unit
 
 
@@ -116,15 +111,13 @@ def undivided(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for place, (fields, _) in enumerate(UNDIVIDED)
     ]
     (home / "q.json").write_text(json.dumps({"format": OWN, "questions": questions}))
-    assert run_cli(home, "questions", "import", "q.json", "--as", "s").returncode == 0
+    run_ok(home, "questions", "import", "q.json", "--as", "s")
     with OpenAIServer(Policy()) as server:
         quick_pass(home, server, trials=1)
         assert len(server.asked) == len(questions) + 1  # one has two horizons
-        again = run_cli(home, "forecast", "s/q5", "s/q3", OPENAI_API_KEY="none")
-        assert again.returncode == 0, again.stderr
+        run_ok(home, "forecast", "s/q5", "s/q3", OPENAI_API_KEY="none")
         assert len(server.asked) == len(questions) + 3
-    out = run_cli(home, "submit", "metaculus", "s", "--night", "s.1", "-o", "m.md", "--partial")
-    assert out.returncode == 0, out.stderr
+    run_ok(home, "submit", "metaculus", "s", "--night", "s.1", "-o", "m.md", "--partial")
     return home
 
 
@@ -132,7 +125,7 @@ def undivided(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_number_or_date_without_levels_is_asked_shown_and_scored(undivided: Path, place: int) -> None:
     fields, answer = UNDIVIDED[place]
     dated = fields["kind"] == "date"
-    shown = json.loads(run_cli(undivided, "questions", "show", f"s/q{place}", "--json").stdout)
+    shown = run_json(undivided, "questions", "show", f"s/q{place}")
     quantiles = list(shown["quantiles"].values())
     assert len(quantiles) == 7 and quantiles == sorted(quantiles)
     assert all(isinstance(value, str if dated else float) for value in quantiles)
@@ -143,15 +136,13 @@ def test_a_number_or_date_without_levels_is_asked_shown_and_scored(undivided: Pa
     if dated:
         assert "2027-01-01" <= quantiles[0] <= quantiles[-1] <= "2027-12-31"
     horizon = ("--horizon", fields["horizons"][0]) if "horizons" in fields else ()
-    came = run_cli(undivided, "questions", "resolve", "s", f"q{place}", answer, *horizon)
-    assert came.returncode == 0, came.stderr
+    run_ok(undivided, "questions", "resolve", "s", f"q{place}", answer, *horizon)
     table = undivided / "home" / "nights" / "s.1" / "quantiles.csv"
-    scored = run_cli(undivided, "questions", "score", "s", "--quantiles", str(table), "--json")
-    assert scored.returncode == 0, scored.stderr
+    scored = run_json(undivided, "questions", "score", "s", "--quantiles", str(table))
     unit = "days" if dated else fields.get("unit", "")
-    by_unit = json.loads(scored.stdout)["methods"]["final"]["crps"]
+    by_unit = scored["methods"]["final"]["crps"]
     assert by_unit[unit]["mean"] > 0 or by_unit[unit]["n"], by_unit
-    document = json.loads(run_cli(undivided, "questions", "show", f"s/q{place}", "--json").stdout)
+    document = run_json(undivided, "questions", "show", f"s/q{place}")
     assert str(document["numbers"][0]["value"]) in (answer, f"{answer}.0")
 
 
@@ -223,11 +214,11 @@ def test_markets_of_a_venue_that_exclude_each_other_are_asked_as_one_choice(
     ]
     event = {"event_ticker": "K", "title": "Who leads?", "mutually_exclusive": exclusive, "markets": markets}
     (tmp_path / "k.json").write_text(json.dumps({"events": [event]}))
-    assert run_cli(tmp_path, "questions", "import", "k.json", "--as", "s").returncode == 0
+    run_ok(tmp_path, "questions", "import", "k.json", "--as", "s")
     with OpenAIServer(Policy()) as server:
         quick_pass(tmp_path, server, trials=2)
         asked = [one.last for one in server.asked]
     assert len(asked) == 2 and all("- Ann\n- Bo\n- Cy" in one for one in asked)
     assert ["exactly one does" in one for one in asked] == [exclusive] * 2
-    rows = json.loads(run_cli(tmp_path, "tournament", "show", "s.1", "--json").stdout)["forecasts"]
+    rows = run_json(tmp_path, "tournament", "show", "s.1")["forecasts"]
     assert (sum(row["p"] for row in rows) == pytest.approx(1)) == exclusive

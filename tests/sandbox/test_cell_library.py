@@ -34,6 +34,7 @@ async def proof(box: Sandbox, spec_for: Callable[..., SessionSpec]) -> SessionSp
     return spec
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("level", LEVELS)
 async def test_a_cell_imports_it_at_every_level_and_nothing_installed_is_hidden(
     box: Sandbox, spec_for: Callable[..., SessionSpec], level: str

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import norm
@@ -93,6 +93,7 @@ def _document(seed: int, skill: float = 0.6, n: int = 80) -> dict[str, object]:
     return exam_document(table, rival, table.series)
 
 
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10**6), skill=st.sampled_from([-0.5, 0.0, 1.0]))
 def test_the_sentence_says_above_or_below_only_where_zero_lies_outside_the_interval(
     seed: int, skill: float

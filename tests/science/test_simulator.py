@@ -1,5 +1,6 @@
 """Worlds with known truth: the formulas they must follow, and what they say of the papers' claims."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -75,20 +76,18 @@ def test_claims_of_a_study_are_one_family() -> None:
     assert all(claim.p_holm >= 0.05 for claim in together)
 
 
-@pytest.fixture(scope="module")
-def studies() -> dict[str, Study]:
-    return {name: run_study(name) for name in ("noise", "leaves", "depth", "crowd")}
+@cache
+def study(name: str) -> Study:
+    return run_study(name)
 
 
-def verdicts(study: Study) -> dict[str, str]:
-    return {claim.statement: claim.verdict for claim in study.claims}
+def verdicts(name: str) -> dict[str, str]:
+    return {claim.statement: claim.verdict for claim in study(name).claims}
 
 
 @pytest.mark.long
-def test_noise_moves_logic_more_but_a_linear_reading_pays_only_under_strong_noise(
-    studies: dict[str, Study],
-) -> None:
-    found = verdicts(studies["noise"])
+def test_noise_moves_logic_more_but_a_linear_reading_pays_only_under_strong_noise() -> None:
+    found = verdicts("noise")
     assert all(verdict == "supported" for claim, verdict in found.items() if "moves the claim" in claim)
     assert found["normal 0.3: a linear reading of a logic world errs less than its true rules"] == "supported"
     assert (
@@ -96,25 +95,25 @@ def test_noise_moves_logic_more_but_a_linear_reading_pays_only_under_strong_nois
     )
 
 
-def test_more_leaves_lower_variance_but_correlated_siblings_set_a_floor(studies: dict[str, Study]) -> None:
-    found = verdicts(studies["leaves"])
+def test_more_leaves_lower_variance_but_correlated_siblings_set_a_floor() -> None:
+    found = verdicts("leaves")
     assert found["correlation 0: 64 drivers give a lower variance than 4"] == "supported"
     assert [v for claim, v in found.items() if "in proportion" in claim] == ["contradicted"]
     floor = 0.3 * 0.15**2
-    assert all(row.low > floor * 0.95 for row in studies["leaves"].estimates if "0.3" in row.setting)
+    assert all(row.low > floor * 0.95 for row in study("leaves").estimates if "0.3" in row.setting)
 
 
-def test_depth_alone_takes_no_bias_away(studies: dict[str, Study]) -> None:
-    assert list(verdicts(studies["depth"]).values()) == ["no difference shown", "supported"]
+def test_depth_alone_takes_no_bias_away() -> None:
+    assert list(verdicts("depth").values()) == ["no difference shown", "supported"]
     assert all(
         row.low - 0.002 < 0.1 < row.high + 0.002
-        for row in studies["depth"].estimates
+        for row in study("depth").estimates
         if "as biased" in row.setting
     )
 
 
-def test_pooling_and_a_crowd_help(studies: dict[str, Study]) -> None:
-    assert set(verdicts(studies["crowd"]).values()) == {"supported"}
+def test_pooling_and_a_crowd_help() -> None:
+    assert set(verdicts("crowd").values()) == {"supported"}
 
 
 @given(st.integers(1, 300))

@@ -83,11 +83,10 @@ def test_a_hostile_page_is_refused_or_read_in_bounded_work(
 ) -> None:
     monkeypatch.setattr(style_sheets, "MOST_TRIES", 150_000)  # a tenth, so that the test is quick
     monkeypatch.setattr(visibility, "MOST_DECLARATIONS", 60_000)
-    assert (
-        processor_seconds(lambda: readable(HOSTILE[name]), below=5) < 5
-    )  # far less; the machine may be slow
-    answer = readable(HOSTILE[name])
-    assert answer.refused or len(answer.text) < 1000
+    answers = []
+    # far less; the machine may be slow
+    assert processor_seconds(lambda: answers.append(readable(HOSTILE[name])), below=5) < 5
+    assert answers[0].refused or len(answers[0].text) < 1000
 
 
 def test_a_deep_page_is_read() -> None:

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -16,12 +17,14 @@ from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import own_folder, own_sources, versions
 from workbench.errors import UsageError
-from workbench.mcp.client_data import DataAccess
+from workbench.mcp.mcp_tools import Tools
+from workbench.mcp.visible_runs import ClientHome, VisibleRuns
+from workbench.operations.base import Home
+from workbench.operations.endpoints import Apis
 from workbench.questions.series.series_reference import SeriesRef
 from workbench.sources.new_source import NewSource, SourceRequest, new_source
 from workbench.sources.own_store import list_sources, store_source
 from workbench.sources.source_origin import open_source
-from workbench.views.data_documents import apis
 
 MONTHS = ["2018-01-01", "2018-02-01", "2018-03-01", "2018-04-01", "2018-05-01", "2018-06-01"]
 
@@ -178,23 +181,29 @@ async def test_agents_and_people_are_told_of_an_own_source_wherever_data_are_lis
     agents = ProxySettings(own_folder=own_folder(tmp_path), reader="model").catalogue()
     assert "own" in api_map(agents) and "pieces" in api_doc(agents, ["own/orders/rows"])
     assert "own/orders/rows" in agents.paths() and "own/secret/rows" not in agents.paths()
-    environ = {"WORKBENCH_HOME": str(tmp_path)}
-    (listed,) = [row for row in apis("own orders", environ=environ) if row["path"] == "own/orders/rows"]
+    home = Home(environ={}, folder=tmp_path)
+    (listed,) = [row for row in Apis(pattern="own orders").answer(home) if row["path"] == "own/orders/rows"]
     assert listed["obstacle"] == "" and "pieces" in listed["description"]
 
 
 async def test_an_mcp_client_is_listed_own_sources_that_models_may_see_and_no_other(tmp_path: Path) -> None:
     await added(tmp_path, "orders", monthly(tmp_path), date="day", lag="3d", unit="pieces", share="models")
     await added(tmp_path, "secret", monthly(tmp_path), date="day", lag="3d", share="none")
-    data = DataAccess(tmp_path, Cutoff.parse("2018-03-01"), environ={})
-    listed = data.documentation([], "own orders") + data.documentation([], "own secret")
-    assert "own/orders/rows" in listed and "own/secret/rows" not in listed
-    assert "pieces" in data.documentation(["own/orders/rows"], "")
-    answer = await data.call("own/orders/rows", {"column": "orders"})
-    assert [row["date"] for row in answer["data"]] == ["2018-01-01"]
-    with pytest.raises(UnknownPath, match="share"):
-        await data.call("own/secret/rows", {"column": "orders"})
-    await data.aclose()
+    runs = VisibleRuns(cutoff=Cutoff.parse("2018-03-01"))
+    async with ClientHome(environ={}, folder=tmp_path, runs=runs) as data:
+        tools = Tools(data)
+        listed = tools.documentation([], "own orders") + tools.documentation([], "own secret")
+        assert "own/orders/rows" in listed and "own/secret/rows" not in listed
+        assert "pieces" in tools.documentation(["own/orders/rows"], "")
+        call = tools.table()["call_api"]
+
+        async def asked(path: str) -> Any:
+            return await call.answer(call.arguments(path=path, params={"column": "orders"}))
+
+        answer = await asked("own/orders/rows")
+        assert [row["date"] for row in answer["data"]] == ["2018-01-01"]
+        with pytest.raises(UnknownPath, match="share"):
+            await asked("own/secret/rows")
 
 
 async def test_the_preview_says_what_three_cutoffs_see(tmp_path: Path) -> None:

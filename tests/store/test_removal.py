@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_ok
 from tests.fakes.small_run import make_small_run
 from workbench.engine.ownership import own_run
 from workbench.store import Store, StoreCorrupt
@@ -39,8 +39,7 @@ def rows(home: Path, run_id: str) -> int:
 
 def test_the_other_run_keeps_all_it_needs(home: Path) -> None:
     whole = run_cli(home.parent, "show", SECOND, "--json").stdout
-    done = run_cli(home.parent, "rm", FIRST, "--yes")
-    assert done.returncode == 0, done.stderr
+    run_ok(home.parent, "rm", FIRST, "--yes")
     assert rows(home, FIRST) == 0 and not (home / "runs" / FIRST).exists()
     assert run_cli(home.parent, "show", SECOND, "--json").stdout == whole
     audit = run_cli(home.parent, "audit", SECOND)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from proxies.ledger import Address, Answer, LedgerRow
-from tests.fakes.small_run import CUTOFF, RUN, make_small_run
+from tests.fakes.small_run import RUN, make_small_run
+from tests.fakes.stored_run import RunWriter
 from workbench.store import ApiLedger, Store
 from workbench.store.transfer import copy_run_into
 
@@ -14,12 +14,7 @@ def test_calls_that_ran_side_by_side_keep_their_places(tmp_path: Path) -> None:
     try:
         # later calls at earlier addresses, as those of a search are: their last part follows from what is asked
         for retry in (9_000_000_000_000, 7, 300_000_000_000_000):
-            address = Address(run=RUN, node="P1", trial=1, attempt=1, stage="tool", step=0, retry=retry)
-            row = LedgerRow(
-                address=address, at_utc="2026-01-01T00:00:00Z", path=f"x/{retry}", asked={}, sent=[], cutoff=CUTOFF,
-                answer=Answer(data=[], meta={}), refused=None, request_hash="sha256:" + "2" * 64,
-            )  # fmt: skip
-            ApiLedger(store).record(row)
+            RunWriter(store, RUN).call("P1", [], stage="tool", retry=retry, path=f"x/{retry}")
         made = [row.path for row in ApiLedger(store).rows(RUN)]
         (tmp_path / "copy").mkdir()
         copy_run_into(store, RUN, tmp_path / "copy")

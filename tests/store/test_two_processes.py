@@ -1,6 +1,5 @@
 """Every pair of commands on one home, begun or killed between two steps of each other, leaves a home that is whole."""
 
-import json
 import os
 import shutil
 import sqlite3
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.audit.home_check import check_home
 from workbench.store import Store
@@ -38,11 +37,13 @@ def test_some_pairs_leave_the_home_whole(tmp_path: Path) -> None:
     assert played(tmp_path, int(os.environ.get("PAIRS_SEED", "7")), 4) == []
 
 
+@pytest.mark.long
 def test_a_product_without_its_guard_is_caught(tmp_path: Path) -> None:
     wrong, _ = play_all(tmp_path, "unguarded")
     assert any("no record names the folder" in line for line in wrong), wrong
 
 
+@pytest.mark.long
 def test_an_import_that_goes_by_the_clock_is_caught(tmp_path: Path) -> None:
     """The second import's clock is 400 days ahead: it must not take the folder of the first for one that was left behind."""
     wrong, _ = play_all(tmp_path, "by the clock")
@@ -68,7 +69,7 @@ def home(tmp_path: Path) -> Path:
 def test_a_home_is_whole_and_says_so(home: Path) -> None:
     done = run_cli(home.parent, "doctor", "--check")
     assert done.returncode == 0 and done.stdout.strip().endswith("1 run, whole")
-    document = json.loads(run_cli(home.parent, "doctor", "--check", "--json").stdout)
+    document = run_json(home.parent, "doctor", "--check")
     assert document == {"home": str(home), "runs": 1, "whole": True, "findings": []}
 
 

@@ -25,6 +25,8 @@ from workbench.studies.study_results import study_results
 from workbench.studies.study_state import StudyState
 from workbench.studies.study_table import tidy_table, trials_of
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 SIMULATED = {"exam": {"simulator": {"kind": "logic", "questions": 40, "seed": 3}}, "trials": 4}
 
 

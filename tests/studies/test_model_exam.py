@@ -27,6 +27,8 @@ from workbench.questions.sets.question_sets import add_questions, load_set
 from workbench.store import Store
 from workbench.studies.exam_questions import drawn_claims, exam_set
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 N = 8
 SEED = 7
 
@@ -93,10 +95,8 @@ def test_a_model_that_knows_is_above_both_yardsticks_and_pays_once(home: Path) -
         assert len(server.asked) == first
     document = orjson.loads(done.stdout)
     assert orjson.loads(again.stdout) == document
-    assert document["sentence"] == (
-        "on these 8 questions x is 40.0 [40.0, 40.0] points above the base rate and 30.0 [30.0, 30.0] points above the"
-        " key-free forecaster"
-    ).replace(" x ", " openai/x ")
+    assert "openai/x is 40.0 [40.0, 40.0] points above" in document["sentence"]
+    assert "30.0 [30.0, 30.0] points above" in document["sentence"]
     assert (document["n"], document["clusters"], document["missing"]) == (N, N, 0)
     assert (round(document["brier_index"], 6), round(document["base_rate"], 6)) == (90.0, 50.0)
     assert (
@@ -128,9 +128,7 @@ def test_a_model_that_remembers_gets_no_verdict(home: Path) -> None:
     with OpenAIServer(Knowing(remembers=True)) as server:
         done = _exam(home, server)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(
-        "no verdict: openai/x says of 8 of 8 questions that it remembers how they came out"
-    )
+    assert done.stdout.startswith("no verdict: openai/x") and "8 of 8" in done.stdout
     assert "4 of them rightly" in done.stdout
 
 

@@ -30,6 +30,8 @@ from workbench.studies.study_exam import joint_questions, known_context
 from workbench.studies.study_file import study_of
 from workbench.studies.study_plan import plan_study
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 CUTOFF = "2024-01-15"
 CRITERIA = "Resolves Yes if the cabinet resigns by December 31, 2024."
 TITLE = "Will the cabinet fall in 2024?"

@@ -14,7 +14,7 @@ from workbench.studies.study_file import study_of
 from workbench.studies.study_plan import plan_study
 from workbench.studies.study_report import write_study
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("no_pictures")]
 
 BEST = "pro-high-brave-c1-t1"
 ARMS: list[dict[str, Any]] = [
@@ -78,9 +78,7 @@ def test_the_tables_of_a_study_hold_the_published_figures_and_returns(
     assert {"arm": "market", "reason": "no crowd is known of it", "forecasts": 591} in results["missing"]
     findings = "\n".join(results["audit"]["findings"])
     assert "crowd+static reads prior_static" in findings and "shrunk is tuned on the outcomes" in findings
-    assert results["summary"][0].startswith(
-        "Highest Brier Index (mean of market and dataset) of the arms that answered all 791 events: logit mean"
-    )
+    assert "all 791 events: logit mean" in results["summary"][0]
     # the whole round is due on few days, so that the differences of 791 events carry no verdict
     assert {(row["days"] < 6, row["verdict"]) for row in results["differences"]} == {(True, "no verdict")}
     # the same results hold paper P's bets on the market events

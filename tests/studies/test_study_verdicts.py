@@ -24,6 +24,8 @@ from workbench.studies.study_results import study_results
 from workbench.studies.study_state import StudyState
 from workbench.studies.study_table import tidy_table
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 HEAD = "event_id,question_key,source,question_type,outcome,crowd,forecast_date"
 
 

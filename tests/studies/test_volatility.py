@@ -23,6 +23,8 @@ from workbench.studies.study_plan import plan_study
 from workbench.studies.study_report import write_study
 from workbench.studies.study_table import with_volatility
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 CLAIM = "closes higher on 2018-12-31 than on 2018-06-29"
 
 

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.screens import make_run
+import workbench as wb
+from tests.fakes.screens import RUN, make_run
+from workbench.views.run_view import load_run
+from workbench.widgets.run_page import Dashboard
 
 
 class FakeComm:
@@ -69,3 +72,23 @@ def home(tmp_path: Path) -> Path:
     """A data folder with one finished run."""
     make_run(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def command_home(tmp_path: Path) -> Path:
+    """The folder that ``run_cli`` takes, with such a data folder in it."""
+    make_run(tmp_path / "home")
+    return tmp_path
+
+
+@pytest.fixture
+def analysis(home: Path, monkeypatch: pytest.MonkeyPatch) -> wb.Analysis:
+    """The run as a notebook has it."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(home))
+    return wb.open_run(RUN)
+
+
+@pytest.fixture
+def board(home: Path) -> Dashboard:
+    """The run's page."""
+    return Dashboard(load_run(home, RUN))

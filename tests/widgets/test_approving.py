@@ -123,10 +123,9 @@ def test_all_of_a_hostile_call_is_shown_as_text_and_what_is_typed_stays(tmp_path
     assert pane.text.value.count("x = 1") == 2000, "nothing of it is cut"
     pane.reason.value = "half a rea"
     page.look()
-    page._show_work()
     assert pane.reason.value == "half a rea"
     pane.yes.click()
-    assert "type your name first" in pane.line.value and there(pane._question)
+    assert "type your name first" in pane.line.value and there(pane.children[1])
     page.side_panels.author.value = "Ann"
     pane.yes.click()
     assert not there(pane)
@@ -139,7 +138,7 @@ def test_of_several_steps_one_is_chosen_and_a_new_sitting_clears_them(tmp_path: 
     with closing(Store(tmp_path)) as store:  # a kill, and another sitting
         store.append(page.follower.state.run_id, ev.RunResumed())
     page.look()
-    assert "no longer waits" in pane.elsewhere.value and not there(pane._question)
+    assert "no longer waits" in pane.elsewhere.value and not there(pane.children[1])
 
 
 def test_the_form_of_a_new_claim_offers_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

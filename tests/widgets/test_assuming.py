@@ -1,12 +1,11 @@
 """The probability of a logic rule's assumption, edited on the page: the same numbers as ``whatif --set PA=``, undone, kept."""
 
-import json
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import run_cli
+from tests.command_line import run_json
 from tests.fakes.screens import RUN, is_hidden, make_run
 from workbench.store import Store
 from workbench.store import events as ev
@@ -51,7 +50,7 @@ def test_the_page_and_the_command_agree_to_the_last_digit(
     board.tree.selected = node
     board.side_panels.assuming.probability.value = typed
     board.side_panels.assuming.assume.click()
-    said = json.loads(run_cli(command_home, "whatif", RUN, "--set", f"{name}={typed}", "--json").stdout)
+    said = run_json(command_home, "whatif", RUN, "--set", f"{name}={typed}")
     assert board.session.now.after == said["after"]
     assert (
         f"{name} set to" in board.side_panels.table.value

@@ -9,18 +9,12 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.fakes.screens import RUN
+from tests.fakes.screens import RUN, Shell
 from workbench.engine.record.fold import apply, fold
 from workbench.errors import UsageError
 from workbench.magics import load_ipython_extension
 from workbench.store import Store
 from workbench.widgets.proofs.cell_progress import CellProgress, progress_listener
-
-
-@pytest.fixture
-def analysis(home: Path, monkeypatch: pytest.MonkeyPatch) -> wb.Analysis:
-    monkeypatch.setenv("WORKBENCH_HOME", str(home))
-    return wb.open_run(RUN)
 
 
 @pytest.mark.parametrize(
@@ -157,15 +151,6 @@ def test_outside_a_notebook_progress_is_lines_on_stderr(home: Path) -> None:
 
 
 # --- magics ---------------------------------------------------------------------------------------------------------------
-
-
-class Shell:
-    def __init__(self) -> None:
-        self.user_ns: dict[str, Any] = {}
-        self.magics: dict[str, Any] = {}
-
-    def register_magic_function(self, function: object, kind: str, name: str) -> None:
-        self.magics[name] = function
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.screens import RUN, demo_tree, make_run
-from tests.widgets.test_large_tree import comm_of
+from tests.fakes.screens import CLAIM, RUN, comm_of, demo_tree, make_run, run_row
 from workbench.audit.track_record import record_card
 from workbench.engine.record.fold import load_state
 from workbench.questions.formats.price_questions import read_price_history
@@ -24,13 +23,10 @@ from workbench.views.run_view import load_run
 from workbench.widgets.home_page import Home
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-CLAIM = "A treaty is signed by 2027-03-01"
 
 
 def row(number: int, p: float | None, **more: Any) -> dict[str, Any]:
-    started = (NOW - timedelta(days=50 - number)).isoformat()
-    facts = {"run_id": f"r{number:03}", "statement": CLAIM, "p": p, "started_utc": started, "outcome": None}
-    return {**facts, "cutoff": "now", "state": "done", "tags": [], **more}
+    return run_row(number, p, now=NOW, days_ago=50 - number, **more)
 
 
 def listed(*rows: dict[str, Any]) -> list[dict[str, Any]]:

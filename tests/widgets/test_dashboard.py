@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.screens import RUN, add_revised_call, demo_tree, is_hidden
+from tests.fakes.screens import RUN, add_revised_call, comm_of, demo_tree, is_hidden
 from workbench.formatting import percent
 from workbench.propositions.edits import Restate, SetValue
 from workbench.store import Store
@@ -20,10 +20,6 @@ from workbench.widgets.run_page import Dashboard
 
 def opened(home: Path) -> Dashboard:
     return dashboard(load_run(home, RUN))
-
-
-def comm_of(shown: Dashboard, comms: list[Any]) -> Any:
-    return next(comm for comm in comms if comm.comm_id == shown.tree.comm.comm_id)
 
 
 def text_of(html: str) -> str:
@@ -46,7 +42,7 @@ def test_the_headline_names_the_claim_its_probability_and_how_it_was_made(home: 
 
 def test_two_edits_move_headline_table_and_tornado_to_the_same_numbers(home: Path, comms: list[Any]) -> None:
     shown = opened(home)
-    comm = comm_of(shown, comms)
+    comm = comm_of(shown.tree, comms)
     for p in ("0.0", "0.9"):
         comm.deliver({"type": "edit", "id": "P2.1", "text": p})
         wanted = percent(resynthesize(demo_tree(), {"P2.1": float(p)}).after)
@@ -59,7 +55,7 @@ def test_two_edits_move_headline_table_and_tornado_to_the_same_numbers(home: Pat
 
 def test_a_selected_leaf_shows_its_notebook_in_a_closed_frame(home: Path, comms: list[Any]) -> None:
     shown = opened(home)
-    comm_of(shown, comms).deliver_state(selected="P2.1")
+    comm_of(shown.tree, comms).deliver_state(selected="P2.1")
     assert shown.side_panels.proof.value.startswith('<iframe class="wb-frame" sandbox="" ')
     assert "VIX closes at or below 20" in shown.side_panels.detail.value
     assert "data:image/png;base64," in shown.side_panels.proof.value
@@ -82,7 +78,7 @@ def test_the_values_of_a_series_are_shown_as_a_chosen_day_knew_them(home: Path) 
 
 def test_a_selected_inner_node_shows_its_sum_term_by_term(home: Path, comms: list[Any]) -> None:
     shown = opened(home)
-    comm_of(shown, comms).deliver_state(selected="P2")
+    comm_of(shown.tree, comms).deliver_state(selected="P2")
     text = " ".join(text_of(shown.side_panels.detail.value).split())
     assert "P2 = −0.15 + 0.80 × P2.1 + 0.15 × (1 − P2.2) + 0.10 × (1 − P2.3)" in text
     assert (
@@ -105,20 +101,20 @@ def test_a_leaf_without_a_notebook_says_so(home: Path, comms: list[Any]) -> None
     run = load_run(home, RUN)
     (run.folder / "proofs" / "P3.ipynb").unlink()
     shown = opened(home)
-    comm_of(shown, comms).deliver_state(selected="P3")
+    comm_of(shown.tree, comms).deliver_state(selected="P3")
     assert "P3 has no proof notebook yet." in shown.side_panels.proof.value
 
 
 def test_a_broken_notebook_is_one_line_not_a_broken_page(home: Path, comms: list[Any]) -> None:
     (load_run(home, RUN).folder / "proofs" / "P3.ipynb").write_text("{")
     shown = opened(home)
-    comm_of(shown, comms).deliver_state(selected="P3")
+    comm_of(shown.tree, comms).deliver_state(selected="P3")
     assert "P3.ipynb cannot be read as a notebook" in shown.side_panels.proof.value
 
 
 def test_a_dark_theme_reaches_the_notebook(home: Path, comms: list[Any]) -> None:
     shown = opened(home)
-    comm = comm_of(shown, comms)
+    comm = comm_of(shown.tree, comms)
     comm.deliver_state(selected="P3")
     assert '<body class="light"' in unescape(shown.side_panels.proof.value)
     comm.deliver({"type": "ready", "dark": True})

@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import ipywidgets
 import pytest
 
-from tests.fakes.screens import RUN, demo_tree, is_hidden
+from tests.fakes.screens import RUN, demo_tree, visible
+from tests.fakes.stored_run import write_tree_run
 from workbench.engine.detached import Detached
 from workbench.engine.record.fold import load_state
-from workbench.engine.record.run_files import put_tree
 from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.store import events as ev
@@ -25,12 +24,6 @@ from workbench.widgets.edits import node_actions as refitting
 from workbench.widgets.edits import node_actions as regrounding
 from workbench.widgets.home_page import Home
 from workbench.widgets.run_page import Dashboard
-
-
-@pytest.fixture
-def board(home: Path) -> Dashboard:
-    return Dashboard(load_run(home, RUN))
-
 
 OTHER = "20180630-130000-abcd"
 
@@ -101,10 +94,6 @@ def test_a_rule_that_does_not_fit_is_refused_in_a_line(board: Dashboard, text: s
     assert "alert" in board.side_panels.form.line.value and board.session.edits == ()
 
 
-def visible(*widgets: ipywidgets.Widget) -> list[bool]:
-    return [not is_hidden(widget) for widget in widgets]
-
-
 @pytest.fixture
 def resumed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...]]]:
     """Runs for which a process would have been started, each with the leaves it is kept to."""
@@ -156,11 +145,9 @@ def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
 
 def test_a_failed_leaf_is_tried_again(home: Path, resumed: list[Any]) -> None:
     with closing(Store(home)) as store:
-        store.append(OTHER, ev.RunStarted(**events(home, "run.started")[0].model_dump(exclude={"kind"})))
         tree = demo_tree()
         bare = tree.with_propositions([replace(node, belief=None, rule=None) for node in tree.propositions()])
-        store.append(OTHER, ev.TreePlanned(tree=put_tree(store, bare)))
-        store.append(OTHER, ev.LeafStarted(node="P2.1", trial=1, attempt=1))
+        write_tree_run(store, OTHER, bare).append(ev.LeafStarted(node="P2.1", trial=1, attempt=1))
         store.append(
             OTHER,
             ev.LeafFailed(node="P2.1", trial=1, attempt=1, reason="no proof could be read", final=True),
@@ -262,7 +249,7 @@ def test_the_page_goes_on_while_the_weights_are_asked_for_again(
         if not answered.wait(30):
             raise UsageError("the model was never let go")
 
-    monkeypatch.setattr(refitting.tree_questions, "refits", refits)
+    monkeypatch.setattr(refitting, "refit_run", refits)
     board.tree.selected = "P2"
     form.ask.click()
     form.confirm.click()

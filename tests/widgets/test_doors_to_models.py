@@ -22,7 +22,8 @@ from tests.command_line import cli_environment, run_cli
 from tests.fakes import screens
 from tests.fakes.later_record import put_on_record
 from tests.fakes.model_policy import Policy, fenced, understand
-from tests.fakes.screens import RUN
+from tests.fakes.openai_server import answered
+from tests.fakes.screens import RUN, Shell
 from tests.fakes.small_run import make_small_run
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.judges import DIMENSIONS
@@ -46,9 +47,11 @@ EDITED = (
 )
 
 
-def reply(body: dict[str, Any]) -> str:
-    last = body["messages"][-1]["content"]
-    last = last if isinstance(last, str) else last[0]["text"]
+def served(seen: Seen) -> Sent:
+    return answered(seen, lambda last: reply(seen.body, last))
+
+
+def reply(body: dict[str, Any], last: str) -> str:
     if '"recognized_event"' in last:
         return fenced({"recognized_event": False, "recalled_outcome": None, "probability": 0.5})
     if '"scores"' in last:
@@ -58,15 +61,6 @@ def reply(body: dict[str, Any]) -> str:
     if '"key_point"' in last and '"leaves"' in last:
         return "It may fall.\n\n" + fenced({"key_point": "It may.", "leaves": {"P1.1": 0.4}})
     return str(Policy().answer(understand(body))["content"])
-
-
-def served(seen: Seen) -> Sent:
-    if seen.body.get("stream"):
-        return Sent({"error": {"message": "no streaming", "type": "invalid_request_error"}}, 400)
-    message = {"role": "assistant", "content": reply(seen.body)}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    return Sent({"id": "x", "object": "chat.completion", "created": 1, "model": "x", "choices": [choice], "usage": usage})  # fmt: skip
 
 
 @pytest.fixture
@@ -94,10 +88,7 @@ def world(folder: Path, server: Upstream, *, later: bool, uncut: bool = True, gr
         assert words in text
         text = text.replace(words, words + REMARK * edited)
     tree = tree_from_json(json.loads(text))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(screens, "demo_tree", lambda: tree)
-        patch.setattr(screens, "STATEMENT", tree.root.statement)
-        screens.make_run(home, settings=settings)
+    screens.make_run(home, settings=settings, tree=tree)
     if later:
         put_on_record(home, RUN)
         make_small_run(home, "20190630-120000-beef", cutoff="2018-12-31")
@@ -121,17 +112,6 @@ def command_line(*words: str) -> Callable[[Path], None]:
         assert done.returncode in (0, 6), done.stderr
 
     return door
-
-
-class Shell:
-    """As much of IPython as the magics use."""
-
-    def __init__(self) -> None:
-        self.user_ns: dict[str, Any] = {}
-        self.magics: dict[str, Any] = {}
-
-    def register_magic_function(self, function: Any, kind: str, name: str) -> None:
-        self.magics[name] = function
 
 
 def magic(folder: Path) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from tests.command_line import run_cli
+from tests.command_line import run_json
 from tests.fakes.browser import find_chromium
 from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.annotations.outcomes import record_outcome
@@ -93,7 +93,7 @@ def uneven_tree() -> Tree:
 
 
 def said(folder: Path, *words: str) -> Any:
-    return json.loads(run_cli(folder, *words, "--json").stdout)
+    return run_json(folder, *words)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """The first page and a run in work: stated, planned, changed, grounded, watched and stopped from the page."""
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -103,42 +102,39 @@ def wait(page: Any, done: Any) -> None:
         page.look()
 
 
-def test_a_claim_is_planned_changed_grounded_and_watched_from_the_page(page: Home, home: Path) -> None:
+def watched_page(home: Path, run_id: str) -> Dashboard:
+    """The page of a run, which looks at the log when it is told to."""
+    shown: Dashboard = dashboard(load_run(home, run_id))
+    shown.poller.stop()
+    return shown
+
+
+def test_a_claim_is_planned_changed_grounded_stopped_and_watched_from_pages(page: Home, home: Path) -> None:
+    """The run goes on when the page that began it is closed."""
     page.examples.children[2].click()
     page.plan.click()
     (run_id,) = [row["run_id"] for row in list_runs(home) if row["run_id"] != RUN]
     assert f'href="?run={run_id}"' in page.line.value and f'data-run="{run_id}"' in page.table.value
-    shown: Dashboard = dashboard(load_run(home, run_id))
-    shown.poller.stop()
-    assert shown.follower.phase == "planned" and "calls to offline/analyst" in shown.working.state.value
-    leaves = [node.id for node in shown.session.tree.propositions() if not node.children]
-    shown.session.change([RemoveNode(node=leaves[-1])])
-    shown.working.ground.click()
-    second: Dashboard = dashboard(load_run(home, run_id))
-    second.poller.stop()
-    for each in (shown, second):
-        wait(each, lambda each=each: each.follower.phase == "done")  # type: ignore[misc]
-        assert leaves[-1] not in each.session.tree and each.session.edits == ()
-        assert is_hidden(each.working)
-    assert shown.session.now.after == second.session.now.after == load_run(home, run_id).tree.root.p
-
-
-def test_a_run_goes_on_when_its_page_is_closed_and_is_stopped_from_another(page: Home, home: Path) -> None:
-    page.cutoff.value, page.claim.value = "2018-11-01", CLAIM
-    page.plan.click()
-    (run_id,) = [row["run_id"] for row in list_runs(home) if row["run_id"] != RUN]
-    first = dashboard(load_run(home, run_id))
-    first.poller.stop()
+    first = watched_page(home, run_id)
+    assert first.follower.phase == "planned" and "calls to offline/analyst" in first.working.state.value
+    leaves = [node.id for node in first.session.tree.propositions() if not node.children]
+    first.session.change([RemoveNode(node=leaves[-1])])
     first.working.ground.click()
     first.close()
-    second = dashboard(load_run(home, run_id))
-    second.poller.stop()
-    assert second.follower.phase in ("running", "done")
+    second = watched_page(home, run_id)
+    assert second.follower.phase in ("running", "done") and (home / "runs" / run_id / "run.log").exists()
     second.working.end.click()
     assert second.follower.phase in ("stopped", "done")
     with closing(Store(home)) as store:
         assert not stop_run(store, run_id)
-    assert os.path.exists(home / "runs" / run_id / "run.log")
+    third = watched_page(home, run_id)
+    if third.follower.phase == "stopped":
+        third.working.ground.click()
+    for each in (second, third):
+        wait(each, lambda each=each: each.follower.phase == "done")  # type: ignore[misc]
+        assert leaves[-1] not in each.session.tree and each.session.edits == ()
+        assert is_hidden(each.working)
+    assert second.session.now.after == third.session.now.after == load_run(home, run_id).tree.root.p
 
 
 def test_a_series_is_forecast_on_the_page(page: Home) -> None:

@@ -1,24 +1,32 @@
 """Edits in a row wait for no panel, and once they rest every panel shows what a page shows that is opened then.
 
-What the page does at rest goes in steps, and whatever is edited between two of them, the page ends up the same.
+What the page does at rest goes in steps on the loop that began it, and whatever is edited between two of them, the page ends up the same.
 """
 
 import asyncio
+import inspect
+import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import ipywidgets
 import pytest
 
 import workbench as wb
-from tests.fakes.screens import RUN
+from tests.fakes.screens import RUN, comm_of
 from workbench.propositions.edits import AddChild
+from workbench.steps import Steps
 from workbench.views.run_view import load_run
 from workbench.widgets import at_rest
+from workbench.widgets.at_rest import AtRest
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.run_page import Dashboard, dashboard
 
+#: Stands in the headline once the checks were read.
+CHECKED = 'class="wb-badge" data-verdict'
 ROW = [
     {"type": "edit", "id": "P2.1", "text": "0.0"},
     {"type": "edit", "id": "P3", "text": "0.2"},
@@ -54,15 +62,9 @@ def what_is_shown(page: Dashboard) -> list[tuple[object, ...]]:
     return shown
 
 
-@pytest.fixture
-def analysis(home: Path, monkeypatch: pytest.MonkeyPatch) -> wb.Analysis:
-    monkeypatch.setenv("WORKBENCH_HOME", str(home))
-    return wb.open_run(RUN)
-
-
 def type_in_a_row(tree: Any, comms: list[Any]) -> list[int]:
     """Type all edits of the row before the page can rest; returns how many messages went out after each, over all comms."""
-    (comm,) = [each for each in comms if each.comm_id == tree.comm.comm_id]
+    comm = comm_of(tree, comms)
     counts = []
     for message in ROW:
         before = sum(len(each.sent) for each in comms)
@@ -95,8 +97,7 @@ def test_panels_at_rest_are_those_of_a_page_that_is_opened_then(
     page.tree.selected = "P2"
     what_is_shown(page)
     type_in_a_row(page.tree, comms)
-    (comm,) = [each for each in comms if each.comm_id == page.tree.comm.comm_id]
-    comm.deliver({"type": "rest"})
+    comm_of(page.tree, comms).deliver({"type": "rest"})
     page.keeper.flush()
     fresh = dashboard(load_run(home, RUN), node="P2")
     fresh.catch_up()
@@ -106,40 +107,40 @@ def test_panels_at_rest_are_those_of_a_page_that_is_opened_then(
 
 @pytest.fixture
 def one_step_a_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(at_rest, "_PIECE_SECONDS", 0.0)
-    monkeypatch.setattr(at_rest, "_GAP_SECONDS", 0.0)
+    monkeypatch.setattr(at_rest, "PIECE_SECONDS", 0.0)
+    monkeypatch.setattr(at_rest, "GAP_SECONDS", 0.0)
 
 
 def rest_with(page: Dashboard, comm: Any, acts: dict[int, Callable[[], None]]) -> int:
-    """Have a page rest on a loop, and do something between its steps, by how many pieces were done; returns all pieces."""
-    pieces = 0
-    real = page.tree.at_rest._piece
+    """Have a page rest on a loop, and do something between its steps, by how many were done; returns all steps."""
+    done, under_way = 0, weakref.WeakSet[Steps[None]]()
+    do = at_rest.AtRest.do
 
-    def piece(number: int) -> None:
-        nonlocal pieces
-        real(number)
-        pieces += 1
-        if pieces in acts:
-            acts[pieces]()
+    def counted(steps: Steps[None]) -> Steps[None]:
+        nonlocal done
+        for each in steps:
+            done += 1
+            if done in acts:
+                asyncio.get_running_loop().call_soon(acts[done])  # before the next step, which is put off
+            yield each
+
+    def do_counted(self: at_rest.AtRest, part: object, work: Callable[[], Steps[None]]) -> None:
+        def begun() -> Steps[None]:
+            steps = counted(work())
+            under_way.add(steps)
+            return steps
+
+        do(self, part, begun)
 
     async def rest() -> None:
         comm.deliver({"type": "rest"})
-        await worked_off(page)
+        async with asyncio.timeout(60):
+            while any(inspect.getgeneratorstate(each) != inspect.GEN_CLOSED for each in under_way):
+                await asyncio.sleep(0.001)
 
-    page.tree.at_rest._piece = piece  # type: ignore[method-assign]
-    asyncio.run(rest())
-    return pieces
-
-
-async def worked_off(page: Dashboard) -> None:
-    async with asyncio.timeout(60):
-        while page.tree.at_rest._works and page.tree.comm is not None:
-            await asyncio.sleep(0.001)
-
-
-def tree_comm(page: Dashboard, comms: list[Any]) -> Any:
-    (comm,) = [each for each in comms if each.comm_id == page.tree.comm.comm_id]
-    return comm
+    with patch.object(at_rest.AtRest, "do", do_counted):
+        asyncio.run(rest())
+    return done
 
 
 @pytest.mark.parametrize("where", ["a page", "a page of a server", "a cell"])
@@ -154,7 +155,7 @@ def test_edits_between_the_steps_of_rest_leave_the_page_as_one_that_is_opened_th
         page = dashboard(load_run(home, RUN), owns_address=where == "a page of a server")
         drivers = page.drivers
     page.tree.selected = "P2"
-    comm = tree_comm(page, comms)
+    comm = comm_of(page.tree, comms)
     in_order = []
 
     def in_a_row() -> None:
@@ -172,7 +173,7 @@ def test_edits_between_the_steps_of_rest_leave_the_page_as_one_that_is_opened_th
     page.keeper.flush()
     fresh = dashboard(load_run(home, RUN), node="P2", owns_address=page.tree.owns_address)
     fresh.catch_up()
-    assert page._badges == fresh._badges != []
+    assert CHECKED in fresh.header.value
     page.side_panels.book.look_up()
     assert what_is_shown(page) == what_is_shown(fresh)
     assert drivers.chart.value == fresh.drivers.chart.value
@@ -184,14 +185,38 @@ def test_a_closed_page_ends_the_steps(
     home: Path, comms: list[Any], one_step_a_piece: None, after: int, closed: str
 ) -> None:
     page = dashboard(load_run(home, RUN))
-    comm, at_end = tree_comm(page, comms), page.tree.at_rest
+    comm, at_end = comm_of(page.tree, comms), page.tree.at_rest
     pieces = rest_with(page, comm, {after: page.close if closed == "page" else page.tree.close})
     assert after <= pieces <= after + 2
     if closed == "tree":
         asyncio.run(one_piece(at_end))
-    assert not at_end._works and page._badges == []
+    assert CHECKED not in page.header.value
 
 
 async def one_piece(resting: at_rest.AtRest) -> None:
     resting.go_on()
     await asyncio.sleep(0.01)
+
+
+def working(pieces: list[int]) -> Steps[None]:
+    for number in range(200):
+        pieces.append(number)
+        yield
+
+
+def test_without_a_loop_work_is_done_at_once_and_work_of_a_loop_is_left_to_it() -> None:
+    pieces: list[int] = []
+    resting = AtRest(threading.RLock(), lambda: True)
+    resting.do("part", lambda: working(pieces))
+    assert len(pieces) == 200
+
+    async def begin() -> None:
+        resting.do("part", lambda: working(pieces))
+        beside = threading.Thread(target=lambda: resting.do("other", lambda: working(pieces)))
+        beside.start()
+        beside.join()
+        assert len(pieces) == 200
+
+    asyncio.run(begin())
+    resting.go_on()  # the loop is no more
+    assert len(pieces) == 600

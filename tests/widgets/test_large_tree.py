@@ -1,4 +1,4 @@
-"""Trees of thousands on the page: rows on demand, small patches, panels that wait and send what differs."""
+"""Trees of thousands on the page: rows on demand, small patches, panels that wait, send what differs, and the whole to who missed it."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.large_tree import large_tree, make_large_run
-from tests.fakes.screens import RUN, demo_tree
+from tests.fakes.screens import RUN, comm_of, demo_tree
 from workbench.formatting import percent
 from workbench.propositions.edits import SetValue
 from workbench.synthesis import resynthesize
@@ -19,10 +19,6 @@ from workbench.widgets.home_page import open_dashboard
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.run_page import dashboard
 from workbench.widgets.tree_widget import FIRST_ROWS
-
-
-def comm_of(widget: Any, comms: list[Any]) -> Any:
-    return next(comm for comm in comms if comm.comm_id == widget.comm.comm_id)
 
 
 @pytest.mark.parametrize("size", [1111, 11111])
@@ -157,12 +153,20 @@ def test_an_answer_without_a_band_says_why_below_its_steps(home: Path) -> None:
     assert "No band: " in shown.answer.value and "Show the arithmetic" in shown.answer.value
 
 
-def test_a_gap_is_the_difference_of_the_figures_as_they_are_shown(home: Path) -> None:
-    from dataclasses import replace
+def test_a_page_that_came_after_a_change_gets_the_whole_content(comms: list[Any]) -> None:
+    """In a notebook the model is in the page before any view: splices that are sent meanwhile are heard by nobody."""
+    panel = Panel("<p>1</p>")
+    panel.value = "<p>2</p>"
+    comm = comms[-1]
+    comm.deliver({"type": "seen", "rev": 0})
+    [update] = comm.updates
+    assert "".join(update["content"]["pieces"]) == "<p>2</p>" and update["content"]["rev"] == 1
 
-    from workbench.widgets import panels
 
-    now = replace(resynthesize(demo_tree(), {}), before=0.66925)
-    assert "−2.0 points against it" in panels.header(
-        load_run(home, RUN).document(), now, 0, 0.68851
-    )  # 66.9 and 68.9
+@pytest.mark.parametrize("message", [{"type": "seen", "rev": 1}, {"type": "select", "id": "P0"}, "seen"])
+def test_a_page_in_step_is_sent_nothing(comms: list[Any], message: Any) -> None:
+    panel = Panel("<p>1</p>")
+    panel.value = "<p>2</p>"
+    comm = comms[-1]
+    comm.deliver(message)
+    assert comm.updates == []

@@ -1,6 +1,5 @@
 """The first page beyond a run's own log: age, the change since the run before, the next review, own series and sources."""
 
-import json
 import re
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -12,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
-from tests.command_line import run_cli
+from tests.command_line import run_json
+from tests.fakes.screens import CLAIM, run_row
 from tests.fakes.small_run import make_small_run
 from workbench.annotations.outcomes import record_outcome
 from workbench.engine.new_run import new_run
@@ -29,13 +29,10 @@ from workbench.views.run_overview import listed_runs, with_course
 from workbench.widgets import panels
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-CLAIM = "A treaty is signed by 2027-03-01"
 
 
-def row(number: int, p: float | None, *, statement: str = CLAIM, days_ago: float = 1, **more: Any) -> Any:
-    started = (NOW - timedelta(days=days_ago)).isoformat()
-    facts = {"run_id": f"r{number}", "statement": statement, "p": p, "started_utc": started, "outcome": None}
-    return {**facts, "cutoff": "now", "status": "done", "state": "done", **more}
+def row(number: int, p: float | None, **more: Any) -> dict[str, Any]:
+    return run_row(number, p, now=NOW, **more)
 
 
 def test_a_run_is_compared_with_the_run_before_of_the_same_claim() -> None:
@@ -48,7 +45,7 @@ def test_a_run_is_compared_with_the_run_before_of_the_same_claim() -> None:
         ],
         NOW,
     )
-    assert [each["before"] for each in rows] == [None, None, None, {"run_id": "r1", "p": 0.5}]
+    assert [each["before"] for each in rows] == [None, None, None, {"run_id": "r001", "p": 0.5}]
     assert [each["next_review"] is None for each in rows] == [True, True, False, False], (
         "the newest run counts"
     )
@@ -120,7 +117,7 @@ def test_any_part_of_the_list_says_of_a_run_what_the_whole_list_says(course: Pat
 
 
 def test_a_row_has_the_documented_fields_and_its_change_is_that_of_the_claim(course: Path) -> None:
-    rows = json.loads(run_cli(course, "runs", "--json").stdout)
+    rows = run_json(course, "runs")
     assert all(set(each) == ROW for each in rows)
     page = whole_page(Path(__file__).parents[2] / "docs" / "screens.md")
     table = page[page.index("## The list of runs") :].partition("\n## ")[0]

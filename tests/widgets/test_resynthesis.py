@@ -5,10 +5,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import ipywidgets
 import pytest
 
-from tests.fakes.screens import RUN, is_hidden
+from tests.fakes.screens import RUN, visible
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
@@ -18,16 +17,6 @@ from workbench.views.run_view import load_run
 from workbench.whatif.run_edits import what_if
 from workbench.widgets import background
 from workbench.widgets.run_page import Dashboard
-
-
-@pytest.fixture
-def board(home: Path) -> Dashboard:
-    # The run's synthesizer is the offline analyst's: it gives all children the same weight here.
-    return Dashboard(load_run(home, RUN))
-
-
-def visible(*widgets: ipywidgets.Widget) -> list[bool]:
-    return [not is_hidden(widget) for widget in widgets]
 
 
 def ask(board: Dashboard) -> None:

@@ -1,13 +1,10 @@
 """W6 on the page of a run: comments pinned, the checklist, the sign-off; as the command line has them, on every page and in the package."""
 
-import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json
 from tests.fakes.screens import RUN, make_run
 from workbench.annotations.entries import CHECKLIST
 from workbench.packages.package import export_run
@@ -15,12 +12,6 @@ from workbench.store import Store
 from workbench.store import events as ev
 from workbench.views.run_view import load_run
 from workbench.widgets.run_page import Dashboard
-
-
-@pytest.fixture
-def command_home(tmp_path: Path) -> Path:
-    make_run(tmp_path / "home")
-    return tmp_path
 
 
 def opened(command_home: Path) -> Dashboard:
@@ -54,7 +45,7 @@ def test_a_review_from_comment_to_hash_is_that_of_the_command_line(command_home:
     )
     assert "Why &lt;b&gt;200&lt;/b&gt; days?" in page.side_panels.review.standing.value
     assert 'data-select="P2.1"' in page.side_panels.review.standing.value
-    (row,) = json.loads(run_cli(command_home, "sign-off", RUN, "--json").stdout)["sign_offs"]
+    (row,) = run_json(command_home, "sign-off", RUN)["sign_offs"]
     assert (row["attested"], row["fault"], row["later"]) == (event.attested, None, [])
     assert f"ACCEPTED by Bo on {row['at_utc'][:10]}" in run_cli(command_home, "show", RUN).stdout
     with closing(Store(command_home / "home")) as store:

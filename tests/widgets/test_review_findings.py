@@ -1,14 +1,13 @@
 """Scenarios, the report and `last` as the review of the first page wanted them."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import workbench as wb
-from tests.command_line import run_cli
-from tests.fakes.screens import RUN, make_run
+from tests.command_line import run_cli, run_json, run_ok
+from tests.fakes.screens import RUN
 from workbench.views.run_view import load_run
 from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets.run_page import Dashboard, dashboard
@@ -16,12 +15,6 @@ from workbench.widgets.run_page import Dashboard, dashboard
 
 def opened(home: Path, **more: Any) -> Dashboard:
     return dashboard(load_run(home, RUN), **more)
-
-
-@pytest.fixture
-def command_home(tmp_path: Path) -> Path:
-    make_run(tmp_path / "home")
-    return tmp_path
 
 
 def test_s2_tab_completion_shows_the_api() -> None:
@@ -33,8 +26,8 @@ def test_s2_failed_runs_do_not_become_last(command_home: Path, monkeypatch: pyte
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     words = ("A claim holds", "--cutoff", "2018-06-30", "--model", "anthropic/claude-sonnet-4-5")
     assert run_cli(command_home, "analyze", *words).returncode == 2
-    assert [row["run_id"] for row in json.loads(run_cli(command_home, "runs", "--json").stdout)] == [RUN]
-    assert json.loads(run_cli(command_home, "show", "last", "--json").stdout)["run_id"] == RUN
+    assert [row["run_id"] for row in run_json(command_home, "runs")] == [RUN]
+    assert run_json(command_home, "show", "last")["run_id"] == RUN
 
 
 def test_s2_scenarios_are_opened_edited_weighed_annotated_renamed_copied_and_closed_on_the_page(
@@ -119,7 +112,7 @@ def test_s2_there_is_a_report_for_a_boss_with_drivers_scenarios_and_audit(comman
     content, (data,) = next((content, buffers) for content, buffers in sent if buffers)
     assert content == {"file": f"{RUN}.html", "media": "text/html"}
     out = command_home / "note.html"
-    assert run_cli(command_home, "export", RUN, "-o", str(out)).returncode == 0
+    run_ok(command_home, "export", RUN, "-o", str(out))
     assert out.read_bytes() == data  # the page's file is the command line's
     note = data.decode()
     for part in ("65.8%", "74.2%", "stress", "VIX above 30", "VIX closes at or below 20"):

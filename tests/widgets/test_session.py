@@ -26,14 +26,6 @@ def test_an_edited_leaf_moves_its_ancestors_and_nothing_else() -> None:
     assert all(session.rows[node] == before[node] for node in ("P1", "P1.1", "P1.2", "P2.2", "P2.3", "P3"))
 
 
-def test_the_root_falls_by_path_weight_times_p() -> None:
-    # path weight 0.25 * 0.80 = 0.20, p 0.5: exactly 0.10 (FEATURES A12)
-    session = WhatIfSession(demo_tree())
-    session.edit("P2.1", "0")
-    assert session.now.before is not None and session.now.after is not None
-    assert session.now.before - session.now.after == pytest.approx(0.10, abs=1e-12)
-
-
 @pytest.mark.parametrize(
     "typed", ["1.2", "-0.1", "abc", "", "nan", "inf", "0,5", "120%", "1_0", None, "0x1", "1e400"]
 )

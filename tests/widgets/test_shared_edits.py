@@ -3,20 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 import workbench as wb
 from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.synthesis import resynthesize
 from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets.edits.edit_log import SharedEdits, shared_edits
 from workbench.widgets.proofs.cell_views import ScenarioView
-
-
-@pytest.fixture
-def analysis(home: Path, monkeypatch: pytest.MonkeyPatch) -> wb.Analysis:
-    monkeypatch.setenv("WORKBENCH_HOME", str(home))
-    return wb.open_run(RUN)
 
 
 def typed(shared: SharedEdits, message: dict[str, object]) -> None:

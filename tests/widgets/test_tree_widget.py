@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.screens import demo_tree
+from tests.fakes.screens import comm_of, demo_tree
 from workbench.errors import UsageError
 from workbench.propositions import Belief, Tree
 from workbench.synthesis import resynthesize
@@ -12,7 +12,7 @@ from workbench.widgets import TreeWidget, tree_html
 
 def opened(comms: list[Any], tree: Tree | None = None) -> tuple[TreeWidget, Any]:
     widget = TreeWidget(tree or demo_tree())
-    return widget, next(comm for comm in comms if comm.comm_id == widget.comm.comm_id)
+    return widget, comm_of(widget, comms)
 
 
 def test_two_edits_send_two_patches_with_the_numbers_of_what_if(comms: list[Any]) -> None:
@@ -65,13 +65,6 @@ def test_bad_input_is_answered_with_a_line_and_no_patch(comms: list[Any], typed:
     assert widget.tree["nodes"]["P2.1"]["text"] == "50.0%"
 
 
-def test_an_unknown_node_is_answered_with_a_line(comms: list[Any]) -> None:
-    _, comm = opened(comms)
-    comm.deliver({"type": "edit", "id": "P7", "text": "0.5"})
-    assert comm.custom[0]["type"] == "refused"
-    assert "no driver 'P7'" in comm.custom[0]["line"]
-
-
 def test_selecting_an_unknown_node_is_refused(comms: list[Any]) -> None:
     widget, _ = opened(comms)
     with pytest.raises(UsageError, match="no driver"):
@@ -83,16 +76,6 @@ def test_the_front_end_says_whether_the_theme_is_dark(comms: list[Any]) -> None:
     widget, comm = opened(comms)
     comm.deliver({"type": "ready", "dark": True})
     assert widget.dark
-
-
-def test_the_mimebundle_has_a_table_for_places_without_a_kernel(comms: list[Any]) -> None:
-    widget, comm = opened(comms)
-    comm.deliver({"type": "edit", "id": "P2.1", "text": "0.0"})
-    data = widget._repr_mimebundle_()
-    assert sorted(data) == ["text/html", "text/plain"], "a saved file must not name a model of a kernel"
-    assert f"workbench-in-place-{widget.model_id}" in data["text/html"]
-    assert widget._repr_mimebundle_() == data, "shown twice it has one place-taker"
-    assert "55.8%" in data["text/html"] and "0.02 + 0.30 × P1" in data["text/html"]
 
 
 def test_the_table_escapes_what_a_model_wrote() -> None:

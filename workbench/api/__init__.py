@@ -4,12 +4,13 @@ Each function and method returns the document that the command of its name print
 """
 
 from workbench.api.claims_looked_after import review
-from workbench.api.endpoints import (
+from workbench.api.functions import (
     add_documents,
     add_source,
     api_doc,
     apis,
     call,
+    coherence,
     doctor,
     open_page,
     quantity,
@@ -19,7 +20,6 @@ from workbench.api.run_handle import Analysis, Proof
 from workbench.api.run_list import (
     analyze,
     analyze_sync,
-    coherence,
     decide,
     import_run,
     open_run,

@@ -11,11 +11,11 @@ from workbench.annotations.entries import add_comment, add_note
 from workbench.annotations.estimates import give_estimate
 from workbench.annotations.outcomes import record_outcome, resolve_from_series
 from workbench.api.current_home import names_of, resumed
+from workbench.api.operation_function import operation_answer
 from workbench.api.python_terms import methods_in_python_terms
-from workbench.api.shown_rows import ShownRows
+from workbench.api.run_methods import RunMethods
 from workbench.api.what_if import WhatIfView, ask_again
 from workbench.blocking import run_blocking
-from workbench.engine.assembly import open_gateway
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
@@ -26,13 +26,10 @@ from workbench.store import Store, utc_now
 from workbench.synthesis.rules.normalise import check_normaliser
 from workbench.terminal import printable
 from workbench.views import check_documents, tree_questions
-from workbench.views.run_changes import run_changes
 from workbench.views.run_view import RunView, view
-from workbench.views.transcript import transcript
 from workbench.views.wording import run_lines
 from workbench.whatif.edit_request import WhatIfRequest
 from workbench.whatif.run_edits import edits_on, what_if
-from workbench.whatif.run_refits import refit_nodes
 from workbench.whatif.saved_scenarios import change_scenario, save_scenario
 from workbench.whatif.tree_documents import ways_to_reach
 from workbench.widgets.tree_widget import tree_html
@@ -62,7 +59,7 @@ class Proof:
 
 
 @methods_in_python_terms
-class Analysis:
+class Analysis(RunMethods):
     """One run: its numbers, what-ifs, proofs and exports. No method changes the run itself; scenarios are saved beside it."""
 
     def __init__(self, run: RunView) -> None:
@@ -173,93 +170,17 @@ class Analysis:
                         change_scenario(store, self.run_id, action, name, author=author)
             return tree_questions.scenarios(load_state(store, self.run_id), names)
 
-    def sensitivity(self, reference: str = "zero") -> ShownRows:
-        """Return what each leaf does to the root, the widest swing first.
-
-        ``low`` and ``high`` are the root's least and greatest probability over all values of the leaf, ``path_weight`` the
-        root's change per unit of the leaf's p (paper A, Proposition 1: docs/papers.md), each None where a rule on the path
-        has no function. ``contribution`` is path weight times (p - reference): ``zero``, ``half``, ``base-rate``, ``market``
-        or a probability.
-        """
-        return ShownRows(tree_questions.sensitivity(self._run.state, reference))
-
-    def diff(self, later: "Analysis") -> dict[str, Any]:
-        """Return what changed from this run to a later one of the same claim: the parts sum to the change (`workbench diff`).
-
-        Raises ``UsageError`` where the runs are of two claims or one has no answer.
-        """
-        # the forecaster's numerics load for whoever asks for a split
-        from workbench.views.input_split import RunSplits
-
-        with self._home_store() as store:
-            return run_changes(self._run, later._run, RunSplits(store, self._run.state, later._run.state))
+    def diff(self, later: "Analysis") -> Any:
+        """Return what changed from this run to a later one of the same claim: the parts sum to the change (`workbench diff`)."""
+        return operation_answer(
+            "workbench.operations.several_runs:Diff",
+            {"before": self.run_id, "after": later.run_id},
+            self._run.home,
+        )
 
     def ways_to_reach(self, p: float) -> dict[str, Any]:
         """Return what it would take for the root to be at ``p``: each leaf that does it alone, and all of them together."""
         return ways_to_reach(self._run.tree, str(p))
-
-    def sensitivity_report(self, *, seed: int = 0) -> dict[str, Any]:
-        """Return the rows of ``sensitivity``, the reachable range, the root's band, and what to ground next.
-
-        The same ``seed`` gives the same draws of the band.
-        """
-        with self._home_store() as store:
-            return tree_questions.sensitivity_report(store, self._run.state, seed=seed)
-
-    def noise(
-        self, kind: str = "normal", level: float = 0.1, *, seed: int = 0, draws: int = 200
-    ) -> dict[str, Any]:
-        """Return the root's distribution when the leaves are disturbed; no model is asked (paper A, section 5.3).
-
-        Parameters
-        ----------
-        kind : {"normal", "uncertain", "reverse"}
-            p + N(0, level) held inside [0, 1]; 0.5, or 1 - p, with probability ``level``.
-        level : float
-            In [0, 1]; 0 disturbs nothing.
-        seed : int
-            The same seed gives the same draws.
-        draws : int
-            Disturbed copies of the tree; ``values`` holds the root's p of each.
-        """
-        return tree_questions.noise(self._run.state, kind, level, seed=seed, draws=draws)
-
-    def refit(self, k: int = 5, *nodes: str) -> dict[str, Any]:
-        """Ask the synthesizer ``k`` times per inner node, all or those named, and return how far its weights spread.
-
-        Raises ``UsageError`` for ``k`` below 2, a leaf, or a run that no model made.
-        """
-
-        async def work() -> dict[str, Any]:
-            with self._home_store() as store:
-                state = load_state(store, self.run_id)
-                chosen = refit_nodes(state, nodes)
-                return await tree_questions.refits(store, state, chosen, k, open_gateway(store, state))
-
-        return run_blocking(work())
-
-    def audit(self) -> dict[str, Any]:
-        """Return the checks of the run against its own records; ``passed`` is True if all hold."""
-        with self._home_store() as store:
-            return check_documents.audit(store, self.run_id)
-
-    def transcript(self, node: str | None = None, *, search: str = "") -> dict[str, Any]:
-        """Return every model call of the run, or of one node, as sent and answered; with ``search`` those that hold all its words."""
-        with self._home_store() as store:
-            return transcript(store, load_state(store, self.run_id), node, search=search)
-
-    def verify(self, node: str | None = None, *, isolation: str | None = None) -> dict[str, Any]:
-        """Compare proofs with their records and with a re-run, offline, and return what differs.
-
-        Of one leaf if ``node`` names it. ``isolation`` is the level of the re-run's kernels, the best sealed one that works
-        here unless given; it is null in the answer if nothing was re-run.
-        """
-
-        async def work() -> dict[str, Any]:
-            with self._home_store() as store:
-                return await check_documents.verification(store, self.run_id, node, isolation=isolation)
-
-        return run_blocking(work())
 
     def resolve(
         self, outcome: str | float | None = None, *, on: str | None = None, author: str = ""

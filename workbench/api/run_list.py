@@ -222,17 +222,6 @@ def runs(*, tags: Sequence[str] = (), search: str = "", limit: int | None = None
 
 
 @in_python_terms
-def coherence(*runs: str, exclusive: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
-    """Return where the probabilities of several runs contradict each other; all finished runs unless some are named.
-
-    ``exclusive`` holds groups of runs of which exactly one comes true. ``findings`` have a ``gap``: by how much the
-    probabilities, in [0, 1], are apart from what logic asks. Only runs of one cutoff are compared.
-    """
-    with open_home() as store:
-        return tree_questions.coherence(store, runs, exclusive)
-
-
-@in_python_terms
 def decide(*runs: str, threshold: float | None = None) -> dict[str, Any]:
     """Return the probabilities of exclusive options, one run each, and the one to take.
 

@@ -21,7 +21,7 @@ from proxies.secret_registry import SECRETS
 from sandbox.errors import IsolationUnavailable, SandboxError
 from workbench.cli.signals import drop_unread_output
 from workbench.environment import home_from
-from workbench.errors import WorkbenchError
+from workbench.errors import BUG, ISOLATION, PROVIDER, STOPPED, USAGE, WorkbenchError
 from workbench.store import Store
 from workbench.terminal import LONGEST_LINE, brief_lines, json_for, json_printable, printable
 
@@ -31,9 +31,6 @@ _opened: ContextVar[ExitStack] = ContextVar("what the running command has opened
 
 #: What a person meets in the ordinary run of things; anything else is a bug of ours.
 EXPECTED = (WorkbenchError, ProxyError, SandboxError, InputRefused)
-
-#: Exit codes of the whole command line (README).
-DONE, BUG, USAGE, STOPPED, PROVIDER, ISOLATION, WANTING = 0, 1, 2, 3, 4, 5, 6
 
 
 # Arguments and options that many commands have, spelt once.

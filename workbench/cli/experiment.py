@@ -9,8 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import (
-    STOPPED,
-    USAGE,
     AsJson,
     IsolationLevel,
     command,
@@ -31,7 +29,7 @@ from workbench.cli.run.run_options import (
 from workbench.cli.signals import stop_signals
 from workbench.cli.table import show_table
 from workbench.engine.worker_place import worker_place
-from workbench.errors import BudgetStop, ProviderError, UsageError
+from workbench.errors import STOPPED, USAGE, BudgetStop, ProviderError, UsageError
 from workbench.store import Store
 from workbench.studies.arms.run_arms import with_settings
 from workbench.studies.leak_audit import audit_study

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from workbench.cli.common import unlisted
+from workbench.plug_points import load_plugin, plugin_names
 
 #: Name of a command -> where it is (``module:name`` of a function or a ``typer.Typer``) and the line that lists it.
 Table = Mapping[str, tuple[str, str]]
@@ -18,7 +19,7 @@ Panels = Mapping[str, Table]
 UNLISTED = ""
 
 
-def lazy_group(commands: Table, panels: Panels | None = None) -> type[TyperGroup]:
+def lazy_group(commands: Table, panels: Panels | None = None, *, plugins: str = "") -> type[TyperGroup]:
     """Return the class of a group with these commands, for ``typer.Typer(cls=...)``; they are listed in the table's order.
 
     Parameters
@@ -26,13 +27,15 @@ def lazy_group(commands: Table, panels: Panels | None = None) -> type[TyperGroup
     commands : mapping
     panels : mapping, optional
         Under which panels they are listed.
+    plugins : str
+        Group of entry points whose operations are commands too, under a panel of their own.
     """
     panel_of = {name: panel for panel, table in (panels or {}).items() for name in table}
 
     class LazyGroup(_LazyGroup):
         def __init__(self, **attributes: Any) -> None:
             super().__init__(**attributes)
-            self.commands = _Commands(commands, panel_of)
+            self.commands = _Commands(commands, panel_of, plugins)
 
     return LazyGroup
 
@@ -63,8 +66,8 @@ class _LazyGroup(TyperGroup):
 class _Commands(MutableMapping[str, Any]):
     """Commands by name, each imported at its first use."""
 
-    def __init__(self, table: Table, panel_of: Mapping[str, str]) -> None:
-        self._table, self._panel_of = table, panel_of
+    def __init__(self, table: Table, panel_of: Mapping[str, str], plugins: str) -> None:
+        self._table, self._panel_of, self._plugins = table, panel_of, plugins
         self._loaded: dict[str, Any] = {}
 
     def lines(self) -> dict[str, TyperCommand]:
@@ -76,10 +79,18 @@ class _Commands(MutableMapping[str, Any]):
                 hidden=self._panel_of.get(name) == UNLISTED,
             )
             for name, (_, line) in self._table.items()
-        }
+        } | {name: _of_package(name, self._plugins) for name in self._added()}
+
+    def _added(self) -> tuple[str, ...]:
+        return plugin_names(self._plugins) if self._plugins else ()
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
+            if name not in self._table:
+                if name not in self._added():
+                    raise KeyError(name)
+                self._loaded[name] = _of_package(name, self._plugins)
+                return self._loaded[name]
             command = self._loaded[name] = _load(name, self._table[name][0])
             command.hidden = self._panel_of.get(name) == UNLISTED
         return self._loaded[name]
@@ -91,16 +102,29 @@ class _Commands(MutableMapping[str, Any]):
         raise TypeError("commands are removed in the table")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._table)
+        return iter([*self._table, *self._added()])
 
     def __len__(self) -> int:
-        return len(self._table)
+        return sum(1 for _ in self)
+
+
+def _of_package(name: str, group: str) -> Any:
+    command = _command(name, load_plugin(group, name))
+    command.rich_help_panel = "Of installed packages"
+    return command
 
 
 def _load(name: str, place: str) -> Any:
     module, _, attribute = place.partition(":")
-    target = getattr(import_module(module), attribute)
+    return _command(name, getattr(import_module(module), attribute))
+
+
+def _command(name: str, target: Any) -> Any:
     if not isinstance(target, typer.Typer):
+        if isinstance(target, type):  # an operation, or one of a stranger's package
+            from workbench.cli.operation_command import command_of
+
+            target = command_of(target)
         app = typer.Typer(add_completion=False)
         app.command(name)(target)
         target = app

@@ -21,6 +21,7 @@ from workbench.cli.env_file import load_keys
 from workbench.cli.lazy import UNLISTED, lazy_group
 from workbench.cli.science import SCIENCE
 from workbench.cli.signals import open_closed_streams, signals_interrupt
+from workbench.plug_points import OPERATIONS
 from workbench.resources import is_resource_error, resource_line
 from workbench.terminal import write_what_can_be_written
 from workbench.version import __version__
@@ -33,7 +34,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "read": ("workbench.cli.run.claim_choice:read", "Say what a claim is taken to mean: series, relation, level and days. No model is asked and nothing is started."),
         "claims": ("workbench.cli.run.claim_choice:claims", "List what a claim may say, each example with how it is read on 2018-06-30 and who answers it."),
         "demo": ("workbench.cli.run.analyze:demo", "Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."),
-        "quantity": ("workbench.cli.science.quantity:quantity", "Forecast a series: quantiles of its value on a day, or of its highs and lows until then."),
+        "quantity": ("workbench.operations.quantity:Quantity", "Forecast a series: quantiles of its value on a day, or of its highs and lows until then."),
         "resume": ("workbench.cli.run.resume:resume", "Go on with a run that was stopped; nothing that reached the ledger is asked again."),
         "watch": ("workbench.cli.run.resume:watch", "Show the progress of a run until it ends, and leave with its exit code; the run is not touched."),
         "stop": ("workbench.cli.run.resume:stop", "End the process that works on a run; the run can be resumed."),
@@ -43,23 +44,23 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Explore": {
         "show": ("workbench.cli.run.runs:show", "Print a run's tree, with the rule of every inner driver."),
         "whatif": ("workbench.cli.answers.whatif:whatif", "Edit drivers and see which ancestors move; the run itself is not changed."),
-        "diff": ("workbench.cli.answers.decide:diff", "Say what changed between two runs of a claim, and how much of it each driver and the rules brought."),
+        "diff": ("workbench.operations.several_runs:Diff", "Say what changed between two runs of a claim, and how much of it each driver and the rules brought."),
         "ask": ("workbench.cli.answers.ask:ask", "Answer a question about a run out of its own records, with the cells and rows that the answer rests on."),
-        "sensitivity": ("workbench.cli.answers.sensitivity:sensitivity", "Print what each driver does to the claim: its path weight, the claim's range, its contribution."),
+        "sensitivity": ("workbench.operations.drivers:Sensitivity", "Print what each driver does to the claim: its path weight, the claim's range, its contribution."),
         "scenarios": ("workbench.cli.answers.scenarios:scenarios", "Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."),
-        "noise": ("workbench.cli.answers.sensitivity:noise", "Disturb the drivers and print the claim's distribution; no model is asked."),
-        "refit": ("workbench.cli.answers.sensitivity:refit", "Ask the synthesizer again K times per inner driver and print how far its weights spread and change sign."),
+        "noise": ("workbench.operations.drivers:Noise", "Disturb the drivers and print the claim's distribution; no model is asked."),
+        "refit": ("workbench.operations.drivers:Refit", "Ask the synthesizer again K times per inner driver and print how far its weights spread and change sign."),
         "reground": ("workbench.cli.run.resume:reground", "Collect evidence for one driver again, in a new attempt; its price is said first, and what it concluded before stays on record."),
-        "coherence": ("workbench.cli.answers.decide:coherence", "Check the claims of several runs against each other: nested and exclusive claims, repeats and contraries."),
+        "coherence": ("workbench.operations.several_runs:Coherence", "Check the claims of several runs against each other: nested and exclusive claims, repeats and contraries."),
         "decide": ("workbench.cli.answers.decide:decide", "Turn the claims of runs into the probabilities of exclusive options and name the one to take."),
         "serve": ("workbench.cli.servers.serve:serve", "Show a run in the browser: tree, what-if and proof notebooks. Ctrl-C ends it."),
         "lab": ("workbench.cli.servers.lab:lab", "Start JupyterLab in the data folder's notebooks (the tutorials lie there), with cards for a claim and the newest run."),
     },
     "Trust": {
         "evidence": ("workbench.cli.answers.evidence:evidence", "Show what a driver rests on: which cell printed each number of its report, and what each cell asked and got."),
-        "transcript": ("workbench.cli.answers.model_calls:print_transcript", "Print every model call of a run or driver: what was sent, thoughts and reply, tokens, price, time."),
-        "audit": ("workbench.cli.answers.evidence:audit", "Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."),
-        "verify": ("workbench.cli.answers.evidence:verify", "Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline."),
+        "transcript": ("workbench.operations.checks:Transcript", "Print every model call of a run or driver: what was sent, thoughts and reply, tokens, price, time."),
+        "audit": ("workbench.operations.checks:Audit", "Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."),
+        "verify": ("workbench.operations.checks:Verify", "Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline."),
         "annotate": ("workbench.cli.answers:annotate_group", "What people say of a run: comments, estimates, notes, tags, sign-offs, and how the claim turned out."),
         "critique": ("workbench.cli.answers:critique_group", "What other models and the records say of a finished run."),
     },
@@ -79,16 +80,16 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Research": {
         "experiment": ("workbench.cli.experiment:experiment", "Studies: arms x exam x trials x seeds."),
-        "backtest": ("workbench.cli.science.backtest:backtest", "Forecast claims at past cutoffs with what was known there, and score them against the base rate."),
+        "backtest": ("workbench.operations.backtest:Backtest", "Forecast claims at past cutoffs with what was known there, and score them against the base rate."),
         "source": ("workbench.cli.sources:source", "Data of your own: files, tables and queries, dated by a policy that you name."),
-        "apis": ("workbench.cli.apis:apis", "List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first."),
-        "api-doc": ("workbench.cli.apis:api_doc", "Print the documentation of endpoints, with an example that runs."),
-        "call": ("workbench.cli.apis:call", "Make one call through the broker and print its data and what was done to keep the cutoff."),
-        "search": ("workbench.cli.search:search", "Search the web as of a cutoff."),
-        "page": ("workbench.cli.search:page", "Read a page as it stood before a cutoff: a revision, or the archive's copy; with a model a long one is summed up."),
+        "apis": ("workbench.operations.endpoints:Apis", "List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first."),
+        "api-doc": ("workbench.operations.endpoints:ApiDoc", "Print the documentation of endpoints, with an example that runs."),
+        "call": ("workbench.operations.endpoints:Call", "Make one call through the broker and print its data and what was done to keep the cutoff."),
+        "search": ("workbench.operations.web:Search", "Search the web as of a cutoff."),
+        "page": ("workbench.operations.web:Page", "Read a page as it stood before a cutoff: a revision, or the archive's copy; with a model a long one is summed up."),
     },
     "Admin": {
-        "doctor": ("workbench.cli.doctor:doctor", "Say which isolation level works and what refuses a better one, which keys are set, versions and files."),
+        "doctor": ("workbench.operations.doctor:Doctor", "Say which isolation level works and what refuses a better one, which keys are set, versions and files."),
         "rm": ("workbench.cli.run.runs:rm", "Remove a run: its log, its ledgers, its notebooks, and every body that no other run names. There is no way back."),
         "gc": ("workbench.cli.run.runs:gc", "Remove what no run needs: bodies that nothing names, half-written files; and give the space back to the disk."),
         "mcp": ("workbench.cli.servers.mcp:mcp", "Serve dated data and analyses to an agent of another program, over stdio or HTTP (docs/mcp.md)."),
@@ -105,7 +106,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 app = typer.Typer(
     name="workbench",
-    cls=lazy_group(COMMANDS, PANELS),
+    cls=lazy_group(COMMANDS, PANELS, plugins=OPERATIONS),
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,

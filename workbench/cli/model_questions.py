@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import typer
 
-from workbench.cli.common import STOPPED, confirm, echo, emit_json, exit_code, one_line, open_store, say
+from workbench.cli.common import confirm, echo, emit_json, exit_code, one_line, open_store, say
 from workbench.cli.experiment import interruptible
 from workbench.cli.table import show_fields, show_table
 from workbench.engine.access.own_web import own_asker
-from workbench.errors import BudgetStop, ProviderError
+from workbench.errors import STOPPED, BudgetStop, ProviderError
 from workbench.models.base import Model
 from workbench.store import Store
 from workbench.studies.exam_questions import exam_set

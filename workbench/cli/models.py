@@ -8,7 +8,6 @@ import typer
 
 from workbench.agents.model_trial import try_model, verdict
 from workbench.cli.common import (
-    WANTING,
     ApiBase,
     AsJson,
     IsolationLevel,
@@ -22,6 +21,7 @@ from workbench.cli.common import (
 from workbench.cli.run.run_options import Yes, read_prices
 from workbench.engine.hindsight import training_end
 from workbench.engine.run_settings import RunSettings
+from workbench.errors import WANTING
 from workbench.models.model_list import KEYS, reachable
 from workbench.models.model_options import RetrySettings
 from workbench.models.registry import open_model

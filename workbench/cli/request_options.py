@@ -1,22 +1,28 @@
 """Options of a command out of the description of what it asks for (``workbench.requests``)."""
 
 import inspect
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from workbench.requests import RequestField, fields_of
+from workbench.requests import REQUIRED, Request, RequestField, fields_of
 
 
-def options_of(model: type) -> dict[str, inspect.Parameter]:
-    """Return an option for each field of a request, as texts; the model's ``typed`` reads them."""
-    return {each.name: option_for(each) for each in fields_of(model)}
+def options_of(model: type[Request]) -> dict[str, inspect.Parameter]:
+    """Return an option or argument for each field of a request, as texts; the model's ``typed`` reads them."""
+    return {each.name: option_for(each, joined=each.name in model.joined) for each in fields_of(model)}
 
 
 def option_for(
-    each: RequestField, *names: str, kind: Any = str, metavar: str | None = None, hidden: bool | None = None
+    each: RequestField,
+    *names: str,
+    kind: Any = None,
+    metavar: str | None = None,
+    hidden: bool | None = None,
+    joined: bool = False,
 ) -> inspect.Parameter:
-    """Return the parameter that typer makes the option of a field from.
+    """Return the parameter that typer makes the option, or the argument, of a field from.
 
     Parameters
     ----------
@@ -24,25 +30,36 @@ def option_for(
     *names : str
         The option's names where they are not the field's.
     kind : type
-        Of one value, read by typer.
+        Of one value, read by typer; text and paths unless given, which the model reads.
     metavar, hidden : optional
         In place of what the field says.
+    joined : bool
+        Several words are one text.
     """
-    option = typer.Option(
-        *(names or (each.option,)),
-        help=each.says.text,
-        metavar=None if each.shape == "flag" else metavar or each.metavar,
-        hidden=each.says.more if hidden is None else hidden,
-    )
-    value: Any
-    default: Any
-    match each.shape:
-        case "flag":
-            value, default = bool, False
-        case "value":
-            value, default = kind | None, None
-        case _:
-            value, default = list[kind] | None, None
+    kind = kind or (Path if each.bare is Path else str)
+    shown = metavar or each.metavar
+    many = each.shape in ("list", "mapping") or joined
+    value: Any = bool if each.shape == "flag" else list[kind] if many else kind
+    default: Any = False if each.shape == "flag" else None
+    if each.required:
+        default = REQUIRED
+    elif each.shape != "flag":
+        value = value | None
+    how: Any
+    if each.says.place:
+        how = typer.Argument(help=each.says.text, metavar=shown)
+    else:
+        letter = each.says.short or (each.word if len(each.word) == 1 else "")
+        short = [f"-{letter}"] if letter else []
+        how = typer.Option(
+            *(names or (*short, each.option)),
+            help=each.says.text,
+            metavar=None if each.shape == "flag" else shown,
+            hidden=each.says.more if hidden is None else hidden,
+            show_default=str(each.default)
+            if isinstance(each.default, str | int) and each.default not in ("", False)
+            else False,
+        )
     return inspect.Parameter(
-        each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[value, option]
+        each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[value, how]
     )

@@ -13,9 +13,9 @@ from workbench.store import Store
 from workbench.synthesis.sensitivity.required_changes import ways_to_reach
 from workbench.views.run_view import RunView
 from workbench.views.trail import Trail, evidence_trail, raw_answer
-from workbench.views.tree_questions import sensitivity
 from workbench.whatif.run_edits import what_if
 from workbench.whatif.stored_reports import report_base_rate, without_records
+from workbench.whatif.tree_documents import sensitivity_rows
 
 _LONGEST = 6_000  # characters of one look-up
 
@@ -131,7 +131,7 @@ class RunLookUps:
 
     def sensitivity(self) -> list[dict[str, Any]]:
         """Return the drivers by how far each can move the claim."""
-        return sensitivity(self.run.state)
+        return sensitivity_rows(self.run.tree)
 
     def trail(self, node: NodeId) -> Trail | None:
         """Trace the evidence of a driver; None for one that is combined or has no conclusion."""

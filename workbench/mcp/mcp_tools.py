@@ -1,30 +1,38 @@
 """The tools of the server: what each takes, and what it answers. None takes a cutoff; the server has one."""
 
 import asyncio
+import inspect
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
+from proxies.catalogue import Availability, api_doc, api_map, api_search
 from workbench.engine.new_run import MAX_STATEMENT
 from workbench.engine.record.state import RunState
+from workbench.environment import proxy_settings
 from workbench.errors import UsageError
-from workbench.mcp.client_data import DataAccess
 from workbench.mcp.proofs import proof_document
 from workbench.mcp.proposals import Proposals, propose_claim
-from workbench.mcp.visible_runs import VisibleRuns
+from workbench.mcp.visible_runs import ClientHome
 from workbench.models.model_options import OFFLINE
 from workbench.offline.claim_coverage import reading_document
+from workbench.operations.base import Operation
+from workbench.operations.checks import Verify
+from workbench.operations.drivers import Sensitivity
+from workbench.operations.endpoints import Call
+from workbench.operations.web import Page, Search
+from workbench.plug_points import OPERATIONS, load_plugin, plugin_names
 from workbench.propositions.edits import Edit
 from workbench.questions.readings.choice import READING, day_of
 from workbench.questions.readings.read import read
 from workbench.requests import fields_of
 from workbench.store import Store, utc_now
 from workbench.synthesis.whatif.apply_edits import play
-from workbench.views import check_documents, tree_questions
+from workbench.views import tree_questions
 from workbench.whatif.edit_request import EditRequest
 from workbench.whatif.run_edits import require_grounded, what_if
 
@@ -53,26 +61,6 @@ class _Arguments(BaseModel):
                 if isinstance(value, list | dict) and len(value) > MOST_ITEMS:
                     raise ValueError(f"{name!r:.60} has {len(value)} items, at most {MOST_ITEMS} are taken")
         return values
-
-
-class SearchArguments(_Arguments):
-    """Arguments of ``search``."""
-
-    words: Annotated[str, Field(min_length=1, max_length=400, description="What to search for.")]
-    k: Annotated[int, Field(ge=1, le=50, description="At most so many results.")] = 10
-
-
-class PageArguments(_Arguments):
-    """Arguments of ``open_page``."""
-
-    url: Annotated[str, Field(min_length=1, max_length=2000)]
-
-
-class CallArguments(_Arguments):
-    """Arguments of ``call_api``."""
-
-    path: Annotated[str, Field(max_length=300, description="Endpoint path, as api_docs names it.")]
-    params: Annotated[dict[str, Any], Field(description="Parameters of the endpoint.")] = {}
 
 
 class DocumentationArguments(_Arguments):
@@ -112,12 +100,6 @@ class ProofArguments(RunArguments):
     trial: Annotated[int, Field(ge=1, le=9999)] = 1
 
 
-class VerifyArguments(RunArguments):
-    """Arguments of ``verify``."""
-
-    node: Annotated[str | None, Field(description="One driver; all without it.", max_length=100)] = None
-
-
 class _PlayedOnScenario(RunArguments):
     scenario: Annotated[
         str | None, Field(description="Play them on top of this scenario.", max_length=100)
@@ -142,6 +124,16 @@ def with_edits(base: type[A], name: str, tool: str, model: type[EditRequest] = E
 
 EditArguments = with_edits(_PlayedOnScenario, "EditArguments", "what_if")
 ProposalArguments = with_edits(_Proposed, "ProposalArguments", "propose_edit")
+
+
+def arguments_of(operation: type[Operation]) -> type[BaseModel]:
+    """Return the arguments of an operation's tool: its fields but the cutoff, which is the server's, and what is a person's alone."""
+    kinds: dict[str, Any] = {
+        each.name: (each.kind, ... if each.required else each.default)
+        for each in fields_of(operation)
+        if each.name != "cutoff" and each.name not in operation.person
+    }
+    return create_model(f"{operation.__name__}Arguments", __base__=_Arguments, **kinds)
 
 
 class ClaimArguments(_Arguments):
@@ -173,16 +165,15 @@ class Tools:
 
     Parameters
     ----------
-    home : Path
-    runs : VisibleRuns
-        Which runs a client may see; holds the cutoff.
-    data : DataAccess
-        At the same cutoff.
+    data : ClientHome
+        Says which runs a client may see and holds the cutoff; for data and the web, one for all calls, so that no id of a result is given twice.
+    statement : str
+        The claim that the client works on, if there is one: addresses in it, and where it resolves, are blocked.
     """
 
-    def __init__(self, home: Path, runs: VisibleRuns, data: DataAccess) -> None:
-        self._home = home
-        self._runs = runs
+    def __init__(self, data: ClientHome, *, statement: str = "") -> None:
+        self._home, self._runs = data.folder, data.runs
+        self._statement = statement
         self._data = data
         self._proposals = Proposals()
         self._verifying = asyncio.Lock()
@@ -192,24 +183,9 @@ class Tools:
     def table(self) -> dict[str, McpTool]:
         """Return the tools by name."""
         tools = (
-            McpTool(
-                name="search",
-                about="Search the web as it was known at the cutoff; dated results with ids.",
-                arguments=SearchArguments,
-                answer=self._search,
-            ),
-            McpTool(
-                name="open_page",
-                about="Read a page as it stood at the cutoff; refused where there is no dated copy.",
-                arguments=PageArguments,
-                answer=self._open_page,
-            ),
-            McpTool(
-                name="call_api",
-                about="Call a data endpoint: prices, macro series, filings and more, with what was known at the cutoff only.",
-                arguments=CallArguments,
-                answer=self._call_api,
-            ),
+            self._tool(Search, "search"),
+            self._tool(Page, "open_page"),
+            self._tool(Call, "call_api"),
             McpTool(
                 name="api_docs",
                 about="What call_api can be asked: pages of endpoints, those that match some words, or the map of all sources.",
@@ -247,19 +223,8 @@ class Tools:
                 arguments=EditArguments,
                 answer=self._what_if,
             ),
-            McpTool(
-                name="sensitivity",
-                about="What each driver does to the claim: its weight, its contribution, the range it can move the claim in.",
-                arguments=RunArguments,
-                answer=self._sensitivity,
-            ),
-            McpTool(
-                name="verify",
-                about="Check that proofs still stand: records compared, cells run again in a sealed kernel from stored data.",
-                arguments=VerifyArguments,
-                answer=self._verify,
-                seconds=MOST_VERIFY_SECONDS,
-            ),
+            self._tool(Sensitivity, "sensitivity"),
+            self._tool(Verify, "verify", seconds=MOST_VERIFY_SECONDS),
             McpTool(
                 name="propose_edit",
                 about="Keep a change as a named scenario for the analyst to look at; the analysis itself stays as it is.",
@@ -275,19 +240,42 @@ class Tools:
                 writes=True,
             ),
         )
-        return {tool.name: tool for tool in tools}
+        added = ((name, load_plugin(OPERATIONS, name)) for name in plugin_names(OPERATIONS))
+        of_packages = (self._tool(each, name.replace("-", "_")) for name, each in added if each.tool)
+        return {tool.name: tool for tool in (*of_packages, *tools)}
 
-    async def _search(self, arguments: SearchArguments) -> Any:
-        return await self._data.search(arguments.words, arguments.k)
+    def _tool(self, operation: type[Operation], name: str, *, seconds: float = MOST_SECONDS) -> McpTool:
+        pinned = {"cutoff": self._runs.cutoff.text, "question": self._statement}
 
-    async def _open_page(self, arguments: PageArguments) -> Any:
-        return await self._data.open_page(arguments.url)
+        async def asked(arguments: BaseModel) -> Any:
+            fields = {each: getattr(arguments, each) for each in type(arguments).model_fields}
+            fields |= {each: pinned[each] for each in pinned if each in operation.model_fields}
+            request = operation.read(fields)
+            if not inspect.iscoroutinefunction(request.answer):
+                return await asyncio.to_thread(request.answer, self._data)
+            # What starts kernels goes one at a time.
+            async with self._verifying if seconds > MOST_SECONDS else nullcontext():
+                return await request.answer(self._data)
 
-    async def _call_api(self, arguments: CallArguments) -> Any:
-        return await self._data.call(arguments.path, arguments.params)
+        return McpTool(
+            name=name,
+            about=operation.tool,
+            arguments=arguments_of(operation),
+            answer=asked,
+            seconds=seconds,
+        )
 
     async def _api_docs(self, arguments: DocumentationArguments) -> Any:
-        return await asyncio.to_thread(self._data.documentation, arguments.paths, arguments.words)
+        return await asyncio.to_thread(self.documentation, arguments.paths, arguments.words)
+
+    def documentation(self, paths: list[str], words: str) -> str:
+        """Return the pages of endpoints, the endpoints that match some words, or the map of all; raises ``ProxyError``."""
+        settings = proxy_settings(self._data.environ, self._home)
+        catalogue = settings.catalogue()
+        works = Availability.of(settings.keys, self._runs.cutoff, network=settings.network)
+        if paths:
+            return api_doc(catalogue, paths, works)
+        return api_search(catalogue, words, works) if words.strip() else api_map(catalogue, works)
 
     async def _read_claim(self, arguments: ReadArguments) -> Any:
         cutoff = self._runs.cutoff
@@ -332,20 +320,6 @@ class Tools:
     def _what_if_document(self, arguments: _PlayedOnScenario) -> Any:
         with Store(self._home) as store:
             return self._played(self._runs.state(store, arguments.run), arguments)[0]
-
-    async def _sensitivity(self, arguments: RunArguments) -> Any:
-        return await asyncio.to_thread(self._sensitivity_document, arguments)
-
-    def _sensitivity_document(self, arguments: RunArguments) -> Any:
-        with Store(self._home) as store:
-            return {"leaves": tree_questions.sensitivity(self._runs.state(store, arguments.run))}
-
-    async def _verify(self, arguments: VerifyArguments) -> Any:
-        with Store(self._home) as store:
-            state = self._runs.state(store, arguments.run)
-            # One at a time: each starts kernels. No level is named, so the best sealed one is taken and never `none`.
-            async with self._verifying:
-                return await check_documents.verification(store, state.run_id, arguments.node, state=state)
 
     async def _propose_edit(self, arguments: _Proposed) -> Any:
         return await asyncio.to_thread(self._proposal_document, arguments)

@@ -16,9 +16,8 @@ from proxies.secret_registry import SECRETS
 from sandbox.jupyter.door import HOST, is_own_request
 from workbench.engine.record.fold import load_state
 from workbench.errors import Option, UsageError
-from workbench.mcp.client_data import DataAccess
 from workbench.mcp.mcp_tools import Tools
-from workbench.mcp.visible_runs import VisibleRuns
+from workbench.mcp.visible_runs import ClientHome, VisibleRuns
 from workbench.store import Store
 
 DEFAULT_PORT = 8931
@@ -68,11 +67,11 @@ async def opened(home: Path, runs: VisibleRuns) -> Any:
     if runs.only is not None:
         with Store(home) as store:
             statement = runs.state(store, runs.only).statement
-    data = DataAccess(home, runs.cutoff, statement=statement)
-    try:
-        yield build_server(Tools(home, runs, data), runs)
-    finally:
-        await data.aclose()
+    async with ClientHome(environ=os.environ, folder=home, runs=runs) as data:
+        try:
+            yield build_server(Tools(data, statement=statement), runs)
+        finally:
+            data.close()
 
 
 async def serve_stdio(home: Path, runs: VisibleRuns) -> None:

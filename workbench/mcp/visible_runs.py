@@ -16,6 +16,7 @@ from workbench.engine.record.people import Annotations
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 from workbench.mcp.mcp_terms import line_for_client
+from workbench.operations.base import Home
 from workbench.propositions.scenario_set import ScenarioSet
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
@@ -200,3 +201,15 @@ def proof_uri(state: RunState, node: str) -> str | None:
     """Return the address of a leaf's first proof; None where there is none."""
     trial = state.trial(node, 1)
     return None if trial.belief is None else f"{run_uri(state.run_id)}/proofs/{node}"
+
+
+@dataclass(kw_only=True)
+class ClientHome(Home):
+    """The data folder as a client sees it: only visible runs, and nothing that is shared with no model."""
+
+    runs: VisibleRuns
+    for_model: bool = True
+
+    def state(self, run: str) -> RunState:
+        """Return a visible run; raises ``NoSuchRun``."""
+        return self.runs.state(self.store, run)

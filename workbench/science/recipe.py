@@ -1,10 +1,12 @@
 """Turn trials or published forecasts into the forecasts that are scored: pool, shrink, calibrate."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Self
 
 import numpy as np
+from pydantic import model_validator
 
+from workbench.requests import Request, Says
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.calibrating.leave_out import leave_out_platt
 from workbench.science.calibrating.platt import fit_platt
@@ -32,25 +34,30 @@ DEFAULT_PRIOR = "prior_temporal"  # the leak-free one
 LEFT_OUT = ("event", "question", "none")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class Recipe(Request):
     """The preparation of raw forecasts before they are scored."""
 
     pool: str = "logit-mean"
+    """mean, median, logit-mean, first; mean:3 and so on for the mean over all subsets of 3 trials; shrink-std, shrink-prior,
+    shrink-alpha, shrink-bayes (by the variance of the prior)."""
     prior: str | None = None
-    """Column of the events file that ``shrink-prior`` and ``shrink-bayes`` shrink to; ``prior_temporal`` when not given."""
+    """Column of the events that shrink-prior and shrink-bayes shrink to; prior_temporal when not given."""
     tune: str = "loo-question"
+    """loo-question, loo-event, in-sample, as-published (in-sample and ddof 0)."""
     ddof: int | None = None
-    """1 unless told; ``as-published`` means 0."""
+    """0 or 1; 1 unless as-published."""
     calibrate: str = "none"
+    """none, platt, platt-hier."""
     loo: str = "event"
-    penalty: float = 1.0
+    """What calibration leaves out: event, question; none fits in-sample."""
+    penalty: Annotated[float, Says(text="Penalty on the offsets of platt-hier.", word="lambda")] = 1.0
     clip: float = 0.0
+    """Clip forecasts to [x, 1 - x] before scoring."""
     dead: str = "drop"
-    """``impute`` counts a dead trial as 0.5 (BLF, App. C.8); an event whose trials are all dead is left out by both."""
+    """Dead trials: drop, or impute (count each as 0.5; BLF, App. C.8); an event whose trials are all dead is left out by both."""
 
-    def __post_init__(self) -> None:
-        """Refuse names that do not exist."""
+    @model_validator(mode="after")
+    def _check_names(self) -> Self:
         if not (is_pooling(self.pool) or self.pool in SHRINKAGES):
             raise UnknownName("pooling", self.pool, (*POOLING_NAMES, *SHRINKAGES))
         for kind, name, names in (
@@ -65,6 +72,7 @@ class Recipe:
             raise DomainError(f"ddof must be 0 or 1, not {self.ddof}")
         if not 0.0 <= self.clip < 0.5:
             raise DomainError(f"clip must be at least 0 and below 0.5, not {self.clip:g}")
+        return self
 
     @property
     def spread_ddof(self) -> int:

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BeforeValidator
 
 from proxies.asof.clock import Cutoff
 from proxies.vendors.own.own_manifest import (
@@ -17,7 +19,6 @@ from proxies.vendors.own.own_manifest import (
     KNOWN,
     NAME,
     PLACE,
-    SHARES,
     OwnColumn,
     OwnManifest,
     OwnPolicy,
@@ -26,6 +27,7 @@ from proxies.vendors.own.own_manifest import (
 )
 from workbench.errors import Option, UsageError, sentence
 from workbench.forecasts.source_rows import LARGEST
+from workbench.requests import Request
 from workbench.sources.known_times import known_times, lag_of
 from workbench.sources.row_dates import (
     DatedColumn,
@@ -43,39 +45,66 @@ if TYPE_CHECKING:
 _EXCEL_ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
 #: What a person says of how a file is read; kept with a version, for the next one.
 _READING = ("zone", "date_format", "grain", "last_year", "decimal", "thousands", "skip", "comment")
-_RESIDUALS = ("none", "low", "medium", "high")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRequest:
+def _read_forms(value: object) -> object:
+    """Read how dates are written: a form, ``{column: form}``, or typed words ``COLUMN=FORM``; without a column it is the date's."""
+    if isinstance(value, str):
+        return {"": value} if value else {}
+    if isinstance(value, list):
+        return {column: form for column, _, form in (str(each).rpartition("=") for each in value)}
+    return value
+
+
+class SourceRequest(Request):
     """A person's description of a source. Exactly one of ``known``, ``vintage``, ``lag``, ``releases`` and ``static`` is set."""
 
     name: str
-    date: str
+    """What to call it: own:NAME in claims, own/NAME/rows in calls."""
+    date: str = ""
+    """Column that says what a row is about."""
     value: str = ""
+    """Column that claims mean."""
     known: str = ""
+    """Column of when a row became known."""
     vintage: str = ""
+    """As --known, where a date has several rows."""
     lag: str = ""
+    """How long after its date a row was known: 3d, 12h."""
     releases: Path | None = None
+    """File of dates and their releases."""
     static: bool = False
-    by: str = ""
+    """Every row at every cutoff."""
     unit: str = ""
+    """Unit of the values."""
     share: Share = "models"
+    """Who may see it."""
+    by: str = ""
+    """Column that tells rows of one date apart."""
     residual: Literal["none", "low", "medium", "high"] = "high"
+    """Risk of later knowledge."""
     zone: str = ""
-    date_format: str | Mapping[str, str] = ""
+    """Zone of times without one; New York by itself."""
+    date_format: Annotated[list[str] | dict[str, str] | str, BeforeValidator(_read_forms)] = {}
+    """How dates are written, such as %d/%m/%Y; COLUMN=%d/%m/%Y for one column."""
     grain: str = ""
+    """What a date stands for: year, half-year, quarter, month, week, day, instant, 1h."""
     last_year: str = ""
+    """The last year that two digits may mean, such as 2026."""
     decimal: str = ""
+    """The sign before decimals, . or ,."""
     thousands: str = ""
+    """The sign between thousands."""
     skip: int = 0
+    """Lines before the header."""
     comment: str = ""
+    """How lines begin that are no rows."""
 
     @property
     def dates(self) -> DateReading:
         """How the dates are read."""
-        forms = {"": self.date_format} if isinstance(self.date_format, str) else self.date_format
-        return DateReading(zone=self.zone, forms=forms, last_year=int(self.last_year or 0))
+        assert isinstance(self.date_format, dict), "`_read_forms` made one"
+        return DateReading(zone=self.zone, forms=self.date_format, last_year=int(self.last_year or 0))
 
     @property
     def cells(self) -> CellReading:
@@ -107,12 +136,6 @@ class SourceRequest:
         if not NAME.fullmatch(self.name):
             raise UsageError(
                 f"{self.name!r:.60} is no name of a source: small letters, digits, - and _, at most 40, a letter first"
-            )
-        if self.share not in SHARES:
-            raise UsageError(Option("share"), f" is one of {', '.join(SHARES)}, not {self.share!r:.40}")
-        if self.residual not in _RESIDUALS:
-            raise UsageError(
-                Option("residual"), f" is one of {', '.join(_RESIDUALS)}, not {self.residual!r:.40}"
             )
         zone_of_name(self.dates.place)
         if not re.fullmatch(r"(\d{4})?", self.last_year):
@@ -456,4 +479,4 @@ def request_of(manifest: OwnManifest, changes: Mapping[str, Any]) -> SourceReque
             "static": {"static": True},
         }
         as_before |= policies[policy.kind]
-    return SourceRequest(**(as_before | options))
+    return SourceRequest.read(as_before | options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +36,7 @@ def _yaml_of(path: Path) -> dict[str, Any]:
 def _query_file(path: Path, options_given: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
     """Read the address, the query and the options of a query's file; options of the command line win."""
     document = _yaml_of(path)
-    field_names = {field.name for field in fields(SourceRequest)} - {"name"}
+    field_names = {*SourceRequest.model_fields} - {"name"}
     unknown = sorted({*document} - field_names - {"address", "query"})
     if unknown:
         line = line_of(read_text(path), (unknown[0],))
@@ -45,8 +44,6 @@ def _query_file(path: Path, options_given: Mapping[str, Any]) -> tuple[str, str,
     if not all(isinstance(document.get(name), str) for name in ("address", "query")):
         raise UsageError(f"{path.name}: address and query are needed, each a text")
     options = {name: value for name, value in document.items() if name not in ("address", "query")}
-    if options.get("releases"):
-        options["releases"] = Path(options["releases"])
     return (
         str(document["address"]),
         str(document["query"]),
@@ -81,7 +78,7 @@ async def open_source(
     elif not options.get("date"):
         raise UsageError("say which column dates the rows: ", Option("date", "COLUMN"))
     else:
-        request = SourceRequest(name=name, **{key: value for key, value in options.items() if value})
+        request = SourceRequest.read({key: value for key, value in options.items() if value} | {"name": name})
     request.check()
     if not isinstance(where, str | Path):
         where = _as_table(where, request.date, request.value)

@@ -16,7 +16,7 @@ from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from sandbox.errors import SandboxError
 from workbench.agents.evidence.trace import TraceEvidence
-from workbench.agents.grounders.thoughts.outcomes import number_chance
+from workbench.agents.grounders.thought_replies import number_chance
 from workbench.engine.access.model_gateway import spending
 from workbench.engine.assembly import open_engine
 from workbench.engine.flow import Engine

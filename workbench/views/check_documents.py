@@ -15,17 +15,12 @@ from workbench.annotations.second_opinions import (
     stored_findings,
 )
 from workbench.audit.data_read import leaves_without_data
-from workbench.audit.drift import drift
 from workbench.audit.memory_scan import memory_document
-from workbench.audit.run_audit import audit_run
 from workbench.audit.run_findings import run_findings
-from workbench.engine.proof_check import verify_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import manifest_id
 from workbench.engine.record.state import RunState
-from workbench.engine.run_settings import check_level
 from workbench.errors import UsageError, command
-from workbench.signing_keys import signer_json
 from workbench.store import Store
 from workbench.views.trail import evidence_trail
 from workbench.whatif.band import past_windows
@@ -138,44 +133,3 @@ def grounders(store: Store, run_id: str | None = None) -> dict[str, Any]:
     state = load_state(store, run_id)
     rows = routes_of(store, state)
     return {"run_id": run_id, "leaves": rows, "by_grounder": by_grounder(state, rows)}
-
-
-def audit(store: Store, run_id: str) -> dict[str, Any]:
-    """Return the checks of a run against its own records, each ``ok``, ``warn`` or ``bad``: ``workbench audit``."""
-    return audit_run(store, run_id)
-
-
-async def verification(
-    store: Store,
-    run_id: str,
-    node: NodeId | None = None,
-    *,
-    isolation: str | None = None,
-    state: RunState | None = None,
-) -> dict[str, Any]:
-    """Compare proofs with their records and a re-run, and return what differs: ``workbench verify``.
-
-    ``isolation`` is the level of the re-run's kernels, null if nothing was re-run: the records
-    differ already, or no proof has a notebook.
-    ``p`` is what the proofs conclude as they were checked now, by the stored rules, ``drift`` its distance to ``recorded_p``
-    (both of ``node``, the claim unless a leaf was named), ``drifting`` the leaves that conclude otherwise.
-    ``signed`` says who signed the package that the run came in. ``state`` where the caller has folded the run's log, as far as it may be seen.
-    """
-    if isolation is not None:
-        check_level(isolation)
-    state = state or load_state(store, run_id)
-    result = await verify_run(store, run_id, node, isolation=isolation, state=state)
-    differing = result.differing
-    # Where records differ nothing was re-run; evidence without a notebook is verified by itself.
-    rerun = result.isolation is not None or not differing
-    return {
-        "verified": not differing,
-        "proofs": len(result.proofs),
-        "cells": sum(check.outcome.cells for check in result.proofs),
-        "differing": differing,
-        "unrepeatable": [row for check in result.proofs for row in check.rows(check.outcome.unrepeatable)],
-        "advisory": [row for check in result.proofs for row in check.rows(check.outcome.advisory)],
-        "isolation": result.isolation,
-        "signed": signer_json(result.signer),
-        **drift(state, result.proofs, rerun=rerun),
-    }

@@ -7,8 +7,7 @@ description (``workbench.requests``), so a kind that is added here is on all of 
 from collections.abc import Mapping
 from datetime import datetime
 from math import inf
-from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import (
     BaseModel,
@@ -16,13 +15,12 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
-    ValidationError,
     WithJsonSchema,
     model_validator,
 )
 
 from proxies.asof.clock import Cutoff
-from proxies.input_files import MOST_TEXT_BYTES, InputRefused, parse_json, read_text
+from proxies.input_files import InputRefused, parse_json
 from workbench.errors import Option, UsageError
 from workbench.propositions import NodeId, Polarity, RuleLimits, Tree
 from workbench.propositions.edits import (
@@ -38,7 +36,7 @@ from workbench.propositions.edits import (
     Unpin,
 )
 from workbench.propositions.values import Override
-from workbench.requests import RequestField, Says, fields_of
+from workbench.requests import Request, Says, fields_of
 from workbench.synthesis import rule_from_json
 from workbench.synthesis.errors import FormulaError
 from workbench.synthesis.rules.formula import parse_formula
@@ -152,7 +150,7 @@ class ReportText(_Part):
         return value
 
 
-class EditRequest(_Part):
+class EditRequest(Request):
     """The edits of one call, of every kind; every screen fills one in."""
 
     values: Annotated[
@@ -209,56 +207,6 @@ class EditRequest(_Part):
             form="NODE=W with a weight between -1 and 1, for example P2.1=0.4",
         ),
     ] = {}
-
-    @classmethod
-    def read(cls, values: Mapping[str, Any]) -> Self:
-        """Return the request of Python's names and values; raises ``UsageError``, in one line, for what cannot be read."""
-        if unknown := sorted(set(values) - set(cls.model_fields)):
-            raise UsageError(f"there is no {unknown[0]!r:.40} here: {', '.join(cls.model_fields)}")
-        try:
-            return cls.model_validate({name: value for name, value in values.items() if value is not None})
-        except ValidationError as error:
-            name, place, reason = _first(error)
-            field = _field(cls, name)
-            key = f"[{place!r:.60}]" if field.shape == "mapping" and place is not None else ""
-            raise UsageError(f"{name}{key}: {reason}; write {field.says.form or field.says.text}") from None
-
-    @classmethod
-    def typed(cls, **words: Any) -> Self:
-        """Return the request of typed words, by the names of the fields: texts, lists of texts, flags.
-
-        Files that a text names are read here.
-
-        Raises `UsageError`: A text that cannot be read, or a proposition that is named twice for the same.
-        """
-        pairs: dict[tuple[str, object], str] = {}
-        values: dict[str, Any] = {}
-        for field in fields_of(cls):
-            written = words.pop(field.name, None)
-            if written is None or written == []:
-                continue
-            values[field.name] = written
-            if field.shape == "mapping":
-                values[field.name] = {}
-                for pair in written:
-                    node, text = _split(field, pair)
-                    if node in values[field.name]:
-                        raise UsageError(f"{field.option} names {node} twice")
-                    pairs[field.name, node] = pair
-                    values[field.name][node] = _file_text(field, text) if field.says.file else text
-            elif field.shape == "list":
-                pairs |= {(field.name, place): text for place, text in enumerate(written)}
-        assert not words, words
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            name, place, reason = _first(error)
-            field = _field(cls, name)
-            pair = pairs.get((name, place), values.get(name))
-            form = field.says.form or field.says.text
-            # Of a rule the reason says where it goes wrong; of the rest the form says it all.
-            why = f" ({reason})" if name == "rules" else ""
-            raise UsageError(f"{field.option} {pair!r:.200}: write {form}{why}") from None
 
     @property
     def has_edits(self) -> bool:
@@ -336,31 +284,6 @@ class WhatIfRequest(EditRequest):
     def override(self, now: str) -> Override | None:
         """Return author, reason and expiry of the values that are set, as of ``now``; raises ``UsageError``."""
         return parse_override(self.author if self.values else "", self.reason, self.expires, now=now)
-
-
-def _field(model: type, name: str) -> RequestField:
-    return next(field for field in fields_of(model) if field.name == name)
-
-
-def _first(error: ValidationError) -> tuple[str, Any, str]:
-    first = error.errors(include_url=False, include_input=False)[0]
-    name, place, *_ = (*first["loc"], None, None)
-    reason = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    return str(name), place, reason
-
-
-def _split(field: RequestField, pair: str) -> tuple[str, str]:
-    node, equals, text = pair.partition("=")
-    if not (equals and node.strip() and text.strip()):
-        raise UsageError(f"{field.option} {pair!r:.200}: write {field.says.form}")
-    return node.strip(), text.strip()
-
-
-def _file_text(field: RequestField, name: str) -> str:
-    try:
-        return read_text(Path(name), most=MOST_TEXT_BYTES)
-    except InputRefused as error:
-        raise UsageError(f"{field.option}: {error}") from None
 
 
 # A person may set what a model may not: a sign against the stated polarity, and any intercept.

@@ -9,10 +9,10 @@ from threading import RLock
 from workbench.steps import Steps
 
 #: How long steps go on in one piece; a message that comes meanwhile waits for it.
-_PIECE_SECONDS = 0.015
+PIECE_SECONDS = 0.015
 #: Between two pieces. A message takes several turns of the loop, and a thread of the kernel's own, until it is answered; work
 #: that is put behind what is ready now would come before it at each of them.
-_GAP_SECONDS = 0.002
+GAP_SECONDS = 0.002
 _DONE = object()
 
 
@@ -56,7 +56,7 @@ class AtRest:
 
     def _put_off(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop, self._due = loop, self._due + 1
-        loop.call_later(_GAP_SECONDS, self._piece, self._due)
+        loop.call_later(GAP_SECONDS, self._piece, self._due)
 
     def _piece(self, number: int) -> None:
         with self._lock:
@@ -64,7 +64,7 @@ class AtRest:
                 return
             self._loop = None
             try:
-                self._work_until(time.perf_counter() + _PIECE_SECONDS)
+                self._work_until(time.perf_counter() + PIECE_SECONDS)
             finally:
                 if self._works and not self._waits:
                     self._put_off(asyncio.get_running_loop())

@@ -8,6 +8,8 @@ import ipywidgets
 
 from proxies.errors import ProxyError
 from workbench.errors import UsageError
+from workbench.operations.base import Home, answered
+from workbench.operations.quantity import Quantity
 from workbench.views.fan_chart import fan_svg, fan_words
 from workbench.widgets.background import Background
 from workbench.widgets.fields import action, box, choice, field, look
@@ -47,13 +49,12 @@ class QuantityPane(ipywidgets.VBox):  # type: ignore[misc]
             return
 
         def document() -> dict[str, Any]:
-            # Numerics, which the list of runs does without.
-            from workbench.views.quantity_documents import quantity_at
-
+            asked = Quantity.read({"series": series, "by" if extremes else "on": day, "cutoff": cutoff})
             try:
-                return quantity_at(series, day, cutoff, extremes=extremes, environ=self._environ)
+                forecast: dict[str, Any] = answered(asked, Home.of(self._environ))
             except ProxyError as problem:
                 raise UsageError(on_page(problem)) from None
+            return forecast
 
         if not self.work.busy:
             self.answer.value = note("Forecasting, here and at past cutoffs ...")

@@ -8,11 +8,11 @@ import ipywidgets
 
 from workbench.blocking import run_blocking
 from workbench.errors import WorkbenchError
+from workbench.operations.sources import preview_lines
 from workbench.sources.new_source import NewSource
 from workbench.sources.own_store import store_source
 from workbench.sources.source_origin import open_source
 from workbench.store.home_folder import require_writable
-from workbench.views.data_documents import preview_lines
 from workbench.widgets import panels
 from workbench.widgets.fields import action, box, choice, field, html, tried
 

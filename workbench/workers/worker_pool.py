@@ -29,7 +29,7 @@ from workbench.workers.worker_facts import Facts, clock_misfit, misfit, utc_now
 #: Seconds for the first worker to come, and between two looks at who is there.
 FIRST_WORKER, LOOK = 60.0, 2.0
 #: Seconds for a worker to say what it is; its first imports take long where the machine is busy.
-_DESCRIBE = 120.0
+DESCRIBE = 120.0
 #: Seconds without any worker after which the run stops, resumable.
 NO_WORKER = 120.0
 #: Jobs that are out for each that can be worked on: a worker that is done has the next one at once.
@@ -269,7 +269,7 @@ class WorkerPool:
         """Explain why a worker cannot be used; None if it can."""
         needs = self._requirements
         try:
-            async with asyncio.timeout(_DESCRIBE):  # one that is stopped holds the others up no longer
+            async with asyncio.timeout(DESCRIBE):  # one that is stopped holds the others up no longer
                 described = await self._client.run(
                     describe,
                     needs.settings.to_json(),

@@ -8,24 +8,20 @@ from typing import TYPE_CHECKING
 
 from workbench.agents.errors import MalformedReply
 from workbench.agents.evidence.trace_records import Fault, step_id
-from workbench.agents.grounders.thoughts.outcomes import (
-    number_conclusion,
-    number_scale,
-    parse_outcomes,
-    parse_percentiles,
-)
-from workbench.agents.grounders.thoughts.thought_readings import (
+from workbench.agents.grounders.thought_replies import (
     Answer,
     combine,
     conclusion_text,
+    number_scale,
+    parse_outcomes,
+    parse_percentiles,
+    query_text,
+    read_query,
     read_thoughts,
     read_value,
     read_vote,
-    read_words,
     thoughts_text,
     value_text,
-    vote_text,
-    words_text,
 )
 from workbench.agents.replies.stage_replies import parse_conclusion
 
@@ -33,10 +29,6 @@ if TYPE_CHECKING:
     from workbench.agents.evidence.base import ProofContext
     from workbench.agents.evidence.trace_steps import Trace, TraceStep
     from workbench.models.base import ModelReply
-
-_THOUGHTS, _VALUE, _VOTE, _OUTCOMES = ("propose", "merge", "refine"), "value", "vote", "outcomes"
-_PERCENTILES = "percentiles"
-_QUERY = "query"
 
 
 def thought_faults(trace: Trace, proof: ProofContext) -> Iterator[Fault]:
@@ -73,7 +65,7 @@ def thought_faults(trace: Trace, proof: ProofContext) -> Iterator[Fault]:
 def _fault(trace: Trace, step: TraceStep, text: str, answers: list[Answer], known: list[str]) -> str | None:
     """What of a step is not what its reply says; its answer and thoughts are added to the lists."""
     kind = step.stage.partition("-")[0]
-    if kind in _THOUGHTS:
+    if kind in ("propose", "merge", "refine"):
         most = step.text.count("\n") + 1  # a thought takes a line at least
         for count in range(1, most + 1):
             thoughts = read_thoughts(text, count)
@@ -81,31 +73,31 @@ def _fault(trace: Trace, step: TraceStep, text: str, answers: list[Answer], know
                 known += thoughts
                 return None
         return f"the reply of {step.stage} proposes something else"
-    if kind == _QUERY:
-        opening = words_text(read_words(text))
+    if kind == "query":
+        opening = query_text(read_query(text))
         return (
             None if step.text.startswith(opening) else f"the reply of {step.stage} searches for other words"
         )
-    if kind == _VALUE:
+    if kind == "value":
         opening = value_text(read_value(text))
         if step.text.startswith(opening) and step.text.removeprefix(opening) in known:
             return None
         return f"the reply of {step.stage} gives another value, or values what nobody proposed"
-    if kind == _VOTE:
+    if kind == "vote":
         vote = read_vote(text)
         answers.append(vote)
-        return None if step.text == vote_text(vote) else f"the reply of {step.stage} votes otherwise"
-    if kind == _OUTCOMES:
+        return None if step.text == str(vote) else f"the reply of {step.stage} votes otherwise"
+    if kind == "outcomes":
         forecast = parse_outcomes(text, tuple(trace.outcomes))
         if forecast.probabilities != trace.outcomes or trace.outcome not in trace.outcomes:
             return f"the reply of {step.stage} gives the outcomes other probabilities"
         conclusion = forecast.conclusion(trace.outcome)
-    elif kind == _PERCENTILES:
+    elif kind == "percentiles":
         number = json.loads(trace.outcome)
         forecast = parse_percentiles(text, number_scale(number))
         if forecast.probabilities != trace.outcomes:
             return f"the reply of {step.stage} gives other percentiles"
-        conclusion = number_conclusion(number, forecast)
+        conclusion = forecast.number_conclusion(number)
     else:
         conclusion = parse_conclusion(text)
     answers.append(conclusion)

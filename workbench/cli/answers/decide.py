@@ -6,17 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import (
-    WANTING,
-    AsJson,
-    command,
-    echo,
-    emit_json,
-    open_store,
-    run_names,
-    say,
-    unlisted,
-)
+from workbench.cli.common import AsJson, command, echo, emit_json, open_store, say, unlisted
 from workbench.cli.questions.bet import pooled_events
 from workbench.cli.table import show_table
 from workbench.engine.record.fold import load_state
@@ -27,66 +17,7 @@ from workbench.questions.sets.choices import ChoiceRules, choice_document, linke
 from workbench.questions.sets.question_sets import QuestionSet, load_set
 from workbench.studies.rounds.round_coherence import set_findings
 from workbench.views import tree_questions
-from workbench.views.input_split import RunSplits
-from workbench.views.run_changes import change_lines, run_changes
-from workbench.views.run_view import view
 from workbench.whatif.run_edits import require_grounded
-
-
-@command
-def coherence(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[RUN]...", help="Runs to compare; all finished ones without."),
-    ] = None,
-    exclusive: Annotated[
-        list[str] | None,
-        typer.Option(help="RUN,RUN,...: the options of one question, of which exactly one comes true."),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Check the claims of several runs against each other: nested and exclusive claims, repeats and contraries.
-
-    What belongs together is read from the statements; only runs with the same cutoff are compared.
-    """
-    store = open_store()
-    groups = [[part.strip() for part in group.split(",") if part.strip()] for group in exclusive or ()]
-    report = tree_questions.coherence(store, runs or (), groups)
-    for line in report["left_out"]:
-        say(line)
-    if as_json:
-        emit_json(report)
-    else:
-        lines = [
-            (row["run_id"], percent(row["p"]), row["cutoff"], row["statement"]) for row in report["forecasts"]
-        ]
-        if lines:
-            show_table(("run", "p", "cutoff", "statement"), lines)
-        for finding in report["findings"]:
-            echo(f"{finding['kind']:10} {finding['message']}")
-        count = len(report["findings"])
-        echo("coherent" if not count else f"NOT coherent: {count} finding{'s' if count > 1 else ''}")
-    if report["findings"]:
-        raise typer.Exit(WANTING)
-
-
-@command
-def diff(
-    before: Annotated[str, typer.Argument(help="The earlier run.", autocompletion=run_names)],
-    after: Annotated[str, typer.Argument(help="The later run of the same claim.", autocompletion=run_names)],
-    as_json: AsJson = False,
-) -> None:
-    """Say what changed between two runs of a claim, and how much of it each driver and the rules brought.
-
-    The parts sum to the change: each is the average of what it adds over the orders in which the parts change.
-    """
-    store = open_store()
-    first, second = (view(store, store.resolve_run(run)) for run in (before, after))
-    document = run_changes(first, second, RunSplits(store, first.state, second.state))
-    if as_json:
-        emit_json(document)
-    else:
-        echo("\n".join(change_lines(document)))
 
 
 @command

@@ -12,7 +12,6 @@ from workbench.annotations.case_against import price_of_case, red_team, with_mod
 from workbench.annotations.entries import keep_case
 from workbench.annotations.second_opinions import audit_leaks, require_judge
 from workbench.cli.common import (
-    WANTING,
     ApiBase,
     AsJson,
     Prices,
@@ -31,7 +30,7 @@ from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.assembly import open_gateway
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
+from workbench.errors import WANTING, UsageError
 from workbench.store import Store
 from workbench.views import check_documents
 from workbench.whatif.run_edits import require_grounded

@@ -11,7 +11,7 @@ COMMANDS = {
     "list": ("workbench.cli.questions.sets:list_questions", "The sets of this home, or the questions of one."),
     "show": ("workbench.cli.questions.sets:show", "One question with its events, or what a set holds and what of it cannot be scored, and why."),
     "resolve": ("workbench.cli.questions.resolve:resolve_questions", "Record outcomes: of one question by hand, of many from a file, or of claims on the embedded series by themselves."),
-    "score": ("workbench.cli.questions.resolve:score_questions", "Score a file of forecasts on a set; what cannot be scored is listed with its reason."),
+    "score": ("workbench.operations.scoring:ScoreSet", "Score a file of forecasts on a set; what cannot be scored is listed with its reason."),
     "export": ("workbench.cli.questions.sets:export_questions", "Write a set to a file; `events` is what `score`, `exam` and `compare` read, `values` what `score --quantiles` does."),
     "long-short": ("workbench.cli.questions.long_short:long_short", "Make long-or-short questions from price histories, with the payoffs of both; what cannot be evaluated is named."),
     "classify": ("workbench.cli.questions.classify:classify", "Give each question one topic of a fixed list; stored with the set, usable as `--by topic`."),

@@ -12,10 +12,11 @@ import typer
 
 from proxies import input_files
 from proxies.input_files import InputRefused
-from workbench.cli.common import WANTING, AsJson, command, echo, emit_json, open_store, say, unlisted
-from workbench.cli.science.science_options import ForecastsFile, write_csv
+from workbench.cli.common import AsJson, command, echo, emit_json, open_store, say, unlisted
+from workbench.cli.science.science_options import ForecastsFile
 from workbench.cli.table import show_table
-from workbench.errors import UsageError
+from workbench.errors import WANTING, UsageError
+from workbench.operations.forecast_files import write_csv
 from workbench.output_files import write_output
 from workbench.questions.formats.format_registry import read_text
 from workbench.questions.question import check_day

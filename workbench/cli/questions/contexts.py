@@ -10,7 +10,6 @@ import typer
 
 from proxies.asof.clock import Cutoff
 from workbench.cli.common import (
-    PROVIDER,
     ApiBase,
     AsJson,
     Prices,
@@ -23,6 +22,7 @@ from workbench.cli.common import (
 )
 from workbench.cli.run.run_options import read_prices
 from workbench.cli.science.science_options import listed
+from workbench.errors import PROVIDER
 from workbench.output_files import write_output
 from workbench.questions.question import Question
 from workbench.questions.sets.question_sets import load_set

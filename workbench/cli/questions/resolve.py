@@ -7,22 +7,9 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import AsJson, command, echo, emit_json, open_store, say, unlisted
-from workbench.cli.science.science_options import (
-    ForecastsFile,
-    Methods,
-    QuantilesFile,
-    Variant,
-    listed,
-    print_consistency,
-    print_quantile_scores,
-)
-from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.questions.formats.format_registry import read_resolutions
 from workbench.questions.sets import question_sets as book
-from workbench.questions.sets.question_sets import load_set
-from workbench.questions.sets.set_scores import score_set, score_set_quantiles
-from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
 from workbench.studies.rounds.resolution import resolve_from_series
 
 
@@ -93,54 +80,4 @@ def resolve_questions(
     beside = f", {came} of {len(numbers)} numbers have come" if numbers else ""
     echo(
         f"set {name}: {count} outcomes recorded, {len(entry.scored_events())} of {len(entry.events())} events can be scored{beside}"
-    )
-
-
-@command
-def score_questions(
-    name: Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")],
-    forecasts: ForecastsFile | None = None,
-    quantiles: QuantilesFile | None = None,
-    method: Methods = "",
-    variant: Variant = "forecast",
-    metrics: Annotated[str, typer.Option("--metrics", help="By comma; the usual ones when not given.")] = "",
-    by: Annotated[str, typer.Option("--by", help="Also score within each value of this column.")] = "",
-    baseline: Annotated[str, unlisted("--baseline", help="Add baselines, by comma: 0.5, crowd, ...")] = "",
-    as_json: AsJson = False,
-) -> None:
-    """Score a file of forecasts on a set; what cannot be scored is listed with its reason.
-
-    Probabilities (--forecasts) get Brier scores, numbers (--quantiles) CRPS; neither enters the other's table.
-    """
-    if (forecasts is None) == (quantiles is None):
-        raise UsageError("name one file: --forecasts of probabilities, or --quantiles of numbers")
-    if forecasts is None:
-        assert quantiles is not None
-        print_quantile_scores(
-            score_set_quantiles(load_set(open_store(), name), quantiles, listed(method)), as_json=as_json
-        )
-        return
-    columns = check_metrics(listed(metrics) or DEFAULT_METRICS)
-    document = score_set(
-        load_set(open_store(), name),
-        forecasts,
-        metrics=columns,
-        methods=listed(method),
-        variant=variant,
-        by=by,
-        baselines=listed(baseline),
-    )
-    if as_json:
-        emit_json(document)
-        return
-    show_table(
-        ["method", "n", *columns],
-        [
-            [label, entry["n"]["overall"], *[entry.get(metric, {}).get("overall") for metric in columns]]
-            for label, entry in document["methods"].items()
-        ],
-    )
-    print_consistency(document)
-    say(
-        f"{document['scored']} events scored; {len(document['unscored'])} entries are not, `questions show {name}` says why"
     )

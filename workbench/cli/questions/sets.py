@@ -7,11 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import AsJson, command, echo, emit_json, open_store, say, unlisted
+from workbench.cli.common import AsJson, at_end, command, echo, emit_json, open_store, say, unlisted
 from workbench.cli.questions.filters import takes_filters
 from workbench.cli.science.science_options import listed
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
+from workbench.operations.base import Home
+from workbench.operations.endpoints import data_caller
 from workbench.output_files import write_output
 from workbench.questions.formats.base import LeftOut, QuestionFile
 from workbench.questions.formats.format_registry import WRITERS, read_file
@@ -21,7 +23,7 @@ from workbench.questions.sets.selection import Selection, SelectionRules, select
 from workbench.questions.venue_calls import fetch_events
 from workbench.store import Store
 from workbench.studies.rounds.round_results import newest_quantiles
-from workbench.views import data_documents, question_documents
+from workbench.views import question_documents
 from workbench.views.fan_chart import quantile_line
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
@@ -63,13 +65,14 @@ def fetch(
     as_json: Json = False,
 ) -> None:
     """Ask a venue for events through the broker and keep those that pass the filters; every filter's count is printed."""
-    store = open_store()
+    home = Home.of(os.environ)
+    at_end(home.close)
 
-    async def call(path: str, params: Any) -> Any:
-        answer = await data_documents.call(store, path, params, cutoff, environ=os.environ)
-        return answer["data"]
+    async def fetched() -> QuestionFile:
+        async with home:
+            return await fetch_events(data_caller(home, cutoff), venue, series=listed(series), limit=limit)
 
-    reading = asyncio.run(fetch_events(call, venue, series=listed(series), limit=limit))
+    reading = asyncio.run(fetched())
     _keep(name or venue, reading, bounds, form=venue, origin=f"{venue} {series or 'newest'}", as_json=as_json)
 
 

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from proxies.asof.clock import Cutoff
-from workbench.cli.common import USAGE, AsJson, command, command_name, echo, emit_json, say
+from workbench.cli.common import AsJson, command, command_name, echo, emit_json, say
 from workbench.cli.run.approve import at_terminal
 from workbench.engine.run_settings import RunSettings
+from workbench.errors import USAGE
 from workbench.models.model_options import OFFLINE
 from workbench.offline.claim_coverage import UntreatableClaim, claim_to_ask, reading_document
 from workbench.offline.claim_examples import EXAMPLE_CUTOFF, claim_examples

@@ -7,10 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import (
-    DONE,
-    PROVIDER,
-    STOPPED,
-    USAGE,
     AsJson,
     IsolationLevel,
     RunId,
@@ -33,6 +29,7 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.progress import follow_run
 from workbench.engine.record.state import RunState
 from workbench.engine.worker_place import worker_place
+from workbench.errors import DONE, PROVIDER, STOPPED, USAGE
 from workbench.views.run_view import view
 from workbench.views.wording import run_lines
 from workbench.whatif.run_edits import adopt_tree_file

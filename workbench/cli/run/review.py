@@ -7,8 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import (
-    DONE,
-    STOPPED,
     AsJson,
     IsolationLevel,
     command,
@@ -26,7 +24,7 @@ from workbench.cli.run.run_options import Yes
 from workbench.cli.settings_file import review_defaults
 from workbench.cli.signals import stop_signals
 from workbench.engine.record.progress import print_progress
-from workbench.errors import UsageError
+from workbench.errors import DONE, STOPPED, UsageError
 from workbench.formatting import percent
 from workbench.reports.note_page import write_report
 from workbench.reviews.claim_review import ALERT, Doors, ReviewRequest, mark_told

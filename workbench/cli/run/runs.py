@@ -10,7 +10,6 @@ import typer
 
 from workbench.backtests.kept_records import kept_record, measured_record
 from workbench.cli.common import (
-    WANTING,
     AsJson,
     RunId,
     command,
@@ -26,7 +25,7 @@ from workbench.engine.detached import no_record
 from workbench.engine.ownership import own_run, owner_of
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import WANTING, UsageError, WorkbenchError
 from workbench.formatting import NO_VALUE, outcome_words, percent, point_change
 from workbench.resources import cores
 from workbench.signing_keys import signed_line

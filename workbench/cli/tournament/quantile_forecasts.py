@@ -15,12 +15,12 @@ from workbench.backtests.question_quantiles import (
 )
 from workbench.blocking import run_blocking
 from workbench.cli.common import echo, emit_json, open_store, say
-from workbench.cli.science.science_options import write_csv
 from workbench.cli.table import show_table
 from workbench.environment import proxy_settings
 from workbench.errors import UsageError
 from workbench.forecasts.ensemble import Ensemble
 from workbench.formatting import figure
+from workbench.operations.forecast_files import write_csv
 from workbench.questions.question import Question
 from workbench.questions.sets.question_sets import load_set
 from workbench.science.quantile_tables import QUANTILE_COLUMNS, quantile_rows

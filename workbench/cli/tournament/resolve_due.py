@@ -2,25 +2,27 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import typer
 
-from workbench.cli.common import PROVIDER, echo, emit_json, open_store, say
+from workbench.cli.common import at_end, echo, emit_json, say
+from workbench.errors import PROVIDER
+from workbench.operations.base import Home
+from workbench.operations.endpoints import data_caller
 from workbench.studies.rounds.resolution import resolve_open
-from workbench.views import data_documents
 
 
 def resolve_due(*, quiet: bool, as_json: bool) -> None:
     """Record outcomes of runs and sets from the embedded series and the venues; leaves with 4 where one could not be asked."""
-    store = open_store()
+    home = Home.of(os.environ)
+    at_end(home.close)
 
-    async def call(path: str, params: Mapping[str, Any]) -> Any:
-        answer = await data_documents.call(store, path, params, "now", environ=os.environ)
-        return answer["data"]
+    async def resolve() -> Any:
+        async with home:
+            return await resolve_open(home.store, data_caller(home, "now"))
 
-    resolved = asyncio.run(resolve_open(store, call))
+    resolved = asyncio.run(resolve())
     if as_json:
         emit_json(
             {

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from proxies.atomic import replace_file
@@ -19,8 +19,6 @@ from proxies.ledger import Address, Answer
 from workbench.agents.relayed import Relayed
 from workbench.engine.access.budget import Budget, BudgetLimits
 from workbench.engine.access.model_gateway import ModelGateway
-from workbench.environment import proxy_settings
-from workbench.errors import UsageError, command
 from workbench.models.base import (
     Asker,
     ModelReply,
@@ -38,46 +36,62 @@ from workbench.store import ApiLedger, ModelLedger, Store
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
+    from proxies.broker import Broker
+    from workbench.search.base import PageText, SearchAnswer
+    from workbench.search.web_calls import WebRecord
 
 #: The run under which a person's searches are kept.
 RUN = "search"
 
 
-@asynccontextmanager
-async def open_own_web(
+@dataclass(slots=True, kw_only=True)
+class OwnWeb:
+    """A web at a cutoff and the count of looks at it: each look is a step of its own, so that a person gets a fresh answer."""
+
+    web: LeafWeb
+    steps: Iterator[int] = field(default_factory=count)
+
+    async def search(self, words: str, k: int) -> tuple[SearchAnswer, list[WebRecord]]:
+        """Return what is found, and what became of every result."""
+        answer = await self.web.search(words, step=next(self.steps), k=k)
+        return answer, self.taken_records()
+
+    async def open_page(self, url: str) -> PageText:
+        """Return a page; raises ``ProxyError`` where there is no dated copy or the page is blocked."""
+        return await self.web.open_page(url, step=next(self.steps))
+
+    def taken_records(self) -> list[WebRecord]:
+        """Return what became of the results since this was asked, and forget it."""
+        records = [*self.web.records]
+        self.web.records.clear()
+        return records
+
+
+def open_own_web(
     store: Store,
+    broker: Broker,
     cutoff: Cutoff,
     *,
-    question: str,
-    environ: Mapping[str, str],
+    question: str = "",
     options: WebOptions | None = None,
     model: str | None = None,
     api_base: str | None = None,
-) -> AsyncIterator[LeafWeb]:
-    """Yield a web at a cutoff; broker and connections are closed when the block ends.
-
-    Raises `UsageError`: The question is empty, or no model answers to the name.
-    """
-    from proxies.broker import open_broker
-
-    if not question.strip():
-        raise UsageError("say what is looked for: ", command("search", "WORDS", cutoff="DATE"))
-    settings = proxy_settings(environ, store.home)
-    broker = open_broker(settings)
+) -> OwnWeb:
+    """Return a web at a cutoff over an open broker. Raises `UsageError`: No model answers to the name."""
     options = options or WebOptions()
     if options.engines is None:
+        settings = broker.settings
         setting = Availability.of(settings.keys, cutoff, network=settings.network)
         options = replace(options, engines=usable_engines(broker.catalogue, setting))
     ledger = ApiLedger(store)
     session = broker.session(cutoff, ledger)
-    # a new step for each look, so that a person gets a fresh answer and never one from the ledger
     begun = ledger.count(RUN)
 
     async def call_api(path: str, params: Mapping[str, Any], *, step: int, retry: int = 0) -> Answer:
         return await session.call(path, params, _address("tool", begun + step, retry))
 
-    try:
-        yield open_web(
+    return OwnWeb(
+        web=open_web(
             call_api=call_api,
             ask=own_asker(store, model, api_base) if model else None,
             node=NodeRef(id="-", statement=question),
@@ -85,8 +99,7 @@ async def open_own_web(
             options=options,
             verdicts=Verdicts(model=model or "", prompts=own_prompts(store)),
         )
-    finally:
-        await broker.aclose()
+    )
 
 
 def own_asker(

@@ -12,7 +12,7 @@ import numpy as np
 
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import KnownContext
-from workbench.agents.grounders.thoughts.outcomes import YES
+from workbench.agents.grounders.thought_replies import YES
 from workbench.agents.loop.toolset import ALL_TOOLS, WEB_TOOLS
 from workbench.agents.registry import agent_names
 from workbench.engine.expected_cost import analysis_calls, forecast_of

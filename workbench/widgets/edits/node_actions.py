@@ -11,10 +11,9 @@ from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf, t
 from workbench.engine.record.state import RunState
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
-from workbench.views import tree_questions
 from workbench.views.run_view import RunView
 from workbench.whatif.full_resynthesis import price_line
-from workbench.whatif.run_refits import refit_nodes
+from workbench.whatif.run_refits import refit_nodes, refit_run
 from workbench.widgets import panels
 from workbench.widgets.background import Background
 from workbench.widgets.fields import action, box, field, html, look, show_if, tried
@@ -71,7 +70,7 @@ class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
         assert run is not None
 
         async def refit(store: Store, state: RunState, gateway: ModelGateway) -> None:
-            await tree_questions.refits(store, state, refit_nodes(state, (node,)), _TIMES, gateway)
+            await refit_run(store, state, refit_nodes(state, (node,)), _TIMES, gateway)
 
         self.line.value = panels.note("The synthesizer is being asked; the page goes on meanwhile.")
         show_if(False, self.ask, self.confirm, self.cancel)

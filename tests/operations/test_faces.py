@@ -1,0 +1,169 @@
+"""An operation is written once: a stranger's is a command, a function of Python and a tool, and ours are what the stubs say."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workbench as wb
+from tests.command_line import run_cli
+from tests.mcp.clients import answer, connected
+from tests.test_stranger_package import PACKAGE, package
+from workbench.api import signatures
+from workbench.cli.main import COMMANDS
+from workbench.errors import UsageError
+from workbench.operations.base import Operation
+from workbench.operations.blocks import Drawing, Facts, Remark, Table, blocks_of, columns, html_of
+from workbench.requests import fields_of
+
+__all__ = ["package"]
+ANSWER = {"until": "2018-06-30", "rows": [{"name": "rain", "p": 4 / 12, "folder": "home"}]}
+
+
+@pytest.fixture
+def installed(package: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PYTHONPATH", str(PACKAGE))
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+def test_a_strangers_operation_is_a_command(installed: Path) -> None:
+    home, path = installed, {"PYTHONPATH": str(PACKAGE)}
+    asked = run_cli(home, "base-of", "rain", "--hits", "3", "--json", **path)
+    assert asked.returncode == 0 and json.loads(asked.stdout) == ANSWER, asked.stderr
+    plain = run_cli(home, "base-of", "rain", "--hits", "11", "--note", "mind the gap", **path)
+    assert plain.returncode == 6 and "100.0%" in plain.stdout and "mind the gap" in plain.stderr
+    assert "counting rain" in plain.stderr and "mind" not in plain.stdout
+    assert "How often it came true." in run_cli(home, "base-of", "--help", **path).stdout
+    assert "base-of" in run_cli(home, "--help", **path).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (("rain", "--hits", "many"), "--hits"),
+        (("rain", "--hits", "-1"), "--hits"),
+        (("rain", "--hits", "3", "--until", "30.6."), "--until"),
+        (("rain",), "--hits"),
+        (("--hits", "3"), "name"),
+    ],
+)
+def test_bad_input_is_one_line_that_names_the_option(
+    installed: Path, words: tuple[str, ...], names: str
+) -> None:
+    done = run_cli(installed, "base-of", *words, PYTHONPATH=str(PACKAGE))
+    assert done.returncode == 2 and names in done.stderr and "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1 and done.stdout == ""
+
+
+def test_a_strangers_operation_is_a_function_that_a_notebook_shows(installed: Path) -> None:
+    found = wb.base_of("rain", hits=3)
+    assert found == ANSWER
+    assert "33.3%" in found._repr_html_() and found.frame().chance.tolist() == ["33.3%"]
+    assert "How often it came true." in (wb.base_of.__doc__ or "")
+    for wrong, words in (({"hits": -1}, "hits"), ({"hits": 1, "off": 2}, "off"), ({}, "hits")):
+        with pytest.raises((UsageError, TypeError), match=words):
+            wb.base_of("rain", **wrong)
+    with pytest.raises(AttributeError):
+        wb.base_off  # noqa: B018
+
+
+def test_a_strangers_operation_is_a_tool_without_what_is_a_persons_alone(installed: Path) -> None:
+    async def asked() -> None:
+        async with connected(installed / "home", "2018-06-30") as client:
+            good, text = await answer(client, "base_of", name="rain", hits=3)
+            assert good and json.loads(text) == ANSWER
+            for more in ({"note": "x"}, {"cutoff": "now"}, {"hits": -2}):
+                assert not (await answer(client, "base_of", **{"name": "rain", "hits": 3, **more}))[0]
+
+    asyncio.run(asked())
+
+
+def test_the_stubs_say_what_the_functions_take() -> None:
+    folder = signatures.HERE
+    for name, text in signatures.stubs().items():
+        assert (folder / name).read_text() == text, "run python -m workbench.api.signatures"
+
+
+def own_operations() -> list[type[Operation]]:
+    from workbench.api.operation_function import operation_named
+    from workbench.cli.sources import SOURCE
+
+    places = [place for place, _ in (*COMMANDS.values(), *SOURCE.values()) if ".operations." in place]
+    return [operation_named(place) for place in places]
+
+
+@pytest.mark.parametrize("operation", own_operations(), ids=lambda each: each.__name__)
+def test_every_field_is_described_and_every_name_is_a_field(operation: type[Operation]) -> None:
+    fields = {each.name for each in fields_of(operation)}
+    assert fields == {*operation.model_fields}
+    named = {*operation.places, *operation.joined, *(operation.short or ())}
+    assert named <= fields | {"k", "source", "model"} and (operation.__doc__ or "").strip()
+
+
+def test_one_operation_imports_no_other() -> None:
+    code = (
+        "import sys, workbench.operations.quantity;"
+        "print(*sorted(name for name in sys.modules if name.startswith('workbench.operations.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {name.rpartition(".")[2] for name in done.stdout.split()} == {
+        "base",
+        "blocks",
+        "fields",
+        "quantity",
+    }
+
+
+class _Texts(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+_TEXT = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S")), min_size=1, max_size=12)
+
+
+@given(
+    st.lists(st.fixed_dictionaries({"a": _TEXT, "p": st.floats(0, 1), "n": st.integers()}), min_size=1), _TEXT
+)
+def test_html_holds_every_value_and_no_mark_up_of_a_stranger(
+    rows: list[dict[str, object]], said: str
+) -> None:
+    blocks = [
+        *blocks_of({"rows": rows, "said": said}),
+        columns(rows, name="a", chance="p %"),
+        Remark(said),
+        Drawing([said]),
+    ]
+    page = _Texts()
+    page.feed(html_of(blocks))
+    assert page.tags <= {"table", "thead", "tbody", "tr", "th", "td", "p", "pre", "small"}
+    assert {str(row["a"]) for row in rows[:100]} <= {*page.texts} and said in page.texts
+
+
+def test_a_document_without_words_of_its_own_is_shown_whole() -> None:
+    document = {
+        "run_id": "r",
+        "spread": {"low": 0.1},
+        "names": ["x", "y"],
+        "rows": [{"a": 1, "b": None}],
+        "summary": "fine",
+    }
+    facts, table, summary = blocks_of(document)
+    assert facts == Facts([("run id", "r"), ("spread: low", 0.1), ("names", "x"), ("", "y")])
+    assert table == Table(["rows: a"], [[1]]) and summary == "fine"

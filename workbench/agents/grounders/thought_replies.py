@@ -1,0 +1,359 @@
+"""Replies of the thinking grounders, and the one probability that several answers come to; ``verify`` reads them again by it.
+
+Paper P asks for every outcome of an event in one call (App. F.1.2). Of such an event a leaf is one outcome, and its trace holds the
+others, so that a study records each without asking again. Probabilities stay as the model stated them: the paper asks for no sum
+of 1, and how far they are from it is its consistency score.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from math import fsum, isfinite
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+
+from workbench.agents.errors import BadSetting, MalformedReply
+from workbench.agents.replies.json_reply import first_line
+from workbench.agents.replies.reply_text import refuse_placeholder
+from workbench.agents.replies.stage_replies import Conclusion, Number, ReplyShape, Unit, read_form, read_reply
+from workbench.science.pooling.elicitation import both_directions, prompt_ensemble, self_consistency
+from workbench.science.scoring.quantile_curve import Scale, chance_below
+
+LONGEST_THOUGHT = 2000  # characters of one thought that later calls read again
+_LONGEST_QUERY = 400  # characters, as the search tool takes
+#: Two trees of a forest agree within this.
+AGREEMENT = 0.05
+#: The one outcome of a proposition.
+YES = "Yes"
+_MOST_OUTCOMES = 200
+_NEAR_ONE = 0.05  # rounded probabilities of one distribution may come to another sum by this
+_LETTERS = "pqrstuvwxyzabcdefghijklmno"
+
+_Words = Annotated[str, StringConstraints(pattern=r"\S")]
+
+
+class _Thoughts(ReplyShape):
+    thoughts: list[_Words]
+
+
+class _Value(ReplyShape):
+    value: Annotated[float, Field(ge=0, le=10)]
+
+
+class _Vote(ReplyShape):
+    vote: str
+    confidence: Annotated[float, Field(ge=0, le=1)]
+    key_factor: str | None = None
+
+
+class _Query(ReplyShape):
+    words: _Words
+
+
+class _Outcomes(ReplyShape):
+    rationale: str = ""
+    key_factor: str = ""
+    probabilities: dict[str, Unit]
+
+
+class _Percentiles(ReplyShape):
+    percentiles: dict[str, Number]
+    key_factor: str = ""
+
+
+class _Days(ReplyShape):
+    percentiles: dict[str, str]
+    key_factor: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """A yes or no, how sure the model is of it in [0, 1], and what decides it."""
+
+    yes: bool
+    confidence: float
+    key_factor: str
+
+    def __str__(self) -> str:
+        return f"{'yes' if self.yes else 'no'}, confidence {self.confidence:g}: {self.key_factor}"
+
+
+Answer = Conclusion | Vote
+
+
+def read_thoughts(text: str, count: int) -> list[str]:
+    """Return the first ``count`` thoughts of a reply; raises `MalformedReply` where there are fewer."""
+    thoughts = read_reply(_Thoughts, text).thoughts
+    if len(thoughts) < count:
+        raise MalformedReply(f"{count} thoughts were asked for, {len(thoughts)} came")
+    return [thought.strip()[:LONGEST_THOUGHT] for thought in thoughts[:count]]
+
+
+def read_value(text: str) -> float:
+    """Return how useful a line of thought is, 0 to 10; raises `MalformedReply`."""
+    return read_reply(_Value, text).value
+
+
+def read_vote(text: str) -> Vote:
+    """Return a yes or no with its confidence; raises `MalformedReply`."""
+    reply = read_reply(_Vote, text)
+    vote = reply.vote.strip().lower()
+    if vote not in ("yes", "no"):
+        raise MalformedReply(f'"vote" must be "yes" or "no", not {first_line(reply.vote, 40)}')
+    factor = (reply.key_factor or "").strip()[:LONGEST_THOUGHT]
+    return Vote(yes=vote == "yes", confidence=reply.confidence, key_factor=factor)
+
+
+def read_query(text: str) -> str:
+    """Return the words to search for, without what could close a block; raises `MalformedReply`."""
+    return " ".join(read_reply(_Query, text).words.replace("`", "'").split())[:_LONGEST_QUERY]
+
+
+def thoughts_text(thoughts: Sequence[str]) -> str:
+    """Return the step text of proposed thoughts."""
+    return "\n".join(f"- {thought}" for thought in thoughts)
+
+
+def value_text(value: float) -> str:
+    """Return how the step text of a valued path begins."""
+    return f"{value:g} of 10: "
+
+
+def query_text(words: str) -> str:
+    """Return how the step text of a search begins."""
+    return f"```text\n{words}\n\n"
+
+
+def conclusion_text(conclusion: Conclusion) -> str:
+    """Return the report of an answer, or what decides it where there is none."""
+    return conclusion.report or conclusion.key_factor
+
+
+def combine(way: str, answers: Sequence[Answer]) -> float:
+    """Return the probability that a grounding's answers, in their order, come to; raises `ValueError` where they come to none.
+
+    >>> trees = [Conclusion(p=p, key_factor="", report="") for p in (0.2, 0.7, 0.72)]
+    >>> combine("last", trees), round(combine("agreement", trees), 2)
+    (0.72, 0.71)
+    """
+    votes = [answer for answer in answers if isinstance(answer, Vote)]
+    values = [answer.p for answer in answers if isinstance(answer, Conclusion)]
+    if not answers or (values if way in ("votes", "weighted-votes") else votes):
+        raise ValueError(f"{way} goes with answers of its own kind")
+    match way:
+        case "last":
+            return values[-1]
+        case "agreement":
+            near = agreeing(values)
+            if near is None:
+                raise ValueError("the last answer agrees with none before it")
+            return (near + values[-1]) / 2
+        case "ensemble":
+            return float(prompt_ensemble([values])[0])
+        case "both-directions":
+            yes, no = values
+            return float(both_directions([yes], [no])[0])
+        case "votes" | "weighted-votes":
+            shares = [[float(vote.yes) for vote in votes]]
+            weights = [[vote.confidence for vote in votes]]
+            share = float(self_consistency(shares, weights if way == "weighted-votes" else None)[0])
+            # Votes without any confidence have no weighted share; their plain one stands.
+            return share if isfinite(share) else float(self_consistency(shares)[0])
+    raise ValueError(f"no way to combine answers is called {way!r}")
+
+
+def agreeing(values: Sequence[float]) -> float | None:
+    """Return the first value that the last one agrees with, or None."""
+    return next((value for value in values[:-1] if abs(value - values[-1]) <= AGREEMENT), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventOutcomes:
+    """An event and its outcomes by their exact names."""
+
+    #: The question; "" for the proposition of the leaf.
+    event: str = ""
+    outcomes: tuple[str, ...] = (YES,)
+    #: The outcome that the leaf is about.
+    leaf: str = YES
+    #: A market's probability of outcomes, where the model may see it.
+    prices: Mapping[str, float] = field(default_factory=dict)
+    #: Whether the probabilities must come to 1.
+    exclusive: bool = False
+    #: Range, unit and level of a number or day that is asked for by percentiles (`number_scale`).
+    number: Mapping[str, Any] | None = None
+
+    def listing(self) -> str:
+        """Return the outcomes, a line each."""
+        return "\n".join(f"- {name}" for name in self.outcomes)
+
+    def example(self) -> str:
+        """Return the object that the reply has to hold, with letters for numbers."""
+        pairs = [
+            f"{json.dumps(name, ensure_ascii=False)}: {_LETTERS[place % len(_LETTERS)]}"
+            for place, name in enumerate(self.outcomes)
+        ]
+        return "{" + ", ".join(pairs) + "}"
+
+    def price_lines(self) -> str:
+        """Return the market's prices, a line each."""
+        lines = [f"- {name}: {self.prices[name]:g}" for name in self.outcomes if name in self.prices]
+        return "\n".join(lines) or "(none is given)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeForecast:
+    """A probability per outcome (of a number: a value per percentile), and why in three sentences."""
+
+    probabilities: Mapping[str, float]
+    rationale: str
+
+    def conclusion(self, outcome: str) -> Conclusion:
+        """Conclude on one outcome; the report holds all."""
+        return self._conclusion(self.probabilities[outcome], "{}: {:g}".format)
+
+    def number_conclusion(self, number: Mapping[str, Any]) -> Conclusion:
+        """Conclude on a number's level, or 0.5 (its median) without one; the report holds all percentiles."""
+        scale, level = number_scale(number), number["level"]
+        p = 0.5 if level is None else number_chance(number, self.probabilities, level)
+        return self._conclusion(p, lambda place, value: f"{place} %: {scale.shown(value)}")
+
+    def _conclusion(self, p: float, line: Callable[[str, float], str]) -> Conclusion:
+        listing = "\n".join(f"- {line(*pair)}" for pair in self.probabilities.items())
+        return Conclusion(p=p, key_factor=self.rationale, report=f"{self.rationale}\n\n{listing}")
+
+
+def read_outcomes(options: Mapping[str, Any]) -> EventOutcomes:
+    """Return the event that the settings of a grounder name, or the leaf's own proposition; raises `BadSetting`."""
+    if not {"event", "outcomes", "leaf", "prices"} & set(options):
+        return EventOutcomes()
+    event = str(options.get("event", ""))
+    if "number" in options:
+        return EventOutcomes(event=event, number=dict(options["number"]))
+    names = options.get("outcomes")
+    if (
+        not isinstance(names, list | tuple)
+        or not 1 <= len(names) <= _MOST_OUTCOMES
+        or not all(isinstance(name, str) and name.strip() == name != "" for name in names)
+        or len({_folded(name) for name in names}) != len(names)
+    ):
+        raise BadSetting(f"outcomes of zero-shot is a list of 1 to {_MOST_OUTCOMES} different names")
+    leaf = options.get("leaf", names[0])
+    if leaf not in names:
+        raise BadSetting(f"`leaf` of zero-shot is one of its outcomes, not {leaf!r:.60}")
+    prices = options.get("prices") or {}
+    if not isinstance(prices, Mapping) or not all(
+        name in names and isinstance(p, int | float) and 0 <= p <= 1 for name, p in prices.items()
+    ):
+        raise BadSetting("prices of zero-shot are probabilities of its outcomes")
+    exclusive = options.get("exclusive") is True
+    return EventOutcomes(
+        event=event, outcomes=tuple(names), leaf=leaf, prices=dict(prices), exclusive=exclusive
+    )
+
+
+def parse_outcomes(text: str, outcomes: Sequence[str], *, exclusive: bool = False) -> OutcomeForecast:
+    """Read a probability of each outcome by its name, in other case where that leaves no doubt; raises `MalformedReply`."""
+    reply = read_reply(_Outcomes, text)
+    refuse_placeholder(reply.rationale)
+    refuse_placeholder(reply.key_factor)
+    by_name = {_folded(name): name for name in outcomes}
+    stated: dict[str, float] = {}
+    for written, p in reply.probabilities.items():
+        name = written if written in outcomes else by_name.get(_folded(written))
+        if name is None:
+            if list(outcomes) == [YES] and _folded(written) == "no":
+                continue  # the rest of a yes-no event; it was not asked for and says nothing new
+            raise MalformedReply(
+                f"{first_line(written, 60)!r} is none of the outcomes; use exactly: {_names(outcomes)}"
+            )
+        if name in stated:
+            raise MalformedReply(f"{first_line(name, 60)!r} stands twice")
+        stated[name] = float(p)
+    if lacking := [name for name in outcomes if name not in stated]:
+        raise MalformedReply(f"no probability of {_names(lacking)}")
+    total = fsum(stated.values())
+    if exclusive and abs(total - 1) > _NEAR_ONE:
+        raise MalformedReply(
+            f"exactly one option comes true, and the probabilities come to {total:g} instead of 1"
+        )
+    return OutcomeForecast(
+        probabilities={name: stated[name] for name in outcomes},
+        rationale=reply.rationale.strip() or reply.key_factor.strip(),
+    )
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(repr(first_line(name, 60)) for name in names[:8]) + (" ..." if len(names) > 8 else "")
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def number_scale(number: Mapping[str, Any], stated: Mapping[str, float] = MappingProxyType({})) -> Scale:
+    """Return the range of a number or day; an end that is not named is open, and lies where the stated percentiles do."""
+    low, high = number["low"], number["high"]
+    first, last = stated.get("5", 0.0), stated.get("95", 1.0)
+    return Scale(
+        low=min(first, first if high is None else high - 1) if low is None else low,
+        high=max(last, (first if low is None else low) + 1e-9 * max(1, abs(last))) if high is None else high,
+        open_low=low is None or number["open_low"],
+        open_high=high is None or number["open_high"],
+        zero_point=None if None in (low, high) else number["zero_point"],
+        dates=number["dates"],
+    )
+
+
+def scale_words(number: Mapping[str, Any]) -> str:
+    """Say in which unit and within which bounds a number or day is asked for."""
+    scale, unit = number_scale(number), f" {number['unit']}" if number["unit"] else ""
+    ends = [
+        f"{'usually' if number[f'open_{end}'] else 'certainly'} {words} {scale.shown(number[end])}{unit}"
+        for end, words in (
+            ("low", "not before" if scale.dates else "at least"),
+            ("high", "not after" if scale.dates else "at most"),
+        )
+        if number[end] is not None
+    ]
+    within = f"{'The day' if scale.dates else 'The number'} is {' and '.join(ends)}. " if ends else ""
+    if not scale.dates:
+        return f"{within}Give plain numbers{' in' + unit if unit else ''}."
+    never = (
+        ', "never" where it need not come at all' if scale.open_high and number["high"] is not None else ""
+    )
+    return f'{within}Give days as "YYYY-MM-DD"{never}.'
+
+
+def number_chance(number: Mapping[str, Any], percentiles: Mapping[str, float], level: float) -> float:
+    """Return how likely a number lies on the asked side of a level."""
+    below = float(chance_below(percentiles, number_scale(number, percentiles), [level])[0])
+    return below if number["side"] in ("below", "at most") else 1 - below
+
+
+def parse_percentiles(text: str, scale: Scale) -> OutcomeForecast:
+    """Read percentiles of a number; raises `MalformedReply` where they fall, are incomplete or leave closed bounds."""
+    form: Any = _Days if scale.dates else _Percentiles
+    reply, prose, _ = read_form(form, text)
+    refuse_placeholder(reply.key_factor)
+    stated = {
+        level.strip(" %p"): _day(value, scale) if isinstance(value, str) else value
+        for level, value in reply.percentiles.items()
+    }
+    if faults := scale.faults(stated):
+        raise MalformedReply("; ".join(faults))
+    return OutcomeForecast(probabilities=stated, rationale=reply.key_factor.strip() or prose.strip())
+
+
+def _day(text: str, scale: Scale) -> float:
+    if scale.open_high and text.strip().lower() == "never":
+        return scale.high + 1
+    try:
+        return float(date.fromisoformat(text.strip()).toordinal())
+    except ValueError:
+        raise MalformedReply(f"days are written YYYY-MM-DD, not {first_line(text, 40)!r}") from None

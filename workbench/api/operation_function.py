@@ -1,0 +1,190 @@
+"""A function of Python out of an operation: it takes the request's fields and returns the document."""
+
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from workbench.api.python_terms import in_python_terms
+from workbench.operations.base import Home, Operation, answered
+from workbench.operations.blocks import Table, html_of
+from workbench.plug_points import OPERATIONS, load_plugin
+from workbench.requests import RequestField, fields_of
+
+#: Name of a function -> its operation.
+FUNCTIONS = {
+    "add_documents": "workbench.operations.sources:AddDocuments",
+    "add_source": "workbench.operations.sources:AddSource",
+    "api_doc": "workbench.operations.endpoints:ApiDoc",
+    "apis": "workbench.operations.endpoints:Apis",
+    "call": "workbench.operations.endpoints:Call",
+    "coherence": "workbench.operations.several_runs:Coherence",
+    "doctor": "workbench.operations.doctor:Doctor",
+    "open_page": "workbench.operations.web:Page",
+    "quantity": "workbench.operations.quantity:Quantity",
+    "search_web": "workbench.operations.web:Search",
+}
+#: Name of a method of `Analysis` -> its operation, and what of its request is fixed.
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "audit": ("workbench.operations.checks:Audit", {}),
+    "noise": ("workbench.operations.drivers:Noise", {}),
+    "refit": ("workbench.operations.drivers:Refit", {}),
+    "sensitivity": ("workbench.operations.drivers:Sensitivity", {"report": False}),
+    "sensitivity_report": ("workbench.operations.drivers:Sensitivity", {"report": True}),
+    "transcript": ("workbench.operations.checks:Transcript", {}),
+    "verify": ("workbench.operations.checks:Verify", {}),
+}
+
+
+class ShownDocument(dict[str, Any]):
+    """A document, as it prints for a program, that a notebook shows as the command shows it."""
+
+    request: Operation
+
+    def frame(self) -> Any:
+        """Return the first table that is shown as a DataFrame."""
+        return _frame(self.request, self)
+
+    def _repr_html_(self) -> str:
+        return html_of(self.request.show(self))
+
+
+class ShownList(list[Any]):
+    """Rows that a notebook shows as the command shows them."""
+
+    request: Operation
+
+    def frame(self) -> Any:
+        """Return the rows as a DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self))
+
+    def _repr_html_(self) -> str:
+        return html_of(self.request.show(self))
+
+
+def _frame(request: Operation, document: Any) -> Any:
+    import pandas as pd  # import workbench stays quick
+
+    tables = [block for block in request.show(document) if isinstance(block, Table)]
+    return pd.DataFrame(tables[0].rows, columns=list(tables[0].header)) if tables else pd.DataFrame()
+
+
+def operation_named(place: str) -> type[Operation]:
+    """Return the operation at ``module:Class``."""
+    module, _, name = place.partition(":")
+    found: type[Operation] = getattr(import_module(module), name)
+    return found
+
+
+@cache
+def function_named(name: str) -> Callable[..., Any]:
+    """Return the function of an operation; its signature has the fields, its docstring what each is."""
+    known = FUNCTIONS.get(name)
+    operation = operation_named(known) if known else load_plugin(OPERATIONS, name.replace("_", "-"))
+    signature = inspect.Signature(parameters_of(operation))
+
+    def function(*values: Any, **named: Any) -> Any:
+        return _shown(operation, signature.bind(*values, **named).arguments, Home.of(os.environ))
+
+    return _described(function, name, operation, signature)
+
+
+@cache
+def method_named(name: str) -> Callable[..., Any]:
+    """Return the method of an operation on one run, which the first argument has."""
+    place, fixed = METHODS[name]
+    operation = operation_named(place)
+    parameters = [
+        each.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for each in parameters_of(operation)
+        if each.name not in ("run", *fixed)
+    ]
+    signature = inspect.Signature(parameters)
+
+    def method(self: Any, *values: Any, **named: Any) -> Any:
+        asked = {"run": self.run_id, **fixed, **signature.bind(*values, **named).arguments}
+        return _shown(operation, asked, Home(environ=os.environ, folder=self.run.home))
+
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    return _described(method, name, operation, inspect.Signature([own, *parameters]))
+
+
+def operation_answer(place: str, asked: Mapping[str, Any], folder: Path) -> Any:
+    """Return the document of an operation over a data folder."""
+    return _shown(operation_named(place), asked, Home(environ=os.environ, folder=folder))
+
+
+def _described(
+    function: Callable[..., Any], name: str, operation: type[Operation], signature: inspect.Signature
+) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = _docstring(operation, [*signature.parameters])
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return in_python_terms(function)
+
+
+def _shown(operation: type[Operation], asked: Mapping[str, Any], home: Home) -> Any:
+    request = operation.read(asked)
+    try:
+        document = answered(request, home)
+    finally:
+        home.close()
+    for kind, shown in ((dict, ShownDocument), (list, ShownList)):
+        if isinstance(document, kind):
+            document = shown(document)
+            document.request = request
+    return document
+
+
+def parameters_of(operation: type[Operation]) -> list[inspect.Parameter]:
+    """Return the parameters of an operation's function: those by place, then those by keyword."""
+    return [
+        inspect.Parameter(
+            each.name, _kind(each), default=inspect.Parameter.empty if takes_many(each) else each.default
+        )
+        for each in fields_of(operation)
+    ]
+
+
+def takes_many(each: RequestField) -> bool:
+    """Whether the values of a field are typed one after the other, by place."""
+    return each.says.place and each.shape == "list"
+
+
+def _kind(each: RequestField) -> Any:
+    if takes_many(each):
+        return inspect.Parameter.VAR_POSITIONAL
+    return inspect.Parameter.POSITIONAL_OR_KEYWORD if each.says.place else inspect.Parameter.KEYWORD_ONLY
+
+
+def _docstring(operation: type[Operation], names: Sequence[str]) -> str:
+    listed = [
+        f"{each.name} : {type_text(each.bare)}{'' if each.required else ', optional'}\n    {each.says.text}"
+        for each in fields_of(operation)
+        if each.name in names
+    ]
+    section = ["", "Parameters", "----------", *listed] if listed else []
+    return "\n".join([inspect.cleandoc(operation.__doc__ or ""), *section])
+
+
+def type_text(kind: Any) -> str:
+    """Write a type as a caller reads it."""
+    origin = get_origin(kind)
+    if origin in (Union, UnionType):
+        return " | ".join(dict.fromkeys(type_text(each) for each in get_args(kind)))
+    if origin is Literal:
+        return f"Literal[{', '.join(map(repr, get_args(kind)))}]"
+    if origin is not None and hasattr(kind, "__metadata__"):
+        return type_text(get_args(kind)[0])
+    if origin in (list, dict):
+        return f"{origin.__name__}[{', '.join(map(type_text, get_args(kind)))}]"
+    if kind in (Path, date):
+        return f"str | {kind.__name__}"
+    return "None" if kind is NoneType else "Any" if kind is Any else str(kind.__name__)

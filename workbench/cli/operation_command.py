@@ -1,0 +1,124 @@
+"""A command out of an operation: its options, the run, the document for a person or as JSON, the exit code."""
+
+import asyncio
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from proxies.errors import ProxyError
+from workbench.cli.common import (
+    at_end,
+    choose,
+    command,
+    confirm,
+    echo,
+    emit_json,
+    exit_code,
+    one_line,
+    say,
+    unlisted,
+)
+from workbench.cli.progress_bar import progress_bar
+from workbench.cli.request_options import options_of
+from workbench.cli.table import show_fields, show_table
+from workbench.errors import USAGE, UsageError
+from workbench.operations.base import Home, Operation
+from workbench.operations.blocks import Block, Csv, Drawing, Facts, Json, Remark, Table, blocks_of
+from workbench.spreadsheet import csv_text
+from workbench.terminal import printable
+
+_JSON = inspect.Parameter(
+    "as_json",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool, unlisted("--json", help="Print one JSON document on stdout and nothing else there.")
+    ],
+)
+_YES = inspect.Parameter(
+    "yes",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[bool, unlisted("--yes", help="Nothing is asked.")],
+)
+
+
+def command_of(operation: type[Operation]) -> Callable[..., None]:
+    """Return the function that typer makes the command from; its signature has an option for each field of the request."""
+
+    @command
+    def run(*, as_json: bool, yes: bool, **words: Any) -> None:
+        home = Home.of(
+            os.environ,
+            say=(lambda text: None) if as_json else say,
+            confirm=lambda question: confirm(question, yes=yes),
+            progress=progress_bar,
+            choose=lambda question, choices: None if yes else choose(question, choices),
+        )
+        at_end(home.close)
+        try:
+            request = operation.typed(**words)
+            document = asyncio.run(_answered(request, home)) if _waits(request) else request.answer(home)
+        except (ProxyError, UsageError) as error:
+            if not operation.refusal_is_answer:
+                raise
+            # A refusal is an answer that a program may want to read, so it is a document on stdout as well as a line on stderr.
+            more = getattr(error, "document", {})
+            if as_json:
+                emit_json({"refused" if exit_code(error) == USAGE else "failed": one_line(error), **more})
+            else:
+                show_blocks(blocks_of(more))
+            say(f"workbench: {one_line(error)}")
+            raise typer.Exit(exit_code(error)) from None
+        blocks = request.show(document)
+        if as_json:
+            emit_json(document)
+            blocks = (block for block in blocks if isinstance(block, Remark))
+        show_blocks(blocks)
+        if code := request.exit_code(document):
+            raise typer.Exit(code)
+
+    parameters = [*options_of(operation).values(), _JSON, _YES]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__doc__ = operation.__doc__
+    return run
+
+
+def _waits(request: Operation) -> bool:
+    return inspect.iscoroutinefunction(type(request).answer)
+
+
+async def _answered(request: Operation, home: Home) -> Any:
+    async with home:
+        return await request.answer(home)
+
+
+def show_blocks(blocks: Any) -> None:
+    """Print blocks: remarks on stderr, the rest on stdout, an empty line around each table."""
+    before: Block | None = None
+    for block in blocks:
+        if not isinstance(block, Remark):
+            if before is not None and (not isinstance(block, str) or not isinstance(before, str)):
+                echo("")
+            before = block
+        match block:
+            case str():
+                echo(block)
+            case Remark():
+                say(block.text)
+            case Drawing():
+                echo("\n".join(block.lines), whole=True)
+            case Table():
+                show_table(block.header, block.rows)
+            case Facts():
+                show_fields(block.pairs)
+            case Json():
+                emit_json(block.value)
+            case Csv():
+                text = csv_text(block.header, block.rows)
+                sys.stdout.write(printable(text) if sys.stdout.isatty() else text)

@@ -1,0 +1,40 @@
+"""Kinds of fields that many requests have."""
+
+from datetime import date
+from typing import Annotated
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from workbench.requests import Says
+
+
+def _read_day(value: object) -> object:
+    if isinstance(value, str):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            raise ValueError("a day such as 2018-12-31") from None
+    return value
+
+
+def _split(value: object) -> object:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple):
+        return value
+    words = [
+        part.strip() if isinstance(part, str) else part
+        for text in texts
+        for part in (text.split(",") if isinstance(text, str) else [text])
+    ]
+    return list(dict.fromkeys(word for word in words if word != ""))
+
+
+#: Words, in order and without repetition: a list, or one text with commas.
+Words = Annotated[list[str], BeforeValidator(_split)]
+Numbers = Annotated[list[float], BeforeValidator(_split)]
+#: A day, as a ``date`` or YYYY-MM-DD.
+Day = Annotated[date, BeforeValidator(_read_day), WithJsonSchema({"type": "string", "format": "date"})]
+Days = Annotated[list[Day], BeforeValidator(_split)]
+CutoffText = Annotated[str, Says(text="Cutoff: a date, an instant with its zone, or now.", form="DATE")]
+ApiBase = Annotated[str | None, Says(text="Base URL of an OpenAI-compatible server.", form="URL")]
+RunName = Annotated[str, Says(text="Run id, the beginning of one, or last.")]
