@@ -17,7 +17,6 @@ from workbench.cli.common import (
     command,
     echo,
     emit_json,
-    exit_code,
     one_line,
     open_store,
     say,
@@ -28,6 +27,7 @@ from workbench.cli.run.run_options import Workers, Yes, takes_settings, without_
 from workbench.cli.tournament.quantile_forecasts import write_quantiles
 from workbench.cli.tournament.round_options import StoppedByHand, rules_with, work, work_session
 from workbench.errors import UsageError, WorkbenchError
+from workbench.expected_errors import exit_code
 from workbench.questions.sets.schedule import HalvingSchedule
 from workbench.store import Store
 from workbench.studies.rounds import round_work as steps

@@ -8,12 +8,13 @@ from typing import Any, TypeVar
 
 import typer
 
-from workbench.cli.common import exit_code, one_line, say
+from workbench.cli.common import one_line, say
 from workbench.cli.science.science_options import listed
 from workbench.cli.signals import stop_signals
 from workbench.engine.run_settings import check_level
 from workbench.engine.worker_place import worker_place
 from workbench.errors import STOPPED, BudgetStop, ProviderError, UsageError
+from workbench.expected_errors import exit_code
 from workbench.models.model_list import require_key
 from workbench.studies.arms.run_arms import settings_for_arms
 from workbench.studies.rounds.round_state import RoundRules, arms_of
