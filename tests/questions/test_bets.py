@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from tests.command_line import run_cli
+from workbench.errors import UsageError
 from workbench.questions.formats.format_registry import write_json
-from workbench.questions.question import Link, Question, QuestionError, Quote
+from workbench.questions.question import Link, Question, Quote
 from workbench.questions.sets.bets import BetRules, bets_document
 from workbench.questions.sets.question_sets import set_of
 
@@ -151,8 +152,8 @@ def test_the_worst_case_of_linked_questions_is_one_that_their_links_allow() -> N
     ],
 )  # fmt: skip
 def test_rules_that_no_bankroll_can_keep_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(QuestionError):
-        BetRules(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(UsageError):
+        BetRules.read(wrong)
 
 
 def test_no_stake_exceeds_the_bankroll_whatever_the_markets() -> None:

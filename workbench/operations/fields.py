@@ -64,3 +64,4 @@ Level = Annotated[
         form="LEVEL",
     ),
 ]
+SetName = Annotated[str, Says(text="Name of a set.", form="SET")]
