@@ -94,7 +94,7 @@ def test_the_stubs_say_what_the_functions_take() -> None:
 
 def own_operations() -> list[type[Operation]]:
     from workbench.api.operation_function import operation_named
-    from workbench.cli import experiment, questions, science
+    from workbench.cli import experiment, questions, science, tournament
     from workbench.cli.sources import SOURCE
 
     tables = (
@@ -102,6 +102,7 @@ def own_operations() -> list[type[Operation]]:
         SOURCE,
         experiment.COMMANDS,
         questions.COMMANDS,
+        tournament.COMMANDS,
         science.SCIENCE,
         science.CALIBRATE,
         science.EXAM,

@@ -13,25 +13,37 @@ if TYPE_CHECKING:
     from workbench.engine.worker_place import WorkerPlace
 
 
-class ModelWork(Operation):
-    """Work of models in a sandbox, in this process or in others."""
+class Sandboxed(Operation):
+    """Work in sandboxes, of this process or of others."""
 
-    settings: SettingPairs = []
     workers: WorkerText = None
     isolation: Level = None
-
-    def changes(self, **options: Any) -> tuple[dict[str, Any], str | None]:
-        """Return the settings that are changed, among them those of options, and the level of this sitting's own kernels."""
-        from workbench.engine.named_settings import merged, read_settings, without_level
-
-        used = {name: value for name, value in options.items() if value not in (None, {})}
-        return without_level(merged(used, read_settings(self.settings)), self.isolation)
 
     def place(self) -> WorkerPlace | None:
         """Return where evidence is collected; None for this process."""
         from workbench.engine.worker_place import worker_place
 
         return worker_place(self.workers)
+
+
+class ModelWork(Sandboxed):
+    """Work of models with settings by name."""
+
+    settings: SettingPairs = []
+
+    def changes(self, **options: Any) -> tuple[dict[str, Any], str | None]:
+        """Return the settings that are changed, among them those of options, and the level of this sitting's own kernels."""
+        from workbench.engine.named_settings import without_level
+
+        return without_level(named_settings(self.settings, **options), self.isolation)
+
+
+def named_settings(pairs: Sequence[str], **options: Any) -> dict[str, Any]:
+    """Return the settings that were named, and those of options that were used."""
+    from workbench.engine.named_settings import merged, read_settings
+
+    used = {name: value for name, value in options.items() if value is not None and value != {}}
+    return merged(used, read_settings(pairs))
 
 
 def may_buy_again(home: Home, runs: Sequence[str]) -> bool:
