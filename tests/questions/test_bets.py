@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json
 from workbench.errors import UsageError
 from workbench.questions.formats.format_registry import write_json
 from workbench.questions.question import Link, Question, Quote
@@ -195,14 +195,12 @@ def test_the_command_says_the_total_and_the_worst_case(tmp_path: Path) -> None:
     )
     assert run_cli(tmp_path, "questions", "import", "set.json", "--as", "desk").returncode == 0
     words = ("questions", "bet", "desk", "--forecasts", "f.csv")
-    done = run_cli(tmp_path, *words, "--total-cap", "0.6")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "staked 600.00 of 1000.00; the worst case is -600.00"
-    assert "scaled down to 40.0%: question by question they would be 1500.00" in done.stderr
+    done = run_json(tmp_path, *words, "--total-cap", "0.6")
+    assert [round(done[name], 6) for name in ("staked", "scale", "worst")] == [600, 0.4, -600]
     document = json.loads(run_cli(tmp_path, *words, "--json").stdout)
     assert document["staked"] == pytest.approx(1000) and document["rules"]["total_cap"] == 1
     refused = run_cli(tmp_path, *words, "--total-cap", "4")
-    assert refused.returncode == 2 and "a total cap is a share of the bankroll" in refused.stderr
+    assert refused.returncode == 2 and "at most 1" in refused.stderr
 
 
 def linked_set() -> tuple[Question, ...]:

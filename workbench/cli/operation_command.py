@@ -55,7 +55,7 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
     def run(*, as_json: bool, yes: bool, **words: Any) -> None:
         home = Home.of(
             os.environ,
-            say=(lambda text: None) if as_json else say,
+            say=say,
             confirm=lambda question: confirm(question, yes=yes),
             progress=progress_bar,
             choose=lambda question, choices: None if yes else choose(question, choices),
@@ -69,7 +69,7 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
         except (BudgetStop, ProviderError, KeyboardInterrupt, asyncio.CancelledError) as stop:
             by_hand = isinstance(stop, KeyboardInterrupt | asyncio.CancelledError)
             if not (request and (again := request.goes_on())):
-                raise KeyboardInterrupt from None if by_hand else stop
+                raise (KeyboardInterrupt if by_hand else stop) from None
             said = "stopped by hand; " if by_hand else f"{one_line(stop)} ("
             say(f"workbench: {said}`{again}` goes on{'' if by_hand else ')'}")
             raise typer.Exit(STOPPED if by_hand else exit_code(stop)) from None

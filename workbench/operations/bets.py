@@ -143,7 +143,8 @@ class Submit(Operation):
             return {"form": self.form, "files": files, "left_out": [], "problems": problems}
         if (self.forecasts is None) == (self.night is None):
             raise UsageError("forecasts come from one place: --forecasts FILE, or --night NAME")
-        path, method, words, quantiles = self.forecasts, self.method, {}, {}
+        path, method, words = self.forecasts, self.method, dict[str, str]()
+        quantiles: Mapping[str, Mapping[str, float | str]] = {}
         if self.night is not None:
             path, words, quantiles = self._of_night(home, self.night)
             method = method or "final"

@@ -141,19 +141,28 @@ class RunRound(_RoundRules, ModelWork):
     plan_only: bool = False
     """Print the grid and the cost forecast, and ask nobody."""
 
-    async def answer(self, home: Home) -> dict[str, Any]:
-        """Return what the round came to, or the grid and the price."""
-        from proxies.asof.clock import Cutoff
+    def planned(self, home: Home) -> tuple[RoundRules, float | None, str | None]:
+        """Return the rules of the round, its budget, and the level of this sitting's own kernels."""
         from workbench.engine.named_settings import without_level
-        from workbench.studies.rounds import round_work as steps
 
         named = self.named(budget_usd=self.budget_usd, grounder=self.tree_grounder, depth=self.depth)
         named, level = without_level(named, self.isolation)
+        engines = self.engines or None
+        more = {
+            "promote": self.promote,
+            "contexts": self.contexts,
+            "engines": engines,
+            "own_record": not self.raw,
+        }
+        return *self.rules(home, named, **more), level
+
+    async def answer(self, home: Home) -> dict[str, Any]:
+        """Return what the round came to, or the grid and the price."""
+        from proxies.asof.clock import Cutoff
+        from workbench.studies.rounds import round_work as steps
+
+        rules, budget, level = self.planned(home)
         work = sitting(home, self, level)
-        rules, budget = self.rules(
-            home, named, promote=self.promote, contexts=self.contexts,
-            engines=self.engines or None, own_record=not self.raw,
-        )  # fmt: skip
         moment = Cutoff.parse(self.cutoff)
         with steps.own_set(home.store, self.name):
             night = None if self.new or self.plan_only else steps.unfinished_round(home.store, self.name)
