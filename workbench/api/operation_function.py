@@ -34,10 +34,12 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "audit": ("workbench.operations.checks:Audit", {}),
     "comment": ("workbench.operations.people:Comment", {}),
     "estimate": ("workbench.operations.people:Estimate", {}),
+    "evidence": ("workbench.operations.evidence:Evidence", {}),
     "noise": ("workbench.operations.drivers:Noise", {}),
     "note": ("workbench.operations.people:Note", {}),
     "refit": ("workbench.operations.drivers:Refit", {}),
     "resolve": ("workbench.operations.people:Resolve", {"due": False, "quiet": False}),
+    "scenarios": ("workbench.operations.scenarios:Scenarios", {}),
     "sensitivity": ("workbench.operations.drivers:Sensitivity", {"report": False}),
     "sensitivity_report": ("workbench.operations.drivers:Sensitivity", {"report": True}),
     "sign_off": ("workbench.operations.people:SignOff", {}),
@@ -106,11 +108,9 @@ def method_named(name: str) -> Callable[..., Any]:
     """Return the method of an operation on one run, which the first argument has."""
     place, fixed = METHODS[name]
     operation = operation_named(place)
-    parameters = [
-        each.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        for each in parameters_of(operation)
-        if each.name not in ("run", *fixed)
-    ]
+    parameters = [each for each in parameters_of(operation) if each.name not in ("run", *fixed)]
+    if all(each.kind is not inspect.Parameter.VAR_POSITIONAL for each in parameters):
+        parameters = [each.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for each in parameters]
     signature = inspect.Signature(parameters)
 
     def method(self: Any, *values: Any, **named: Any) -> Any:

@@ -14,17 +14,15 @@ from workbench.api.what_if import WhatIfView, ask_again
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
 from workbench.engine.record.fold import load_state
 from workbench.output_files import write_output
-from workbench.propositions.scenario_set import Action
 from workbench.requests import described, keywords_of, takes
 from workbench.store import Store, utc_now
 from workbench.synthesis.rules.normalise import check_normaliser
 from workbench.terminal import printable
-from workbench.views import check_documents, tree_questions
 from workbench.views.run_view import RunView, view
 from workbench.views.wording import run_lines
 from workbench.whatif.edit_request import WhatIfRequest
 from workbench.whatif.run_edits import edits_on, what_if
-from workbench.whatif.saved_scenarios import change_scenario, save_scenario
+from workbench.whatif.saved_scenarios import save_scenario
 from workbench.whatif.tree_documents import ways_to_reach
 from workbench.widgets.tree_widget import tree_html
 
@@ -147,27 +145,6 @@ class Analysis(RunMethods):
                     base_seq=request.base_seq,
                 )
         return WhatIfView(result)
-
-    def scenarios(
-        self,
-        *names: str,
-        undo: str | None = None,
-        redo: str | None = None,
-        close: str | None = None,
-        author: str = "",
-    ) -> dict[str, Any]:
-        """Return the saved what-ifs side by side, all or those named; undo, redo or close one before.
-
-        ``root`` of each is in [0, 1] or None; ``mix`` weighs them by how likely each is held, the rest going to the base.
-        """
-        changes: list[tuple[Action, str | None]] = [("undo", undo), ("redo", redo), ("close", close)]
-        with self._home_store() as store:
-            # One transaction: if the second change is refused, the first is not kept either.
-            with store.transaction():
-                for action, name in changes:
-                    if name is not None:
-                        change_scenario(store, self.run_id, action, name, author=author)
-            return tree_questions.scenarios(load_state(store, self.run_id), names)
 
     def diff(self, later: "Analysis") -> Any:
         """Return what changed from this run to a later one of the same claim: the parts sum to the change (`workbench diff`)."""
@@ -295,11 +272,6 @@ class Analysis(RunMethods):
         from workbench.widgets.proofs.cell_views import LiveView, one_view
 
         return one_view(LiveView, self._run)
-
-    def evidence(self, node: str, *, trial: int = 1) -> dict[str, Any]:
-        """Return which cell printed each number of a leaf's report, and what each cell asked of the broker and got."""
-        with self._home_store() as store:
-            return check_documents.evidence(store, self.run_id, node, trial)
 
     def evidence_view(self, node: str | None = None) -> Any:
         """Return the evidence of a proposition as a widget, with a choice of the others."""

@@ -55,6 +55,23 @@ class RunMethods:
         author : str, optional
             Who says so: a typed name, not proved.
         """
+    def evidence(
+        self,
+        node: str,
+        call: int | None = None,
+        trial: int = 1,
+    ) -> ShownDocument:
+        """Show what a driver rests on: which cell printed each number of its report, and what each cell asked and got.
+
+        Parameters
+        ----------
+        node : str
+            A driver with a conclusion.
+        call : int, optional
+            Print the raw answer of this data call, as the cell read it.
+        trial : int, optional
+            Which trial of the driver.
+        """
     def noise(
         self,
         kind: Literal['normal', 'uncertain', 'reverse'] = 'normal',
@@ -134,6 +151,44 @@ class RunMethods:
             A driver instead of the claim: later runs learn from it.
         leaves : bool, optional
             Every driver whose own embedded series shows how it came out.
+        author : str, optional
+            Who says so: a typed name, not proved.
+        """
+    def scenarios(
+        self,
+        *names: str,
+        undo: str | None = None,
+        redo: str | None = None,
+        close: str | None = None,
+        rename: dict[str, str] = {},
+        duplicate: dict[str, str] = {},
+        annotate: dict[str, str] = {},
+        weigh: dict[str, str | float] = {},
+        base_seq: int | None = None,
+        author: str = '',
+    ) -> ShownDocument:
+        """Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one.
+
+        Parameters
+        ----------
+        names : list[str], optional
+            Compare these only; all without.
+        undo : str, optional
+            Take back the scenario's last edit.
+        redo : str, optional
+            Put back the edit last undone.
+        close : str, optional
+            Close the scenario; its records stay on the log.
+        rename : dict[str, str], optional
+            Another name; its records stay on the log.
+        duplicate : dict[str, str], optional
+            The same edits once more, not weighed.
+        annotate : dict[str, str], optional
+            What the scenario supposes, and why.
+        weigh : dict[str, str | float], optional
+            The probability of the scenario, for the mix.
+        base_seq : int, optional
+            The scenario's record that undo, redo or close was decided on (its seq in --json).
         author : str, optional
             Who says so: a typed name, not proved.
         """
