@@ -43,7 +43,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Explore": {
         "show": ("workbench.cli.run.runs:show", "Print a run's tree, with the rule of every inner driver."),
-        "whatif": ("workbench.cli.answers.whatif:whatif", "Edit drivers and see which ancestors move; the run itself is not changed."),
+        "whatif": ("workbench.operations.what_if:WhatIf", "Edit drivers and see which ancestors move; the run itself is not changed."),
         "diff": ("workbench.operations.several_runs:Diff", "Say what changed between two runs of a claim, and how much of it each driver and the rules brought."),
         "ask": ("workbench.cli.answers.ask:ask", "Answer a question about a run out of its own records, with the cells and rows that the answer rests on."),
         "sensitivity": ("workbench.operations.drivers:Sensitivity", "Print what each driver does to the claim: its path weight, the claim's range, its contribution."),
