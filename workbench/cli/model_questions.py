@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import typer
 
-from workbench.cli.common import confirm, echo, emit_json, exit_code, one_line, open_store, say
-from workbench.cli.experiment import interruptible
+from workbench.cli.common import confirm, echo, emit_json, one_line, open_store, say
+from workbench.cli.signals import stop_signals
 from workbench.cli.table import show_fields, show_table
 from workbench.engine.access.own_web import own_asker
 from workbench.errors import STOPPED, BudgetStop, ProviderError
+from workbench.expected_errors import exit_code
 from workbench.models.base import Model
 from workbench.store import Store
 from workbench.studies.exam_questions import exam_set
@@ -25,7 +26,7 @@ from workbench.studies.model_exam import (
 )
 from workbench.studies.runner import StudyRunner
 from workbench.studies.study_plan import StudyPlan, plan_study
-from workbench.studies.study_state import SORT, load_study
+from workbench.studies.study_state import SORT, StudyState, load_study
 from workbench.views.question_documents import exam_lines
 
 
@@ -61,7 +62,7 @@ def examine(
     again = f"`workbench models exam {model} --questions {questions}` with the same options goes on"
     try:
         runner = StudyRunner(store, plan, environ=os.environ, isolation=isolation, say=say, model=scripted)
-        state = asyncio.run(interruptible(runner))
+        state = asyncio.run(_interruptible(runner))
         probe = _probe(store, plan, model, api_base, prices, budget_usd, state.cost_usd or 0.0)
     except (BudgetStop, ProviderError) as error:
         say(f"workbench: {one_line(error)} ({again})")
@@ -135,3 +136,11 @@ def _probe(
         prices=prices,
     )
     return asyncio.run(probe_memory(plan.exam, events, ask=ask))
+
+
+async def _interruptible(runner: StudyRunner) -> StudyState:
+    task = asyncio.current_task()
+    assert task is not None
+    for number in stop_signals():
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    return await runner.work()

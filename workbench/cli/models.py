@@ -18,8 +18,9 @@ from workbench.cli.common import (
     say,
     unlisted,
 )
-from workbench.cli.run.run_options import Yes, read_prices
+from workbench.cli.run.run_options import Yes
 from workbench.engine.hindsight import training_end
+from workbench.engine.named_settings import read_prices
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import WANTING
 from workbench.models.model_list import KEYS, reachable

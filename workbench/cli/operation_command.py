@@ -17,15 +17,16 @@ from workbench.cli.common import (
     confirm,
     echo,
     emit_json,
-    exit_code,
     one_line,
     say,
     unlisted,
 )
 from workbench.cli.progress_bar import progress_bar
 from workbench.cli.request_options import options_of
+from workbench.cli.signals import stop_signals
 from workbench.cli.table import show_fields, show_table
-from workbench.errors import USAGE, UsageError
+from workbench.errors import STOPPED, USAGE, BudgetStop, ProviderError, UsageError
+from workbench.expected_errors import exit_code
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Csv, Drawing, Facts, Json, Raw, Remark, Table, blocks_of
 from workbench.spreadsheet import csv_text
@@ -54,15 +55,24 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
     def run(*, as_json: bool, yes: bool, **words: Any) -> None:
         home = Home.of(
             os.environ,
-            say=(lambda text: None) if as_json else say,
+            say=say,
             confirm=lambda question: confirm(question, yes=yes),
             progress=progress_bar,
             choose=lambda question, choices: None if yes else choose(question, choices),
+            yes=yes,
         )
         at_end(home.close)
+        request: Operation | None = None
         try:
             request = operation.typed(**words)
             document = asyncio.run(_answered(request, home)) if _waits(request) else request.answer(home)
+        except (BudgetStop, ProviderError, KeyboardInterrupt, asyncio.CancelledError) as stop:
+            by_hand = isinstance(stop, KeyboardInterrupt | asyncio.CancelledError)
+            if not (request and (again := request.goes_on())):
+                raise (KeyboardInterrupt if by_hand else stop) from None
+            said = "stopped by hand; " if by_hand else f"{one_line(stop)} ("
+            say(f"workbench: {said}`{again}` goes on{'' if by_hand else ')'}")
+            raise typer.Exit(STOPPED if by_hand else exit_code(stop)) from None
         except (ProxyError, UsageError) as error:
             if not operation.refusal_is_answer:
                 raise
@@ -94,6 +104,11 @@ def _waits(request: Operation) -> bool:
 
 
 async def _answered(request: Operation, home: Home) -> Any:
+    task = asyncio.current_task()
+    assert task is not None
+    # A signal cancels the work instead of raising in the middle of it: kernels end on the way out.
+    for number in stop_signals():
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     async with home:
         return await request.answer(home)
 

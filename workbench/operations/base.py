@@ -62,6 +62,8 @@ class Home:
         Asks which of some choices holds: value and meaning; None where nobody can be asked.
     progress : callable
         Opens a count of things: what it gives is told how many of how many are done.
+    yes : bool
+        Whether the person agreed beforehand to whatever would be asked.
     """
 
     environ: Mapping[str, str]
@@ -70,6 +72,7 @@ class Home:
     confirm: Callable[[str], None] = _to_nobody
     choose: Callable[[str, Mapping[str, str]], str | None] = _nobody_chooses
     progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]] = _silent
+    yes: bool = False
     #: The program at the other end is a language model: it gets no data that their owner shares with none.
     for_model: bool = False
     _brokers: dict[Reader, Broker] = field(default_factory=dict, init=False)
@@ -156,6 +159,10 @@ class Operation(Request):
     def exit_code(self, document: Any) -> int:
         """Return the exit code that the document stands for."""
         return 0
+
+    def goes_on(self) -> str:
+        """Return the command with which work that was stopped goes on; "" where nothing is left of it."""
+        return ""
 
 
 def answered(request: Operation, home: Home) -> Any:
