@@ -16,9 +16,9 @@ from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.cli.request_options import options_of
 from workbench.engine.named_settings import SETTINGS, read_settings, settings_by_name
 from workbench.errors import UsageError
+from workbench.operations.what_if import WhatIf
 from workbench.propositions.edits import Edit, SetValue
 from workbench.requests import Says, fields_of, keywords_of
-from workbench.operations.what_if import WhatIf
 from workbench.whatif.edit_request import EditRequest
 
 ROOT = Path(__file__).resolve().parents[1]
