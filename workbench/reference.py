@@ -126,7 +126,7 @@ def _settings_page() -> str:
 def _python_page() -> str:
     parts = [
         "After `import workbench as wb` a function is `wb.NAME`; it returns what the command of its name prints with `--json`."
-        " `Analysis`, `Proof` and `WhatIfView` are what such functions return."
+        " `Analysis` and `Proof` are what such functions return."
     ]
     for name in api.__all__:
         target = getattr(api, name)

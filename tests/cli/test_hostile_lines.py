@@ -14,8 +14,7 @@ import workbench.cli
 from tests.command_line import run_cli
 from tests.fakes.hostile_text import FORMULAS, RUN, STEERING, corpus, hostile_tree, make_hostile_run
 from workbench.cli.common import say
-from workbench.cli.science.science_options import csv_text
-from workbench.spreadsheet import guard_formula, unguard_formula
+from workbench.spreadsheet import csv_text, guard_formula, unguard_formula
 from workbench.synthesis import export_tree, import_tree
 from workbench.terminal import json_printable, printable
 
@@ -141,7 +140,6 @@ def test_no_command_prints_past_the_one_door() -> None:
         'manual_server.py: sys.stdout.write(f"http://{HOST}:{server.server_port}/\\n")',
         'serve.py: sys.stdout.write(url + "\\n")',
         'mcp.py: sys.stdout.write(json.dumps({"url": url, "token": token}) + "\\n")',
-        'model_calls.py: console.print(Text(f"{name}\\n", style="bold cyan") + shown, soft_wrap=True)',
         "table.py: console.print(table)",
         'table.py: sys.stdout.write("  ".join(cells).rstrip() + "\\n")',
     }

@@ -56,7 +56,14 @@ class Csv:
     rows: Sequence[Sequence[Any]]
 
 
-Block: TypeAlias = str | Table | Facts | Drawing | Remark | Json | Csv
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Bytes as they are: what a pipe or a file gets is what was stored; a terminal shows their text."""
+
+    data: bytes
+
+
+Block: TypeAlias = str | Table | Facts | Drawing | Remark | Json | Csv | Raw
 
 
 def blocks_of(document: Any) -> Iterator[Block]:
@@ -185,6 +192,8 @@ def _html(block: Block, pictures: bool) -> str:
             return _table(block.rows[:MOST_SHOWN], f"<thead><tr>{head}</tr></thead>") + rest
         case Json():
             return f"<pre>{_text(str(block.value))}</pre>"
+        case Raw():
+            return f"<pre>{_text(block.data.decode('utf-8', 'replace'))}</pre>"
 
 
 def _table(rows: Sequence[Sequence[Any]], head: str = "") -> str:
