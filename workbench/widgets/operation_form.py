@@ -252,6 +252,8 @@ def control(each: RequestField, label: str, options: list[Any] | None = None) ->
         widget = field(f"{label}, {form}" if form else label)
     if isinstance(widget, ipywidgets.Text) and isinstance(each.default, str | int | float | date):
         widget.value = str(each.default)
+    elif options and each.default in options:
+        widget.value = each.default
     widget.tooltip = each.says.text
     return widget
 
