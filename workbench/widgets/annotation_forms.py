@@ -141,7 +141,7 @@ def estimates_pane(desk: Desk, select: Callable[[str], None]) -> PeoplePane:
         "Estimate",
         fields=("node", "p", "why", "author"),
         choices={"node": [ROOT]},
-        labels={"node": "estimate of", "p": "0.4 or 40%", "author": "your name"},
+        labels={"node": "estimate of", "p": "probability, 0.4 or 40%", "author": "your name"},
         needed=("author", "p"),
         clears=("p", "why"),
         tooltip="beside the model's",

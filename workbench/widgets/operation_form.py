@@ -26,6 +26,8 @@ from workbench.widgets.html_panel import Panel
 from workbench.widgets.page_terms import page_terms
 from workbench.widgets.panels import note, refusal
 
+#: Letters of a label that fit above a field of common width.
+_SHORT = 28
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -242,14 +244,16 @@ def control(each: RequestField, label: str, options: list[Any] | None = None) ->
     if options is None and get_origin(each.bare) is Literal:
         options = [*get_args(each.bare)]
         options = options if each.default in options else ["", *options]
+    if options is not None and each.shape == "list":
+        return Ticks(options)
     if options is not None:
-        widget = Ticks(options) if each.shape == "list" else choice(options, label)
+        widget = choice(options, label)
     elif each.shape == "flag":
         widget = tick(label, ticked=bool(each.default))
     else:
         form = "YYYY-MM-DD" if each.bare is date else each.says.form.partition(" ")[0]
         form = "by commas" if each.shape == "list" else form.lower() if form.isalpha() else form
-        widget = field(f"{label}, {form}" if form else label)
+        widget = field(f"{label}, {form}" if form else label, "wb-long" if len(label) > _SHORT else "")
     if isinstance(widget, ipywidgets.Text) and isinstance(each.default, str | int | float | date):
         widget.value = str(each.default)
     elif options and each.default in options:
