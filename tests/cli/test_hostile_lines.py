@@ -14,8 +14,7 @@ import workbench.cli
 from tests.command_line import run_cli
 from tests.fakes.hostile_text import FORMULAS, RUN, STEERING, corpus, hostile_tree, make_hostile_run
 from workbench.cli.common import say
-from workbench.cli.science.science_options import csv_text
-from workbench.spreadsheet import guard_formula, unguard_formula
+from workbench.spreadsheet import csv_text, guard_formula, unguard_formula
 from workbench.synthesis import export_tree, import_tree
 from workbench.terminal import json_printable, printable
 

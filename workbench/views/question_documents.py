@@ -1,6 +1,7 @@
 """The JSON documents of sets of questions: what `questions list` and `show` print; and a model's exam in words."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from workbench.questions.question import Question, events_of, reasons_unscored, shown_value, targets_of
@@ -69,21 +70,8 @@ def question_document(store: Store, name: str, question: str) -> dict[str, Any]:
     return {
         "set": name,
         "question": entry.to_json(),
-        "events": [
-            {
-                "id": event.id,
-                "statement": event.statement,
-                "part": event.part,
-                "horizon": event.horizon,
-                "crowd": event.crowd,
-                "outcome": event.outcome,
-            }
-            for event in events_of(entry)
-        ],
-        "numbers": [
-            {"id": target.id, "horizon": target.horizon, "value": _shown(entry, target.value)}
-            for target in targets_of(entry)
-        ],
+        "events": [asdict(event) for event in events_of(entry)],
+        "numbers": [{**asdict(target), "value": _shown(entry, target.value)} for target in targets_of(entry)],
         "unscored": reasons_unscored(entry),
     }
 
