@@ -140,7 +140,6 @@ def test_no_command_prints_past_the_one_door() -> None:
         'manual_server.py: sys.stdout.write(f"http://{HOST}:{server.server_port}/\\n")',
         'serve.py: sys.stdout.write(url + "\\n")',
         'mcp.py: sys.stdout.write(json.dumps({"url": url, "token": token}) + "\\n")',
-        'model_calls.py: console.print(Text(f"{name}\\n", style="bold cyan") + shown, soft_wrap=True)',
         "table.py: console.print(table)",
         'table.py: sys.stdout.write("  ".join(cells).rstrip() + "\\n")',
     }
