@@ -14,6 +14,8 @@ from workbench.api.functions import (
     doctor,
     open_page,
     quantity,
+    read,
+    runs,
     search_web,
 )
 from workbench.api.run_handle import Analysis, Proof
@@ -23,9 +25,7 @@ from workbench.api.run_list import (
     decide,
     import_run,
     open_run,
-    read,
     resume,
-    runs,
 )
 from workbench.api.what_if import WhatIfView
 

@@ -248,6 +248,49 @@ def quantity(
         Write the fan chart (.png or .svg).
     """
 
+def read(
+    text: str,
+    *,
+    cutoff: str = 'now',
+    model: str = 'offline/analyst',
+    reading: int | None = None,
+) -> ShownDocument:
+    """Say what a claim is taken to mean: series, relation, level and days. No model is asked and nothing is started.
+
+    Exit 2 where it has no single reading, or one that the model cannot treat.
+
+    Parameters
+    ----------
+    text : str
+        A claim in your own words.
+    cutoff : str, optional
+        Cutoff: a date, an instant with its zone, or now.
+    model : str, optional
+        The model that is to treat it.
+    reading : int, optional
+        Which reading of an ambiguous claim is meant, from 1.
+    """
+
+def runs(
+    *,
+    tags: list[str] = [],
+    search: str = '',
+    limit: int | None = None,
+) -> ShownList:
+    """List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review.
+
+    Ends with exit code 6 if the records of a run cannot be read.
+
+    Parameters
+    ----------
+    tags : list[str], optional
+        Only runs with this tag (`note --tag` sets one).
+    search : str, optional
+        Only runs in which these words occur: claim, drivers, model, notes.
+    limit : int, optional
+        The newest so many.
+    """
+
 def search_web(
     words: str,
     *,

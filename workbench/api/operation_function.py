@@ -27,6 +27,8 @@ FUNCTIONS = {
     "doctor": "workbench.operations.doctor:Doctor",
     "open_page": "workbench.operations.web:Page",
     "quantity": "workbench.operations.quantity:Quantity",
+    "read": "workbench.operations.claim_reading:Read",
+    "runs": "workbench.operations.runs:Runs",
     "search_web": "workbench.operations.web:Search",
 }
 #: Name of a method of `Analysis` -> its operation, and what of its request is fixed.

@@ -191,22 +191,32 @@ def differences_listed(*, as_json: bool) -> Iterator[None]:
         yield
     except PackageAltered as error:
         if as_json:
-            emit_json({"imported": False, "differing": [item.to_json() for item in error.findings]})
+            emit_json(error.document)
         else:
-            for item in error.findings:
-                echo(f"differs   {item.line()}")
+            for line in error.lines():
+                echo(line)
         raise
 
 
 def confirm(question: str, *, yes: bool) -> None:
     """Ask a person at a terminal and leave with exit 3 at a no; ``--yes`` and a script, which would wait for ever, go on."""
-    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
+    if not yes and at_terminal():
         typer.confirm(question, abort=True, err=True)
+
+
+def agrees(question: str) -> bool:
+    """Ask a person at a terminal; whether they say yes, False without a terminal."""
+    return at_terminal() and typer.confirm(question, err=True)
+
+
+def at_terminal() -> bool:
+    """Whether a person sits at this process: both ends of a terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def choose(question: str, choices: Mapping[str, str]) -> str | None:
     """Ask a person at a terminal which of some choices holds; None without a terminal."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not at_terminal():
         return None
     say(question)
     for number, (choice, meaning) in enumerate(choices.items(), 1):

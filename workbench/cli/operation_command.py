@@ -5,12 +5,15 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from proxies.errors import ProxyError
 from workbench.cli.common import (
+    EXPECTED,
+    agrees,
     at_end,
     choose,
     command,
@@ -24,12 +27,17 @@ from workbench.cli.common import (
 )
 from workbench.cli.progress_bar import progress_bar
 from workbench.cli.request_options import options_of
+from workbench.cli.signals import stop_signals
 from workbench.cli.table import show_fields, show_table
-from workbench.errors import USAGE, UsageError
+from workbench.errors import PROVIDER, STOPPED, USAGE, UsageError
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Csv, Drawing, Facts, Json, Remark, Table, blocks_of
 from workbench.spreadsheet import csv_text
+from workbench.store import Store
 from workbench.terminal import printable
+
+if TYPE_CHECKING:
+    from workbench.engine.record.recorder import Listener
 
 _JSON = inspect.Parameter(
     "as_json",
@@ -51,29 +59,32 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
     """Return the function that typer makes the command from; its signature has an option for each field of the request."""
 
     @command
-    def run(*, as_json: bool, yes: bool, **words: Any) -> None:
+    def run(*, as_json: bool, **words: Any) -> None:
+        # An approval's yes is its answer.
+        yes = words["yes"] if "yes" in operation.model_fields else words.pop("yes")
         home = Home.of(
             os.environ,
-            say=(lambda text: None) if as_json else say,
+            say=say,
             confirm=lambda question: confirm(question, yes=yes),
+            agrees=lambda question: yes or agrees(question),
             progress=progress_bar,
+            run_progress=_run_progress,
             choose=lambda question, choices: None if yes else choose(question, choices),
         )
         at_end(home.close)
+        request = operation.typed(**words)
         try:
-            request = operation.typed(**words)
             document = asyncio.run(_answered(request, home)) if _waits(request) else request.answer(home)
-        except (ProxyError, UsageError) as error:
-            if not operation.refusal_is_answer:
-                raise
-            # A refusal is an answer that a program may want to read, so it is a document on stdout as well as a line on stderr.
-            more = getattr(error, "document", {})
-            if as_json:
-                emit_json({"refused" if exit_code(error) == USAGE else "failed": one_line(error), **more})
-            else:
-                show_blocks(blocks_of(more))
-            say(f"workbench: {one_line(error)}")
-            raise typer.Exit(exit_code(error)) from None
+        except EXPECTED as error:
+            _print_refusal(operation, error, as_json=as_json)
+            code = exit_code(error)
+            goes_on = request.goes_on() if code in (STOPPED, PROVIDER) else ""
+            say(f"workbench: {one_line(error)}{goes_on and f' ({goes_on})'}")
+            raise typer.Exit(code) from None
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            goes_on = request.goes_on()
+            say(f"workbench: stopped by hand{goes_on and f'; {goes_on}'}")
+            raise typer.Exit(STOPPED) from None
         blocks = request.show(document)
         if as_json:
             emit_json(document)
@@ -82,7 +93,7 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
         if code := request.exit_code(document):
             raise typer.Exit(code)
 
-    parameters = [*options_of(operation).values(), _JSON, _YES]
+    parameters = [*{"as_json": _JSON, "yes": _YES, **options_of(operation)}.values()]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     run.__doc__ = operation.__doc__
@@ -94,8 +105,33 @@ def _waits(request: Operation) -> bool:
 
 
 async def _answered(request: Operation, home: Home) -> Any:
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    assert task is not None, "a coroutine that runs"
+    # A signal cancels the work instead of raising in the middle of it: kernels are ended on the way out.
+    for number in stop_signals():
+        loop.add_signal_handler(number, task.cancel)
     async with home:
         return await request.answer(home)
+
+
+def _run_progress(store: Store) -> "AbstractContextManager[Listener]":
+    # it folds logs: only those who follow a run load it
+    from workbench.cli.run.terminal_progress import shown_progress
+
+    return shown_progress(store)
+
+
+def _print_refusal(operation: type[Operation], error: Exception, *, as_json: bool) -> None:
+    """Print what a program may want to read of a refusal: it is an answer, so it is a document on stdout as well as a line."""
+    document = getattr(error, "document", None)
+    if operation.refusal_is_answer and isinstance(error, ProxyError | UsageError):
+        if not as_json:
+            show_blocks(blocks_of(document or {}))
+        document = {"refused" if exit_code(error) == USAGE else "failed": one_line(error), **(document or {})}
+    if as_json and document is not None:
+        emit_json(document)
+    elif not as_json and hasattr(error, "lines"):
+        show_blocks(error.lines())
 
 
 def show_blocks(blocks: Any) -> None:

@@ -1,7 +1,7 @@
 """Kinds of fields that many requests have."""
 
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 
@@ -37,4 +37,13 @@ Day = Annotated[date, BeforeValidator(_read_day), WithJsonSchema({"type": "strin
 Days = Annotated[list[Day], BeforeValidator(_split)]
 CutoffText = Annotated[str, Says(text="Cutoff: a date, an instant with its zone, or now.", form="DATE")]
 ApiBase = Annotated[str | None, Says(text="Base URL of an OpenAI-compatible server.", form="URL")]
+ReadingNumber = Annotated[
+    int | None, Says(text="Which reading of an ambiguous claim is meant, from 1.", form="N")
+]
+IsolationLevel = Annotated[
+    Literal["namespaces", "landlock", "none"] | None,
+    Says(text="Sandbox level: namespaces, landlock, none; without it the best sealed level that works here."),
+]
+#: What a model costs: pairs, which `read_prices` reads.
+Prices = Annotated[list[str], Says(text="US dollars per million tokens.", word="price", form="MODEL=IN,OUT")]
 RunName = Annotated[str, Says(text="Run id, the beginning of one, or last.")]

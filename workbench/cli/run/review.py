@@ -9,6 +9,7 @@ import typer
 from workbench.cli.common import (
     AsJson,
     IsolationLevel,
+    at_terminal,
     command,
     echo,
     emit_json,
@@ -17,7 +18,6 @@ from workbench.cli.common import (
     say,
     unlisted,
 )
-from workbench.cli.run.approve import at_terminal
 from workbench.cli.run.notification import notify as send
 from workbench.cli.run.notification import notify_command
 from workbench.cli.run.run_options import Yes
