@@ -51,7 +51,7 @@ _YES = inspect.Parameter(
     "yes",
     inspect.Parameter.KEYWORD_ONLY,
     default=False,
-    annotation=Annotated[bool, unlisted("--yes", help="Nothing is asked.")],
+    annotation=Annotated[bool, unlisted("--yes", "-y", help="Nothing is asked.")],
 )
 
 
@@ -72,8 +72,8 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
             choose=lambda question, choices: None if yes else choose(question, choices),
         )
         at_end(home.close)
-        request = operation.typed(**words)
         try:
+            request = operation.typed(**words)
             document = asyncio.run(_answered(request, home)) if _waits(request) else request.answer(home)
         except EXPECTED as error:
             _print_refusal(operation, error, as_json=as_json)

@@ -19,9 +19,9 @@ from workbench.cli.common import (
     say,
     unlisted,
 )
-from workbench.cli.run.run_options import read_prices
 from workbench.cli.table import show_table
 from workbench.engine.access.own_web import own_asker
+from workbench.engine.named_settings import read_prices
 from workbench.models.base import Asker
 from workbench.questions.sets.question_sets import QuestionSet, load_set
 from workbench.questions.sets.topics import COLUMN, NAMES, record_topics, topic_by_rule

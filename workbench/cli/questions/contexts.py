@@ -20,8 +20,8 @@ from workbench.cli.common import (
     say,
     unlisted,
 )
-from workbench.cli.run.run_options import read_prices
 from workbench.cli.science.science_options import listed
+from workbench.engine.named_settings import read_prices
 from workbench.errors import PROVIDER
 from workbench.output_files import write_output
 from workbench.questions.question import Question

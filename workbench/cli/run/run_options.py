@@ -1,7 +1,7 @@
 """The options that commands which open or continue runs share: every setting by ``--set``, and those that have an option of their own."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Annotated, Any, TypeVar
 
@@ -9,7 +9,14 @@ import typer
 
 from workbench.cli.common import unlisted
 from workbench.cli.request_options import option_for
-from workbench.engine.named_settings import merged, read_settings, setting_of, settings_by_name
+from workbench.engine.named_settings import (
+    merged,
+    read_prices,
+    read_roles,
+    read_settings,
+    setting_of,
+    settings_by_name,
+)
 from workbench.engine.run_settings import check_level
 from workbench.errors import UsageError
 from workbench.requests import RequestField, takes
@@ -105,38 +112,6 @@ def more_options(command: Any) -> list[str]:
     settings = {setting_of(each).option for each in settings_by_name().values()} | {"--yes"}
     names = [param.opts[0] for param in command.params if getattr(param, "hidden", False)]
     return [name for name in names if name not in settings or name == "--isolation"]
-
-
-def read_roles(pairs: Sequence[str]) -> dict[str, str]:
-    """Return the models that ``--model-for`` names, by role; raises ``UsageError``."""
-    models: dict[str, str] = {}
-    for pair in pairs:
-        role, equals, name = pair.partition("=")
-        if not (equals and role and name):
-            raise UsageError(f"--model-for {pair!r}: write ROLE=MODEL, for example grounder=openai/gpt-5")
-        if role in models:
-            raise UsageError(f"--model-for names {role} twice: say it once")
-        models[role] = name
-    return models
-
-
-def read_prices(pairs: Sequence[str]) -> dict[str, list[float]]:
-    """Return the prices that ``--price`` states, by model; raises ``UsageError``."""
-    prices = {}
-    for pair in pairs:
-        # A model's name may hold an equals sign, a price never does.
-        model, equals, text = pair.rpartition("=")
-        try:
-            values = [float(part) for part in text.split(",")]
-        except ValueError:
-            values = []
-        if not equals or not model or len(values) not in (2, 3):
-            raise UsageError(
-                f"--price {pair!r}: write MODEL=IN,OUT or MODEL=IN,OUT,CACHED in US dollars per million tokens, for example"
-                " openai/x=0.5,1.5"
-            )
-        prices[model] = values
-    return prices
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {"models": read_roles, "prices": read_prices}
