@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import json
 import re
 import sys
 import tomllib
@@ -81,7 +82,7 @@ def planned(home: Path, **parts: Any) -> RunState:
 
 
 def test_every_example_is_there_and_short() -> None:
-    assert set(CODE) == {"grounder", "synthesis", "model", "source"} and len(GROUPS) == 4
+    assert set(CODE) == {"operation", "grounder", "synthesis", "model", "source"} and len(GROUPS) == 5
     for name, code in CODE.items():
         assert len([line for line in code.splitlines() if line.strip()]) < 40, name
 
@@ -96,6 +97,8 @@ def test_the_grounder_and_the_rule_ground_and_combine_a_run(site: Path, tmp_path
     done = run_cli(tmp_path, "whatif", state.run_id, "--set", "P1=0.05", "--json")
     assert done.returncode == 0 and '"after": 0.05' in done.stdout
     assert "min(P1" in run_cli(tmp_path, "show", state.run_id).stdout
+    decided = run_cli(tmp_path, "decided", state.run_id, "--most", "1", "--json", PYTHONPATH=str(site))
+    assert json.loads(decided.stdout)[0].keys() == {"id", "p", "statement"}, decided.stderr
 
 
 async def test_the_model_answers_by_name(site: Path) -> None:

@@ -380,7 +380,7 @@ def _first(error: ValidationError) -> tuple[str, Any, str]:
 def _split(field: RequestField, pair: str) -> tuple[str, str]:
     key, equals, text = pair.partition("=")
     if not (equals and key.strip() and text.strip()):
-        raise UsageError(f"{field.typed_as} {pair!r:.200}: write {field.says.form}")
+        raise UsageError(f"{field.typed_as} {pair!r:.200}: write {field.says.form or 'NAME=VALUE'}")
     return key.strip(), text.strip()
 
 

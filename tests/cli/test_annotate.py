@@ -74,7 +74,7 @@ def test_the_main_job_ends_with_its_outcome_where_the_series_shows_it(demo: Fini
         (("resolve", RUN, "--on", "2018-12-31"), "belongs to an outcome"),
         (("comment", RUN, "P9", "why?"), "P9"),
         (("note", RUN), "nothing to note"),
-        (("note", RUN, "a", "b", "c"), "one text in quotes"),
+        (("note", RUN, "a", "b", "c"), "unexpected extra argument"),
         (("sign-off", RUN, "--done", "all"), "--author"),
         (("sign-off", RUN, "--author", "Bo"), "--verdict return"),
         (("runs", "--limit", "0"), "1 or more"),
@@ -140,9 +140,12 @@ def test_python_says_and_reads_what_the_command_line_does(
     import workbench as wb
 
     monkeypatch.setenv("WORKBENCH_HOME", str(place / "home"))
-    analysis = wb.open_run(RUN).comment("P1", "why?", author="Ann").note("mine", tags="macro").resolve("30%")
+    analysis = wb.open_run(RUN)
+    assert analysis.comment("P1", "why?", author="Ann")["comments"][0]["text"] == "why?"
+    assert analysis.note("mine", tags="macro")["tags"] == ["macro"]
+    assert analysis.resolve("30%")["outcome"]["p"] == 0.3
     assert analysis.show() == shown(place, "show", RUN)
     assert [row["run_id"] for row in wb.runs(tags="macro", search="WHY")] == [RUN]
-    (signed,) = analysis.sign_off("Bo", done="all")
+    (signed,) = analysis.sign_off("Bo", done="all")["sign_offs"]
     assert signed["fault"] is None and signed["author"] == "Bo"
-    assert wb.open_run(OTHER).resolve().show()["outcome"]["p"] == 0.0
+    assert wb.open_run(OTHER).resolve()["outcome"]["p"] == 0.0

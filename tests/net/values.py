@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 #: Fields whose values are another time's or another machine's.
@@ -49,6 +49,9 @@ def _word(text: str) -> str:
     # today, or one and five years ago as `source add` shows
     if _DAY.fullmatch(text) and text[4:] == f"{TODAY:-%m-%d}" and TODAY.year - int(text[:4]) in (0, 1, 5):
         return f"today, {TODAY.year - int(text[:4])} years ago"
+    # how far a record of closes may reach
+    if text == f"{TODAY - timedelta(days=1)}":
+        return "yesterday"
     single = len(text) <= 60 and not re.search(r"\s|/", text)
     return text if (single and not _HEX.search(text)) or _DAY.fullmatch(text) else "*"
 

@@ -100,9 +100,10 @@ def test_a_scenario_that_is_opened_stands_in_the_tree(analysis: wb.Analysis) -> 
 def test_a_later_look_at_the_run_is_put_under_the_edits(analysis: wb.Analysis) -> None:
     tree = analysis.explorer()
     tree.session.edit("P2.1", "0.0")
-    later = analysis.comment("P3", "Which windows?", author="Ada")
-    assert later.explorer() is tree and shared_edits(later.run).run is later.run
-    assert analysis.explorer() is tree and shared_edits(analysis.run).run is later.run, (
+    older = wb.open_run(analysis.run_id)
+    analysis.comment("P3", "Which windows?", author="Ada")
+    assert analysis.explorer() is tree and shared_edits(analysis.run).run is analysis.run
+    assert older.explorer() is tree and shared_edits(older.run).run is analysis.run, (
         "never back to an older look"
     )
     assert tree.tree["nodes"]["P2.1"]["p"] == 0.0

@@ -34,10 +34,15 @@ FUNCTIONS = {
 #: Name of a method of `Analysis` -> its operation, and what of its request is fixed.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "audit": ("workbench.operations.checks:Audit", {}),
+    "comment": ("workbench.operations.people:Comment", {}),
+    "estimate": ("workbench.operations.people:Estimate", {}),
     "noise": ("workbench.operations.drivers:Noise", {}),
+    "note": ("workbench.operations.people:Note", {}),
     "refit": ("workbench.operations.drivers:Refit", {}),
+    "resolve": ("workbench.operations.people:Resolve", {"due": False, "quiet": False}),
     "sensitivity": ("workbench.operations.drivers:Sensitivity", {"report": False}),
     "sensitivity_report": ("workbench.operations.drivers:Sensitivity", {"report": True}),
+    "sign_off": ("workbench.operations.people:SignOff", {}),
     "transcript": ("workbench.operations.checks:Transcript", {}),
     "verify": ("workbench.operations.checks:Verify", {}),
 }
@@ -112,7 +117,10 @@ def method_named(name: str) -> Callable[..., Any]:
 
     def method(self: Any, *values: Any, **named: Any) -> Any:
         asked = {"run": self.run_id, **fixed, **signature.bind(*values, **named).arguments}
-        return _shown(operation, asked, Home(environ=os.environ, folder=self.run.home))
+        shown = _shown(operation, asked, Home(environ=os.environ, folder=self.run.home))
+        if operation.writes:
+            self.read_again()
+        return shown
 
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     return _described(method, name, operation, inspect.Signature([own, *parameters]))

@@ -2,23 +2,17 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.annotations import entries as annotating
-from workbench.annotations.entries import add_comment, add_note
-from workbench.annotations.estimates import give_estimate
-from workbench.annotations.outcomes import record_outcome, resolve_from_series
-from workbench.api.current_home import names_of, resumed
+from workbench.api.current_home import resumed
 from workbench.api.operation_function import operation_answer
 from workbench.api.python_terms import methods_in_python_terms
 from workbench.api.run_methods import RunMethods
 from workbench.api.what_if import WhatIfView, ask_again
-from workbench.blocking import run_blocking
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
 from workbench.engine.record.fold import load_state
-from workbench.errors import UsageError
 from workbench.output_files import write_output
 from workbench.propositions.scenario_set import Action
 from workbench.requests import described, keywords_of, takes
@@ -69,6 +63,11 @@ class Analysis(RunMethods):
     def run(self) -> RunView:
         """The run behind this analysis."""
         return self._run
+
+    def read_again(self) -> None:
+        """Read the run as it is now."""
+        with self._home_store() as store:
+            self._run = view(store, self.run_id)
 
     @property
     def run_id(self) -> str:
@@ -181,68 +180,6 @@ class Analysis(RunMethods):
     def ways_to_reach(self, p: float) -> dict[str, Any]:
         """Return what it would take for the root to be at ``p``: each leaf that does it alone, and all of them together."""
         return ways_to_reach(self._run.tree, str(p))
-
-    def resolve(
-        self, outcome: str | float | None = None, *, on: str | None = None, author: str = ""
-    ) -> "Analysis":
-        """Record how the claim turned out, or revise it, and return the run as it is then.
-
-        ``outcome`` is ``yes``, ``no`` or a share in [0, 1]; without it the claim's own series is asked. ``on`` is an ISO date,
-        today unless named. Raises ``UsageError`` for a run without a probability, or where the data cannot tell.
-        """
-        with self._home_store() as store:
-            if outcome is not None:
-                record_outcome(store, self.run_id, str(outcome), on=on, author=author)
-            elif not run_blocking(resolve_from_series(store, self.run_id)):
-                raise UsageError("the embedded data do not decide this claim (yet): name the outcome")
-            return Analysis(view(store, self.run_id))
-
-    def comment(self, node: str, text: str, *, author: str = "") -> "Analysis":
-        """Pin a comment to a proposition and return the run with it; raises ``UsageError`` for an empty one."""
-        with self._home_store() as store:
-            add_comment(store, self.run_id, node, text, author=author)
-            return Analysis(view(store, self.run_id))
-
-    def estimate(self, node: str, p: float | None, *, author: str, why: str = "") -> "Analysis":
-        """Keep what somebody holds a proposition to be beside the model's answer, or with None take it back, and return the run with it."""
-        with self._home_store() as store:
-            give_estimate(
-                store, self.run_id, node, None if p is None else f"{p:.12g}", author=author, why=why
-            )
-            return Analysis(view(store, self.run_id))
-
-    def note(
-        self,
-        text: str = "",
-        *,
-        node: str | None = None,
-        tags: Sequence[str] = (),
-        untag: Sequence[str] = (),
-        author: str = "",
-    ) -> "Analysis":
-        """Keep a note on the run or on one proposition, set tags or take them off, and return the run with it."""
-        with self._home_store() as store:
-            add_note(
-                store,
-                self.run_id,
-                text,
-                node=node,
-                tags=names_of(tags),
-                untagged=names_of(untag),
-                author=author,
-            )
-            return Analysis(view(store, self.run_id))
-
-    def sign_off(
-        self, author: str, *, verdict: str = "accept", done: Sequence[str] = ()
-    ) -> list[dict[str, Any]]:
-        """Sign the run off and return all its sign-offs, each with what contradicts it (``fault``).
-
-        ``done`` holds points of ``workbench.annotations.entries.CHECKLIST``, or ``all``; to accept, every point is done.
-        """
-        with self._home_store() as store:
-            annotating.sign_off(store, self.run_id, author=author, verdict=verdict, done=names_of(done))
-            return annotating.sign_off_rows(store, load_state(store, self.run_id))
 
     def take_review(self, package: str | Path) -> "Analysis":
         """Take in the comments and sign-offs that a package of this run brings back, and return the run with them.

@@ -1,18 +1,24 @@
 """The methods of `Analysis` that are made from operations; ``run_methods.pyi`` says the same to editors and type checkers."""
 
-from functools import partial
 from typing import Any
 
 from workbench.api.operation_function import METHODS, method_named
 
 
+class _Method:
+    """A method whose operation is imported when somebody asks for it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, run: object, owner: type) -> Any:
+        method: Any = method_named(self._name)
+        return method if run is None else method.__get__(run, owner)
+
+
 class RunMethods:
     """What can be asked of one run and needs no more than its home."""
 
-    def __getattr__(self, name: str) -> Any:
-        if name in METHODS:
-            return partial(method_named(name), self)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *METHODS})
+for _name in METHODS:
+    setattr(RunMethods, _name, _Method(_name))

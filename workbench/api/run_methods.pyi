@@ -1,5 +1,6 @@
 """Written by ``python -m workbench.api.signatures``; a test holds it equal to the operations."""
 
+from datetime import date
 from typing import Any
 from typing import Literal
 from workbench.api.operation_function import ShownDocument
@@ -9,6 +10,50 @@ class RunMethods:
         self,
     ) -> ShownDocument:
         """Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost.
+        """
+    def comment(
+        self,
+        node: str | None = None,
+        text: str | None = None,
+        author: str = '',
+    ) -> ShownDocument:
+        """Pin a comment to a driver; without one list the comments.
+
+        Shown by `show`, the page and the note, covered by a sign-off; packages bring comments to other homes and back.
+
+        Parameters
+        ----------
+        node : str, optional
+            The driver it is pinned to, as P2.1 (P0 is the claim).
+        text : str, optional
+            The comment, in quotes.
+        author : str, optional
+            Who says so: a typed name, not proved.
+        """
+    def estimate(
+        self,
+        node: str | None = None,
+        p: str | float | None = None,
+        why: str = '',
+        withdraw: bool = False,
+        author: str = '',
+    ) -> ShownDocument:
+        """Say what you hold a claim or driver to be, beside the model's answer; without a number show what people said.
+
+        The run's own numbers stay, and no agent sees it. Several people's are pooled in log-odds; `score --own` scores each apart.
+
+        Parameters
+        ----------
+        node : str, optional
+            A driver; a probability alone is of the claim.
+        p : str | float, optional
+            The probability, 0.4 or 40%.
+        why : str, optional
+            Why, in quotes.
+        withdraw : bool, optional
+            Take yours back.
+        author : str, optional
+            Who says so: a typed name, not proved.
         """
     def noise(
         self,
@@ -30,6 +75,29 @@ class RunMethods:
         draws : int, optional
             Disturbed copies of the tree.
         """
+    def note(
+        self,
+        node: str | None = None,
+        text: str | None = None,
+        tags: list[str] = [],
+        untag: list[str] = [],
+        author: str = '',
+    ) -> ShownDocument:
+        """Keep a note on a run or on one of its drivers, and tag it; `runs --tag --search` finds it again.
+
+        Parameters
+        ----------
+        node : str, optional
+            A driver; a text alone is about the run.
+        text : str, optional
+            The note, in quotes.
+        tags : list[str], optional
+            Set a tag; as often as you like.
+        untag : list[str], optional
+            Take a tag off.
+        author : str, optional
+            Who says so: a typed name, not proved.
+        """
     def refit(
         self,
         k: int = 5,
@@ -43,6 +111,31 @@ class RunMethods:
             How often the synthesizer is asked for each driver, at least twice.
         node : list[str], optional
             This inner driver only; repeat for more.
+        """
+    def resolve(
+        self,
+        outcome: str | float | None = None,
+        on: str | date | None = None,
+        node: str | None = None,
+        leaves: bool = False,
+        author: str = '',
+    ) -> ShownDocument:
+        """Record how a claim turned out, or revise it; the newest answer counts, and no agent ever sees it.
+
+        Runs on the embedded series resolve themselves when they finish, as soon as the data reach the day.
+
+        Parameters
+        ----------
+        outcome : str | float, optional
+            yes, no, or a share (0.3, 30%). Without it the claim's own series is asked.
+        on : str | date, optional
+            Day of the outcome, 2018-12-31; today unless named.
+        node : str, optional
+            A driver instead of the claim: later runs learn from it.
+        leaves : bool, optional
+            Every driver whose own embedded series shows how it came out.
+        author : str, optional
+            Who says so: a typed name, not proved.
         """
     def sensitivity(
         self,
@@ -77,6 +170,23 @@ class RunMethods:
             What contributions are counted from: zero, half, base-rate, market, or a probability.
         seed : int, optional
             For the band where it must be simulated.
+        """
+    def sign_off(
+        self,
+        author: str | None = None,
+        done: list[str] = [],
+        verdict: Literal['accept', 'return'] = 'accept',
+    ) -> ShownDocument:
+        """Sign a run off after a review: one hash over its log, its tree, its comments and the checklist.
+
+        Parameters
+        ----------
+        author : str, optional
+            Who signs: a typed name, not proved. Without it the checklist is printed.
+        done : list[str], optional
+            A point of the checklist that was done, or all.
+        verdict : Literal['accept', 'return'], optional
+            To accept, every point of the checklist is done.
         """
     def transcript(
         self,

@@ -157,6 +157,8 @@ class Operation(Request):
 
     #: What a language model reads of it as a tool of MCP; "": it is none.
     tool: ClassVar[str] = ""
+    #: It adds to the log of a run.
+    writes: ClassVar[bool] = False
     #: What is said where its document is an empty list.
     nothing: ClassVar[str] = ""
     #: Of its document: exit 2 and 4 print ``{"refused": ...}`` and ``{"failed": ...}`` with ``--json``.

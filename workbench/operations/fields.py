@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from workbench.requests import Says
 
@@ -31,10 +31,17 @@ def _split(value: object) -> object:
 
 #: Words, in order and without repetition: a list, or one text with commas.
 Words = Annotated[list[str], BeforeValidator(_split)]
+#: Names, each as it is; a lone text is one.
+Names = Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 Numbers = Annotated[list[float], BeforeValidator(_split)]
 #: A day, as a ``date`` or YYYY-MM-DD.
 Day = Annotated[date, BeforeValidator(_read_day), WithJsonSchema({"type": "string", "format": "date"})]
 Days = Annotated[list[Day], BeforeValidator(_split)]
+#: What is typed as a text and may be a number in Python; a text once it is read.
+NumberText = Annotated[
+    str | float, AfterValidator(lambda value: value if isinstance(value, str) else f"{value:.12g}")
+]
+Author = Annotated[str, Says(text="Who says so: a typed name, not proved.")]
 CutoffText = Annotated[str, Says(text="Cutoff: a date, an instant with its zone, or now.", form="DATE")]
 ApiBase = Annotated[str | None, Says(text="Base URL of an OpenAI-compatible server.", form="URL")]
 ReadingNumber = Annotated[

@@ -31,7 +31,7 @@ from workbench.views.answer import answer_sentence
 from workbench.whatif.rule_changes import RuleChange, equation, key_factor, report
 
 if TYPE_CHECKING:
-    from workbench.engine.record.people import Outcome, Remark
+    from workbench.engine.record.people import Remark
     from workbench.views.run_view import RunView
 
 _ID = re.compile(r"\bP[0-9]+(?:\.[0-9]+)*")
@@ -217,7 +217,11 @@ def record_line(record: Mapping[str, Any]) -> str:
 def annotation_lines(view: RunView) -> list[str]:
     """Return the remarks of people on a run: outcome, tags, notes, comments, sign-offs, one line each."""
     annotations = view.state.annotations
-    lines = [outcome_line(annotations.outcome, view.tree.root.p)] if annotations.outcome is not None else []
+    lines = (
+        [outcome_line(annotations.outcome.to_json(view.tree.root.p))]
+        if annotations.outcome is not None
+        else []
+    )
     lines += [f"tags: {', '.join(annotations.tags)}"] if annotations.tags else []
     lines += [f"note on {remark_line(note)}" for note in annotations.notes]
     lines += [f"comment on {remark_line(comment)}" for comment in annotations.comments]
@@ -227,15 +231,14 @@ def annotation_lines(view: RunView) -> list[str]:
     return [printable(line, keep="") for line in lines]
 
 
-def outcome_line(outcome: Outcome, p: float | None) -> str:
+def outcome_line(outcome: Mapping[str, Any]) -> str:
     """Write the claim's outcome, its source, and the Brier score of the forecast, as every screen prints it."""
-    source = "its series" if outcome.source == "series" else outcome.author or "a person"
-    score = (
-        "" if p is None else f"; Brier score {outcome.brier(p):.3f} (0 is perfect, always 50% scores 0.250)"
-    )
-    times = "once" if outcome.revised == 1 else f"{outcome.revised} times"
-    revised = f", revised {times}" if outcome.revised else ""
-    return f"outcome: {outcome_words(outcome.p)} on {outcome.day}, says {source}{revised}{score}"
+    source = "its series" if outcome["source"] == "series" else outcome["author"] or "a person"
+    brier = outcome["brier"]
+    score = "" if brier is None else f"; Brier score {brier:.3f} (0 is perfect, always 50% scores 0.250)"
+    times = "once" if outcome["revised"] == 1 else f"{outcome['revised']} times"
+    revised = f", revised {times}" if outcome["revised"] else ""
+    return f"outcome: {outcome_words(outcome['p'])} on {outcome['day']}, says {source}{revised}{score}"
 
 
 def estimate_lines(row: Mapping[str, Any]) -> list[str]:

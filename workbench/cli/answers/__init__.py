@@ -6,11 +6,11 @@ from workbench.cli.lazy import lazy_group
 
 # fmt: off
 ANNOTATE = {
-    "comment": ("workbench.cli.answers.annotate:comment", "Pin a comment to a driver; without a place list the comments."),
-    "estimate": ("workbench.cli.answers.annotate:estimate", "Say what you hold a claim or driver to be, beside the model's answer; without a number show what people said."),
-    "note": ("workbench.cli.answers.annotate:note", "Keep a note on a run or on one of its drivers, and tag it; `runs --tag --search` finds it again."),
-    "sign-off": ("workbench.cli.answers.annotate:sign_off", "Sign a run off after a review: one hash over its log, its tree, its comments and the checklist."),
-    "resolve": ("workbench.cli.answers.annotate:resolve", "Record how a claim turned out, or revise it; the newest answer counts, and no agent ever sees it."),
+    "comment": ("workbench.operations.people:Comment", "Pin a comment to a driver; without one list the comments."),
+    "estimate": ("workbench.operations.people:Estimate", "Say what you hold a claim or driver to be, beside the model's answer; without a number show what people said."),
+    "note": ("workbench.operations.people:Note", "Keep a note on a run or on one of its drivers, and tag it; `runs --tag --search` finds it again."),
+    "sign-off": ("workbench.operations.people:SignOff", "Sign a run off after a review: one hash over its log, its tree, its comments and the checklist."),
+    "resolve": ("workbench.operations.people:Resolve", "Record how a claim turned out, or revise it; the newest answer counts, and no agent ever sees it."),
 }
 CRITIQUE = {
     "judge": ("workbench.cli.answers.judge:judge", "Score the reasoning of a run's drivers from 1 to 5 in five dimensions; the run is unchanged."),
