@@ -4,7 +4,6 @@ import inspect
 import json
 import subprocess
 import sys
-from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -259,16 +258,6 @@ def test_no_client_of_another_program_has_a_file_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("the secret")
     request = EditRequest.read({"reports": {"P1": str(tmp_path / "secret")}})
     assert request.reports["P1"].report == str(tmp_path / "secret")
-
-
-def test_every_filter_of_questions_is_an_option_of_both_commands() -> None:
-    from workbench.cli.questions.sets import fetch, import_questions
-    from workbench.questions.sets.selection import SelectionRules
-
-    names = {each.name for each in fields_of(SelectionRules)}
-    assert names == {each.name for each in dataclass_fields(SelectionRules)}
-    for command in (fetch, import_questions):
-        assert names <= {*inspect.signature(command).parameters}
 
 
 def test_options_of_one_command_load_no_other_model() -> None:

@@ -94,9 +94,20 @@ def test_the_stubs_say_what_the_functions_take() -> None:
 
 def own_operations() -> list[type[Operation]]:
     from workbench.api.operation_function import operation_named
+    from workbench.cli import experiment, questions, science, tournament
     from workbench.cli.sources import SOURCE
 
-    places = [place for place, _ in (*COMMANDS.values(), *SOURCE.values()) if ".operations." in place]
+    tables = (
+        COMMANDS,
+        SOURCE,
+        experiment.COMMANDS,
+        questions.COMMANDS,
+        tournament.COMMANDS,
+        science.SCIENCE,
+        science.CALIBRATE,
+        science.EXAM,
+    )
+    places = {place: None for table in tables for place, _ in table.values() if ".operations." in place}
     return [operation_named(place) for place in places]
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-import workbench.cli.run.notification as notification
+import workbench.reviews.notification as notification
 from tests.command_line import run_cli, run_process
-from workbench.cli.run.notification import notify, notify_command
 from workbench.errors import UsageError
 from workbench.reviews.claim_review import Doors, ReviewRequest, mark_told, review
+from workbench.reviews.notification import notify, notify_command
 from workbench.store import Store
 
 KEY = "sk-5b1f0c7de94a4f0c8a61d2"

@@ -73,9 +73,9 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "runs": ("workbench.operations.runs:Runs", "List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review."),
         "review": ("workbench.cli.run.review:review", "Look after the claims with the tag watch: what their data say now, evidence again where they changed, and how the answer moved."),
         "questions": ("workbench.cli.questions:questions", "Sets of questions: imported, fetched from venues, listed, resolved, scored."),
-        "forecast": ("workbench.cli.tournament.forecast:forecast", "Forecast questions again, with the rules of their set's last round and no trees; an unfinished round is finished first."),
+        "forecast": ("workbench.operations.forecasting:Forecast", "Forecast questions again, with the rules of their set's last round and no trees; an unfinished round is finished first."),
         "tournament": ("workbench.cli.tournament:tournament", "A round over many open questions: triage, quick pass, trees for a few, coherence, a page."),
-        "submit": ("workbench.cli.questions.bet:submit", "Write forecasts of a set as a tournament takes them, checked field by field; uploading is yours."),
+        "submit": ("workbench.operations.bets:Submit", "Write forecasts of a set as a tournament takes them, checked field by field; uploading is yours."),
         "science": ("workbench.cli.science:science_group", "Scores, comparisons, calibration and exams over files of forecasts."),
     },
     "Research": {

@@ -12,7 +12,6 @@ import typer
 
 from proxies.errors import ProxyError
 from workbench.cli.common import (
-    EXPECTED,
     agrees,
     at_end,
     choose,
@@ -20,7 +19,6 @@ from workbench.cli.common import (
     confirm,
     echo,
     emit_json,
-    exit_code,
     one_line,
     say,
     unlisted,
@@ -29,7 +27,8 @@ from workbench.cli.progress_bar import progress_bar
 from workbench.cli.request_options import options_of
 from workbench.cli.signals import stop_signals
 from workbench.cli.table import show_fields, show_table
-from workbench.errors import PROVIDER, STOPPED, USAGE, UsageError
+from workbench.errors import STOPPED, USAGE, BudgetStop, ProviderError, UsageError
+from workbench.expected_errors import EXPECTED, exit_code
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Csv, Drawing, Facts, Json, Remark, Table, blocks_of
 from workbench.spreadsheet import csv_text
@@ -70,21 +69,23 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
             progress=progress_bar,
             run_progress=_run_progress,
             choose=lambda question, choices: None if yes else choose(question, choices),
+            yes=yes,
         )
         at_end(home.close)
+        request: Operation | None = None
         try:
             request = operation.typed(**words)
             document = asyncio.run(_answered(request, home)) if _waits(request) else request.answer(home)
+        except (BudgetStop, ProviderError, KeyboardInterrupt, asyncio.CancelledError) as stop:
+            by_hand = isinstance(stop, KeyboardInterrupt | asyncio.CancelledError)
+            if not (request and (again := request.goes_on())):
+                raise (KeyboardInterrupt if by_hand else stop) from None
+            said = "stopped by hand; " if by_hand else f"{one_line(stop)} ("
+            say(f"workbench: {said}`{again}` goes on{'' if by_hand else ')'}")
+            raise typer.Exit(STOPPED if by_hand else exit_code(stop)) from None
         except EXPECTED as error:
             _print_refusal(operation, error, as_json=as_json)
-            code = exit_code(error)
-            goes_on = request.goes_on() if code in (STOPPED, PROVIDER) else ""
-            say(f"workbench: {one_line(error)}{goes_on and f' ({goes_on})'}")
-            raise typer.Exit(code) from None
-        except (KeyboardInterrupt, asyncio.CancelledError):
-            goes_on = request.goes_on()
-            say(f"workbench: stopped by hand{goes_on and f'; {goes_on}'}")
-            raise typer.Exit(STOPPED) from None
+            raise
         blocks = request.show(document)
         if as_json:
             emit_json(document)
@@ -105,11 +106,11 @@ def _waits(request: Operation) -> bool:
 
 
 async def _answered(request: Operation, home: Home) -> Any:
-    task, loop = asyncio.current_task(), asyncio.get_running_loop()
-    assert task is not None, "a coroutine that runs"
-    # A signal cancels the work instead of raising in the middle of it: kernels are ended on the way out.
+    task = asyncio.current_task()
+    assert task is not None
+    # A signal cancels the work instead of raising in the middle of it: kernels end on the way out.
     for number in stop_signals():
-        loop.add_signal_handler(number, task.cancel)
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     async with home:
         return await request.answer(home)
 

@@ -12,7 +12,7 @@ import orjson
 
 from workbench.agents.base import AgentSettings, ClaimContext
 from workbench.engine.leaves.aggregation import Aggregation
-from workbench.engine.run_settings import RunSettings
+from workbench.engine.run_settings import RunSettings, check_level
 from workbench.errors import UsageError, command
 from workbench.requests import RequestField, Setting, fields_of
 
@@ -178,3 +178,13 @@ def read_prices(pairs: Sequence[str]) -> dict[str, list[float]]:
             )
         prices[model] = values
     return prices
+
+
+def without_level(settings: Mapping[str, Any], isolation: str | None) -> tuple[dict[str, Any], str | None]:
+    """Return the settings that change the run, and the level of this command's own kernels, however it was given."""
+    changes = dict(settings)
+    level = changes.pop("isolation", None)
+    if level is not None and isolation is not None:
+        raise UsageError("isolation is set twice: say it once")
+    level = level or isolation
+    return changes, None if level is None else check_level(level)

@@ -76,6 +76,8 @@ class Home:
         Opens a count of things: what it gives is told how many of how many are done.
     run_progress : callable
         Opens what shows a run's progress: a listener of its log.
+    yes : bool
+        Whether the person agreed beforehand to whatever would be asked.
     """
 
     environ: Mapping[str, str]
@@ -86,6 +88,7 @@ class Home:
     choose: Callable[[str, Mapping[str, str]], str | None] = _nobody_chooses
     progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]] = _silent
     run_progress: Callable[[Store], AbstractContextManager[Listener]] = _unwatched
+    yes: bool = False
     #: The program at the other end is a language model: it gets no data that their owner shares with none.
     for_model: bool = False
     #: Closed with the home: what an answer opened that is still read when it is shown.
@@ -177,7 +180,7 @@ class Operation(Request):
         return 0
 
     def goes_on(self) -> str:
-        """Return how to go on where a signal, a budget or a provider ended it; "": there is nothing to go on with."""
+        """Return the command with which work that was stopped goes on; "" where nothing is left of it."""
         return ""
 
 

@@ -75,7 +75,7 @@ def blocks_of(document: Any) -> Iterator[Block]:
 
 
 def _is_table(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+    return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], dict)
 
 
 def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -83,7 +83,7 @@ def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         label = words_of(name)
         if isinstance(value, dict):
             yield from ((f"{label}: {inner}", fact) for inner, fact in _facts(value))
-        elif isinstance(value, list) and not _is_table(value):
+        elif isinstance(value, list | tuple) and not _is_table(value):
             # One line each: an entry may be a sentence.
             yield from ((label if place == 0 else "", item) for place, item in enumerate(value or ["none"]))
         elif not _is_table(value) and name != "summary":

@@ -11,7 +11,7 @@ from workbench.errors import WANTING
 from workbench.models.model_options import ReplyForm
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Facts, Remark, blocks_of, columns
-from workbench.operations.fields import ApiBase, IsolationLevel, Prices
+from workbench.operations.fields import ApiBase, Level, PricePairs
 from workbench.requests import Says
 
 if TYPE_CHECKING:
@@ -115,8 +115,8 @@ class ExamineModel(Operation):
     seed: Annotated[int | None, Field(ge=0)] = None
     """Of the draw; without it this home's, drawn at random."""
     api_base: ApiBase = None
-    price: Prices = []
-    isolation: IsolationLevel = None
+    price: PricePairs = []
+    isolation: Level = None
 
     async def answer(self, home: Home) -> dict[str, Any]:
         """Return what the exam says of the model; its page and tables lie in the data folder's ``studies``."""
@@ -190,10 +190,8 @@ class ExamineModel(Operation):
             )
 
     def goes_on(self) -> str:
-        """Return the command again."""
-        return (
-            f"`workbench models exam {self.model} --questions {self.questions}` with the same options goes on"
-        )
+        """Return the command again; the other options have to be the same."""
+        return f"workbench models exam {self.model} --questions {self.questions}"
 
     def show(self, document: dict[str, Any]) -> Iterator[Block]:
         """Return the sentence, how far above the yardsticks the model is, and the groups of questions."""

@@ -12,11 +12,9 @@ import typer
 from proxies.asof.clock import Cutoff
 from workbench.annotations.outcomes import resolve_when_finished
 from workbench.cli.common import (
-    EXPECTED,
     at_terminal,
     echo,
     emit_json,
-    exit_code,
     fail,
     one_line,
     open_store,
@@ -40,6 +38,7 @@ from workbench.engine.run_settings import RunSettings
 from workbench.engine.run_texts import cut_lines
 from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import BUG, ISOLATION, PROVIDER, STOPPED, USAGE, UsageError
+from workbench.expected_errors import EXPECTED, exit_code
 from workbench.models.model_list import require_key
 from workbench.propositions import NodeId
 from workbench.questions.readings.choice import ReadClaim

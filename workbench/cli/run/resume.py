@@ -16,8 +16,9 @@ from workbench.cli.common import (
     unlisted,
 )
 from workbench.cli.run.drive import Ended, detach_run, drive, finish, may_buy_again
-from workbench.cli.run.run_options import Detach, Workers, Yes, takes_settings, without_level
+from workbench.cli.run.run_options import Detach, Workers, Yes, takes_settings
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf, trying_line
+from workbench.engine.named_settings import without_level
 from workbench.engine.new_run import change_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.worker_place import worker_place

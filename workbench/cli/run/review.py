@@ -18,17 +18,17 @@ from workbench.cli.common import (
     say,
     unlisted,
 )
-from workbench.cli.run.notification import notify as send
-from workbench.cli.run.notification import notify_command
 from workbench.cli.run.run_options import Yes
-from workbench.cli.settings_file import review_defaults
 from workbench.cli.signals import stop_signals
 from workbench.engine.record.progress import print_progress
+from workbench.engine.settings_file import review_defaults
 from workbench.errors import DONE, STOPPED, UsageError
 from workbench.formatting import percent
 from workbench.reports.note_page import write_report
 from workbench.reviews.claim_review import ALERT, Doors, ReviewRequest, mark_told
 from workbench.reviews.claim_review import review as review_claims
+from workbench.reviews.notification import notify as send
+from workbench.reviews.notification import notify_command
 from workbench.views.run_changes import change_lines
 
 #: Something moved, or a day is near.

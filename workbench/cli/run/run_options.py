@@ -17,8 +17,6 @@ from workbench.engine.named_settings import (
     setting_of,
     settings_by_name,
 )
-from workbench.engine.run_settings import check_level
-from workbench.errors import UsageError
 from workbench.requests import RequestField, takes
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -95,16 +93,6 @@ def _option(each: RequestField, *, hidden: bool) -> inspect.Parameter:
     # A value by name (a model for a role, the price of a model) is typed as pairs, which are texts.
     kind = str if each.shape != "value" or each.bare not in (int, float) else each.bare
     return option_for(each, setting_of(each).option, kind=kind, hidden=hidden)
-
-
-def without_level(settings: Mapping[str, Any], isolation: str | None) -> tuple[dict[str, Any], str | None]:
-    """Return the settings that change the run, and the level of this command's own kernels, however it was given."""
-    changes = dict(settings)
-    level = changes.pop("isolation", None)
-    if level is not None and isolation is not None:
-        raise UsageError("isolation is set twice: say it once")
-    level = level or isolation
-    return changes, None if level is None else check_level(level)
 
 
 def more_options(command: Any) -> list[str]:
