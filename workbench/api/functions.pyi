@@ -271,6 +271,42 @@ def read(
         Which reading of an ambiguous claim is meant, from 1.
     """
 
+async def review(
+    run: str | None = None,
+    *,
+    due: bool = False,
+    changed: bool = False,
+    budget_usd: float | None = None,
+    alert: float = 0.05,
+    cutoff: str = 'now',
+    notify: str = '',
+    isolation: str | None = None,
+) -> ShownDocument:
+    """Look after the claims with the tag watch: what their data say now, evidence again where they changed, and how the answer moved.
+
+    Each review is a run of its own that names the one before; a driver whose data say the same carries over. Exit 10: one moved by more
+    than --alert, or its day is near; for a cron line with --notify, or [review] in your own workbench.toml.
+
+    Parameters
+    ----------
+    run : str, optional
+        The claim of this run alone, watched or not; all with the tag watch without.
+    due : bool, optional
+        Only claims whose next review has come.
+    changed : bool, optional
+        Only say what changed behind them: no run is opened, no model asked.
+    budget_usd : float, optional
+        What all of it may cost; without it nothing that a model charges for is bought.
+    alert : float, optional
+        Points that a claim moves before you are told, such as 5; in Python a share, such as 0.05.
+    cutoff : str, optional
+        As of when: now, or a day in a history that is replayed.
+    notify : str, optional
+        Command that gets the result as JSON on stdin when there is something to tell.
+    isolation : str, optional
+        Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.
+    """
+
 def runs(
     *,
     tags: list[str] = [],

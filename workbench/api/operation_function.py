@@ -28,6 +28,7 @@ FUNCTIONS = {
     "open_page": "workbench.operations.web:Page",
     "quantity": "workbench.operations.quantity:Quantity",
     "read": "workbench.operations.claim_reading:Read",
+    "review": "workbench.operations.claim_review:Review",
     "runs": "workbench.operations.runs:Runs",
     "search_web": "workbench.operations.web:Search",
 }
@@ -98,7 +99,7 @@ def function_named(name: str) -> Callable[..., Any]:
     signature = inspect.Signature(parameters_of(operation))
 
     def function(*values: Any, **named: Any) -> Any:
-        return _shown(operation, signature.bind(*values, **named).arguments, Home.of(os.environ))
+        return _at_home(operation, signature.bind(*values, **named).arguments, Home.of(os.environ))
 
     return _described(function, name, operation, signature)
 
@@ -117,7 +118,7 @@ def method_named(name: str) -> Callable[..., Any]:
 
     def method(self: Any, *values: Any, **named: Any) -> Any:
         asked = {"run": self.run_id, **fixed, **signature.bind(*values, **named).arguments}
-        shown = _shown(operation, asked, Home(environ=os.environ, folder=self.run.home))
+        shown = _at_home(operation, asked, Home(environ=os.environ, folder=self.run.home))
         if operation.writes:
             self.read_again()
         return shown
@@ -128,24 +129,46 @@ def method_named(name: str) -> Callable[..., Any]:
 
 def operation_answer(place: str, asked: Mapping[str, Any], folder: Path) -> Any:
     """Return the document of an operation over a data folder."""
-    return _shown(operation_named(place), asked, Home(environ=os.environ, folder=folder))
+    return _shown(operation_named(place).read(asked), Home(environ=os.environ, folder=folder))
+
+
+def _at_home(operation: type[Operation], asked: Mapping[str, Any], home: Home) -> Any:
+    """Return the document, or what is awaited for it."""
+    request = operation.read(asked)
+    return _awaited(request, home) if operation.awaited else _shown(request, home)
+
+
+async def _awaited(request: Operation, home: Home) -> Any:
+    try:
+        async with home:
+            return _with_request(await request.answer(home), request)
+    finally:
+        home.close()
 
 
 def _described(
     function: Callable[..., Any], name: str, operation: type[Operation], signature: inspect.Signature
 ) -> Callable[..., Any]:
+    if operation.awaited:
+        called = function
+
+        async def function(*values: Any, **named: Any) -> Any:
+            return await called(*values, **named)
+
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _docstring(operation, [*signature.parameters])
     function.__signature__ = signature  # type: ignore[attr-defined]
     return in_python_terms(function)
 
 
-def _shown(operation: type[Operation], asked: Mapping[str, Any], home: Home) -> Any:
-    request = operation.read(asked)
+def _shown(request: Operation, home: Home) -> Any:
     try:
-        document = answered(request, home)
+        return _with_request(answered(request, home), request)
     finally:
         home.close()
+
+
+def _with_request(document: Any, request: Operation) -> Any:
     for kind, shown in ((dict, ShownDocument), (list, ShownList)):
         if isinstance(document, kind):
             document = shown(document)

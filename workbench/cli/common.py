@@ -1,6 +1,5 @@
 """What every command shares: where results and messages go, and how an error becomes one line and an exit code."""
 
-import json
 import os
 import shlex
 import shutil
@@ -12,7 +11,6 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, ParamSpec
 
-import orjson
 import typer
 
 from proxies.secret_registry import SECRETS
@@ -21,7 +19,7 @@ from workbench.environment import home_from
 from workbench.errors import BUG, STOPPED, WorkbenchError
 from workbench.expected_errors import EXPECTED, exit_code
 from workbench.store import Store
-from workbench.terminal import LONGEST_LINE, brief_lines, json_for, json_printable, printable
+from workbench.terminal import LONGEST_LINE, brief_lines, json_for, json_text, printable
 
 P = ParamSpec("P")
 
@@ -84,17 +82,6 @@ def emit_json(value: Any) -> None:
     """Print one JSON document on stdout, and nothing else there."""
     sys.stdout.write(json_for(json_text(value, indent=True), sys.stdout.encoding) + "\n")
     sys.stdout.flush()
-
-
-def json_text(value: Any, *, indent: bool = False) -> str:
-    """Return a value as JSON that may leave this process: no secret in it, and nothing that a terminal obeys."""
-    try:
-        text = orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else None).decode()
-    except TypeError:
-        # A path that is no UTF-8 (Python holds its bytes as halves of pairs); anything else fails here too.
-        text = json.dumps(value, indent=2 if indent else None, ensure_ascii=False)
-        text = text.encode("utf-8", "replace").decode()
-    return json_printable(SECRETS.clean(text))
 
 
 def echo(text: str, *, whole: bool = False) -> None:

@@ -71,7 +71,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Track": {
         "runs": ("workbench.operations.runs:Runs", "List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review."),
-        "review": ("workbench.cli.run.review:review", "Look after the claims with the tag watch: what their data say now, evidence again where they changed, and how the answer moved."),
+        "review": ("workbench.operations.claim_review:Review", "Look after the claims with the tag watch: what their data say now, evidence again where they changed, and how the answer moved."),
         "questions": ("workbench.cli.questions:questions", "Sets of questions: imported, fetched from venues, listed, resolved, scored."),
         "forecast": ("workbench.operations.forecasting:Forecast", "Forecast questions again, with the rules of their set's last round and no trees; an unfinished round is finished first."),
         "tournament": ("workbench.cli.tournament:tournament", "A round over many open questions: triage, quick pass, trees for a few, coherence, a page."),

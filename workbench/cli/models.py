@@ -20,6 +20,7 @@ models = typer.Typer(
     invoke_without_command=True,
     no_args_is_help=False,
     help="List the models that the keys at hand reach, or try one.",
+    epilog="More: --json (`workbench help COMMAND` says what each is)",
 )
 _listed = command_of(Models)
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -69,6 +70,7 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
             progress=progress_bar,
             run_progress=_run_progress,
             choose=lambda question, choices: None if yes else choose(question, choices),
+            in_folder=Path.cwd(),
             yes=yes,
         )
         at_end(home.close)

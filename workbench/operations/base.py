@@ -76,6 +76,8 @@ class Home:
         Opens a count of things: what it gives is told how many of how many are done.
     run_progress : callable
         Opens what shows a run's progress: a listener of its log.
+    in_folder : path or None
+        Where the person stands, whose ``workbench.toml`` counts below their own; None: no such file does.
     yes : bool
         Whether the person agreed beforehand to whatever would be asked.
     """
@@ -88,6 +90,7 @@ class Home:
     choose: Callable[[str, Mapping[str, str]], str | None] = _nobody_chooses
     progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]] = _silent
     run_progress: Callable[[Store], AbstractContextManager[Listener]] = _unwatched
+    in_folder: Path | None = None
     yes: bool = False
     #: The program at the other end is a language model: it gets no data that their owner shares with none.
     for_model: bool = False
@@ -164,6 +167,8 @@ class Operation(Request):
     writes: ClassVar[bool] = False
     #: What is said where its document is an empty list.
     nothing: ClassVar[str] = ""
+    #: In Python it is awaited: it takes minutes, and a task that is cancelled ends it.
+    awaited: ClassVar[bool] = False
     #: Of its document: exit 2 and 4 print ``{"refused": ...}`` and ``{"failed": ...}`` with ``--json``.
     refusal_is_answer: ClassVar[bool] = False
 
