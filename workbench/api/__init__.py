@@ -27,12 +27,10 @@ from workbench.api.run_list import (
     open_run,
     resume,
 )
-from workbench.api.what_if import WhatIfView
 
 __all__ = [
     "Analysis",
     "Proof",
-    "WhatIfView",
     "add_documents",
     "add_source",
     "analyze",

@@ -43,11 +43,11 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Explore": {
         "show": ("workbench.operations.runs:Show", "Print a run's tree, with the rule of every inner driver."),
-        "whatif": ("workbench.cli.answers.whatif:whatif", "Edit drivers and see which ancestors move; the run itself is not changed."),
+        "whatif": ("workbench.operations.what_if:WhatIf", "Edit drivers and see which ancestors move; the run itself is not changed."),
         "diff": ("workbench.operations.several_runs:Diff", "Say what changed between two runs of a claim, and how much of it each driver and the rules brought."),
         "ask": ("workbench.cli.answers.ask:ask", "Answer a question about a run out of its own records, with the cells and rows that the answer rests on."),
         "sensitivity": ("workbench.operations.drivers:Sensitivity", "Print what each driver does to the claim: its path weight, the claim's range, its contribution."),
-        "scenarios": ("workbench.cli.answers.scenarios:scenarios", "Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."),
+        "scenarios": ("workbench.operations.scenarios:Scenarios", "Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."),
         "noise": ("workbench.operations.drivers:Noise", "Disturb the drivers and print the claim's distribution; no model is asked (paper A, section 5.3)."),
         "refit": ("workbench.operations.drivers:Refit", "Ask the synthesizer again K times per inner driver and print how far its weights spread and change sign."),
         "reground": ("workbench.cli.run.resume:reground", "Collect evidence for one driver again, in a new attempt; its price is said first, and what it concluded before stays on record."),
@@ -57,7 +57,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "lab": ("workbench.cli.servers.lab:lab", "Start JupyterLab in the data folder's notebooks (the tutorials lie there), with cards for a claim and the newest run."),
     },
     "Trust": {
-        "evidence": ("workbench.cli.answers.evidence:evidence", "Show what a driver rests on: which cell printed each number of its report, and what each cell asked and got."),
+        "evidence": ("workbench.operations.evidence:Evidence", "Show what a driver rests on: which cell printed each number of its report, and what each cell asked and got."),
         "transcript": ("workbench.operations.checks:Transcript", "Print every model call of a run or driver: what was sent, thoughts and reply, tokens, price, time."),
         "audit": ("workbench.operations.checks:Audit", "Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."),
         "verify": ("workbench.operations.checks:Verify", "Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline."),

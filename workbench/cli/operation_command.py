@@ -31,7 +31,7 @@ from workbench.cli.table import show_fields, show_table
 from workbench.errors import STOPPED, USAGE, BudgetStop, ProviderError, UsageError
 from workbench.expected_errors import EXPECTED, exit_code
 from workbench.operations.base import Home, Operation
-from workbench.operations.blocks import Block, Csv, Drawing, Facts, Json, Remark, Table, blocks_of
+from workbench.operations.blocks import Block, Csv, Drawing, Facts, Json, Raw, Remark, Table, blocks_of
 from workbench.spreadsheet import csv_text
 from workbench.store import Store
 from workbench.terminal import printable
@@ -158,6 +158,11 @@ def show_blocks(blocks: Any) -> None:
                 show_fields(block.pairs)
             case Json():
                 emit_json(block.value)
+            case Raw() if sys.stdout.isatty():
+                echo(block.data.decode("utf-8", "replace"), whole=True)
+            case Raw():
+                sys.stdout.buffer.write(block.data)
+                sys.stdout.flush()
             case Csv():
                 text = csv_text(block.header, block.rows)
                 sys.stdout.write(printable(text) if sys.stdout.isatty() else text)

@@ -107,7 +107,11 @@ class _Proposed(_PlayedOnScenario):
 
 def with_edits(base: type[A], name: str, tool: str, model: type[EditRequest] = EditRequest) -> type[A]:
     """Return arguments that have a field for each kind of edit, by its word."""
-    kinds: dict[str, Any] = {each.word: (each.kind, each.default) for each in fields_of(model)}
+    kinds: dict[str, Any] = {
+        each.word: (each.kind, each.default)
+        for each in fields_of(model)
+        if each.name not in base.model_fields
+    }
     return create_model(name, __base__=base, __doc__=f"Arguments of ``{tool}``.", **kinds)
 
 
