@@ -4,7 +4,6 @@ import inspect
 import json
 import subprocess
 import sys
-from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,18 +13,18 @@ from pydantic import Field
 
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN, demo_tree, make_run
-from workbench.cli.answers.whatif import whatif
 from workbench.cli.request_options import options_of
 from workbench.engine.named_settings import SETTINGS, read_settings, settings_by_name
 from workbench.errors import UsageError
+from workbench.operations.what_if import WhatIf
 from workbench.propositions.edits import Edit, SetValue
 from workbench.requests import Says, fields_of, keywords_of
-from workbench.whatif.edit_request import EditRequest, WhatIfRequest
+from workbench.whatif.edit_request import EditRequest
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-class Doubted(WhatIfRequest):
+class Doubted(WhatIf):
     """All there is, and one kind more."""
 
     doubt: Annotated[
@@ -36,10 +35,10 @@ class Doubted(WhatIfRequest):
         return tuple(SetValue(node=node, p=(tree[node].p or 0) / 2) for node in self.doubt)
 
 
-MODELS = (WhatIfRequest, Doubted)
+MODELS = (WhatIf, Doubted)
 
 
-def commands(model: type[WhatIfRequest]) -> set[str]:
+def commands(model: type[WhatIf]) -> set[str]:
     app = typer.Typer()
 
     def sample(edits: Any) -> None: ...
@@ -50,28 +49,28 @@ def commands(model: type[WhatIfRequest]) -> set[str]:
     return {name for each in typer.main.get_command(app).params for name in each.opts}
 
 
-def of_command_line(model: type[WhatIfRequest]) -> dict[str, str]:
+def of_command_line(model: type[WhatIf]) -> dict[str, str]:
     return {each.name: each.option for each in fields_of(model) if each.option in commands(model)}
 
 
-def of_magics(model: type[WhatIfRequest]) -> dict[str, str]:
+def of_magics(model: type[WhatIf]) -> dict[str, str]:
     from workbench.magics import what_if_parser
 
     return {action.dest: str(action.help) for action in what_if_parser(model)._actions}
 
 
-def of_python(model: type[WhatIfRequest]) -> dict[str, str]:
+def of_python(model: type[WhatIf]) -> dict[str, str]:
     return {name: str(each.default) for name, each in keywords_of(model).items()}
 
 
-def of_mcp(model: type[WhatIfRequest]) -> dict[str, str]:
+def of_mcp(model: type[WhatIf]) -> dict[str, str]:
     from workbench.mcp.mcp_tools import RunArguments, with_edits
 
     properties = with_edits(RunArguments, "Sample", "sample", model).model_json_schema()["properties"]
     return {each.name: properties[each.word]["description"] for each in fields_of(model)}
 
 
-def of_page(model: type[WhatIfRequest]) -> dict[str, str]:
+def of_page(model: type[WhatIf]) -> dict[str, str]:
     from workbench.widgets.edits.edit_session import WhatIfSession
     from workbench.widgets.edits.node_form import EditingForm
 
@@ -82,9 +81,9 @@ def of_page(model: type[WhatIfRequest]) -> dict[str, str]:
         for each in getattr(row, "children", ())
         if hasattr(each, "tooltip")
     }
-    edits = {*EditRequest.model_fields} | ({*model.model_fields} - {*WhatIfRequest.model_fields})
+    edits = {*EditRequest.model_fields} | ({*model.model_fields} - {*WhatIf.model_fields})
     # The tree's rows take the values; whether words mean the same goes with the words.
-    elsewhere = {"values", "same_meaning", *WhatIfRequest.model_fields} - (
+    elsewhere = {"values", "same_meaning", *WhatIf.model_fields} - (
         {*EditRequest.model_fields} - {"values", "same_meaning"}
     )
     return {
@@ -94,12 +93,12 @@ def of_page(model: type[WhatIfRequest]) -> dict[str, str]:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("face", [of_command_line, of_magics, of_python, of_mcp, of_page])
-def test_every_kind_of_edit_is_on_every_face(face: Any, model: type[WhatIfRequest]) -> None:
-    assert {each.name for each in fields_of(model)} - {*face(model)} == set()
+def test_every_kind_of_edit_is_on_every_face(face: Any, model: type[WhatIf]) -> None:
+    assert {each.name for each in fields_of(model)} - {"run"} <= {*face(model)}
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_field_says_what_it_is(model: type[WhatIfRequest]) -> None:
+def test_every_field_says_what_it_is(model: type[WhatIf]) -> None:
     assert {each.name for each in fields_of(model)} == {*model.model_fields}
     assert all(each.says.text.endswith(".") for each in fields_of(model))
     assert all(each.says.form for each in fields_of(model) if each.shape in ("list", "mapping"))
@@ -110,13 +109,12 @@ def test_the_faces_are_those_that_people_use(tmp_path: Path) -> None:
     from workbench.api import Analysis
     from workbench.mcp.mcp_tools import EditArguments, ProposalArguments
 
-    assert {*options_of(WhatIfRequest)} <= {*inspect.signature(whatif).parameters}
-    assert {*keywords_of(WhatIfRequest)} <= {*inspect.signature(Analysis.what_if).parameters}
-    assert all(each.says.text in str(Analysis.what_if.__doc__) for each in fields_of(WhatIfRequest)[1:])
+    assert {*keywords_of(WhatIf)} - {"run"} <= {*inspect.signature(Analysis.what_if).parameters}
+    assert all(each.says.text in str(Analysis.what_if.__doc__) for each in fields_of(WhatIf)[1:])
     words = {each.word for each in fields_of(EditRequest)}
     assert words <= {*EditArguments.model_fields} and words <= {*ProposalArguments.model_fields}
     magic = (ROOT / "workbench/magics.py").read_text(encoding="utf-8")
-    assert "WhatIfRequest.typed(**_parsed_line(what_if_parser(), line))" in magic
+    assert "WhatIf.typed(run=analysis.run_id, **_parsed_line(what_if_parser(), line))" in magic
 
 
 def test_every_setting_is_a_keyword_of_python_with_its_sentence() -> None:
@@ -155,17 +153,17 @@ def test_every_setting_is_on_the_page(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_reading_is_chosen_on_every_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import workbench as wb
     from workbench.cli.run.analyze import app
-    from workbench.cli.run.claim_choice import read
     from workbench.magics import proposition_parser, read_parser
-    from workbench.mcp.mcp_tools import ReadArguments
+    from workbench.mcp.mcp_tools import arguments_of
+    from workbench.operations.claim_reading import Read
     from workbench.questions.readings.choice import READING
     from workbench.widgets import home_page
 
     said = {each.help for each in typer.main.get_command(app).params if "--reading" in each.opts}  # type: ignore[attr-defined]
-    assert said == {READING.text} and "reading" in inspect.signature(read).parameters
+    assert said == {READING.text}
     for parser in (proposition_parser(), read_parser()):
         assert READING.text in {each.help for each in parser._actions if each.dest == "reading"}
-    assert ReadArguments.model_json_schema()["properties"]["reading"]["description"] == READING.text
+    assert arguments_of(Read).model_json_schema()["properties"]["reading"]["description"] == READING.text
     assert all("reading" in inspect.signature(each).parameters for each in (wb.analyze, wb.read))
     asked: list[list[str]] = []
     monkeypatch.setattr(home_page, "plan_elsewhere", lambda *words: asked.append(words[-1]) or "x")
@@ -250,7 +248,7 @@ def test_a_rule_may_be_a_formula_and_a_report_a_file(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_read_is_one_line(values: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError) as refused:
-        WhatIfRequest.read(values)
+        WhatIf.read(values)
     assert words in str(refused.value) and "\n" not in str(refused.value)
 
 
@@ -259,16 +257,6 @@ def test_no_client_of_another_program_has_a_file_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("the secret")
     request = EditRequest.read({"reports": {"P1": str(tmp_path / "secret")}})
     assert request.reports["P1"].report == str(tmp_path / "secret")
-
-
-def test_every_filter_of_questions_is_an_option_of_both_commands() -> None:
-    from workbench.cli.questions.sets import fetch, import_questions
-    from workbench.questions.sets.selection import SelectionRules
-
-    names = {each.name for each in fields_of(SelectionRules)}
-    assert names == {each.name for each in dataclass_fields(SelectionRules)}
-    for command in (fetch, import_questions):
-        assert names <= {*inspect.signature(command).parameters}
 
 
 def test_options_of_one_command_load_no_other_model() -> None:

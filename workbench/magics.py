@@ -21,7 +21,6 @@ from typing import Any, NoReturn
 from workbench.api import (
     Analysis,
     Proof,
-    WhatIfView,
     analyze,
     open_run,
     read,
@@ -31,10 +30,10 @@ from workbench.blocking import run_blocking
 from workbench.engine.named_settings import merged, read_settings, setting_of, settings_by_name
 from workbench.errors import UsageError
 from workbench.models.model_options import OFFLINE
+from workbench.operations.what_if import WhatIf
 from workbench.questions.readings.choice import READING
 from workbench.requests import fields_of
 from workbench.views.reading_documents import reading_lines
-from workbench.whatif.edit_request import WhatIfRequest
 
 _FORMS = {
     "%%proposition": "write %%proposition --cutoff 2018-06-30 and the claim below it",
@@ -92,10 +91,12 @@ def read_parser() -> _Parser:
     return parser
 
 
-def what_if_parser(model: type[WhatIfRequest] = WhatIfRequest) -> _Parser:
+def what_if_parser(model: type[WhatIf] = WhatIf) -> _Parser:
     """Return what reads the line of ``%whatif``: an argument for each field of the request, by the field's name."""
     parser = _parser("%whatif")
     for each in fields_of(model):
+        if each.name == "run":
+            continue
         if each.name == "values":
             parser.add_argument("values", nargs="*", metavar=each.metavar)
             continue
@@ -125,8 +126,9 @@ def load_ipython_extension(shell: Any) -> None:
         shell.user_ns["analysis"] = analysis
         return analysis
 
-    def what_if(line: str) -> "WhatIfView":
-        return present().what_if_of(WhatIfRequest.typed(**_parsed_line(what_if_parser(), line)))
+    def what_if(line: str) -> Any:
+        analysis = present()
+        return analysis.asked(WhatIf.typed(run=analysis.run_id, **_parsed_line(what_if_parser(), line)))
 
     def proof(line: str) -> "Proof":
         parser = _parser("%proof")

@@ -15,10 +15,11 @@ import typer
 
 from workbench import api
 from workbench.cli.lazy import UNLISTED
-from workbench.cli.main import PANELS, app
+from workbench.cli.main import COMMANDS, PANELS, app
 from workbench.engine.named_settings import setting_of, settings_by_name, settings_by_panel
 from workbench.formatting import GLOSSARY, SCORE_WORDS
 from workbench.manual import manual_sources, write_pages
+from workbench.plug_points import OPERATIONS, plugin_names
 
 FOLDER = "reference/"
 _SECTION = re.compile(r"^([A-Z][\w ]+)\n-{3,}\n", re.MULTILINE)
@@ -28,10 +29,11 @@ def reference_pages() -> dict[str, str]:
     """Return the pages of the reference, by their place in the manual."""
     return {
         **{
-            f"{FOLDER}commands-{panel.lower()}.md": _panel_page(panel)
-            for panel in PANELS
+            f"{FOLDER}commands-{panel.lower()}.md": _commands_page(f"Commands: {panel.lower()}", names)
+            for panel, names in PANELS.items()
             if panel != UNLISTED
         },
+        **_package_pages(),
         f"{FOLDER}settings.md": _settings_page(),
         f"{FOLDER}python.md": _python_page(),
         f"{FOLDER}words.md": _titled(
@@ -53,12 +55,17 @@ def _table_cell(text: str) -> str:
     return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
 
 
-def _panel_page(panel: str) -> str:
+def _package_pages() -> dict[str, str]:
+    added = [name for name in plugin_names(OPERATIONS) if name not in COMMANDS]
+    title = "Commands: of installed packages"
+    return {f"{FOLDER}commands-of-packages.md": _commands_page(title, added)} if added else {}
+
+
+def _commands_page(title: str, names: Iterable[str]) -> str:
     group: Any = typer.main.get_command(app)
-    parts = []
-    for name in PANELS[panel]:
-        parts += _command_parts(("workbench", name), group.commands[name])
-    return _titled(f"Commands: {panel.lower()}", parts)
+    return _titled(
+        title, (part for name in names for part in _command_parts(("workbench", name), group.commands[name]))
+    )
 
 
 def _command_parts(words: tuple[str, ...], target: Any) -> list[str]:
@@ -119,7 +126,7 @@ def _settings_page() -> str:
 def _python_page() -> str:
     parts = [
         "After `import workbench as wb` a function is `wb.NAME`; it returns what the command of its name prints with `--json`."
-        " `Analysis`, `Proof` and `WhatIfView` are what such functions return."
+        " `Analysis` and `Proof` are what such functions return."
     ]
     for name in api.__all__:
         target = getattr(api, name)

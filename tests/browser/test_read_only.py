@@ -20,7 +20,6 @@ from workbench.store import HomeUnusable, Store
 from workbench.views.run_view import load_run
 from workbench.widgets.home_page import Home
 from workbench.widgets.run_page import Dashboard
-from workbench.widgets.source_form import SourceForm
 
 
 @pytest.fixture
@@ -65,10 +64,10 @@ def test_every_door_that_writes_is_closed(home: Path, monkeypatch: pytest.Monkey
     page.side_panels.review.remark.value = "x"
     page.side_panels.review.comment.click()
     assert "can only be read here" in page.side_panels.review.line.value
-    form = SourceForm(home, lambda: None)
-    form.where.value = "/etc/passwd"
-    form.look_at.click()
-    assert "can only be read here" in form.line.value and "root:" not in form.line.value
+    form = Home(home).new_source
+    form.inputs["where"].value = "/etc/passwd"
+    form.ask.click()
+    assert "can only be read here" in form.answer.value and "root:" not in form.answer.value
     assert contents(home) == before
 
 

@@ -14,8 +14,7 @@ import workbench.cli
 from tests.command_line import run_cli
 from tests.fakes.hostile_text import FORMULAS, RUN, STEERING, corpus, hostile_tree, make_hostile_run
 from workbench.cli.common import say
-from workbench.cli.science.science_options import csv_text
-from workbench.spreadsheet import guard_formula, unguard_formula
+from workbench.spreadsheet import csv_text, guard_formula, unguard_formula
 from workbench.synthesis import export_tree, import_tree
 from workbench.terminal import json_printable, printable
 
@@ -100,7 +99,7 @@ def test_the_traceback_of_a_bug_steers_nothing(place: Path, monkeypatch: pytest.
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("\n".join(STEERING.values()))
 
-    monkeypatch.setattr("workbench.views.run_documents.runs", broken)
+    monkeypatch.setattr("workbench.views.run_overview.listed_runs", broken)
     done = run_cli(place, "runs")
     assert done.returncode == 1 and "Traceback" in done.stderr and "RuntimeError" in done.stderr
     assert steers(done.stdout + done.stderr) == set()
@@ -141,7 +140,6 @@ def test_no_command_prints_past_the_one_door() -> None:
         'manual_server.py: sys.stdout.write(f"http://{HOST}:{server.server_port}/\\n")',
         'serve.py: sys.stdout.write(url + "\\n")',
         'mcp.py: sys.stdout.write(json.dumps({"url": url, "token": token}) + "\\n")',
-        'model_calls.py: console.print(Text(f"{name}\\n", style="bold cyan") + shown, soft_wrap=True)',
         "table.py: console.print(table)",
         'table.py: sys.stdout.write("  ".join(cells).rstrip() + "\\n")',
     }

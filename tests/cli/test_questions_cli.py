@@ -94,5 +94,5 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     assert "`questions list q` names them" in refused(tmp_path, "questions", "show", "q/zzz")
     assert "what came of" in refused(tmp_path, "resolve", "q/a")
     assert "yes, no or a share" in refused(tmp_path, "resolve", "q/a", "perhaps")
-    assert "--rules is one of" in refused(tmp_path, "questions", "import", "q.csv", "--rules", "x")
+    assert "--rules 'x'" in refused(tmp_path, "questions", "import", "q.csv", "--rules", "x")
     assert "no name for a set" in refused(tmp_path, "questions", "import", "q.csv", "--as", "../x")

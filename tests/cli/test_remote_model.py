@@ -261,7 +261,7 @@ def test_a_full_what_if_asks_exactly_the_ancestors(
         # From Python the same; nothing has happened to the run since, so the ledger answers.
         monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
         view = wb.open_run(document["run_id"]).what_if({"P1.1": 0.0}, full=True)
-        assert {**view.to_json(), "model_calls": 2} == json.loads(done.stdout) and view.model_calls == 0
+        assert {**view, "model_calls": 2} == json.loads(done.stdout) and view["model_calls"] == 0
         price = capsys.readouterr().err
         assert "for 2 drivers (P1, P0)" in price and price in done.stderr
         numeric = run_cli(tmp_path, "whatif", document["run_id"], "--set", "P1.1=0.0", "--json")

@@ -12,11 +12,11 @@ from sandbox.record.journal import read_journal
 from tests.command_line import run_ok
 from tests.fakes.asking_run import Provider
 from tests.fakes.notebook_run import open_notebook_run, work_in_kernels
+from workbench.api.operation_function import operation_answer
 from workbench.engine.proof_check import verify_run
 from workbench.engine.record.run_files import notebook_name
 from workbench.models.base import ModelReply, ModelRequest, Usage
 from workbench.store import Store
-from workbench.views import check_documents
 
 FAKE = "def CALL_API(path, params=None):\n    return [{'date': '2018-12-31', 'value': 9999.0}]"
 READ = "rows = CALL_API('embedded/series/observations', {'series_id': 'SP500', 'start': '2018-06-01'})"
@@ -49,7 +49,9 @@ def test_evidence_names_the_cell_behind_each_figure_and_what_cells_took(tmp_path
         run_id = open_notebook_run(store, cells=1)
         state = asyncio.run(work_in_kernels(store, run_id, Inventing(), leaves=2))
         (leaf, *_) = state.tree.leaves()
-        document: dict[str, Any] = check_documents.evidence(store, run_id, leaf)
+        document: dict[str, Any] = operation_answer(
+            "workbench.operations.evidence:Evidence", {"run": run_id, "node": leaf}, store.home
+        )
         assert document["accounting"] == [
             {"name": "base rate", "value": 0.93, "cell": None},
             {"name": "n", "value": 614, "cell": "cell-003"},
@@ -83,5 +85,8 @@ def test_evidence_names_the_cell_behind_each_figure_and_what_cells_took(tmp_path
         ]
         notebook.write_text(whole)
     shown = run_ok(tmp_path, "evidence", run_id, leaf)
-    assert "\nbase rate: from no cell (0.93)\nn: cell-003 (614)\n" in shown
-    assert "          It replaced or deleted CALL_API" in shown
+    assert [line.split() for line in shown.splitlines() if line.startswith(("base rate", "n  "))] == [
+        ["base", "rate", "0.93", "from", "no", "cell"],
+        ["n", "614", "cell-003"],
+    ]
+    assert "It replaced or deleted CALL_API" in shown

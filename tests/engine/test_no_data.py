@@ -11,13 +11,13 @@ import pytest
 from tests.fakes.run_kinds import write_run
 from tests.fakes.stored_run import CUTOFF, RunWriter
 from workbench.agents.findings.check_table import RunKind
+from workbench.api.operation_function import operation_answer
 from workbench.audit.data_read import leaves_without_data, no_data_lines
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.packages.package import import_run
 from workbench.propositions import Polarity, Tree
 from workbench.store import Store
-from workbench.views import check_documents
 from workbench.views.run_view import view
 from workbench.widgets import answer_panel, panels
 from workbench.widgets.edits.edit_session import WhatIfSession
@@ -51,7 +51,9 @@ def call(
 def test_the_ledger_alone_says_who_read_data(store: Store) -> None:
     assert leaves_without_data(store, made(store)) == {"P2": TYPED}
     for node, words in (("P2", [TYPED]), ("P1", [])):
-        findings = check_documents.evidence(store, RUN, node)["findings"]
+        findings = operation_answer(
+            "workbench.operations.evidence:Evidence", {"run": RUN, "node": node}, store.home
+        )["findings"]
         assert [each["words"] for each in findings] == words
 
 

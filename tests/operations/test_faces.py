@@ -21,7 +21,10 @@ from workbench.cli.main import COMMANDS
 from workbench.errors import UsageError
 from workbench.operations.base import Operation
 from workbench.operations.blocks import Drawing, Facts, Remark, Table, blocks_of, columns, html_of
+from workbench.reference import reference_pages
 from workbench.requests import fields_of
+from workbench.widgets.home_page import Home
+from workbench.widgets.operation_form import OperationForm
 
 __all__ = ["package"]
 ANSWER = {"until": "2018-06-30", "rows": [{"name": "rain", "p": 4 / 12, "folder": "home"}]}
@@ -86,6 +89,25 @@ def test_a_strangers_operation_is_a_tool_without_what_is_a_persons_alone(install
     asyncio.run(asked())
 
 
+def test_a_strangers_operation_is_a_form_of_the_page_and_a_command_of_the_manual(installed: Path) -> None:
+    page = Home(installed / "home", environ={})
+    page.poller.stop()
+    page.more.content.which.value = "base-of"
+    form = page.more.content.form("base-of")
+    form.inputs["name"].value, form.inputs["hits"].value = "rain", "many"
+    form.ask.click()
+    assert "hits: a whole number" in form.answer.value
+    form.inputs["hits"].value = "3"
+    form.ask.click()
+    form.work.wait()
+    assert "counting rain" in form.answer.value and "go on?" in form.answer.value
+    form.go_on.click()
+    form.work.wait()
+    assert "33.3%" in form.answer.value and form.inputs["name"].value == "rain"
+    (text,) = [text for place, text in reference_pages().items() if "packages" in place]
+    assert "base-of" in text and "How often it came true." in text
+
+
 def test_the_stubs_say_what_the_functions_take() -> None:
     folder = signatures.HERE
     for name, text in signatures.stubs().items():
@@ -94,10 +116,34 @@ def test_the_stubs_say_what_the_functions_take() -> None:
 
 def own_operations() -> list[type[Operation]]:
     from workbench.api.operation_function import operation_named
+    from workbench.cli import experiment, models, questions, science, tournament
     from workbench.cli.sources import SOURCE
 
-    places = [place for place, _ in (*COMMANDS.values(), *SOURCE.values()) if ".operations." in place]
+    tables = (
+        COMMANDS,
+        SOURCE,
+        experiment.COMMANDS,
+        models.MODELS,
+        questions.COMMANDS,
+        tournament.COMMANDS,
+        science.SCIENCE,
+        science.CALIBRATE,
+        science.EXAM,
+    )
+    places = {place: None for table in tables for place, _ in table.values() if ".operations." in place}
     return [operation_named(place) for place in places]
+
+
+@pytest.mark.parametrize("operation", own_operations(), ids=lambda each: each.__name__)
+def test_every_operation_is_a_form_that_asks_for_what_is_needed(
+    operation: type[Operation], tmp_path: Path
+) -> None:
+    form = OperationForm(operation, tmp_path, "Ask")
+    needed = [each for each in fields_of(operation) if each.required]
+    assert {*form.inputs} == {each.name for each in fields_of(operation)}
+    if needed:
+        form.ask.click()
+        assert 'role="alert"' in form.answer.value and any(each.name in form.answer.value for each in needed)
 
 
 @pytest.mark.parametrize("operation", own_operations(), ids=lambda each: each.__name__)

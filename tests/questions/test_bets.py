@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json
+from workbench.errors import UsageError
 from workbench.questions.formats.format_registry import write_json
-from workbench.questions.question import Link, Question, QuestionError, Quote
+from workbench.questions.question import Link, Question, Quote
 from workbench.questions.sets.bets import BetRules, bets_document
 from workbench.questions.sets.question_sets import set_of
 
@@ -151,8 +152,8 @@ def test_the_worst_case_of_linked_questions_is_one_that_their_links_allow() -> N
     ],
 )  # fmt: skip
 def test_rules_that_no_bankroll_can_keep_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(QuestionError):
-        BetRules(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(UsageError):
+        BetRules.read(wrong)
 
 
 def test_no_stake_exceeds_the_bankroll_whatever_the_markets() -> None:
@@ -194,14 +195,12 @@ def test_the_command_says_the_total_and_the_worst_case(tmp_path: Path) -> None:
     )
     assert run_cli(tmp_path, "questions", "import", "set.json", "--as", "desk").returncode == 0
     words = ("questions", "bet", "desk", "--forecasts", "f.csv")
-    done = run_cli(tmp_path, *words, "--total-cap", "0.6")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "staked 600.00 of 1000.00; the worst case is -600.00"
-    assert "scaled down to 40.0%: question by question they would be 1500.00" in done.stderr
+    done = run_json(tmp_path, *words, "--total-cap", "0.6")
+    assert [round(done[name], 6) for name in ("staked", "scale", "worst")] == [600, 0.4, -600]
     document = json.loads(run_cli(tmp_path, *words, "--json").stdout)
     assert document["staked"] == pytest.approx(1000) and document["rules"]["total_cap"] == 1
     refused = run_cli(tmp_path, *words, "--total-cap", "4")
-    assert refused.returncode == 2 and "a total cap is a share of the bankroll" in refused.stderr
+    assert refused.returncode == 2 and "at most 1" in refused.stderr
 
 
 def linked_set() -> tuple[Question, ...]:

@@ -94,7 +94,7 @@ def test_one_budget_covers_contexts_and_forecasts(tmp_path: Path) -> None:
         )
         assert unpriced.returncode == 2 and "the price of openai/x is unknown" in unpriced.stderr
         plan = made.run(*made.words("--plan-only"))
-        assert "contexts: at most 3" in plan.stderr and not made.policy.keys
+        assert "contexts: at most 3" in plan.stdout and not made.policy.keys
         poor = made.run(*made.words("--budget-usd", "0.0015"))
         assert poor.returncode == 3 and "budget of $0.0015 of round q.1 is used up" in poor.stderr, (
             poor.stderr

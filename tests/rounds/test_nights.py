@@ -44,7 +44,7 @@ def home(tmp_path: Path) -> Path:
     )
     (tmp_path / "q.csv").write_text(text)
     done = run_cli(tmp_path, "questions", "import", "q.csv")
-    assert done.returncode == 0 and "4 questions" in done.stdout, done.stderr
+    assert done.returncode == 0, done.stderr
     return tmp_path
 
 
@@ -146,7 +146,7 @@ def test_mistakes_are_one_line(home: Path) -> None:
         (("tournament", "run", "q", "--skill", "2"), "skill is a share"),
         (("tournament", "run", "nothing"), "no set of questions 'nothing'"),
         (("tournament", "run", "q", "--model", "openai/x"), "OPENAI_API_KEY"),
-        (("tournament", "run", "q", "--until", "dawn"), "--until is"),
+        (("tournament", "run", "q", "--until", "dawn"), "--until 'dawn'"),
         (("tournament", "run", "q", "--contexts", "gather", "--engines", "x"), "no search engine 'x'"),
         (("tournament", "run", "q", "--engines", "brave"), "--engines goes with"),
         (("tournament", "run", "q", "--cutoff", "soon"), "is not a cutoff"),

@@ -81,7 +81,7 @@ def test_a_round_asks_each_question_once_a_trial_and_scores_the_number(tmp_path:
         changed = [{**entry, **(bad if entry["question"] == place else {})} for entry in sent]
         (tmp_path / "m.json").write_text(json.dumps(changed))
         refused = run_cli(tmp_path, *check)
-        assert refused.returncode == 6 and says in refused.stderr, (bad, refused.stderr)
+        assert refused.returncode == 6 and says in refused.stdout, (bad, refused.stdout)
     run_ok(tmp_path, "questions", "resolve", "s", "oil", "90")
     table = tmp_path / "home" / "nights" / "s.1" / "quantiles.csv"
     scored = run_json(tmp_path, "questions", "score", "s", "--quantiles", str(table))

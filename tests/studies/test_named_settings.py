@@ -7,34 +7,37 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN, make_run
-from workbench.cli.tournament.round_options import rules_of, rules_with
 from workbench.engine.named_settings import read_settings
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
+from workbench.operations.base import Home
+from workbench.operations.forecasting import rules_with
+from workbench.operations.rounds import RunRound
 from workbench.store import Store
 from workbench.studies.arms.run_arms import with_settings
-from workbench.studies.rounds.round_state import arms_of
+from workbench.studies.rounds.round_state import RoundRules, arms_of
 from workbench.studies.study_file import ArmSpec, StudySpec
 
-NOTHING_ELSE: dict[str, Any] = {
-    "quick": None, "trials": None, "promote": 1, "tree_grounder": None, "depth": None, "contexts": "none", "size": None, "skill": 0.1,
-}  # fmt: skip
+
+def rules_of(*settings: str, **fields: Any) -> tuple[RoundRules, float | None]:
+    request = RunRound.read({"name": "q", "contexts": "none", "settings": [*settings], **fields})
+    rules, budget, _ = request.planned(Home(environ={}, folder=Path()))
+    return rules, budget
 
 
 def test_a_round_takes_settings_by_name() -> None:
-    named = read_settings(
-        ["trials=2", "depth=2", "grounder=zero-shot", "timeout=5", "budget_usd=3", "max_leaves=4"]
-    )
-    rules, budget = rules_of(named, **NOTHING_ELSE)
+    named = ("depth=2", "grounder=zero-shot", "timeout=5", "budget_usd=3", "max_leaves=4")
+    rules, budget = rules_of(*named, "trials=2")
     assert (rules.trials, budget, rules.tree) == (2, 3.0, {"kind": "zero-shot", "depth": 2})
     arms = arms_of(rules)
     assert {arm.base.timeout for arm in arms.values()} == {5.0} and arms["tree"].base.agent.max_leaves == 4
-    own, _ = rules_of(named, **{**NOTHING_ELSE, "trials": 5})
-    assert own.trials == 5
+    assert rules_of(*named, trials=5)[0].trials == 5
+    with pytest.raises(UsageError, match="set twice"):
+        rules_of(*named, "trials=2", trials=5)
 
 
 def test_questions_are_forecast_again_with_other_settings() -> None:
-    rules, _ = rules_of({}, **NOTHING_ELSE)
+    rules, _ = rules_of()
     changed = rules_with(rules, read_settings(["trials=2", "timeout=5"]))
     assert (changed.trials, changed.settings["timeout"], changed.quick) == (2, 5, rules.quick)
     assert rules_with(rules, {}) == rules

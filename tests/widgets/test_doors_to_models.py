@@ -126,7 +126,7 @@ def python(folder: Path) -> None:
     with at_home(folder):
         analysis = open_run(RUN)
         analysis.what_if({"P2.1": 0.0}, full=True)
-        analysis.refit(2, "P2", "P0")
+        analysis.refit(k=2, node=["P2", "P0"])
 
 
 def page(folder: Path) -> None:

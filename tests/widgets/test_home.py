@@ -19,6 +19,7 @@ from workbench.store import Store
 from workbench.views.run_view import load_run
 from workbench.widgets import dashboard
 from workbench.widgets.home_page import Home, list_runs, providers
+from workbench.widgets.operation_form import OperationForm
 from workbench.widgets.run_page import Dashboard
 
 pytestmark = pytest.mark.long
@@ -137,40 +138,46 @@ def test_a_claim_is_planned_changed_grounded_stopped_and_watched_from_pages(page
     assert second.session.now.after == third.session.now.after == load_run(home, run_id).tree.root.p
 
 
+def asked(form: OperationForm, **typed: str) -> str:
+    """What stands below a form after its button is pressed with these fields filled in."""
+    for name, text in typed.items():
+        form.inputs[name].value = text
+    form.ask.click()
+    form.work.wait()
+    return str(form.answer.value)
+
+
 def test_a_series_is_forecast_on_the_page(page: Home) -> None:
     form = page.quantity
-    form.cutoff.value = "2018-06-30"
-    form.forecast.click()
-    assert "name a series and a day" in form.answer.value
-    form.series.value, form.day.value = "VIX", "2018-07-31"
-    form.forecast.click()
-    form.work.wait()
-    shown = form.answer.value
+    assert 'role="alert"' in asked(form, cutoff="2018-06-30")
+    assert "the field" in asked(form, series="VIX") and "--on" not in form.answer.value
+    shown = asked(form, on="2018-07-31")
     assert "past dates" in shown and 'class="fan"' in shown and "1 chance in" in shown
     assert "value 12.83 came: CRPS" in shown
-    form.statistic.value = "its highest and lowest until then"
-    form.forecast.click()
-    form.work.wait()
-    assert "highest" in form.answer.value and "lowest" in form.answer.value
-    form.series.value = "the mood"
-    form.forecast.click()
-    form.work.wait()
-    assert 'role="alert"' in form.answer.value and "the mood" in form.answer.value
+    shown = asked(form, on="", by="2018-07-31")
+    assert "highest" in shown and "lowest" in shown
+    shown = asked(form, series="the mood")
+    assert 'role="alert"' in shown and "the mood" in shown and form.inputs["by"].value == "2018-07-31"
 
 
 def test_a_file_becomes_a_source_once_its_preview_was_shown(page: Home, home: Path, tmp_path: Path) -> None:
     (tmp_path / "sales.csv").write_text("month,sales\n2018-01-01,5\n2018-02-01,6\n2018-03-01,7\n")
     form = page.new_source
-    form.name.value, form.where.value, form.date.value = "sales", str(tmp_path / "sales.csv"), "month"
-    form.look_at.click()
-    assert form.add.disabled and 'role="alert"' in form.line.value  # no lag is said
-    form.said.value = "10d"
-    form.look_at.click()
-    assert not form.add.disabled and "3 rows, 2018-01-01 to 2018-03-01" in form.line.value
+    shown = asked(form, name="sales", where=str(tmp_path / "sales.csv"), date="month")
+    assert is_hidden(form._question) and 'role="alert"' in shown  # no lag is said
+    assert "3 rows, 2018-01-01 to 2018-03-01" in asked(form, lag="10d") and not is_hidden(form._question)
     assert not (home / "sources" / "sales").exists()
-    form.said.value = "11d"
-    assert form.add.disabled  # what is added is what was shown
-    form.look_at.click()
-    form.add.click()
-    assert "own:sales" in form.line.value and "own/sales/rows" in page.sources.value
+    form.inputs["lag"].value = "11d"
+    form.go_on.click()
+    assert (
+        is_hidden(form._question) and not (home / "sources" / "sales").exists()
+    )  # what is added is what was shown
+    asked(form)
+    (tmp_path / "sales.csv").write_text("month,sales\n2018-01-01,5\n2018-02-01,6\n")
+    form.go_on.click()
+    form.work.wait()
+    assert "2 rows" in form.answer.value and not (home / "sources" / "sales").exists()
+    form.go_on.click()
+    form.work.wait()
+    assert "own:sales" in form.answer.value and "own/sales/rows" in page.sources.value
     remove_source(Store(home), "sales", datetime.now(UTC))

@@ -4,11 +4,14 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from enum import Enum
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator
 
 from workbench.api.python_terms import in_python_terms
 from workbench.operations.base import Home, Operation, answered
@@ -27,6 +30,9 @@ FUNCTIONS = {
     "doctor": "workbench.operations.doctor:Doctor",
     "open_page": "workbench.operations.web:Page",
     "quantity": "workbench.operations.quantity:Quantity",
+    "read": "workbench.operations.claim_reading:Read",
+    "review": "workbench.operations.claim_review:Review",
+    "runs": "workbench.operations.runs:Runs",
     "search_web": "workbench.operations.web:Search",
 }
 #: Name of a method of `Analysis` -> its operation, and what of its request is fixed.
@@ -34,14 +40,17 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "audit": ("workbench.operations.checks:Audit", {}),
     "comment": ("workbench.operations.people:Comment", {}),
     "estimate": ("workbench.operations.people:Estimate", {}),
+    "evidence": ("workbench.operations.evidence:Evidence", {}),
     "noise": ("workbench.operations.drivers:Noise", {}),
     "note": ("workbench.operations.people:Note", {}),
     "refit": ("workbench.operations.drivers:Refit", {}),
     "resolve": ("workbench.operations.people:Resolve", {"due": False, "quiet": False}),
+    "scenarios": ("workbench.operations.scenarios:Scenarios", {}),
     "sensitivity": ("workbench.operations.drivers:Sensitivity", {"report": False}),
     "sensitivity_report": ("workbench.operations.drivers:Sensitivity", {"report": True}),
     "sign_off": ("workbench.operations.people:SignOff", {}),
     "transcript": ("workbench.operations.checks:Transcript", {}),
+    "what_if": ("workbench.operations.what_if:WhatIf", {}),
     "verify": ("workbench.operations.checks:Verify", {}),
 }
 
@@ -96,7 +105,7 @@ def function_named(name: str) -> Callable[..., Any]:
     signature = inspect.Signature(parameters_of(operation))
 
     def function(*values: Any, **named: Any) -> Any:
-        return _shown(operation, signature.bind(*values, **named).arguments, Home.of(os.environ))
+        return shown_answer(operation.read(signature.bind(*values, **named).arguments), Home.of(os.environ))
 
     return _described(function, name, operation, signature)
 
@@ -106,19 +115,14 @@ def method_named(name: str) -> Callable[..., Any]:
     """Return the method of an operation on one run, which the first argument has."""
     place, fixed = METHODS[name]
     operation = operation_named(place)
-    parameters = [
-        each.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        for each in parameters_of(operation)
-        if each.name not in ("run", *fixed)
-    ]
+    parameters = [each for each in parameters_of(operation) if each.name not in ("run", *fixed)]
+    if all(each.kind is not inspect.Parameter.VAR_POSITIONAL for each in parameters):
+        parameters = [each.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for each in parameters]
     signature = inspect.Signature(parameters)
 
     def method(self: Any, *values: Any, **named: Any) -> Any:
         asked = {"run": self.run_id, **fixed, **signature.bind(*values, **named).arguments}
-        shown = _shown(operation, asked, Home(environ=os.environ, folder=self.run.home))
-        if operation.writes:
-            self.read_again()
-        return shown
+        return self.asked(operation.read(asked))
 
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     return _described(method, name, operation, inspect.Signature([own, *parameters]))
@@ -126,24 +130,43 @@ def method_named(name: str) -> Callable[..., Any]:
 
 def operation_answer(place: str, asked: Mapping[str, Any], folder: Path) -> Any:
     """Return the document of an operation over a data folder."""
-    return _shown(operation_named(place), asked, Home(environ=os.environ, folder=folder))
+    return shown_answer(operation_named(place).read(asked), Home(environ=os.environ, folder=folder))
 
 
 def _described(
     function: Callable[..., Any], name: str, operation: type[Operation], signature: inspect.Signature
 ) -> Callable[..., Any]:
+    if operation.awaited:
+        called = function
+
+        async def function(*values: Any, **named: Any) -> Any:
+            return await called(*values, **named)
+
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _docstring(operation, [*signature.parameters])
     function.__signature__ = signature  # type: ignore[attr-defined]
     return in_python_terms(function)
 
 
-def _shown(operation: type[Operation], asked: Mapping[str, Any], home: Home) -> Any:
-    request = operation.read(asked)
+def shown_answer(request: Operation, home: Home) -> Any:
+    """Return the document of a request, which a notebook shows, or what is awaited for it; the home is closed then."""
+    if request.awaited:
+        return _awaited(request, home)
     try:
-        document = answered(request, home)
+        return _with_request(answered(request, home), request)
     finally:
         home.close()
+
+
+async def _awaited(request: Operation, home: Home) -> Any:
+    try:
+        async with home:
+            return _with_request(await request.answer(home), request)
+    finally:
+        home.close()
+
+
+def _with_request(document: Any, request: Operation) -> Any:
     for kind, shown in ((dict, ShownDocument), (list, ShownList)):
         if isinstance(document, kind):
             document = shown(document)
@@ -190,9 +213,13 @@ def type_text(kind: Any) -> str:
     if origin is Literal:
         return f"Literal[{', '.join(map(repr, get_args(kind)))}]"
     if origin is not None and hasattr(kind, "__metadata__"):
+        if any(isinstance(mark, BeforeValidator) for mark in kind.__metadata__):
+            return "Any"  # it is read from more than what it becomes
         return type_text(get_args(kind)[0])
     if origin in (list, dict):
         return f"{origin.__name__}[{', '.join(map(type_text, get_args(kind)))}]"
     if kind in (Path, date):
         return f"str | {kind.__name__}"
-    return "None" if kind is NoneType else "Any" if kind is Any else str(kind.__name__)
+    if kind is Any or issubclass(kind, BaseModel | Enum):
+        return "Any"
+    return "None" if kind is NoneType else str(kind.__name__)

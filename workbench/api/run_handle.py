@@ -2,31 +2,27 @@
 
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from workbench.api.current_home import resumed
-from workbench.api.operation_function import operation_answer
+from workbench.api.operation_function import operation_answer, shown_answer
 from workbench.api.python_terms import methods_in_python_terms
 from workbench.api.run_methods import RunMethods
-from workbench.api.what_if import WhatIfView, ask_again
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
 from workbench.engine.record.fold import load_state
+from workbench.operations.base import Home, Operation
 from workbench.output_files import write_output
-from workbench.propositions.scenario_set import Action
-from workbench.requests import described, keywords_of, takes
-from workbench.store import Store, utc_now
+from workbench.store import Store
 from workbench.synthesis.rules.normalise import check_normaliser
 from workbench.terminal import printable
-from workbench.views import check_documents, tree_questions
 from workbench.views.run_view import RunView, view
 from workbench.views.wording import run_lines
-from workbench.whatif.edit_request import WhatIfRequest
-from workbench.whatif.run_edits import edits_on, what_if
-from workbench.whatif.saved_scenarios import change_scenario, save_scenario
-from workbench.whatif.tree_documents import ways_to_reach
 from workbench.widgets.tree_widget import tree_html
+
+
+def _on_stderr(line: str) -> None:
+    sys.stderr.write(printable(line) + "\n")
 
 
 class Proof:
@@ -64,10 +60,14 @@ class Analysis(RunMethods):
         """The run behind this analysis."""
         return self._run
 
-    def read_again(self) -> None:
-        """Read the run as it is now."""
-        with self._home_store() as store:
-            self._run = view(store, self.run_id)
+    def asked(self, request: Operation) -> Any:
+        """Return the document of a request about this run; after one that adds to the log the run is read anew."""
+        home = Home(environ=os.environ, folder=self._run.home, say=_on_stderr)
+        document = shown_answer(request, home)
+        if request.writes:
+            with self._home_store() as store:
+                self._run = view(store, self.run_id)
+        return document
 
     @property
     def run_id(self) -> str:
@@ -96,79 +96,6 @@ class Analysis(RunMethods):
 
         return pd.DataFrame(self.show()["nodes"]).set_index("id")
 
-    @described(WhatIfRequest, but=("values",))
-    @takes("edits", keywords_of(WhatIfRequest, but=("values",)))
-    def what_if(self, values: Mapping[str, float | str] | None = None, **edits: Any) -> WhatIfView:
-        """Return what edits do to the root; the run itself is not changed, and unless ``full`` no model is asked.
-
-        They are made in the order unpin, restate, add, remove, polarities, reports, rules, weights, pin, values, whatever the
-        order of the arguments, as by ``workbench whatif``. A mapping is by node: ``{"P1": 0.3}``; the price of ``full`` is said
-        on stderr first.
-
-        Parameters
-        ----------
-        values : mapping
-            Probability by node, as a number or as it is typed (``"35%"``); an inner node is pinned at it.
-        **edits
-
-        Raises
-        ------
-        UsageError
-            Nothing is edited, an edit cannot be read or does not fit the tree, or the run has no root probability yet.
-        EditConflict
-            The scenario has changed since ``base_seq``.
-        """
-        return self.what_if_of(WhatIfRequest.read({"values": values, **edits}))
-
-    def what_if_of(self, request: WhatIfRequest) -> WhatIfView:
-        """Return what ``what_if`` returns, of edits that were read already; ``%whatif`` calls this."""
-        now = utc_now()
-        override = request.override(now)
-        if not request.full and request.scenario is None:
-            edits, _ = edits_on(self._run.state, request, None, override)
-            return WhatIfView(what_if(self._run.state, edits, now=now))
-        with self._home_store() as store:
-            # Read anew, not from the view: the scenario may have been saved to since this analysis was opened.
-            state = load_state(store, self.run_id)
-            edits, fresh = edits_on(state, request, request.scenario, override)
-            # Before saving: an edit that the tree refuses must not reach the store.
-            result = what_if(state, edits, now=now)
-            if request.full:
-                result = ask_again(store, state, edits)
-            if request.scenario is not None:
-                save_scenario(
-                    store,
-                    self.run_id,
-                    request.scenario,
-                    (*fresh, *result.answer_edits),
-                    author=request.author,
-                    rationale=request.rationale,
-                    probability=request.probability,
-                    base_seq=request.base_seq,
-                )
-        return WhatIfView(result)
-
-    def scenarios(
-        self,
-        *names: str,
-        undo: str | None = None,
-        redo: str | None = None,
-        close: str | None = None,
-        author: str = "",
-    ) -> dict[str, Any]:
-        """Return the saved what-ifs side by side, all or those named; undo, redo or close one before.
-
-        ``root`` of each is in [0, 1] or None; ``mix`` weighs them by how likely each is held, the rest going to the base.
-        """
-        changes: list[tuple[Action, str | None]] = [("undo", undo), ("redo", redo), ("close", close)]
-        with self._home_store() as store:
-            # One transaction: if the second change is refused, the first is not kept either.
-            with store.transaction():
-                for action, name in changes:
-                    if name is not None:
-                        change_scenario(store, self.run_id, action, name, author=author)
-            return tree_questions.scenarios(load_state(store, self.run_id), names)
-
     def diff(self, later: "Analysis") -> Any:
         """Return what changed from this run to a later one of the same claim: the parts sum to the change (`workbench diff`)."""
         return operation_answer(
@@ -179,7 +106,8 @@ class Analysis(RunMethods):
 
     def ways_to_reach(self, p: float) -> dict[str, Any]:
         """Return what it would take for the root to be at ``p``: each leaf that does it alone, and all of them together."""
-        return ways_to_reach(self._run.tree, str(p))
+        document: dict[str, Any] = self.what_if(reach=p)
+        return document
 
     def take_review(self, package: str | Path) -> "Analysis":
         """Take in the comments and sign-offs that a package of this run brings back, and return the run with them.
@@ -295,11 +223,6 @@ class Analysis(RunMethods):
         from workbench.widgets.proofs.cell_views import LiveView, one_view
 
         return one_view(LiveView, self._run)
-
-    def evidence(self, node: str, *, trial: int = 1) -> dict[str, Any]:
-        """Return which cell printed each number of a leaf's report, and what each cell asked of the broker and got."""
-        with self._home_store() as store:
-            return check_documents.evidence(store, self.run_id, node, trial)
 
     def evidence_view(self, node: str | None = None) -> Any:
         """Return the evidence of a proposition as a widget, with a choice of the others."""

@@ -55,6 +55,23 @@ class RunMethods:
         author : str, optional
             Who says so: a typed name, not proved.
         """
+    def evidence(
+        self,
+        node: str,
+        call: int | None = None,
+        trial: int = 1,
+    ) -> ShownDocument:
+        """Show what a driver rests on: which cell printed each number of its report, and what each cell asked and got.
+
+        Parameters
+        ----------
+        node : str
+            A driver with a conclusion.
+        call : int, optional
+            Print the raw answer of this data call, as the cell read it.
+        trial : int, optional
+            Which trial of the driver.
+        """
     def noise(
         self,
         kind: Literal['normal', 'uncertain', 'reverse'] = 'normal',
@@ -137,6 +154,44 @@ class RunMethods:
         author : str, optional
             Who says so: a typed name, not proved.
         """
+    def scenarios(
+        self,
+        *names: str,
+        undo: str | None = None,
+        redo: str | None = None,
+        close: str | None = None,
+        rename: dict[str, str] = {},
+        duplicate: dict[str, str] = {},
+        annotate: dict[str, str] = {},
+        weigh: dict[str, str | float] = {},
+        base_seq: int | None = None,
+        author: str = '',
+    ) -> ShownDocument:
+        """Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one.
+
+        Parameters
+        ----------
+        names : list[str], optional
+            Compare these only; all without.
+        undo : str, optional
+            Take back the scenario's last edit.
+        redo : str, optional
+            Put back the edit last undone.
+        close : str, optional
+            Close the scenario; its records stay on the log.
+        rename : dict[str, str], optional
+            Another name; its records stay on the log.
+        duplicate : dict[str, str], optional
+            The same edits once more, not weighed.
+        annotate : dict[str, str], optional
+            What the scenario supposes, and why.
+        weigh : dict[str, str | float], optional
+            The probability of the scenario, for the mix.
+        base_seq : int, optional
+            The scenario's record that undo, redo or close was decided on (its seq in --json).
+        author : str, optional
+            Who says so: a typed name, not proved.
+        """
     def sensitivity(
         self,
         reference: str = 'zero',
@@ -203,6 +258,76 @@ class RunMethods:
             One driver; the whole run without it.
         search : str, optional
             Only calls in which all these words occur.
+        """
+    def what_if(
+        self,
+        values: dict[str, Any] = {},
+        add: list[Any] = [],
+        remove: list[str] = [],
+        pin: list[str] = [],
+        unpin: list[str] = [],
+        restate: dict[str, str] = {},
+        same_meaning: bool = False,
+        polarities: dict[str, Any] = {},
+        reports: dict[str, Any] = {},
+        rules: dict[str, Any] = {},
+        weights: dict[str, Any] = {},
+        full: bool = False,
+        scenario: str | None = None,
+        author: str = '',
+        reason: str = '',
+        expires: str | None = None,
+        rationale: str = '',
+        probability: float | None = None,
+        base_seq: int | None = None,
+        reach: str | float | None = None,
+    ) -> ShownDocument:
+        """Edit drivers and see which ancestors move; the run itself is not changed.
+
+        The edits of one call are made in the order unpin, restate, add, remove, polarity, report, rule, weight, pin, set.
+
+        Parameters
+        ----------
+        values : dict[str, Any], optional
+            Probability of a driver; an inner one is pinned at it. PA and P2.PA are assumptions of logic rules.
+        add : list[Any], optional
+            A new driver below another; the same call can give it a weight and a probability.
+        remove : list[str], optional
+            Leave a driver out, with what is below.
+        pin : list[str], optional
+            Hold a driver at the value it has now.
+        unpin : list[str], optional
+            Give a driver back to the model or its children.
+        restate : dict[str, str], optional
+            Other words for a driver.
+        same_meaning : bool, optional
+            Restated drivers keep their values.
+        polarities : dict[str, Any], optional
+            How a driver bears on its parent, whose rule turns with it.
+        reports : dict[str, Any], optional
+            Another report in place of a driver's own; a first line `Key factor: ...` replaces that too.
+        rules : dict[str, Any], optional
+            Another rule for a driver with children: its JSON, or a formula with AND, OR, NOT.
+        weights : dict[str, Any], optional
+            Weight of a driver in the rule of its parent, from -1 to 1.
+        full : bool, optional
+            Ask the synthesizer again for the ancestors, and show its rules and words beside the old.
+        scenario : str, optional
+            Keep this what-if under a name, on top of what it holds already.
+        author : str, optional
+            Who holds the set values, and whose scenario it is.
+        reason : str, optional
+            Why the set values replace the model's.
+        expires : str, optional
+            Until when the set values hold: a date or an instant.
+        rationale : str, optional
+            What the scenario supposes, and why.
+        probability : float, optional
+            The probability of the scenario, for the mix.
+        base_seq : int, optional
+            The scenario's record this was made on (its seq).
+        reach : str | float, optional
+            Say what it would take for the claim to be there, such as 0.5 or 50%.
         """
     def verify(
         self,

@@ -1,6 +1,5 @@
 """What every command shares: where results and messages go, and how an error becomes one line and an exit code."""
 
-import json
 import os
 import shlex
 import shutil
@@ -12,25 +11,19 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, ParamSpec
 
-import orjson
 import typer
 
-from proxies.errors import CatalogueError, ProxyError, Refused
-from proxies.input_files import InputRefused
 from proxies.secret_registry import SECRETS
-from sandbox.errors import IsolationUnavailable, SandboxError
-from workbench.cli.signals import drop_unread_output
+from workbench.cli.signals import drop_unread_output, signals_interrupt
 from workbench.environment import home_from
-from workbench.errors import BUG, ISOLATION, PROVIDER, STOPPED, USAGE, WorkbenchError
+from workbench.errors import BUG, STOPPED, WorkbenchError
+from workbench.expected_errors import EXPECTED, exit_code
 from workbench.store import Store
-from workbench.terminal import LONGEST_LINE, brief_lines, json_for, json_printable, printable
+from workbench.terminal import LONGEST_LINE, brief_lines, json_for, json_text, printable
 
 P = ParamSpec("P")
 
 _opened: ContextVar[ExitStack] = ContextVar("what the running command has opened")
-
-#: What a person meets in the ordinary run of things; anything else is a bug of ours.
-EXPECTED = (WorkbenchError, ProxyError, SandboxError, InputRefused)
 
 
 # Arguments and options that many commands have, spelt once.
@@ -91,17 +84,6 @@ def emit_json(value: Any) -> None:
     sys.stdout.flush()
 
 
-def json_text(value: Any, *, indent: bool = False) -> str:
-    """Return a value as JSON that may leave this process: no secret in it, and nothing that a terminal obeys."""
-    try:
-        text = orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else None).decode()
-    except TypeError:
-        # A path that is no UTF-8 (Python holds its bytes as halves of pairs); anything else fails here too.
-        text = json.dumps(value, indent=2 if indent else None, ensure_ascii=False)
-        text = text.encode("utf-8", "replace").decode()
-    return json_printable(SECRETS.clean(text))
-
-
 def echo(text: str, *, whole: bool = False) -> None:
     """Print lines of a result for the person on stdout; what a stranger wrote in them cannot steer the terminal.
 
@@ -118,26 +100,6 @@ def say(text: str) -> None:
     sys.stderr.flush()
 
 
-def exit_code(error: BaseException) -> int:
-    """Return the exit code an error stands for; 1 is a bug of ours."""
-    match error:
-        case WorkbenchError():
-            return error.exit_code
-        # Before ProxyError, which is the base of both.
-        case (
-            Refused() | CatalogueError() | InputRefused()
-        ):  # the latter: a file of the user's own, or an installed package
-            return USAGE
-        case ProxyError():
-            return PROVIDER
-        case IsolationUnavailable():
-            return ISOLATION
-        case SandboxError():
-            return PROVIDER
-        case _:
-            return BUG
-
-
 def one_line(error: BaseException) -> str:
     """Return an error's message on one line that a person can read: a stranger's file may be quoted in it."""
     line = " ".join(str(error).split()) or type(error).__name__
@@ -145,11 +107,12 @@ def one_line(error: BaseException) -> str:
 
 
 def fail(error: BaseException) -> NoReturn:
-    """Print an expected error as one line and exit with its code; a bug of ours is raised with its traceback."""
+    """Print an expected error, each of its mistakes as one line, and exit with its code; a bug of ours is raised with its traceback."""
     code = exit_code(error)
     if code == BUG:
         raise error
-    say(f"workbench: {one_line(error)}")
+    for problem in getattr(error, "problems", ()) or [one_line(error)]:
+        say(f"workbench: {problem}")
     raise typer.Exit(code)
 
 
@@ -191,29 +154,42 @@ def differences_listed(*, as_json: bool) -> Iterator[None]:
         yield
     except PackageAltered as error:
         if as_json:
-            emit_json({"imported": False, "differing": [item.to_json() for item in error.findings]})
+            emit_json(error.document)
         else:
-            for item in error.findings:
-                echo(f"differs   {item.line()}")
+            for line in error.lines():
+                echo(line)
         raise
 
 
 def confirm(question: str, *, yes: bool) -> None:
     """Ask a person at a terminal and leave with exit 3 at a no; ``--yes`` and a script, which would wait for ever, go on."""
-    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
-        typer.confirm(question, abort=True, err=True)
+    if not yes and at_terminal():
+        with signals_interrupt():  # also while an event loop, which is held up by this, has the signals
+            typer.confirm(question, abort=True, err=True)
+
+
+def agrees(question: str) -> bool:
+    """Ask a person at a terminal; whether they say yes, False without a terminal."""
+    with signals_interrupt():
+        return at_terminal() and typer.confirm(question, err=True)
+
+
+def at_terminal() -> bool:
+    """Whether a person sits at this process: both ends of a terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def choose(question: str, choices: Mapping[str, str]) -> str | None:
     """Ask a person at a terminal which of some choices holds; None without a terminal."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not at_terminal():
         return None
     say(question)
     for number, (choice, meaning) in enumerate(choices.items(), 1):
         say(f"{number}  {choice}: {meaning}")
     picked = 0
-    while not 1 <= picked <= len(choices):
-        picked = typer.prompt("which", type=int, err=True)
+    with signals_interrupt():
+        while not 1 <= picked <= len(choices):
+            picked = typer.prompt("which", type=int, err=True)
     return list(choices)[picked - 1]
 
 

@@ -1,15 +1,14 @@
 """Tables of text on stdout: fitted to a terminal, and off one a plain file that other programs can cut up."""
 
-import re
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from rich.cells import cell_len
 
+from workbench.operations.blocks import NUMBER
 from workbench.terminal import LONGEST_LINE, printable
 
-_NUMBER = re.compile(r"[-+]?\d|[-–]$|nan$")
 _TEXT_WIDTH = 24  # a column of longer text may be folded down to this on a narrow terminal
 
 
@@ -32,7 +31,7 @@ def show_table(header: Sequence[str] | None, rows: Sequence[Sequence[Any]]) -> N
     names = [_cell(name) for name in (header or [""] * len(lines[0]))]
     columns = [[name, *cells] for name, *cells in zip(names, *lines, strict=True)]
     numeric = [
-        index > 0 and all(_NUMBER.match(cell) for cell in cells) for index, (_, *cells) in enumerate(columns)
+        index > 0 and all(NUMBER.match(cell) for cell in cells) for index, (_, *cells) in enumerate(columns)
     ]
     widths = [max(map(cell_len, column)) for column in columns]
     if sys.stdout.isatty():

@@ -12,7 +12,7 @@ import orjson
 
 from workbench.agents.base import AgentSettings, ClaimContext
 from workbench.engine.leaves.aggregation import Aggregation
-from workbench.engine.run_settings import RunSettings
+from workbench.engine.run_settings import RunSettings, check_level
 from workbench.errors import UsageError, command
 from workbench.requests import RequestField, Setting, fields_of
 
@@ -146,3 +146,45 @@ def _keyed_value(name: str, text: str) -> Any:
     if name == "prices" and not text.startswith("["):
         text = f"[{text}]"
     return text if name in ("models", "headers") else json_or_text(text)
+
+
+def read_roles(pairs: Sequence[str]) -> dict[str, str]:
+    """Return the models that ``--model-for`` names, by role; raises ``UsageError``."""
+    models: dict[str, str] = {}
+    for pair in pairs:
+        role, equals, name = pair.partition("=")
+        if not (equals and role and name):
+            raise UsageError(f"--model-for {pair!r}: write ROLE=MODEL, for example grounder=openai/gpt-5")
+        if role in models:
+            raise UsageError(f"--model-for names {role} twice: say it once")
+        models[role] = name
+    return models
+
+
+def read_prices(pairs: Sequence[str]) -> dict[str, list[float]]:
+    """Return the prices that ``--price`` states, by model; raises ``UsageError``."""
+    prices = {}
+    for pair in pairs:
+        # A model's name may hold an equals sign, a price never does.
+        model, equals, text = pair.rpartition("=")
+        try:
+            values = [float(part) for part in text.split(",")]
+        except ValueError:
+            values = []
+        if not equals or not model or len(values) not in (2, 3):
+            raise UsageError(
+                f"--price {pair!r}: write MODEL=IN,OUT or MODEL=IN,OUT,CACHED in US dollars per million tokens, for example"
+                " openai/x=0.5,1.5"
+            )
+        prices[model] = values
+    return prices
+
+
+def without_level(settings: Mapping[str, Any], isolation: str | None) -> tuple[dict[str, Any], str | None]:
+    """Return the settings that change the run, and the level of this command's own kernels, however it was given."""
+    changes = dict(settings)
+    level = changes.pop("isolation", None)
+    if level is not None and isolation is not None:
+        raise UsageError("isolation is set twice: say it once")
+    level = level or isolation
+    return changes, None if level is None else check_level(level)

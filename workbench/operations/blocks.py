@@ -1,5 +1,6 @@
 """What a person reads of a document: lines, tables, facts and remarks. One printer writes them for terminals, one as HTML."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,9 +28,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Lines drawn in characters, which are shown whole."""
+    """Lines drawn in characters, which are shown whole; ``picture`` is the HTML in their place on a page with our style sheet."""
 
     lines: Sequence[str]
+    picture: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,14 @@ class Csv:
     rows: Sequence[Sequence[Any]]
 
 
-Block: TypeAlias = str | Table | Facts | Drawing | Remark | Json | Csv
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Bytes as they are: what a pipe or a file gets is what was stored; a terminal shows their text."""
+
+    data: bytes
+
+
+Block: TypeAlias = str | Table | Facts | Drawing | Remark | Json | Csv | Raw
 
 
 def blocks_of(document: Any) -> Iterator[Block]:
@@ -75,7 +84,7 @@ def blocks_of(document: Any) -> Iterator[Block]:
 
 
 def _is_table(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+    return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], dict)
 
 
 def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -83,7 +92,7 @@ def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         label = words_of(name)
         if isinstance(value, dict):
             yield from ((f"{label}: {inner}", fact) for inner, fact in _facts(value))
-        elif isinstance(value, list) and not _is_table(value):
+        elif isinstance(value, list | tuple) and not _is_table(value):
             # One line each: an entry may be a sentence.
             yield from ((label if place == 0 else "", item) for place, item in enumerate(value or ["none"]))
         elif not _is_table(value) and name != "summary":
@@ -154,36 +163,50 @@ def _written(value: Any, how: str) -> Any:
     return ways[how](value) if how in ways else format(value, how)
 
 
+#: How a cell begins whose column stands to the right.
+NUMBER = re.compile(r"[-+−]?\d|[-–]$|nan$")
 #: Rows of a table that a page shows.
 MOST_SHOWN = 100
 
 
-def html_of(blocks: Iterable[Block]) -> str:
-    """Write blocks as HTML; everything in them is escaped."""
-    return "".join(map(_html, blocks))
+def html_of(blocks: Iterable[Block], *, pictures: bool = False) -> str:
+    """Write blocks as HTML; everything in them is escaped. A page of ours, which has styles for them, shows ``pictures``."""
+    return "".join(_html(block, pictures) for block in blocks)
 
 
-def _html(block: Block) -> str:
+def _html(block: Block, pictures: bool) -> str:
     match block:
         case str():
             return f"<p>{_text(block)}</p>"
         case Remark():
             return f"<p><small>{_text(block.text)}</small></p>"
         case Drawing():
-            return f"<pre>{_text(chr(10).join(block.lines))}</pre>"
+            return (pictures and block.picture) or f"<pre>{_text(chr(10).join(block.lines))}</pre>"
         case Facts():
-            return f"<table>{_rows(block.pairs)}</table>"
+            return _table(block.pairs)
         case Table() | Csv():
-            head = "".join(f"<th>{_text(name)}</th>" for name in block.header)
+            # No <th> for a column without a name: a screen reader would read out an empty heading.
+            head = "".join(f"<th>{_text(name)}</th>" if name else "<td></td>" for name in block.header)
             more = len(block.rows) - MOST_SHOWN
             rest = f"<p>{more} more rows</p>" if more > 0 else ""
-            return f"<table><thead><tr>{head}</tr></thead><tbody>{_rows(block.rows[:MOST_SHOWN])}</tbody></table>{rest}"
+            return _table(block.rows[:MOST_SHOWN], f"<thead><tr>{head}</tr></thead>") + rest
         case Json():
             return f"<pre>{_text(str(block.value))}</pre>"
+        case Raw():
+            return f"<pre>{_text(block.data.decode('utf-8', 'replace'))}</pre>"
 
 
-def _rows(rows: Iterable[Sequence[Any]]) -> str:
-    return "".join(f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows)
+def _table(rows: Sequence[Sequence[Any]], head: str = "") -> str:
+    texts = [[_text(cell) for cell in row] for row in rows]
+    # Words to the left: the style sheet of a page puts every other cell to the right.
+    kinds = [
+        "" if all(map(NUMBER.match, filter(None, column))) else ' class="wb-text"'
+        for column in zip(*texts, strict=True)
+    ]
+    lines = (
+        "".join(f"<td{kind}>{text}</td>" for kind, text in zip(kinds, row, strict=True)) for row in texts
+    )
+    return f'<table class="wb-table">{head}<tbody>{"".join(f"<tr>{line}</tr>" for line in lines)}</tbody></table>'
 
 
 def _text(value: Any) -> str:

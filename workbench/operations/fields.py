@@ -44,4 +44,34 @@ NumberText = Annotated[
 Author = Annotated[str, Says(text="Who says so: a typed name, not proved.")]
 CutoffText = Annotated[str, Says(text="Cutoff: a date, an instant with its zone, or now.", form="DATE")]
 ApiBase = Annotated[str | None, Says(text="Base URL of an OpenAI-compatible server.", form="URL")]
+ReadingNumber = Annotated[
+    int | None, Says(text="Which reading of an ambiguous claim is meant, from 1.", form="N")
+]
 RunName = Annotated[str, Says(text="Run id, the beginning of one, or last.")]
+#: Read by `workbench.engine.named_settings`.
+SettingPairs = Annotated[
+    list[str],
+    Says(
+        text="Any setting of a run, or ROLE.NAME of one agent; `workbench help analyze` lists them.",
+        word="set",
+        form="NAME=VALUE",
+    ),
+]
+PricePairs = Annotated[
+    list[str], Says(text="US dollars per million tokens.", word="price", form="MODEL=IN,OUT")
+]
+WorkerText = Annotated[
+    str | None,
+    Says(
+        text="Collect evidence in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.",
+        form="N|dask://HOST:PORT",
+    ),
+]
+Level = Annotated[
+    str | None,
+    Says(
+        text="Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.",
+        form="LEVEL",
+    ),
+]
+SetName = Annotated[str, Says(text="Name of a set.", form="SET")]

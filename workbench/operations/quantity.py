@@ -80,10 +80,10 @@ class Quantity(Operation):
 
     def show(self, document: dict[str, Any]) -> Iterator[Block]:
         """Return the line, the fan, the quantiles, and levels with one chance in so many."""
-        from workbench.views.fan_chart import fan_lines
+        from workbench.views.fan_chart import fan_lines, fan_picture
 
         yield document["line"]
-        yield Drawing(fan_lines(document))
+        yield Drawing(fan_lines(document), fan_picture(document))
         shares = next(iter(document["quantiles"].values())).keys()
         yield Table(
             ["", *(f"{float(share):.0%}" for share in shares)],

@@ -19,7 +19,7 @@ from workbench.studies.arms.table_arms import BaseRateArm, ColumnArm, PriceMoveA
 from workbench.studies.study_exam import StudyExam, cells_by_run, open_exam
 from workbench.studies.study_file import CHANGEABLE, StudyCell, StudyError, StudySpec
 from workbench.studies.study_scores import exam_mix_problems
-from workbench.studies.study_state import SORT, StudyState, fold, stream_of
+from workbench.studies.study_state import StudyState, stream_of
 from workbench.studies.study_tasks import complements
 from workbench.version import __version__
 
@@ -214,10 +214,10 @@ def _changes(spec: StudySpec, state: StudyState) -> list[str]:
     ]
 
 
-def status_document(store: Store, plan: StudyPlan) -> dict[str, Any]:
+def status_document(plan: StudyPlan, state: StudyState | None) -> dict[str, Any]:
     """How far a study is, by arm; ``state`` is one sentence."""
     name = plan.spec.name
-    state = fold(name, store.events(stream_of(name)) if name in store.streams(SORT) else [])
+    state = state or StudyState(name=name)
     rows = []
     for arm in plan.arms:
         cells = [cell for cell in plan.cells() if cell.arm == arm]

@@ -152,6 +152,12 @@ def fan_words(document: Mapping[str, Any]) -> str:
     return words
 
 
+def fan_picture(document: Mapping[str, Any]) -> Markup:
+    """Draw the fan chart as inline SVG, with its words and its key below."""
+    key = Markup('<p class="wb-key">{}. {}</p>').format(fan_words(document), fan_key(document))
+    return fan_svg(document) + key
+
+
 def _shown_past(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     fan = document["fan"]
     past: Sequence[Mapping[str, Any]] = document["past"]

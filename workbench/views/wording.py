@@ -28,7 +28,6 @@ from workbench.propositions.edits import (
 from workbench.synthesis.whatif.ranges import Span, reachable_ranges
 from workbench.terminal import printable
 from workbench.views.answer import answer_sentence
-from workbench.whatif.rule_changes import RuleChange, equation, key_factor, report
 
 if TYPE_CHECKING:
     from workbench.engine.record.people import Remark
@@ -323,21 +322,6 @@ def edit_words(tree: Tree, edit: Edit) -> str:
                 name, before, p = assumed
                 return f"{name} set to {percent(p)} (was {percent(before)})"
             return f"{place} has another rule ({edit.rule.get('name', 'unnamed')})"
-
-
-def brought_lines(change: RuleChange) -> list[str]:
-    """Compare a proposition before and after a full resynthesis, in words: rules, key factors, texts."""
-    lines = []
-    for what, read in (("rule", equation), ("key factor", key_factor), ("text", report)):
-        before, after = read(change.before), read(change.after)
-        if before == after:
-            lines.append(f"{change.after.id} {what}, as before: {after or 'none'}")
-        else:
-            lines += [
-                f"{change.after.id} {what} before: {before or 'none'}",
-                f"{change.after.id} {what} now: {after or 'none'}",
-            ]
-    return lines
 
 
 def assumption_change(tree: Tree, edit: Edit) -> tuple[str, float, float] | None:

@@ -89,7 +89,7 @@ _Statement = Annotated[str, StringConstraints(strip_whitespace=True, min_length=
 _Side = Annotated[
     Polarity, BeforeValidator(lambda value: value.strip().capitalize() if isinstance(value, str) else value)
 ]
-_Probability = Annotated[
+Probability = Annotated[
     float, BeforeValidator(_read_probability), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})
 ]
 _Weight = Annotated[
@@ -154,7 +154,7 @@ class EditRequest(Request):
     """The edits of one call, of every kind; every screen fills one in."""
 
     values: Annotated[
-        dict[Node, _Probability],
+        dict[Node, Probability],
         Says(
             word="set",
             text="Probability of a driver; an inner one is pinned at it. PA and P2.PA are assumptions of logic rules.",
@@ -252,38 +252,6 @@ class EditRequest(Request):
                 if assumed_by(node) is None
             ),
         )
-
-
-class WhatIfRequest(EditRequest):
-    """Edits, whose they are, and the scenario that they are kept in."""
-
-    full: Annotated[
-        bool,
-        Says(
-            text="Ask the synthesizer again for the ancestors, and show its rules and words beside the old."
-        ),
-    ] = False
-    scenario: Annotated[
-        str | None, Says(text="Keep this what-if under a name, on top of what it holds already.")
-    ] = None
-    author: Annotated[str, Says(text="Who holds the set values, and whose scenario it is.")] = ""
-    reason: Annotated[str, Says(text="Why the set values replace the model's.", more=True)] = ""
-    expires: Annotated[
-        str | None, Says(text="Until when the set values hold: a date or an instant.", more=True)
-    ] = None
-    rationale: Annotated[str, Says(text="What the scenario supposes, and why.", more=True)] = ""
-    probability: Annotated[
-        _Probability | None,
-        Says(text="How likely the scenario is held, for the mix.", form="P from 0 to 1", more=True),
-    ] = None
-    base_seq: Annotated[
-        int | None,
-        Says(text="The scenario's record this was made on (its seq).", form="N", more=True),
-    ] = None
-
-    def override(self, now: str) -> Override | None:
-        """Return author, reason and expiry of the values that are set, as of ``now``; raises ``UsageError``."""
-        return parse_override(self.author if self.values else "", self.reason, self.expires, now=now)
 
 
 # A person may set what a model may not: a sign against the stated polarity, and any intercept.

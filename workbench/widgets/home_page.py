@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -30,6 +30,8 @@ from workbench.formatting import NO_VALUE
 from workbench.models.model_list import KEYS
 from workbench.models.model_options import OFFLINE
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, claim_templates, data_reach
+from workbench.operations.quantity import Quantity
+from workbench.operations.sources import AddSource
 from workbench.plug_points import GROUNDERS, plugin_names
 from workbench.propositions import ROOT
 from workbench.questions.errors import ANOTHER_MODEL
@@ -63,11 +65,10 @@ from workbench.widgets.fields import (
 )
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Poller
+from workbench.widgets.operation_form import MoreForms, OperationForm
 from workbench.widgets.page_terms import on_page, page_terms
 from workbench.widgets.panels import rendered
-from workbench.widgets.quantity_pane import QuantityPane
 from workbench.widgets.run_page import Dashboard, dashboard
-from workbench.widgets.source_form import SourceForm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +136,21 @@ _APPROVALS = {
 }
 #: The head of the choice of templates.
 _NO_TEMPLATE = ("choose one to fill in", "")
+#: Operations that have a form on this page and no place of their own.
+MORE = {
+    "add documents": "workbench.operations.sources:AddDocuments",
+    "check a source": "workbench.operations.sources:CheckSource",
+    "attack a source": "workbench.operations.sources:AttackSource",
+    "remove a source": "workbench.operations.sources:RemoveSource",
+    "search the web as of a day": "workbench.operations.web:Search",
+    "read a page as of a day": "workbench.operations.web:Page",
+    "list endpoints": "workbench.operations.endpoints:Apis",
+    "describe an endpoint": "workbench.operations.endpoints:ApiDoc",
+    "call an endpoint": "workbench.operations.endpoints:Call",
+    "compare runs of many claims": "workbench.operations.several_runs:Coherence",
+    "say what changed between two runs": "workbench.operations.several_runs:Diff",
+    "look after this installation": "workbench.operations.doctor:Doctor",
+}
 #: Runs in the list at once; the search reaches the others.
 SHOWN = 100
 
@@ -196,15 +212,13 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.settings.tooltip = f"NAME=VALUE, blanks between several: {', '.join(said)}"
         self.sources = Panel(own_sources_html(None))
         self.sources.on_open = self._read_sources
-        self.new_source = SourceForm(home, partial(self._read_sources, ""))
         self.question_sets = Panel(rendered("question_sets", sets=None))
         self.question_sets.on_open = self._read_question_sets
         self.question_sets.on_select = partial(setattr, self.claim, "value")
         #: How the claim is read: a line, and a button for each reading or remedy there is.
         self.readings = box(ipywidgets.VBox, [], "wb-readings")
         self._reading: tuple[str, int] | None = None
-        environ_here = {**self._environ, "WORKBENCH_HOME": str(home)}
-        self.quantity = QuantityPane(environ_here, cutoff=self.cutoff.value)
+        self.more = Fold("Ask more of this home", lambda: MoreForms(home, MORE, environ=self._environ))
         self.note = html(panels.refusal(note) if note else "")
         self.line, self.reach = (
             html(),
@@ -260,6 +274,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                 [self.sources, Fold("Add a source", lambda: self.new_source)],
                 "wb-own-sources",
             ),
+            self.more,
         ]
         shows = [
             self.claims,
@@ -284,6 +299,33 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.poller = Poller(self.look, seconds=3.0)
         self.look()
         self.poller.start()
+
+    @cached_property
+    def quantity(self) -> OperationForm:
+        """The form for a series; made when its fold is opened."""
+        form = OperationForm(Quantity, self._home, "Forecast", environ=self._environ)
+        form.inputs["cutoff"].value = self.cutoff.value
+        return form
+
+    @cached_property
+    def new_source(self) -> OperationForm:
+        """The form for data of one's own; made when its fold is opened."""
+        return OperationForm(
+            AddSource,
+            self._home,
+            "Show what cutoffs see",
+            # no address of a database: its password's variable would be the server's
+            environ={},
+            fields=("name", "where", "date", "value", "lag", "known", "unit"),
+            labels={
+                "where": "file on this machine",
+                "date": "date column",
+                "value": "value column",
+                "lag": "known after, as 10d",
+                "known": "or column of when it was known",
+            },
+            done=lambda _document: self._read_sources(""),
+        )
 
     def look(self) -> bool:
         """Read the list anew if the log has grown; always True, so that it is looked at again."""

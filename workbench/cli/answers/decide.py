@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import AsJson, command, echo, emit_json, open_store, say, unlisted
-from workbench.cli.questions.bet import pooled_events
 from workbench.cli.table import show_table
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent
+from workbench.operations.bets import pooled_events
 from workbench.questions.question import QuestionError, event_id, parts_of
 from workbench.questions.sets.choices import ChoiceRules, choice_document, linked_document
 from workbench.questions.sets.question_sets import QuestionSet, load_set

@@ -24,10 +24,10 @@ from workbench.cli.common import (
     say,
     unlisted,
 )
-from workbench.cli.run.run_options import read_prices
 from workbench.cli.table import show_table
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.assembly import open_gateway
+from workbench.engine.named_settings import read_prices
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import WANTING, UsageError

@@ -11,9 +11,17 @@ import typer
 
 from proxies.asof.clock import Cutoff
 from workbench.annotations.outcomes import resolve_when_finished
-from workbench.cli.common import EXPECTED, echo, emit_json, exit_code, fail, one_line, open_store, say
-from workbench.cli.run.approve import TerminalAnswers, at_terminal, can_answer
+from workbench.cli.common import (
+    at_terminal,
+    echo,
+    emit_json,
+    fail,
+    one_line,
+    open_store,
+    say,
+)
 from workbench.cli.run.claim_choice import claim_as_read
+from workbench.cli.run.terminal_answers import TerminalAnswers, can_answer
 from workbench.cli.run.terminal_progress import shown_progress
 from workbench.cli.signals import stop_signals
 from workbench.engine.approvals import check_answerable
@@ -30,6 +38,7 @@ from workbench.engine.run_settings import RunSettings
 from workbench.engine.run_texts import cut_lines
 from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import BUG, ISOLATION, PROVIDER, STOPPED, USAGE, UsageError
+from workbench.expected_errors import EXPECTED, exit_code
 from workbench.models.model_list import require_key
 from workbench.propositions import NodeId
 from workbench.questions.readings.choice import ReadClaim

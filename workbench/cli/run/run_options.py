@@ -1,7 +1,7 @@
 """The options that commands which open or continue runs share: every setting by ``--set``, and those that have an option of their own."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Annotated, Any, TypeVar
 
@@ -9,9 +9,14 @@ import typer
 
 from workbench.cli.common import unlisted
 from workbench.cli.request_options import option_for
-from workbench.engine.named_settings import merged, read_settings, setting_of, settings_by_name
-from workbench.engine.run_settings import check_level
-from workbench.errors import UsageError
+from workbench.engine.named_settings import (
+    merged,
+    read_prices,
+    read_roles,
+    read_settings,
+    setting_of,
+    settings_by_name,
+)
 from workbench.requests import RequestField, takes
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -90,53 +95,11 @@ def _option(each: RequestField, *, hidden: bool) -> inspect.Parameter:
     return option_for(each, setting_of(each).option, kind=kind, hidden=hidden)
 
 
-def without_level(settings: Mapping[str, Any], isolation: str | None) -> tuple[dict[str, Any], str | None]:
-    """Return the settings that change the run, and the level of this command's own kernels, however it was given."""
-    changes = dict(settings)
-    level = changes.pop("isolation", None)
-    if level is not None and isolation is not None:
-        raise UsageError("isolation is set twice: say it once")
-    level = level or isolation
-    return changes, None if level is None else check_level(level)
-
-
 def more_options(command: Any) -> list[str]:
     """Return the options that a command's short help leaves out, without those that stand for a setting or ask for nothing."""
     settings = {setting_of(each).option for each in settings_by_name().values()} | {"--yes"}
     names = [param.opts[0] for param in command.params if getattr(param, "hidden", False)]
     return [name for name in names if name not in settings or name == "--isolation"]
-
-
-def read_roles(pairs: Sequence[str]) -> dict[str, str]:
-    """Return the models that ``--model-for`` names, by role; raises ``UsageError``."""
-    models: dict[str, str] = {}
-    for pair in pairs:
-        role, equals, name = pair.partition("=")
-        if not (equals and role and name):
-            raise UsageError(f"--model-for {pair!r}: write ROLE=MODEL, for example grounder=openai/gpt-5")
-        if role in models:
-            raise UsageError(f"--model-for names {role} twice: say it once")
-        models[role] = name
-    return models
-
-
-def read_prices(pairs: Sequence[str]) -> dict[str, list[float]]:
-    """Return the prices that ``--price`` states, by model; raises ``UsageError``."""
-    prices = {}
-    for pair in pairs:
-        # A model's name may hold an equals sign, a price never does.
-        model, equals, text = pair.rpartition("=")
-        try:
-            values = [float(part) for part in text.split(",")]
-        except ValueError:
-            values = []
-        if not equals or not model or len(values) not in (2, 3):
-            raise UsageError(
-                f"--price {pair!r}: write MODEL=IN,OUT or MODEL=IN,OUT,CACHED in US dollars per million tokens, for example"
-                " openai/x=0.5,1.5"
-            )
-        prices[model] = values
-    return prices
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {"models": read_roles, "prices": read_prices}

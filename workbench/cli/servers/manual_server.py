@@ -20,6 +20,7 @@ from workbench.cli.common import command, leave_current_folder, say
 from workbench.environment import home_from
 from workbench.errors import UsageError
 from workbench.manual import contents_hash, manual_sources
+from workbench.plug_points import OPERATIONS, plugin_names
 from workbench.source_hash import source_hash
 from workbench.store.home_folder import make_home
 from workbench.terminal import printable
@@ -78,8 +79,9 @@ def built_manual(home: Path) -> Path:
     UsageError
         MkDocs complains of a page.
     """
-    code = source_hash("workbench", "proxies", "sandbox")
-    name = contents_hash(manual_sources(), f"{code} {version(_BUILDER)}").rpartition(":")[2][:16]
+    # Operations of installed packages stand in its reference.
+    code = f"{source_hash('workbench', 'proxies', 'sandbox')} {version(_BUILDER)} {plugin_names(OPERATIONS)}"
+    name = contents_hash(manual_sources(), code).rpartition(":")[2][:16]
     place = home / "manual"
     site = place / name
     if site.is_dir():

@@ -1,11 +1,12 @@
 """Bets on the open questions of a set: forecasts against quoted asks, sized and capped; and the log of paper trades."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from proxies.input_files import InputRefused, parse_csv
 from workbench.errors import Option, UsageError, command
@@ -14,6 +15,7 @@ from workbench.questions.sets.choices import states_of
 from workbench.questions.sets.linked import LinkedGroup, Mended, group_of, linked_questions, mend
 from workbench.questions.sets.question_sets import QuestionSet
 from workbench.questions.sets.set_scores import events_table
+from workbench.requests import Request
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.clusters import series_clusters
 from workbench.science.scoring.betting import size_bet
@@ -148,48 +150,24 @@ def _implied_prices(questions: Iterable[Question]) -> dict[tuple[str, str], floa
     return implied
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BetRules:
-    """How bets are sized; raises ``QuestionError`` for a cap outside [0, 1] or a bankroll of nothing.
+class BetRules(Request):
+    """How bets are sized."""
 
-    Parameters
-    ----------
-    risk_aversion : float
-        CRRA exponent; 0 stakes all that the cap allows.
-    fee : float
-        Dollars a share.
-    cap : float
-        Most of the bankroll in one question.
-    total_cap : float
-        Most of the bankroll in all questions of the set together.
-    stop_days : int
-        No bet so near to the close: models lag markets there (paper P, section 4).
-    today : str
-        ISO day.
-    bankroll : float
-        Dollars.
-    """
-
-    risk_aversion: float = 1.0
-    fee: float = 0.0
-    cap: float = 0.1
-    total_cap: float = 1.0
+    risk_aversion: Annotated[float, Field(ge=0, lt=1e6)] = 1.0
+    """CRRA exponent; 1 is Kelly, 0 stakes all that the cap allows."""
+    fee: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Dollars a share on top of the ask."""
+    cap: Annotated[float, Field(ge=0, le=1)] = 0.1
+    """Most of the bankroll in one question."""
+    total_cap: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Most of the bankroll in all questions together."""
+    # models lag markets near the close (paper P, section 4)
     stop_days: int = 0
+    """No bet so many days before the close."""
     today: str = ""
-    bankroll: float = 1000.0
-
-    def __post_init__(self) -> None:
-        for name, value in (("cap", self.cap), ("total cap", self.total_cap)):
-            if not 0 <= value <= 1:
-                raise QuestionError(f"a {name} is a share of the bankroll, from 0 to 1, not {value:g}")
-        if not 0 < self.bankroll < float("inf"):
-            raise QuestionError(f"a bankroll is above 0 dollars, not {self.bankroll:g}")
-        if not 0 <= self.fee < 1:
-            raise QuestionError(
-                f"a fee is dollars on top of the ask of a share, from 0 to below 1, not {self.fee:g}"
-            )
-        if not 0 <= self.risk_aversion < 1e6:
-            raise QuestionError(f"a risk aversion is a number from 0 on, not {self.risk_aversion:g}")
+    """ISO day; today in UTC without it."""
+    bankroll: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1000.0
+    """Dollars."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +251,7 @@ def bets_document(questions: QuestionSet, p: Mapping[str, float], rules: BetRule
     rows = [bet.row(scale, rules.bankroll) for bet in bets]
     return {
         "set": questions.name,
-        "rules": asdict(rules),
+        "rules": rules.model_dump(),
         "bets": rows,
         "staked": sum(row["dollars"] for row in rows),
         "scale": scale,

@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
-from workbench.questions.question import Question, QuestionError, crowd_of, events_of
-from workbench.requests import Says
+from pydantic import BeforeValidator, ValidationInfo, field_validator
+
+from workbench.questions.question import Question, QuestionError, check_day, crowd_of, events_of
+from workbench.requests import Request, Says
 
 #: Words of events that paper A leaves out: entertainment, sports, plain price ranges (examples of its C.2).
 EXCLUDED_WORDS = ("who will win", "movie", "sports team vs.", "price range")
@@ -34,50 +36,49 @@ class FilterCount(NamedTuple):
     dropped: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionRules:
-    """Bounds of the filters; None or empty leaves a filter out. Options of commands are made from what each field says."""
+def _by_comma(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        return value
+    return tuple(word.strip() for text in value for word in str(text).split(",") if word.strip())
 
-    unresolved: Annotated[bool, Says(text="Only events that are open in every market.", more=True)] = False
-    resolved: Annotated[
-        bool, Says(text="Only events that are settled in every market; for a back-test.", more=True)
-    ] = False
+
+class SelectionRules(Request):
+    """Bounds of the filters; None or empty leaves a filter out."""
+
+    unresolved: bool = False
+    """Only events that are open in every market."""
+    resolved: bool = False
+    """Only events that are settled in every market; for a back-test."""
     closes_from: Annotated[str | None, Says(text="First closing day, inclusive.", form="DAY")] = None
     closes_to: Annotated[str | None, Says(text="Last closing day, inclusive.", form="DAY")] = None
-    min_volume: Annotated[
-        float | None,
-        Says(
-            text="US dollars traded in an event, over all its markets; one without a stated volume is dropped."
-        ),
-    ] = None
-    min_liquidity: Annotated[float | None, Says(text="US dollars that stand in an event.", more=True)] = None
-    max_markets: Annotated[int | None, Says(text="Most markets of an event.", more=True)] = None
+    min_volume: float | None = None
+    """US dollars traded in an event, over all its markets; one without a stated volume is dropped."""
+    min_liquidity: float | None = None
+    """US dollars that stand in an event."""
+    max_markets: int | None = None
+    """Most markets of an event."""
     excluded_words: Annotated[
         tuple[str, ...],
+        BeforeValidator(_by_comma),
         Says(
             word="exclude",
             text="Words of titles to leave out, by comma, whatever their case.",
             form="WORDS",
-            more=True,
         ),
     ] = ()
-    distinguishable: Annotated[
-        bool,
-        Says(
-            text="Prices of the options must differ: a choice whose options all cost the same tells a market nothing.",
-            more=True,
-        ),
-    ] = False
-    per_series: Annotated[
-        int | None, Says(text="Most events of one series (recurrence), the most traded first.", more=True)
-    ] = None
-    per_category: Annotated[
-        int | None, Says(text="Most events of one category (diversity), the most traded first.", more=True)
-    ] = None
-    size: Annotated[
-        int | None,
-        Says(text="Most events in all, the most traded first (popularity); paper P takes 20 a day."),
-    ] = None
+    distinguishable: bool = False
+    """Prices of the options must differ: a choice whose options all cost the same tells a market nothing."""
+    per_series: int | None = None
+    """Most events of one series (recurrence), the most traded first."""
+    per_category: int | None = None
+    """Most events of one category (diversity), the most traded first."""
+    size: int | None = None
+    """Most events in all, the most traded first (popularity); paper P takes 20 a day."""
+
+    @field_validator("closes_from", "closes_to")
+    @classmethod
+    def _check_days(cls, value: str | None, info: ValidationInfo) -> str | None:
+        return value and check_day(value, of=f"--{str(info.field_name).replace('_', '-')}")
 
 
 #: Rules by name. Dates of paper A: after its models' knowledge cutoff of 2024-06-01, before 2025-05-01.

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from math import fsum
+from statistics import mean
 from typing import Any
 
 from workbench.questions.formats.base import LeftOut
@@ -132,7 +133,7 @@ def days_left(question: Question, now: datetime) -> float | None:
 def _triage_row(question: Question, now: datetime, usd_per_event: float | None, skill: float) -> TriageRow:
     events = [event for event in asked_events(question) if event.outcome is None]
     left = days_left(question, now)
-    gain = fsum(expected_gain(event.crowd, left, skill=skill) for event in events)
+    gains = [expected_gain(event.crowd, left, skill=skill) for event in events]
     usd = None if usd_per_event is None else usd_per_event * len(events)
     crowds = [event.crowd for event in events if event.crowd is not None]
     return TriageRow(
@@ -142,7 +143,8 @@ def _triage_row(question: Question, now: datetime, usd_per_event: float | None, 
         events=len(events),
         crowd=max(crowds, default=None),
         days_left=left,
-        gain=gain,
+        gain=fsum(gains),
         usd=usd,
-        per_usd=gain / usd if usd else None,
+        # By the mean, which is exact: sums of different length of one gain round differently, and the clock would order equal questions.
+        per_usd=mean(gains) / usd_per_event if usd_per_event else None,
     )
