@@ -39,8 +39,20 @@ from workbench.widgets.edits.resynthesis_form import ResynthesisForm
 from workbench.widgets.edits.scenario_pane import ScenarioPane
 from workbench.widgets.fields import Fold, action, box, html, pane, show_if, whose_fields
 from workbench.widgets.html_panel import Panel
+from workbench.widgets.operation_form import MoreForms
 from workbench.widgets.proofs import proof_view as proof
 from workbench.widgets.proofs.vintage_pane import VintagePane
+
+#: Operations on a run that have a form on its page and no place of their own.
+MORE = {
+    "check its records": "workbench.operations.checks:Audit",
+    "run its proofs again": "workbench.operations.checks:Verify",
+    "disturb its drivers": "workbench.operations.drivers:Noise",
+    "report on its drivers": "workbench.operations.drivers:Sensitivity",
+    "read its model calls": "workbench.operations.checks:Transcript",
+    "follow a driver's numbers": "workbench.operations.evidence:Evidence",
+    "say how it turned out": "workbench.operations.people:Resolve",
+}
 
 
 class SurroundingPanes:
@@ -154,6 +166,7 @@ class SurroundingPanes:
                 pane("Notes and tags", [self.notes], "wb-notes"),
                 pane("Take it with you", [self.taking], "wb-taking"),
                 pane("Time and money", [self.spent], "wb-spent"),
+                Fold("Ask more of this run", self._make_more),
             ],
         }
 
@@ -197,6 +210,10 @@ class SurroundingPanes:
         picker = VintagePane()
         picker.show(self._run(), self._node)
         return picker
+
+    def _make_more(self) -> MoreForms:
+        run = self._run()
+        return MoreForms(run.home, MORE, given=lambda: {"run": run.run_id})
 
     def _make_transcript(self) -> Panel:
         panel = Panel()
