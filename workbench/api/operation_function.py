@@ -27,6 +27,7 @@ FUNCTIONS = {
     "apis": "workbench.operations.endpoints:Apis",
     "call": "workbench.operations.endpoints:Call",
     "coherence": "workbench.operations.several_runs:Coherence",
+    "decide": "workbench.operations.decisions:Decide",
     "doctor": "workbench.operations.doctor:Doctor",
     "open_page": "workbench.operations.web:Page",
     "quantity": "workbench.operations.quantity:Quantity",
