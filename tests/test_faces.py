@@ -153,17 +153,17 @@ def test_every_setting_is_on_the_page(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_reading_is_chosen_on_every_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import workbench as wb
     from workbench.cli.run.analyze import app
-    from workbench.cli.run.claim_choice import read
     from workbench.magics import proposition_parser, read_parser
-    from workbench.mcp.mcp_tools import ReadArguments
+    from workbench.mcp.mcp_tools import arguments_of
+    from workbench.operations.claim_reading import Read
     from workbench.questions.readings.choice import READING
     from workbench.widgets import home_page
 
     said = {each.help for each in typer.main.get_command(app).params if "--reading" in each.opts}  # type: ignore[attr-defined]
-    assert said == {READING.text} and "reading" in inspect.signature(read).parameters
+    assert said == {READING.text}
     for parser in (proposition_parser(), read_parser()):
         assert READING.text in {each.help for each in parser._actions if each.dest == "reading"}
-    assert ReadArguments.model_json_schema()["properties"]["reading"]["description"] == READING.text
+    assert arguments_of(Read).model_json_schema()["properties"]["reading"]["description"] == READING.text
     assert all("reading" in inspect.signature(each).parameters for each in (wb.analyze, wb.read))
     asked: list[list[str]] = []
     monkeypatch.setattr(home_page, "plan_elsewhere", lambda *words: asked.append(words[-1]) or "x")

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
         read,
         resume,
         review,
+        runs,
         search_web,
-    )
-    from workbench.api import (
-        run_list as runs,
     )
 
 

@@ -5,11 +5,15 @@ or turn the direction of writing around. Every line that the command line prints
 """
 
 import codecs
+import json
 import re
 from collections.abc import Iterable
 from typing import Any
 
+import orjson
+
 from proxies.remedies import option_text
+from proxies.secret_registry import SECRETS
 
 _BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
@@ -148,3 +152,14 @@ def _is_wide_space(char: str) -> bool:
 def _escape_sequence(char: str) -> str:
     units = char.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+
+
+def json_text(value: Any, *, indent: bool = False) -> str:
+    """Return a value as JSON that may leave this process: no secret in it, and nothing that a terminal obeys."""
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else None).decode()
+    except TypeError:
+        # A path that is no UTF-8 (Python holds its bytes as halves of pairs); anything else fails here too.
+        text = json.dumps(value, indent=2 if indent else None, ensure_ascii=False)
+        text = text.encode("utf-8", "replace").decode()
+    return json_printable(SECRETS.clean(text))

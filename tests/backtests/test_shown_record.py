@@ -64,7 +64,7 @@ def test_every_screen_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     state = load_state(store, RUN)
     if not detached.has_record(state):  # the small run may be of another model
         monkeypatch.setattr("workbench.views.run_view.has_record", lambda state: True)
-        monkeypatch.setattr("workbench.cli.run.runs.no_record", lambda state: "")
+        monkeypatch.setattr("workbench.engine.detached.no_record", lambda state: "")
     shown = run_cli(tmp_path, "show", RUN, "--record")
     document = json.loads(run_cli(tmp_path, "show", RUN, "--json").stdout)["record"]
     assert document["record"]["n"] == 8 and "rows" not in document

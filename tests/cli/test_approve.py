@@ -12,8 +12,8 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.approving_run import open_approving_run
-from workbench.cli.run import approve as approve_command
-from workbench.cli.run.approve import TerminalAnswers, can_answer
+from workbench.cli.run import terminal_answers
+from workbench.cli.run.terminal_answers import TerminalAnswers, can_answer
 from workbench.engine.approvals import check_answerable, undecided_steps
 from workbench.engine.new_run import change_run
 from workbench.engine.ownership import own_run
@@ -130,7 +130,7 @@ async def test_at_a_terminal_the_person_is_shown_the_step_and_asked_until_the_an
 ) -> None:
     place, run_id = run
     ours, theirs = os.openpty()
-    monkeypatch.setattr(approve_command, "person", lambda: "Ann")
+    monkeypatch.setattr(terminal_answers, "person", lambda: "Ann")
     with closing(Store(place / "home")) as store, os.fdopen(theirs) as terminal:
         monkeypatch.setattr(sys, "stdin", terminal)
         answers = TerminalAnswers(store)

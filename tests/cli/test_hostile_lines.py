@@ -99,7 +99,7 @@ def test_the_traceback_of_a_bug_steers_nothing(place: Path, monkeypatch: pytest.
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("\n".join(STEERING.values()))
 
-    monkeypatch.setattr("workbench.views.run_documents.runs", broken)
+    monkeypatch.setattr("workbench.views.run_overview.listed_runs", broken)
     done = run_cli(place, "runs")
     assert done.returncode == 1 and "Traceback" in done.stderr and "RuntimeError" in done.stderr
     assert steers(done.stdout + done.stderr) == set()

@@ -10,7 +10,6 @@ import typer
 from tests.command_line import run_cli
 from workbench.agents.base import AgentSettings, ClaimContext
 from workbench.cli.main import app
-from workbench.cli.settings_file import ANALYZE
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.named_settings import (
     merged,
@@ -21,6 +20,7 @@ from workbench.engine.named_settings import (
     settings_by_panel,
 )
 from workbench.engine.run_settings import CHANGEABLE, RunSettings, with_preset
+from workbench.engine.settings_file import ANALYZE
 from workbench.errors import UsageError
 from workbench.formatting import GLOSSARY, SCORE_WORDS
 from workbench.magics import proposition_parser

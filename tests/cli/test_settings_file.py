@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.cli.settings_file import ANALYZE, CLAIM_LEVEL, DOWNWARD, NAME, defaults, run_settings
 from workbench.engine.run_settings import RunSettings
+from workbench.engine.settings_file import ANALYZE, CLAIM_LEVEL, DOWNWARD, NAME, defaults, run_settings
 from workbench.errors import UsageError
 
 OWN = """

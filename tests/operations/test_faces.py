@@ -116,13 +116,14 @@ def test_the_stubs_say_what_the_functions_take() -> None:
 
 def own_operations() -> list[type[Operation]]:
     from workbench.api.operation_function import operation_named
-    from workbench.cli import experiment, questions, science, tournament
+    from workbench.cli import experiment, models, questions, science, tournament
     from workbench.cli.sources import SOURCE
 
     tables = (
         COMMANDS,
         SOURCE,
         experiment.COMMANDS,
+        models.MODELS,
         questions.COMMANDS,
         tournament.COMMANDS,
         science.SCIENCE,

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shutil
 import sys
 import time
@@ -11,11 +12,12 @@ from typing import Any
 
 import pytest
 
-import workbench.cli.run.notification as notification
+import workbench.reviews.notification as notification
 from tests.command_line import run_cli, run_process
-from workbench.cli.run.notification import notify, notify_command
+from workbench.cli.common import say
 from workbench.errors import UsageError
 from workbench.reviews.claim_review import Doors, ReviewRequest, mark_told, review
+from workbench.reviews.notification import notify, notify_command
 from workbench.store import Store
 
 KEY = "sk-5b1f0c7de94a4f0c8a61d2"
@@ -48,7 +50,7 @@ def test_words_of_a_claim_are_data_and_no_key_goes_along(
         "claims": [{"statement": hostile, "words": f"401 of https://x/?api_key={KEY}", "half": "\ud800"}]
     }
     parts = notify_command(receiver(tmp_path, KEEP) + " '$(touch f)' ';' '*' '>' g")
-    assert notify(parts, document, aside=True)
+    assert notify(parts, document, os.environ, say)
     text = (tmp_path / "got").read_text()
     (row,) = got(tmp_path)[0]["claims"]
     arguments, environ = json.loads((tmp_path / "seen").read_text())
@@ -76,7 +78,7 @@ def test_one_that_hangs_is_ended_with_what_it_started(
     hangs = "p = subprocess.Popen(['sleep', '300']); (here / 'pids').write_text(f'{os.getpid()} {p.pid}'); time.sleep(300)"
     words = receiver(tmp_path, hangs) + f" --header 'Authorization: {KEY}'"
     begun = time.monotonic()
-    assert not notify(notify_command(words), {"claims": ["x" * 3_000_000]}, aside=True)
+    assert not notify(notify_command(words), {"claims": ["x" * 3_000_000]}, os.environ, say)
     assert time.monotonic() - begun < 20
     assert all(_ended(int(pid)) for pid in (tmp_path / "pids").read_text().split())
     said = capfd.readouterr().err
@@ -99,13 +101,15 @@ def _ended(pid: int) -> bool:
 def test_one_that_fails_is_said_in_a_line(
     tmp_path: Path, body: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert not notify(notify_command(receiver(tmp_path, body)), {"claims": ["x" * 3_000_000]}, aside=True)
+    assert not notify(
+        notify_command(receiver(tmp_path, body)), {"claims": ["x" * 3_000_000]}, os.environ, say
+    )
     said = capfd.readouterr().err
     assert said.count("\n") == 1 and "exit code" in said and "told again" in said
 
 
 def test_one_that_reads_nothing_and_ends_well_has_taken_it(tmp_path: Path) -> None:
-    assert notify(["true"], {"claims": ["x" * 3_000_000]}, aside=True)
+    assert notify(["true"], {"claims": ["x" * 3_000_000]}, os.environ, say)
 
 
 @pytest.mark.long
@@ -125,15 +129,18 @@ def test_an_alert_that_nobody_got_is_told_again_once(tmp_path: Path, watched_cla
     assert run_cli(tmp_path, *line, "--notify", words).returncode == 0 and len(got(tmp_path)) == 1
 
 
-def test_a_move_is_told_though_the_review_was_stopped_after_it(tmp_path: Path, watched_claim: Path) -> None:
+def test_a_move_is_told_though_the_review_was_stopped_after_it(
+    tmp_path: Path, watched_claim: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with closing(Store(Path(shutil.copytree(watched_claim, tmp_path / "home")))) as store:
 
         def full(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
         asked = ReviewRequest(cutoff="2018-06-27", alert=0.0)
-        with pytest.raises(OSError, match="No space"):
-            asyncio.run(review(store, asked, Doors(environ={}, note=full)))
+        with monkeypatch.context() as patched, pytest.raises(OSError, match="No space"):
+            patched.setattr("workbench.reports.note_page.write_report", full)
+            asyncio.run(review(store, asked, Doors(environ={})))
         for _ in range(2):  # whoever does not say that it was told is told again
             document = asyncio.run(review(store, asked, Doors(environ={})))
             assert [row["moved"] for row in document["claims"]] == [True] and document["moved"]

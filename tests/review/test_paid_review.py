@@ -86,7 +86,7 @@ def test_a_budget_that_is_used_up_stops_it_and_what_was_paid_stays(
 ) -> None:
     """The price is a forecast: where the answers cost more, the run stops, and a later review goes on with it."""
     monkeypatch.setattr("workbench.reviews.claim_review.price_words", lambda price: "about $0.00")
-    priced, _ = look_after(store, only_look=True)
+    priced, _ = look_after(store, changed=True)
     assert priced["status"] == "changed"
     monkeypatch.setattr("workbench.reviews.claim_review.forecast_of", lambda *_, **__: Cheap())
     row, _ = look_after(store, budget_usd=1e-9)

@@ -107,9 +107,9 @@ def test_what_did_not_change_carries_over(home: Path, first: str) -> None:
 def test_a_look_opens_no_run(home: Path, first: str) -> None:
     with closing(Store(home)) as store:
         before = store.run_ids()
-        document = look_after(store, "2018-07-10", only_look=True)
+        document = look_after(store, "2018-07-10", changed=True)
         assert document["claims"][0]["status"] == "changed" and store.run_ids() == before
-        later = look_after(store, "2018-07-10", only_due=True)
+        later = look_after(store, "2018-07-10", due=True)
         assert later["claims"] == [], "halfway to the last day of December lies in September"
 
 
@@ -151,7 +151,7 @@ def test_a_driver_whose_day_is_over_counts_as_it_came_out(home: Path, first: str
         assert (row["days_left"], row["near"]) == (11, False)
         assert (state.tree["P1"].p, state.tree["P2"].p) == (1.0, 1.0)
         assert all(state.trials[leaf, 1].verified for leaf in LEAVES)
-        near = look_after(store, "2018-12-26", only_look=True)
+        near = look_after(store, "2018-12-26", changed=True)
         assert near["due"] == [row["review"]]
         assert look_after(store, "2019-02-20")["claims"][0]["status"] == "resolved"
 
@@ -198,5 +198,5 @@ def test_python_looks_after_claims_too(home: Path, first: str, monkeypatch: pyte
     monkeypatch.setenv("WORKBENCH_HOME", str(home))
     document = asyncio.run(wb.review(changed=True, cutoff="2018-07-10"))
     with closing(Store(home)) as store:
-        known = look_after(store, "2018-07-10", only_look=True)
+        known = look_after(store, "2018-07-10", changed=True)
     assert document == known

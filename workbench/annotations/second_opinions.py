@@ -28,6 +28,7 @@ from workbench.agents.judges import (
     recall_event,
 )
 from workbench.engine.access.model_gateway import ModelGateway
+from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.engine.run_texts import as_asked
 from workbench.errors import Option, UsageError, command
@@ -247,21 +248,20 @@ def both_late(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [row for row in findings if row["kind"] == "result" and row["model"] == "leak" and row["rule"]]
 
 
-def leaks_document(store: Store, states: Sequence[RunState]) -> dict[str, Any]:
+def leaks_document(store: Store, run_ids: Iterable[str]) -> dict[str, Any]:
     """Return the leaks that models of another family found in the texts of runs: counts, rates, intervals.
 
     Raises ``UsageError`` for a run without such an audit on record.
     """
     by_run: dict[str, list[dict[str, Any]]] = {}
     models: dict[str, str] = {}
-    for state in states:
-        stored = stored_findings(store, state)
+    for run_id in run_ids:
+        stored = stored_findings(store, load_state(store, run_id))
         if stored is None:
             raise UsageError(
-                f"no model has read run {state.run_id} for leaks: ",
-                command("leaks", state.run_id, model="M"),
+                f"no model has read run {run_id} for leaks: ", command("leaks", run_id, model="M")
             )
-        models[state.run_id], by_run[state.run_id] = stored
+        models[run_id], by_run[run_id] = stored
     findings = [{**row, "run_id": run_id} for run_id, rows in by_run.items() for row in rows]
     return {
         "runs": models,

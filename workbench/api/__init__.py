@@ -3,7 +3,6 @@
 Each function and method returns the document that the command of its name prints with ``--json`` (``workbench.views``).
 """
 
-from workbench.api.claims_looked_after import review
 from workbench.api.functions import (
     add_documents,
     add_source,
@@ -15,6 +14,9 @@ from workbench.api.functions import (
     doctor,
     open_page,
     quantity,
+    read,
+    review,
+    runs,
     search_web,
 )
 from workbench.api.run_handle import Analysis, Proof
@@ -23,9 +25,7 @@ from workbench.api.run_list import (
     analyze_sync,
     import_run,
     open_run,
-    read,
     resume,
-    runs,
 )
 
 __all__ = [

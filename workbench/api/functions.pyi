@@ -295,6 +295,85 @@ def quantity(
         Write the fan chart (.png or .svg).
     """
 
+def read(
+    text: str,
+    *,
+    cutoff: str = 'now',
+    model: str = 'offline/analyst',
+    reading: int | None = None,
+) -> ShownDocument:
+    """Say what a claim is taken to mean: series, relation, level and days. No model is asked and nothing is started.
+
+    Exit 2 where it has no single reading, or one that the model cannot treat.
+
+    Parameters
+    ----------
+    text : str
+        A claim in your own words.
+    cutoff : str, optional
+        Cutoff: a date, an instant with its zone, or now.
+    model : str, optional
+        The model that is to treat it.
+    reading : int, optional
+        Which reading of an ambiguous claim is meant, from 1.
+    """
+
+async def review(
+    run: str | None = None,
+    *,
+    due: bool = False,
+    changed: bool = False,
+    budget_usd: float | None = None,
+    alert: float = 0.05,
+    cutoff: str = 'now',
+    notify: str = '',
+    isolation: str | None = None,
+) -> ShownDocument:
+    """Look after the claims with the tag watch: what their data say now, evidence again where they changed, and how the answer moved.
+
+    Each review is a run of its own that names the one before; a driver whose data say the same carries over. Exit 10: one moved by more
+    than --alert, or its day is near; for a cron line with --notify, or [review] in your own workbench.toml.
+
+    Parameters
+    ----------
+    run : str, optional
+        The claim of this run alone, watched or not; all with the tag watch without.
+    due : bool, optional
+        Only claims whose next review has come.
+    changed : bool, optional
+        Only say what changed behind them: no run is opened, no model asked.
+    budget_usd : float, optional
+        What all of it may cost; without it nothing that a model charges for is bought.
+    alert : float, optional
+        Points that a claim moves before you are told, such as 5; in Python a share, such as 0.05.
+    cutoff : str, optional
+        As of when: now, or a day in a history that is replayed.
+    notify : str, optional
+        Command that gets the result as JSON on stdin when there is something to tell.
+    isolation : str, optional
+        Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.
+    """
+
+def runs(
+    *,
+    tags: list[str] = [],
+    search: str = '',
+    limit: int | None = None,
+) -> ShownList:
+    """List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review.
+
+    Ends with exit code 6 if the records of a run cannot be read.
+
+    Parameters
+    ----------
+    tags : list[str], optional
+        Only runs with this tag (`note --tag` sets one).
+    search : str, optional
+        Only runs in which these words occur: claim, drivers, model, notes.
+    limit : int, optional
+        The newest so many.
+    """
+
 def search_web(
     words: str,
     *,

@@ -31,6 +31,9 @@ FUNCTIONS = {
     "doctor": "workbench.operations.doctor:Doctor",
     "open_page": "workbench.operations.web:Page",
     "quantity": "workbench.operations.quantity:Quantity",
+    "read": "workbench.operations.claim_reading:Read",
+    "review": "workbench.operations.claim_review:Review",
+    "runs": "workbench.operations.runs:Runs",
     "search_web": "workbench.operations.web:Search",
 }
 #: Name of a method of `Analysis` -> its operation, and what of its request is fixed.
@@ -136,6 +139,12 @@ def operation_answer(place: str, asked: Mapping[str, Any], folder: Path) -> Any:
 def _described(
     function: Callable[..., Any], name: str, operation: type[Operation], signature: inspect.Signature
 ) -> Callable[..., Any]:
+    if operation.awaited:
+        called = function
+
+        async def function(*values: Any, **named: Any) -> Any:
+            return await called(*values, **named)
+
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _docstring(operation, [*signature.parameters])
     function.__signature__ = signature  # type: ignore[attr-defined]
@@ -143,11 +152,24 @@ def _described(
 
 
 def shown_answer(request: Operation, home: Home) -> Any:
-    """Return the document of a request, which a notebook shows; the home is closed then."""
+    """Return the document of a request, which a notebook shows, or what is awaited for it; the home is closed then."""
+    if request.awaited:
+        return _awaited(request, home)
     try:
-        document = answered(request, home)
+        return _with_request(answered(request, home), request)
     finally:
         home.close()
+
+
+async def _awaited(request: Operation, home: Home) -> Any:
+    try:
+        async with home:
+            return _with_request(await request.answer(home), request)
+    finally:
+        home.close()
+
+
+def _with_request(document: Any, request: Operation) -> Any:
     for kind, shown in ((dict, ShownDocument), (list, ShownList)):
         if isinstance(document, kind):
             document = shown(document)

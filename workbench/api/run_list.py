@@ -2,16 +2,14 @@
 
 import inspect
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from workbench.annotations.outcomes import resolve_when_finished
-from workbench.api.current_home import names_of, open_home, resumed
+from workbench.api.current_home import open_home, resumed
 from workbench.api.python_terms import in_python_terms
 from workbench.api.run_handle import Analysis
-from workbench.api.shown_rows import ShownRows
 from workbench.blocking import refuse_running_loop, run_blocking
 from workbench.engine.assembly import open_engine
 from workbench.engine.detached import record_beside
@@ -19,12 +17,8 @@ from workbench.engine.named_settings import SETTINGS
 from workbench.engine.new_run import new_run
 from workbench.engine.run_settings import with_preset
 from workbench.engine.worker_place import worker_place
-from workbench.models.model_options import OFFLINE
-from workbench.questions.readings.choice import day_of
-from workbench.questions.readings.read import read as read_text
 from workbench.reports.note_page import write_report
 from workbench.requests import described, keywords_of, takes
-from workbench.views import run_documents
 from workbench.views.run_view import view
 from workbench.widgets.proofs.cell_progress import progress_listener
 from workbench.workers.worker_choice import workers_at
@@ -99,37 +93,6 @@ async def analyze(
             await engine.work(run_id, plan_only=plan_only)
         await resolve_when_finished(store, run_id)
         return Analysis(view(store, run_id))
-
-
-@in_python_terms
-def read(
-    text: str, *, cutoff: str = "now", model: str = OFFLINE, reading: int | None = None
-) -> dict[str, Any]:
-    """Return what a claim in words is taken to say, and whether ``model`` can treat it; nothing is asked or started.
-
-    Parameters
-    ----------
-    text : str
-        A claim, as one would say it to a colleague.
-    cutoff : str
-        A date, an instant, or ``"now"``: what "by year end" is counted from.
-    model : str
-        The model that is to treat it.
-    reading : int, optional
-        Which of several readings ``coverage`` is of, from 1.
-
-    Returns
-    -------
-    dict
-        ``best`` (None where the text has no single reading), ``others``, ``missing``, ``leftover``, ``coverage``: what
-        ``workbench read --json`` prints.
-    """
-    # The resolver's calendar comes with pandas, which `import workbench` need not wait for.
-    from proxies.asof.clock import Cutoff
-    from workbench.offline.claim_coverage import reading_document
-
-    instant = Cutoff.parse(cutoff)
-    return reading_document(read_text(text, day_of(instant)), instant, model, reading)
 
 
 @takes(
@@ -207,13 +170,3 @@ def import_run(path: str | Path, *, cutoff: str | None = None, anyway: bool = Fa
 
     with open_home() as store:
         return Analysis(view(store, take_in(store, Path(path), cutoff=cutoff, anyway=anyway)))
-
-
-@in_python_terms
-def runs(*, tags: Sequence[str] = (), search: str = "", limit: int | None = None) -> ShownRows:
-    """Return the runs of this home, the newest last; one that cannot be read says why under ``unreadable``.
-
-    Of those with all ``tags`` and every word of ``search``, the newest ``limit``.
-    """
-    with open_home() as store:
-        return ShownRows(run_documents.runs(store, tags=names_of(tags), search=search, limit=limit))

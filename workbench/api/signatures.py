@@ -67,7 +67,8 @@ def _signature(name: str, function: Callable[..., Any], operation: type[Operatio
             words.append(f"{each.name}: {type_text(each.bare)}{none}{default}")
     lines = "".join(f"    {word},\n" for word in words)
     text = "\n".join(f"    {line}".rstrip() for line in (inspect.getdoc(function) or "").splitlines())
-    return f'def {name}(\n{lines}) -> {_document(operation)}:\n    """{text.lstrip()}\n    """\n'
+    kind = "async def" if operation.awaited else "def"
+    return f'{kind} {name}(\n{lines}) -> {_document(operation)}:\n    """{text.lstrip()}\n    """\n'
 
 
 def _document(operation: type[Operation]) -> str:

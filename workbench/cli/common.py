@@ -1,6 +1,5 @@
 """What every command shares: where results and messages go, and how an error becomes one line and an exit code."""
 
-import json
 import os
 import shlex
 import shutil
@@ -12,7 +11,6 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, ParamSpec
 
-import orjson
 import typer
 
 from proxies.secret_registry import SECRETS
@@ -21,7 +19,7 @@ from workbench.environment import home_from
 from workbench.errors import BUG, STOPPED, WorkbenchError
 from workbench.expected_errors import EXPECTED, exit_code
 from workbench.store import Store
-from workbench.terminal import LONGEST_LINE, brief_lines, json_for, json_printable, printable
+from workbench.terminal import LONGEST_LINE, brief_lines, json_for, json_text, printable
 
 P = ParamSpec("P")
 
@@ -84,17 +82,6 @@ def emit_json(value: Any) -> None:
     """Print one JSON document on stdout, and nothing else there."""
     sys.stdout.write(json_for(json_text(value, indent=True), sys.stdout.encoding) + "\n")
     sys.stdout.flush()
-
-
-def json_text(value: Any, *, indent: bool = False) -> str:
-    """Return a value as JSON that may leave this process: no secret in it, and nothing that a terminal obeys."""
-    try:
-        text = orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else None).decode()
-    except TypeError:
-        # A path that is no UTF-8 (Python holds its bytes as halves of pairs); anything else fails here too.
-        text = json.dumps(value, indent=2 if indent else None, ensure_ascii=False)
-        text = text.encode("utf-8", "replace").decode()
-    return json_printable(SECRETS.clean(text))
 
 
 def echo(text: str, *, whole: bool = False) -> None:
@@ -167,23 +154,34 @@ def differences_listed(*, as_json: bool) -> Iterator[None]:
         yield
     except PackageAltered as error:
         if as_json:
-            emit_json({"imported": False, "differing": [item.to_json() for item in error.findings]})
+            emit_json(error.document)
         else:
-            for item in error.findings:
-                echo(f"differs   {item.line()}")
+            for line in error.lines():
+                echo(line)
         raise
 
 
 def confirm(question: str, *, yes: bool) -> None:
     """Ask a person at a terminal and leave with exit 3 at a no; ``--yes`` and a script, which would wait for ever, go on."""
-    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
+    if not yes and at_terminal():
         with signals_interrupt():  # also while an event loop, which is held up by this, has the signals
             typer.confirm(question, abort=True, err=True)
 
 
+def agrees(question: str) -> bool:
+    """Ask a person at a terminal; whether they say yes, False without a terminal."""
+    with signals_interrupt():
+        return at_terminal() and typer.confirm(question, err=True)
+
+
+def at_terminal() -> bool:
+    """Whether a person sits at this process: both ends of a terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def choose(question: str, choices: Mapping[str, str]) -> str | None:
     """Ask a person at a terminal which of some choices holds; None without a terminal."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not at_terminal():
         return None
     say(question)
     for number, (choice, meaning) in enumerate(choices.items(), 1):

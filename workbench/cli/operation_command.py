@@ -5,12 +5,15 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from proxies.errors import ProxyError
 from workbench.cli.common import (
+    agrees,
     at_end,
     choose,
     command,
@@ -26,11 +29,15 @@ from workbench.cli.request_options import options_of
 from workbench.cli.signals import stop_signals
 from workbench.cli.table import show_fields, show_table
 from workbench.errors import STOPPED, USAGE, BudgetStop, ProviderError, UsageError
-from workbench.expected_errors import exit_code
+from workbench.expected_errors import EXPECTED, exit_code
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Csv, Drawing, Facts, Json, Raw, Remark, Table, blocks_of
 from workbench.spreadsheet import csv_text
+from workbench.store import Store
 from workbench.terminal import printable
+
+if TYPE_CHECKING:
+    from workbench.engine.record.recorder import Listener
 
 _JSON = inspect.Parameter(
     "as_json",
@@ -44,7 +51,7 @@ _YES = inspect.Parameter(
     "yes",
     inspect.Parameter.KEYWORD_ONLY,
     default=False,
-    annotation=Annotated[bool, unlisted("--yes", help="Nothing is asked.")],
+    annotation=Annotated[bool, unlisted("--yes", "-y", help="Nothing is asked.")],
 )
 
 
@@ -52,13 +59,18 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
     """Return the function that typer makes the command from; its signature has an option for each field of the request."""
 
     @command
-    def run(*, as_json: bool, yes: bool, **words: Any) -> None:
+    def run(*, as_json: bool, **words: Any) -> None:
+        # An approval's yes is its answer.
+        yes = words["yes"] if "yes" in operation.model_fields else words.pop("yes")
         home = Home.of(
             os.environ,
             say=say,
             confirm=lambda question: confirm(question, yes=yes),
+            agrees=lambda question: yes or agrees(question),
             progress=progress_bar,
+            run_progress=_run_progress,
             choose=lambda question, choices: None if yes else choose(question, choices),
+            in_folder=Path.cwd(),
             yes=yes,
         )
         at_end(home.close)
@@ -73,17 +85,9 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
             said = "stopped by hand; " if by_hand else f"{one_line(stop)} ("
             say(f"workbench: {said}`{again}` goes on{'' if by_hand else ')'}")
             raise typer.Exit(STOPPED if by_hand else exit_code(stop)) from None
-        except (ProxyError, UsageError) as error:
-            if not operation.refusal_is_answer:
-                raise
-            # A refusal is an answer that a program may want to read, so it is a document on stdout as well as a line on stderr.
-            more = getattr(error, "document", {})
-            if as_json:
-                emit_json({"refused" if exit_code(error) == USAGE else "failed": one_line(error), **more})
-            else:
-                show_blocks(blocks_of(more))
-            say(f"workbench: {one_line(error)}")
-            raise typer.Exit(exit_code(error)) from None
+        except EXPECTED as error:
+            _print_refusal(operation, error, as_json=as_json)
+            raise
         blocks = request.show(document)
         if as_json:
             emit_json(document)
@@ -92,7 +96,7 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
         if code := request.exit_code(document):
             raise typer.Exit(code)
 
-    parameters = [*options_of(operation).values(), _JSON, _YES]
+    parameters = [*{"as_json": _JSON, "yes": _YES, **options_of(operation)}.values()]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     run.__doc__ = operation.__doc__
@@ -111,6 +115,26 @@ async def _answered(request: Operation, home: Home) -> Any:
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     async with home:
         return await request.answer(home)
+
+
+def _run_progress(store: Store) -> "AbstractContextManager[Listener]":
+    # it folds logs: only those who follow a run load it
+    from workbench.cli.run.terminal_progress import shown_progress
+
+    return shown_progress(store)
+
+
+def _print_refusal(operation: type[Operation], error: Exception, *, as_json: bool) -> None:
+    """Print what a program may want to read of a refusal: it is an answer, so it is a document on stdout as well as a line."""
+    document = getattr(error, "document", None)
+    if operation.refusal_is_answer and isinstance(error, ProxyError | UsageError):
+        if not as_json:
+            show_blocks(blocks_of(document or {}))
+        document = {"refused" if exit_code(error) == USAGE else "failed": one_line(error), **(document or {})}
+    if as_json and document is not None:
+        emit_json(document)
+    elif not as_json and hasattr(error, "lines"):
+        show_blocks(error.lines())
 
 
 def show_blocks(blocks: Any) -> None:

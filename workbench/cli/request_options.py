@@ -8,6 +8,16 @@ import typer
 
 from workbench.requests import REQUIRED, Request, RequestField, fields_of
 
+#: Fields that name runs, which Tab offers.
+_RUNS = ("run", "runs", "before", "after")
+
+
+def _run_names(incomplete: str) -> list[str]:
+    # opens the log: for Tab alone
+    from workbench.cli.common import run_names
+
+    return run_names(incomplete)
+
 
 def options_of(model: type[Request]) -> dict[str, inspect.Parameter]:
     """Return an option or argument for each field of a request, as texts; the model's ``typed`` reads them."""
@@ -47,7 +57,9 @@ def option_for(
         value = value | None
     how: Any
     if each.says.place:
-        how = typer.Argument(help=each.says.text, metavar=shown)
+        how = typer.Argument(
+            help=each.says.text, metavar=shown, autocompletion=_run_names if each.name in _RUNS else None
+        )
     else:
         letter = each.says.short or (each.word if len(each.word) == 1 else "")
         short = [f"-{letter}"] if letter else []

@@ -4,6 +4,8 @@ The question and the decision are events, so any screen can show and answer them
 """
 
 import asyncio
+import getpass
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -146,6 +148,14 @@ class Undecided:
         """Return it as JSON values."""
         place = self.event.model_dump(include={"node", "trial", "attempt", "what"})
         return {"name": self.name, **place, "text": self.text}
+
+
+def person() -> str:
+    """Return the login name of who sits here."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a user id without a name
+        return f"user {os.getuid()}"
 
 
 def undecided_steps(store: Store, state: RunState) -> list[Undecided]:

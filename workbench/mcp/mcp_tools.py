@@ -18,17 +18,14 @@ from workbench.errors import UsageError
 from workbench.mcp.proofs import proof_document
 from workbench.mcp.proposals import Proposals, propose_claim
 from workbench.mcp.visible_runs import ClientHome
-from workbench.models.model_options import OFFLINE
-from workbench.offline.claim_coverage import reading_document
 from workbench.operations.base import Operation
 from workbench.operations.checks import Verify
+from workbench.operations.claim_reading import Read
 from workbench.operations.drivers import Sensitivity
 from workbench.operations.endpoints import Call
 from workbench.operations.web import Page, Search
 from workbench.plug_points import OPERATIONS, load_plugin, plugin_names
 from workbench.propositions.edits import Edit
-from workbench.questions.readings.choice import READING, day_of
-from workbench.questions.readings.read import read
 from workbench.requests import fields_of
 from workbench.store import Store, utc_now
 from workbench.synthesis.whatif.apply_edits import play
@@ -68,14 +65,6 @@ class DocumentationArguments(_Arguments):
 
     paths: Annotated[list[str], Field(max_length=25, description="Pages of these endpoints.")] = []
     words: Annotated[str, Field(max_length=400, description="Or: endpoints that match these words.")] = ""
-
-
-class ReadArguments(_Arguments):
-    """Arguments of ``read_claim``."""
-
-    text: Annotated[str, Field(min_length=1, max_length=2000, description="A claim in plain words.")]
-    model: Annotated[str, Field(max_length=200, description="The model that is to treat it.")] = OFFLINE
-    reading: Annotated[int | None, READING] = None
 
 
 class RunsArguments(_Arguments):
@@ -196,12 +185,7 @@ class Tools:
                 arguments=DocumentationArguments,
                 answer=self._api_docs,
             ),
-            McpTool(
-                name="read_claim",
-                about="What a claim in words is taken to say at the cutoff, in one reading or several, and whether it can be treated.",
-                arguments=ReadArguments,
-                answer=self._read_claim,
-            ),
+            self._tool(Read, "read_claim"),
             McpTool(
                 name="list_runs",
                 about="The analyses that can be read: id, claim, cutoff and probability of each.",
@@ -280,12 +264,6 @@ class Tools:
         if paths:
             return api_doc(catalogue, paths, works)
         return api_search(catalogue, words, works) if words.strip() else api_map(catalogue, works)
-
-    async def _read_claim(self, arguments: ReadArguments) -> Any:
-        cutoff = self._runs.cutoff
-        readings = read(arguments.text, day_of(cutoff))
-        document = reading_document(readings, cutoff, arguments.model, arguments.reading)
-        return {"readings": [each.document() for each in readings.choices], **document}
 
     async def _list_runs(self, arguments: RunsArguments) -> Any:
         return {"runs": await asyncio.to_thread(self.list_runs, arguments.search, arguments.limit)}

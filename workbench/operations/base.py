@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from proxies.broker import Broker
     from proxies.vendors.own.own_manifest import Reader
     from workbench.engine.access.own_web import OwnWeb
+    from workbench.engine.record.recorder import Listener
     from workbench.engine.record.state import RunState
 
 
@@ -44,6 +45,15 @@ def _to_nobody(text: str) -> None:
     """Leave a line out: this face shows the document alone."""
 
 
+def _nobody_agrees(question: str) -> bool:
+    return False
+
+
+@contextmanager
+def _unwatched(store: Store) -> Iterator[Listener]:
+    yield lambda state, stored: None
+
+
 @dataclass(kw_only=True)
 class Home:
     """The data folder, environment and person of one call; `close` closes what it opened.
@@ -58,10 +68,16 @@ class Home:
         Shows a person a line before they decide.
     confirm : callable
         Asks a person whether to go on and does not return at a no; asks nothing where there is none.
+    agrees : callable
+        Whether a person says yes; False where nobody can be asked.
     choose : callable
         Asks which of some choices holds: value and meaning; None where nobody can be asked.
     progress : callable
         Opens a count of things: what it gives is told how many of how many are done.
+    run_progress : callable
+        Opens what shows a run's progress: a listener of its log.
+    in_folder : path or None
+        Where the person stands, whose ``workbench.toml`` counts below their own; None: no such file does.
     yes : bool
         Whether the person agreed beforehand to whatever would be asked.
     """
@@ -70,11 +86,16 @@ class Home:
     folder: Path
     say: Callable[[str], None] = _to_nobody
     confirm: Callable[[str], None] = _to_nobody
+    agrees: Callable[[str], bool] = _nobody_agrees
     choose: Callable[[str, Mapping[str, str]], str | None] = _nobody_chooses
     progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]] = _silent
+    run_progress: Callable[[Store], AbstractContextManager[Listener]] = _unwatched
+    in_folder: Path | None = None
     yes: bool = False
     #: The program at the other end is a language model: it gets no data that their owner shares with none.
     for_model: bool = False
+    #: Closed with the home: what an answer opened that is still read when it is shown.
+    opened: ExitStack = field(default_factory=ExitStack, init=False)
     _brokers: dict[Reader, Broker] = field(default_factory=dict, init=False)
     _webs: dict[Any, OwnWeb] = field(default_factory=dict, init=False)
 
@@ -128,7 +149,8 @@ class Home:
         self._webs.clear()
 
     def close(self) -> None:
-        """Close the store, if it was opened."""
+        """Close what was opened, the store last."""
+        self.opened.close()
         if (store := self.__dict__.pop("store", None)) is not None:
             store.close()
 
@@ -145,6 +167,8 @@ class Operation(Request):
     writes: ClassVar[bool] = False
     #: What is said where its document is an empty list.
     nothing: ClassVar[str] = ""
+    #: In Python it is awaited: it takes minutes, and a task that is cancelled ends it.
+    awaited: ClassVar[bool] = False
     #: Of its document: exit 2 and 4 print ``{"refused": ...}`` and ``{"failed": ...}`` with ``--json``.
     refusal_is_answer: ClassVar[bool] = False
 

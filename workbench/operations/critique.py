@@ -150,15 +150,16 @@ class Leaks(_Reading):
         from workbench.audit.memory_scan import memory_document
         from workbench.whatif.run_edits import require_grounded
 
-        states = list({state.run_id: state for state in map(home.state, self.runs)}.values())
+        by_id = {state.run_id: state for state in map(home.state, self.runs)}
+        states = list(by_id.values())
         await self._read(home, states)
         if not self.memory:
-            return leaks_document(home.store, states)
+            return leaks_document(home.store, by_id)
         for state in states:
             require_grounded(state)
         document = memory_document(home.store, states)
         if self.model is not None:
-            document["reasoning"] = leaks_document(home.store, states)["reasoning"]
+            document["reasoning"] = leaks_document(home.store, by_id)["reasoning"]
         return document
 
     async def _read(self, home: Home, states: Sequence[RunState]) -> None:
@@ -248,13 +249,13 @@ class Grounders(Operation):
         if self.run is not None:
             yield columns(
                 named(document["by_grounder"]),
-                grounder="name", drivers="leaves", mean_p="mean_p", model_calls="model_calls", dollars_a_trial="cost_usd",
+                grounder="name", drivers="leaves", mean_p="mean_p", model_calls="model_calls", **{"$ a trial": "cost_usd"},
                 resolved="n", Brier="brier",
             )  # fmt: skip
             yield columns(
                 document["leaves"],
                 driver="node", p="p", grounders="grounders", apart="spread", by="by", calls="model_calls",
-                dollars_a_trial="cost_usd", why="reason", failed="failed",
+                **{"$ a trial": "cost_usd"}, why="reason", failed="failed",
             )  # fmt: skip
             return
         if not document["record"]:
@@ -264,7 +265,7 @@ class Grounders(Operation):
         yield columns(
             named(document["record"]),
             grounder="name", resolved_drivers="n", Brier="brier", interval="interval", runs="runs", clusters="clusters",
-            dollars_a_trial="cost_usd",
+            **{"$ a trial": "cost_usd"},
         )  # fmt: skip
         if document["bias"]:
             yield columns(

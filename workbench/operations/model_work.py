@@ -56,7 +56,6 @@ def may_buy_again(home: Home, runs: Sequence[str]) -> bool:
     dues = rebuys(home.store, runs)
     for due in dues:
         home.say(due.line)
-    choices = {"yes": "go on and buy them again", "no": "stop, nothing is asked"}
-    if dues and not home.yes and home.choose("Go on?", choices) != "yes":
+    if dues and not home.agrees("Go on?"):
         raise UsageError("nothing was bought: ", Option("yes"), " goes on all the same")
     return home.yes or bool(dues)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import nbformat
 
@@ -79,6 +79,15 @@ class PackageAltered(WorkbenchError):
         else:
             count, way = unreadable, ("it cannot be shown without that, so it cannot be kept",)
         super().__init__(f"{path} was altered since its run wrote it ({count}): nothing was taken in; ", *way)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What a program reads of it."""
+        return {"imported": False, "differing": [finding.to_json() for finding in self.findings]}
+
+    def lines(self) -> list[str]:
+        """Return what differs, one line each."""
+        return [f"differs   {finding.line()}" for finding in self.findings]
 
 
 def format_of(path: Path | None, to: str | None) -> str:

@@ -2,20 +2,19 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
+from pydantic import BeforeValidator, Field
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, open_broker
 from workbench.annotations.outcomes import resolve_when_finished
 from workbench.engine.assembly import open_engine
 from workbench.engine.expected_cost import forecast_of
-from workbench.engine.flow import NoteWriter
 from workbench.engine.new_run import new_run
 from workbench.engine.ownership import own_folder
 from workbench.engine.record.fold import load_state
@@ -28,6 +27,8 @@ from workbench.errors import WorkbenchError
 from workbench.formatting import point_change
 from workbench.models.costs import CostForecast
 from workbench.propositions import NodeId
+from workbench.reports import note_page
+from workbench.requests import Request, Says
 from workbench.reviews.inputs import LeafInputs, look
 from workbench.reviews.watched_claims import WatchedClaim, watched_claims
 from workbench.store import ModelLedger, Store
@@ -45,26 +46,37 @@ _SAID: dict[str, Literal["person", "series", "file"]] = {
 }
 #: Beside a review that moved its claim until somebody was told of it: its row.
 UNTOLD_FILE = "untold.json"
-#: How far a claim moves before somebody is told, unless they say otherwise.
-ALERT = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewRequest:
-    """The options of a review."""
+def _points(value: object) -> object:
+    """Read points as they are typed; a number is a share already."""
+    if not isinstance(value, str):
+        return value
+    return float(value.strip().lower().removesuffix("points").removesuffix("pp").removesuffix("%")) / 100
 
-    #: The claim of this run alone, watched or not.
-    run: str | None = None
-    #: Claims whose next review has come.
-    only_due: bool = False
-    #: Say what changed, open no run and ask no model.
-    only_look: bool = False
-    #: ``now``, or a day in a history that is replayed.
-    cutoff: str = "now"
-    #: What all claims together may cost; None: nothing that a model charges for.
-    budget_usd: float | None = None
-    #: A change of more than this counts as moved.
-    alert: float = ALERT
+
+class ReviewRequest(Request):
+    """What a review looks after."""
+
+    run: Annotated[
+        str | None, Says(text="The claim of this run alone, watched or not; all with the tag watch without.")
+    ] = None
+    due: bool = False
+    """Only claims whose next review has come."""
+    changed: bool = False
+    """Only say what changed behind them: no run is opened, no model asked."""
+    budget_usd: Annotated[float | None, Field(ge=0)] = None
+    """What all of it may cost; without it nothing that a model charges for is bought."""
+    alert: Annotated[
+        float,
+        BeforeValidator(_points),
+        Field(ge=0, le=1),
+        Says(
+            text="Points that a claim moves before you are told, such as 5; in Python a share, such as 0.05.",
+            form="POINTS from 0 to 100, such as 5",
+        ),
+    ] = 0.05
+    cutoff: Annotated[str, Says(text="As of when: now, or a day in a history that is replayed.")] = "now"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,13 +85,10 @@ class Doors:
 
     environ: Mapping[str, str]
     isolation: str | None = None
-    listener: Listener | None = None
-    note: NoteWriter | None = None
+    progress: Callable[[Store], AbstractContextManager[Listener]] | None = None
     say: Callable[[str], None] = lambda line: None
     #: Whether a price is paid without a budget; asked with the price in words.
     agrees: Callable[[str], bool] = lambda line: False
-    #: Folder of the embedded series instead of the installed package's.
-    embedded_root: Path | None = None
     #: Brokers by who reads: what a person may read and a model may not is no secret of the key-free analyst.
     brokers: dict[tuple[str, datetime | None], Broker] = field(default_factory=dict)
 
@@ -97,9 +106,10 @@ async def review(store: Store, request: ReviewRequest, doors: Doors) -> dict[str
                 left = None if request.budget_usd is None else max(0.0, request.budget_usd - spent)
                 untold = _untold_rows(store, claim)
                 rows += untold
-                if request.only_due and not claim.due(cutoff.instant):
+                if request.due and not claim.due(cutoff.instant):
                     continue
-                row = await _review_claim(store, claim, replace(request, budget_usd=left), cutoff, doors)
+                left_of = request.model_copy(update={"budget_usd": left})
+                row = await _review_claim(store, claim, left_of, cutoff, doors)
                 spent += row["cost_usd"] or 0.0
                 if not untold or row["status"] != "same":
                     rows.append(row)
@@ -160,7 +170,7 @@ async def _review_claim(
         _share_outcome(store, claim)
         return {**row, "status": "resolved", "words": "its outcome is on record", "near": False}
     if claim.begun is not None:
-        if request.only_look:
+        if request.changed:
             return {
                 **row,
                 "status": "begun",
@@ -195,7 +205,7 @@ async def _review_claim(
     again = [node for node, leaf_inputs in inputs.items() if leaf_inputs.regrounded]
     price = _price_again(state, again)
     words = f"{len(again)} of {len(inputs)} drivers have new data"
-    if request.only_look:
+    if request.changed:
         return {**row, "status": "changed", "words": f"{words}; {price_words(price)}"}
     if price.cost_usd != 0.0 and again:
         most = price.range_of(price.cost_usd)[1] if price.cost_usd else None
@@ -237,7 +247,7 @@ def _broker(store: Store, state: RunState, doors: Doors) -> Broker:
     )
     key = (reader, settings.services_at)
     if key not in doors.brokers:
-        doors.brokers[key] = open_broker(replace(settings, embedded_root=doors.embedded_root))
+        doors.brokers[key] = open_broker(settings)
     return doors.brokers[key]
 
 
@@ -287,16 +297,16 @@ async def _work_on(
     state = load_state(store, review_id)
     error: WorkbenchError | None = None
     try:
-        async with open_engine(
-            store,
-            state.settings,
-            environ=doors.environ,
-            isolation=doors.isolation,
-            embedded_root=doors.embedded_root,
-            listener=doors.listener,
-            say=doors.say,
-        ) as engine:
-            await engine.work(review_id)
+        with nullcontext() if doors.progress is None else doors.progress(store) as listener:
+            async with open_engine(
+                store,
+                state.settings,
+                environ=doors.environ,
+                isolation=doors.isolation,
+                listener=listener,
+                say=doors.say,
+            ) as engine:
+                await engine.work(review_id)
     except WorkbenchError as caught:  # of this claim: the others are reviewed all the same
         error = caught
     row = {**row, "review": review_id, "cost_usd": ModelLedger(store).cost(review_id)}
@@ -320,8 +330,7 @@ async def _work_on(
     if moved:  # first: by the file of changes the review counts as done
         write_atomically(store.folder(review_id) / UNTOLD_FILE, row)
     write_atomically(store.folder(review_id) / CHANGES_FILE, changes)
-    if doors.note is not None:  # only now: it says what changed
-        await asyncio.to_thread(doors.note, store, second.state)
+    await asyncio.to_thread(note_page.write_report, store, second.state)  # only now: it says what changed
     with suppress(WorkbenchError):  # what cannot be told yet is no failure of the review
         await resolve_when_finished(store, review_id)
     return row

@@ -1,6 +1,6 @@
-"""The JSON documents of sets of questions: what `questions list` and `show` print; and a model's exam in words."""
+"""The JSON documents of sets of questions: what `questions list` and `show` print."""
 
-from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from workbench.questions.question import Question, events_of, reasons_unscored, shown_value, targets_of
@@ -69,69 +69,11 @@ def question_document(store: Store, name: str, question: str) -> dict[str, Any]:
     return {
         "set": name,
         "question": entry.to_json(),
-        "events": [
-            {
-                "id": event.id,
-                "statement": event.statement,
-                "part": event.part,
-                "horizon": event.horizon,
-                "crowd": event.crowd,
-                "outcome": event.outcome,
-            }
-            for event in events_of(entry)
-        ],
-        "numbers": [
-            {"id": target.id, "horizon": target.horizon, "value": _shown(entry, target.value)}
-            for target in targets_of(entry)
-        ],
+        "events": [asdict(event) for event in events_of(entry)],
+        "numbers": [{**asdict(target), "value": _shown(entry, target.value)} for target in targets_of(entry)],
         "unscored": reasons_unscored(entry),
     }
 
 
 def _shown(question: Question, value: float | None) -> float | str | None:
     return None if value is None else shown_value(question, value)
-
-
-def exam_lines(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return an exam as rows of name and value, the same on every screen."""
-
-    def gain(name: str) -> str:
-        row = document[name]
-        if row is None:
-            return "it can treat none of them"
-        ends = (
-            "too few clusters for an interval"
-            if row["low"] is None
-            else f"[{row['low']:.1f}, {row['high']:.1f}]"
-        )
-        return f"{row['value']:+.1f} {ends} on {row['n']} questions: {row['verdict']}"
-
-    low, high = document["brier_index_low"], document["brier_index_high"]
-    recall, share = document["recall"], document["before_training_end"]
-    memory = "not probed"
-    if recall is not None:
-        memory = (
-            f"of {recall['n']} it says it remembers {recall['remembered']}, {recall['right']} of them rightly"
-        )
-    price = document["usd_per_1000"]
-    return [
-        (
-            "questions",
-            f"{document['n']} in {document['clusters']} clusters ({document['questions']}); {document['missing']} unanswered",
-        ),
-        (
-            "Brier Index",
-            f"{document['brier_index']:.1f}" + ("" if low is None else f" [{low:.1f}, {high:.1f}]"),
-        ),
-        ("base rate", f"{document['base_rate']:.1f}"),
-        ("key-free forecaster", "–" if document["forecaster"] is None else f"{document['forecaster']:.1f}"),
-        ("above the base rate", gain("gain_over_base")),
-        ("above the forecaster", gain("gain_over_forecaster")),
-        ("calibration error", f"{document['ece']:.3f} (calibrated: {document['ece_calibrated']:.3f})"),
-        (
-            "before its training end",
-            "not known" if share is None else f"{share:.0%} of the questions ended before",
-        ),
-        ("memory", memory),
-        ("per 1,000 questions", "price unknown" if price is None else f"${price:,.2f}"),
-    ]

@@ -22,10 +22,10 @@ from workbench.cli.common import (
 )
 from workbench.cli.run.drive import analyze_claim
 from workbench.cli.run.run_options import Detach, Workers, more_options, takes_settings
-from workbench.cli.settings_file import defaults, run_settings
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.named_settings import json_or_text, merged, settings_by_panel
 from workbench.engine.run_settings import with_preset
+from workbench.engine.settings_file import defaults, run_settings
 from workbench.engine.worker_place import worker_place
 from workbench.errors import UsageError
 from workbench.formatting import percent

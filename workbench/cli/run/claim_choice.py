@@ -1,21 +1,14 @@
 """How a claim was read, on the command line: ``read``, and the choice that ``analyze`` offers."""
 
-from dataclasses import replace
-from itertools import groupby
-from operator import itemgetter
-from typing import Annotated, Any
-
 import typer
 
 from proxies.asof.clock import Cutoff
-from workbench.cli.common import AsJson, command, command_name, echo, emit_json, say
-from workbench.cli.run.approve import at_terminal
+from workbench.cli.common import at_terminal, command_name, emit_json, say
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import USAGE
 from workbench.models.model_options import OFFLINE
 from workbench.offline.claim_coverage import UntreatableClaim, claim_to_ask, reading_document
-from workbench.offline.claim_examples import EXAMPLE_CUTOFF, claim_examples
-from workbench.questions.readings.choice import READING, ReadClaim, UnclearClaim, choice_of, day_of
+from workbench.questions.readings.choice import ReadClaim, UnclearClaim, day_of
 from workbench.questions.readings.read import read as read_text
 from workbench.questions.readings.slots import Readings
 from workbench.views.reading_documents import reading_lines
@@ -67,44 +60,3 @@ def _person_chooses(readings: Readings) -> int | None:
     last = len(readings.choices)
     answer: int = typer.prompt("Which is meant?", default=1, type=int, err=True)
     return answer if 1 <= answer <= last else None
-
-
-@command
-def read(
-    text: Annotated[str, typer.Argument(help="A claim in your own words.")],
-    cutoff: Annotated[str, typer.Option("--cutoff", help="Cutoff: a date, an instant, or now.")] = "now",
-    model: Annotated[str, typer.Option("--model", help="The model that is to treat it.")] = OFFLINE,
-    reading: Annotated[int | None, typer.Option("--reading", metavar=READING.form, help=READING.text)] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Say what a claim is taken to mean: series, relation, level and days. No model is asked and nothing is started.
-
-    Exit 2 where it has no single reading, or one that the model cannot treat.
-    """
-    instant = Cutoff.parse(cutoff)
-    readings = read_text(text, day_of(instant))
-    if reading is not None:
-        readings = replace(readings, best=choice_of(readings, reading), others=())
-    document: dict[str, Any] = reading_document(readings, instant, model)
-    if as_json:
-        emit_json(document)
-    else:
-        echo("\n".join(reading_lines(document)))
-    if document["best"] is None or not document["coverage"]["treatable"]:
-        raise typer.Exit(USAGE)
-
-
-@command
-def claims(as_json: AsJson = False) -> None:
-    """List what a claim may say, each example with how it is read on 2018-06-30 and who answers it."""
-    rows = claim_examples()
-    if as_json:
-        emit_json({"cutoff": EXAMPLE_CUTOFF, "claims": rows})
-        return
-    for about, group in groupby(rows, key=itemgetter("about")):
-        echo(f"{about}")
-        for row in group:
-            echo(f"  {row['text']}" + ("" if row["answered"] == "any model" else "  [a language model]"))
-            for number, each in enumerate(row["readings"], start=1):
-                echo(f"      {f'{number}) ' if len(row['readings']) > 1 else ''}{each}")
-    say("`workbench read TEXT` says how yours is read; a claim of several readings is asked about.")

@@ -11,9 +11,17 @@ import typer
 
 from proxies.asof.clock import Cutoff
 from workbench.annotations.outcomes import resolve_when_finished
-from workbench.cli.common import echo, emit_json, fail, one_line, open_store, say
-from workbench.cli.run.approve import TerminalAnswers, at_terminal, can_answer
+from workbench.cli.common import (
+    at_terminal,
+    echo,
+    emit_json,
+    fail,
+    one_line,
+    open_store,
+    say,
+)
 from workbench.cli.run.claim_choice import claim_as_read
+from workbench.cli.run.terminal_answers import TerminalAnswers, can_answer
 from workbench.cli.run.terminal_progress import shown_progress
 from workbench.cli.signals import stop_signals
 from workbench.engine.approvals import check_answerable

@@ -1,6 +1,5 @@
 """``resume``, ``reground``, ``watch`` and ``stop``: going on with a run, one leaf anew, and a run that another process works on."""
 
-import time
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -12,27 +11,17 @@ from workbench.cli.common import (
     RunId,
     command,
     confirm,
-    echo,
-    emit_json,
     open_store,
     say,
     unlisted,
 )
 from workbench.cli.run.drive import Ended, detach_run, drive, finish, may_buy_again
 from workbench.cli.run.run_options import Detach, Workers, Yes, takes_settings
-from workbench.cli.run.terminal_progress import shown_progress
-from workbench.engine.detached import stop_run
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf, trying_line
 from workbench.engine.named_settings import without_level
 from workbench.engine.new_run import change_run
-from workbench.engine.ownership import owner_of
 from workbench.engine.record.fold import load_state
-from workbench.engine.record.progress import follow_run
-from workbench.engine.record.state import RunState
 from workbench.engine.worker_place import worker_place
-from workbench.errors import DONE, PROVIDER, STOPPED, USAGE
-from workbench.views.run_view import view
-from workbench.views.wording import run_lines
 from workbench.whatif.run_edits import adopt_tree_file
 
 
@@ -130,49 +119,3 @@ def reground(
         return
     ended = drive(store, state.settings, isolation=isolation, run_id=run_id)
     finish(store, ended, plan_only=False, as_json=as_json)
-
-
-#: Seconds between two looks at the log.
-_LOOK = 0.5
-
-_CODES = {"failure": PROVIDER, "outage": PROVIDER, "refused": USAGE, "other-writer": USAGE, "plan-only": DONE}
-
-
-@command
-def watch(run: RunId, as_json: AsJson = False) -> None:
-    """Show the progress of a run until it ends, and leave with its exit code; the run is not touched."""
-    store = open_store()
-    run_id = store.resolve_run(run, unfinished=True)
-    owner = owner_of(store.folder(run_id))
-    say(f"run {run_id} is in work: {owner.line()}" if owner else f"nobody works on run {run_id}")
-    with shown_progress(store) as show:
-        state = follow_run(store, run_id, show, pause=lambda: time.sleep(_LOOK))
-    loaded = view(store, run_id)
-    if as_json:
-        emit_json(loaded.document())
-    else:
-        echo("\n".join(run_lines(loaded)))
-    code = run_code(state)
-    if code == STOPPED and state.stopped is None:
-        say(f"workbench: the process that worked on it is gone: `workbench resume {run_id}` goes on")
-    elif code != DONE and state.reason:
-        say(f"workbench: {state.reason} (`workbench resume {run_id}` goes on)")
-    raise typer.Exit(code)
-
-
-def run_code(state: RunState) -> int:
-    """Return the exit code that the command which worked on a run left with."""
-    if state.finished:
-        return DONE
-    return STOPPED if state.stopped is None else _CODES.get(state.stopped.why, STOPPED)
-
-
-@command
-def stop(run: RunId) -> None:
-    """End the process that works on a run; the run can be resumed."""
-    store = open_store()
-    run_id = store.resolve_run(run, unfinished=True)
-    if not stop_run(store, run_id):
-        say(f"nobody works on run {run_id}: nothing to stop")
-        return
-    say(f"run {run_id} is stopped: `workbench resume {run_id}` goes on")

@@ -1,7 +1,7 @@
 """The options that commands which open or continue runs share: every setting by ``--set``, and those that have an option of their own."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Annotated, Any, TypeVar
 
@@ -12,11 +12,11 @@ from workbench.cli.request_options import option_for
 from workbench.engine.named_settings import (
     merged,
     read_prices,
+    read_roles,
     read_settings,
     setting_of,
     settings_by_name,
 )
-from workbench.errors import UsageError
 from workbench.requests import RequestField, takes
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -100,19 +100,6 @@ def more_options(command: Any) -> list[str]:
     settings = {setting_of(each).option for each in settings_by_name().values()} | {"--yes"}
     names = [param.opts[0] for param in command.params if getattr(param, "hidden", False)]
     return [name for name in names if name not in settings or name == "--isolation"]
-
-
-def read_roles(pairs: Sequence[str]) -> dict[str, str]:
-    """Return the models that ``--model-for`` names, by role; raises ``UsageError``."""
-    models: dict[str, str] = {}
-    for pair in pairs:
-        role, equals, name = pair.partition("=")
-        if not (equals and role and name):
-            raise UsageError(f"--model-for {pair!r}: write ROLE=MODEL, for example grounder=openai/gpt-5")
-        if role in models:
-            raise UsageError(f"--model-for names {role} twice: say it once")
-        models[role] = name
-    return models
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {"models": read_roles, "prices": read_prices}

@@ -5,12 +5,13 @@ import shlex
 import shutil
 import signal
 import subprocess
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from proxies.secret_registry import is_key_name
-from workbench.cli.common import json_text, say
 from workbench.errors import UsageError
+from workbench.terminal import json_text
 
 _SECONDS = 60
 _STDERR = 2
@@ -41,30 +42,33 @@ def notify_command(words: str) -> list[str]:
     return parts
 
 
-def notify(parts: list[str], document: dict[str, Any], *, aside: bool) -> bool:
-    """Run a command with a document as JSON on its stdin; return whether it took it (exit code 0).
+def notify(
+    parts: list[str],
+    document: dict[str, Any],
+    environ: Mapping[str, str],
+    say: Callable[[str], None],
+) -> bool:
+    """Run a command with a document as JSON on its stdin; return whether it took it (exit code 0), and say where it did not.
 
     The document has passed the registry of secrets, and no key is in the command's environment. One that takes longer than a
-    minute is ended with all that it started; no message repeats its arguments, which may hold a token.
-
-    Parameters
-    ----------
-    parts : list of str
-        What `notify_command` returned.
-    aside : bool
-        What the command prints goes to our stderr: our stdout is a document of its own.
+    minute is ended with all that it started; no message repeats its arguments, which may hold a token. What it prints goes to our
+    stderr: our stdout is a document of its own.
     """
-    environ = {name: value for name, value in os.environ.items() if not is_key_name(name)}
+    failure = _failure(
+        parts, document, {name: value for name, value in environ.items() if not is_key_name(name)}
+    )
+    if failure:
+        say(f"workbench: --notify {failure}; a claim that moved is told again by the next review")
+    return not failure
+
+
+def _failure(parts: list[str], document: dict[str, Any], environ: Mapping[str, str]) -> str:
     try:
         process = subprocess.Popen(
-            parts,
-            stdin=subprocess.PIPE,
-            stdout=_STDERR if aside else None,
-            env=environ,
-            start_new_session=True,
+            parts, stdin=subprocess.PIPE, stdout=_STDERR, env=environ, start_new_session=True
         )
     except OSError as error:
-        return _not_sent(f"could not be run: {error.strerror}")
+        return f"could not be run: {error.strerror}"
     try:
         process.communicate(json_text(document).encode(), timeout=_SECONDS)
     except BaseException as error:
@@ -76,10 +80,5 @@ def notify(parts: list[str], document: dict[str, Any], *, aside: bool) -> bool:
         process.stdin.close()
         if not isinstance(error, subprocess.TimeoutExpired):
             raise
-        return _not_sent(f"took longer than {_SECONDS} s and was ended")
-    return process.returncode == 0 or _not_sent(f"ended with exit code {process.returncode}")
-
-
-def _not_sent(why: str) -> bool:
-    say(f"workbench: --notify {why}; a claim that moved is told again by the next review")
-    return False
+        return f"took longer than {_SECONDS} s and was ended"
+    return f"ended with exit code {process.returncode}" if process.returncode else ""
