@@ -6,9 +6,8 @@ from collections.abc import Callable
 import ipywidgets
 
 from workbench.annotations.case_against import with_model
-from workbench.conversation.cited_answer import CitedAnswer, checked
+from workbench.conversation.cited_answer import CitedAnswer, checked, rule_answer
 from workbench.conversation.model_answers import asked_model, model_answer, price_of_question
-from workbench.conversation.rule_answers import rule_answer
 from workbench.conversation.run_look_ups import RunLookUps
 from workbench.engine.assembly import open_gateway
 from workbench.engine.record.fold import load_state
