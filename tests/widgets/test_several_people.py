@@ -1,7 +1,10 @@
 """Comments, estimates and questions on the page of a run: what the commands do, and hostile words stay words."""
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -61,3 +64,18 @@ def test_the_page_explains_its_answer_and_a_model_says_its_price_first(
     shown = agreed(form)
     assert "openai/gpt-4o-mini, $0.0100" in shown and "<img" not in shown
     assert "name a model" in asked(form, model="offline/analyst")
+
+
+def test_a_question_for_the_runs_own_model_goes_to_its_own_server_and_never_to_a_strangers(
+    page: Dashboard,
+) -> None:
+    state: Any = page.run.state
+    server = "http://127.0.0.1:9/v1"
+    state.settings = replace(state.settings, model="openai/x", api_base=server)
+    form = page.side_panels.asking.children[1]
+    form.inputs["model"].value = "openai/y"
+    assert "api_base" not in form.given()
+    form.inputs["model"].value = "openai/x"
+    assert form.given()["api_base"] == server
+    state.imported = SimpleNamespace(seq=10**6)
+    assert "nothing is sent there" in asked(form, question="why?")

@@ -10,6 +10,7 @@ import ipywidgets
 
 from workbench.annotations.entries import CHECKLIST
 from workbench.annotations.estimates import estimate_rows
+from workbench.engine.record.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.models.model_options import OFFLINE
 from workbench.operations.asking import Ask
@@ -182,9 +183,19 @@ def asking_pane(desk: Desk, select: Callable[[str], None]) -> Any:
     )
     model = desk.run().state.settings.model
     ask.inputs["model"].value = "" if model == OFFLINE else model
+    known = ask.given
+    ask.given = lambda: {**known(), **_own_server(desk.run().state, ask.inputs["model"].value)}
     for form in (explain, ask):
         form.answer.on_select = select
     return box(ipywidgets.VBox, [explain, ask], "wb-asking")
+
+
+def _own_server(state: RunState, model: str) -> dict[str, str]:
+    """Return where the run asked its own model, which is asked there again; raises ``UsageError`` for a stranger's server."""
+    if model.strip() != state.settings.model or not state.settings.api_base:
+        return {}
+    state.require_own_server()
+    return {"api_base": state.settings.api_base}
 
 
 def _cited_answer(document: Mapping[str, Any]) -> str:

@@ -76,7 +76,7 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
         tooltip: str = "",
     ) -> None:
         self._operation, self._folder, self._environ = operation, folder, environ
-        self._given, self._done, self._draw = given, done, draw
+        self.given, self._done, self._draw = given, done, draw
         self._needed, self._blank, self._clears = needed, blank, clears
         known = given()
         self._fields = {each.name: each for each in fields_of(operation) if each.name not in known}
@@ -125,7 +125,7 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
             for name, value in typed.items()
             if value not in ("", None, self._fields[name].default)
         }
-        known = {name: value for name, value in self._given().items() if name in self._operation.model_fields}
+        known = {name: value for name, value in self.given().items() if name in self._operation.model_fields}
         return self._operation.read(dict.fromkeys(self._blank, "") | said | known)
 
     def _typed(self, each: RequestField) -> Any:
