@@ -10,6 +10,7 @@ from workbench.api.functions import (
     apis,
     call,
     coherence,
+    decide,
     doctor,
     open_page,
     quantity,
@@ -22,7 +23,6 @@ from workbench.api.run_handle import Analysis, Proof
 from workbench.api.run_list import (
     analyze,
     analyze_sync,
-    decide,
     import_run,
     open_run,
     resume,

@@ -15,13 +15,10 @@ from workbench.engine.assembly import open_engine
 from workbench.engine.detached import record_beside
 from workbench.engine.named_settings import SETTINGS
 from workbench.engine.new_run import new_run
-from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import with_preset
 from workbench.engine.worker_place import worker_place
-from workbench.errors import UsageError
 from workbench.reports.note_page import write_report
 from workbench.requests import described, keywords_of, takes
-from workbench.views import tree_questions
 from workbench.views.run_view import view
 from workbench.widgets.proofs.cell_progress import progress_listener
 from workbench.workers.worker_choice import workers_at
@@ -173,19 +170,3 @@ def import_run(path: str | Path, *, cutoff: str | None = None, anyway: bool = Fa
 
     with open_home() as store:
         return Analysis(view(store, take_in(store, Path(path), cutoff=cutoff, anyway=anyway)))
-
-
-@in_python_terms
-def decide(*runs: str, threshold: float | None = None) -> dict[str, Any]:
-    """Return the probabilities of exclusive options, one run each, and the one to take.
-
-    The probabilities sum to 1. ``threshold`` in [0, 1] is above which the first of two options is taken; that of the first
-    run's preset unless given: 0.5, and 0.7 in the paper's (A, appendix C.1: docs/papers.md).
-    """
-    if not runs:
-        raise UsageError(
-            "nothing to decide between: name a run per option, or one that stands against its negation"
-        )
-    with open_home() as store:
-        states = [load_state(store, store.resolve_run(run)) for run in runs]
-        return tree_questions.decision(states, threshold)

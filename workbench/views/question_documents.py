@@ -47,18 +47,13 @@ def _question_row(question: Question) -> dict[str, Any]:
     resolved = sum(event.outcome is not None for event in events)
     resolved += sum(target.value is not None for target in numbers)
     crowd = [event.crowd for event in events if event.crowd is not None]
+    own = ("id", "title", "kind", "source", "category", "asked_on", "volume")
     return {
-        "id": question.id,
-        "title": question.title,
-        "kind": question.kind,
-        "source": question.source,
-        "category": question.category,
-        "asked_on": question.asked_on,
+        **{name: getattr(question, name) for name in own},
         "resolves": question.horizons[-1] if question.horizons else question.closes_on,
         "events": len(events),
         "value": _shown(question, numbers[0].value) if len(numbers) == 1 else None,
         "crowd": max(crowd) if crowd else None,
-        "volume": question.volume,
         "state": "resolved" if count and resolved == count else "in part" if resolved else "open",
     }
 
