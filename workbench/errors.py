@@ -15,6 +15,7 @@ What mends an error is data in it (``proxies.remedies``), for all three trees: e
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from proxies.remedies import Command, Option, Remedied, Terms, command, option_text, sentence, shell_terms
 
@@ -71,7 +72,14 @@ class BadSetting(UsageError):
 
 
 class ClaimRefused(UsageError):
-    """The claim is outside the grammar, or cannot be decided on the embedded series."""
+    """The claim is outside the grammar, or cannot be decided on the embedded series.
+
+    Attributes
+    ----------
+    document : how the text was read, as ``workbench read --json`` has it; None where nobody asked
+    """
+
+    document: "Mapping[str, Any] | None" = None
 
 
 class BudgetStop(WorkbenchError):
