@@ -4,14 +4,15 @@ By allow-list only: what is not named here is left out. Scripts, styles, forms, 
 and foreign classes go; nothing that is shown makes the browser ask another machine for anything; SVG is shown as an
 image, in which no script runs; markdown becomes sanitised HTML.
 
-A hostile page is bounded first (`_bound`): a browser's parser, and nh3's, takes time with the square of the nesting, 200,000
-open ``<div>`` kept it busy for minutes. What is left of a style stays within its own box and can be read.
+A page past the caps on elements and nesting is shown as plain text: a browser's parser, and nh3's, takes time with the square of the
+nesting, 200,000 open ``<div>`` kept it busy for minutes. What is left of a style stays within its own box and can be read.
 """
 
 import base64
 import binascii
 import html as htmllib
 import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -83,29 +84,36 @@ _LABEL = re.compile(r'\s*<svg\b[^<>]{0,1000}\baria-label="([^"<>]{1,1000})"')
 _IMAGE_URL = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*")
 _LINK = re.compile(r"(https?://|mailto:|#)", re.IGNORECASE)
 _LARGEST_PAGE = 2_000_000  # characters of HTML that are looked at
-_DEEPEST = 48  # elements within each other
 _LARGEST_MARKDOWN = 300_000  # characters that are rendered; mistune takes more than linear time with some
-_MOST_ELEMENTS = 30_000
-#: Of these within each other: a parser opens each of them anew in every paragraph that follows.
-_MOST_FORMATTING = 8
-_FORMATTING = frozenset({"a", "b", "code", "em", "i", "s", "small", "strong", "u"})
-_VOID = frozenset({"br", "hr", "img", "col"})
-_CELLS = frozenset({"td", "th"})
-_ROWS = _CELLS | {"tr"}
-#: What ends where such an element begins, though nobody closed it.
-_ENDS = {
-    "p": {"p"}, "li": {"li"}, "dt": {"dt", "dd"}, "dd": {"dt", "dd"}, "td": _CELLS, "th": _CELLS, "tr": _ROWS,
-    **dict.fromkeys(("thead", "tbody", "tfoot"), _ROWS | {"thead", "tbody", "tfoot"}),
-}  # fmt: skip
-# Possessive (`*+`): a part once matched is not given back, so a hostile tag costs time in proportion to its length.
-_TOKEN = re.compile(
-    r"<!--(?:.*?-->|.*)|<[!?][^>]*>?"
-    r"|<(?P<close>/?)(?P<name>[a-z][^\s/>]{0,40}+)(?P<rest>(?:=\s*+\"[^\"]*+\"|=\s*+'[^']*+'|[^>])*+)>?",
-    re.IGNORECASE | re.DOTALL,
+#: Elements of a page, those open within each other, and of these the ones that a parser opens anew in every paragraph that follows.
+_MOST_ELEMENTS, _DEEPEST, _MOST_FORMATTING = 30_000, 100, 20
+_FORMATTING = frozenset(
+    {"a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"}
 )
-_ATTRIBUTE = re.compile(
-    r"([a-z][a-z-]{0,20})\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++))|([a-z]++)", re.IGNORECASE
+#: What holds nothing, or ends where the next of its kind begins.
+_ENDLESS = frozenset(
+    (
+        "br",
+        "hr",
+        "img",
+        "input",
+        "meta",
+        "link",
+        "col",
+        "wbr",
+        "p",
+        "li",
+        "dt",
+        "dd",
+        "td",
+        "th",
+        "tr",
+        "thead",
+        "tbody",
+        "tfoot",
+    )
 )
+_TAG = re.compile(r"<(/?)([a-z][a-z0-9:-]{0,40})", re.IGNORECASE)
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _LARGEST_PLAIN = 2_000_000
@@ -121,8 +129,11 @@ def clean_html(html: str) -> str:
     """
     import nh3
 
+    html = html[:_LARGEST_PAGE]
+    if not _is_bounded(html):
+        return f"<pre>{htmllib.escape(html)}</pre>"
     return nh3.clean(
-        _bound(html),
+        html,
         tags=set(TAGS),
         clean_content_tags=set(_DROPPED_WHOLE),
         attributes={tag: set(names) for tag, names in _ATTRIBUTES.items()},
@@ -273,69 +284,20 @@ def _luminance(colour: str | None) -> float | None:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def _bound(html: str) -> str:
-    """Rewrite a page with allowed elements only, each closed, bounded in number and depth; others leave their text.
-
-    This makes the page cheap to parse, not safe: nh3 cleans what comes out. Takes time in proportion to the page.
-    """
-    html = html[:_LARGEST_PAGE]
-    written: list[str] = []
-    stack: list[tuple[str, bool]] = []  # the open elements, and whether they were written
-    # open elements by name: a closing tag that closes nothing is passed over without a search through the stack
-    counts: dict[str, int] = {}
-    depth = formatting = elements = position = 0
-
-    def close() -> None:
-        nonlocal depth, formatting
-        name, is_written = stack.pop()
-        counts[name] -= 1
-        if is_written:
-            depth -= 1
-            formatting -= name in _FORMATTING
-            written.append(f"</{name}>")
-
-    while token := _TOKEN.search(html, position):
-        written.append(html[position : token.start()].replace("<", "&lt;"))
-        position = token.end()
-        name = (token["name"] or "").lower()
-        if name in _DROPPED_WHOLE and not token["close"]:
-            end = re.compile(rf"</{name}\b[^>]*>?", re.IGNORECASE).search(html, position)
-            position = end.end() if end else len(html)
-            continue
-        if name not in TAGS:
-            continue
-        if token["close"]:
-            while counts.get(name, 0) and stack[-1][0] != name:
-                close()
-            if counts.get(name, 0):
-                close()
-            continue
-        while stack and stack[-1][0] in _ENDS.get(name, ()):
-            close()
-        elements += 1
-        is_written = depth < _DEEPEST and elements <= _MOST_ELEMENTS
-        is_written = is_written and not (name in _FORMATTING and formatting >= _MOST_FORMATTING)
-        if is_written:
-            written.append(f"<{name}{_attributes(token['rest'], name)}>")
-        if name not in _VOID:
-            stack.append((name, is_written))
-            counts[name] = counts.get(name, 0) + 1
-            depth += is_written
-            formatting += is_written and name in _FORMATTING
-    written.append(html[position:].replace("<", "&lt;"))
-    while stack:
-        close()
-    return "".join(written)
-
-
-def _attributes(text: str, tag: str) -> str:
-    allowed = {*_ATTRIBUTES.get(tag, ()), *_ATTRIBUTES["*"]} | ({"class"} if tag in _CLASSES else set())
-    written = []
-    for name, double, single, bare, alone in _ATTRIBUTE.findall(text):
-        if (name or alone).lower() in allowed:
-            value = (double or single or bare).replace('"', "&quot;").replace("<", "&lt;")
-            written.append(f' {(name or alone).lower()}="{value}"')
-    return "".join(written)
+def _is_bounded(html: str) -> bool:
+    still_open: Counter[str] = Counter()
+    elements = depth = formatting = 0
+    for match in _TAG.finditer(html):
+        name = match[2].lower()
+        elements += not match[1]
+        if name not in _ENDLESS and (not match[1] or still_open[name]):
+            step = -1 if match[1] else 1
+            still_open[name] += step
+            depth += step
+            formatting += step * (name in _FORMATTING)
+        if elements > _MOST_ELEMENTS or depth > _DEEPEST or formatting > _MOST_FORMATTING:
+            return False
+    return True
 
 
 def _joined_text(value: Any) -> str | None:

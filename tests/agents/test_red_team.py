@@ -16,7 +16,6 @@ from workbench.agents.base import AgentSettings
 from workbench.agents.errors import MalformedReply
 from workbench.agents.red_team import argued_side, counter_case, parse_counter_case
 from workbench.annotations.case_against import red_team, with_model
-from workbench.annotations.entries import keep_case
 from workbench.engine.access.model_gateway import run_gateway
 from workbench.engine.record.fold import load_state
 from workbench.errors import ProviderError
@@ -111,9 +110,7 @@ async def test_the_case_and_its_effect_are_kept_as_a_note_and_the_answer_stays(t
     with closing(Store(tmp_path)) as store:
         state = with_model(load_state(store, RUN), "openai/critic", None)
         model = Critic(reply({"P1": 0.1}))
-        result = await red_team(store, state, run_gateway(store, state, model))
-        keep_case(store, result)
-        document = result.to_json()
+        document = await red_team(store, state, run_gateway(store, state, model))
         assert (document["before"], document["after"]) == pytest.approx((0.56, 0.31))
         assert document["argues_that_the_claim_is"] == "false" and document["model"] == "openai/critic"
         after = load_state(store, RUN)
@@ -123,7 +120,7 @@ async def test_the_case_and_its_effect_are_kept_as_a_note_and_the_answer_stays(t
         assert "It may well not." in note.text and "56.0% -> 31.0%" in note.text
         assert f"workbench whatif {RUN} --set P1=0.1 --scenario NAME" in note.text
         # A second case is asked for anew, not recalled.
-        keep_case(store, await red_team(store, after, run_gateway(store, after, model)))
+        await red_team(store, after, run_gateway(store, after, model))
         assert len(model.requests) == 2 and len(load_state(store, RUN).annotations.notes) == 2
 
 

@@ -1,5 +1,6 @@
 """Later facts that a model writes out of its own memory: by rule, against what it was shown."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def test_a_late_sentence_is_the_model_s_own_unless_all_of_it_was_shown(
     assert [own for _, own in late_sentences(text, shown.lower(), CUTOFF)] == whose
 
 
-async def searched(home: Path, reasoning: str) -> str:
+async def _searched(home: Path, reasoning: str) -> str:
     script = {
         "act": [CASES["search"].script["act"][0], calls(("submit", {**SUBMIT, "reasoning": reasoning}))]
     }
@@ -47,9 +48,13 @@ async def searched(home: Path, reasoning: str) -> str:
     return run_id
 
 
-async def test_leaves_are_counted_with_intervals(tmp_path: Path) -> None:
-    late = await searched(tmp_path, "It closed at 2,507 on December 31, 2018, so it holds [S1.1].")
-    early = await searched(tmp_path, "The committee waits [S1.1].")
+def searched(home: Path, reasoning: str) -> str:
+    return asyncio.run(_searched(home, reasoning))
+
+
+def test_leaves_are_counted_with_intervals(tmp_path: Path) -> None:
+    late = searched(tmp_path, "It closed at 2,507 on December 31, 2018, so it holds [S1.1].")
+    early = searched(tmp_path, "The committee waits [S1.1].")
     done = run_json(tmp_path, "leaks", late, early, "--memory")
     document: Any = done
     assert (document["leaves"], document["late"], document["rate"]) == (2, 1, 0.5)

@@ -15,7 +15,7 @@ from workbench.search.engines import Hit
 from workbench.search.leak_filter import read_verdicts
 from workbench.search.leak_rules import late_words, was_published
 from workbench.search.merged_results import PER_HOST, merged, ranked
-from workbench.search.page.html_text import MOST_TEXT, plain, readable, wikitext
+from workbench.search.page_text import MOST_TEXT, plain, readable, wikitext
 
 CUTOFF = Cutoff.parse("2024-06-01")
 HIDDEN = [

@@ -139,7 +139,7 @@ def test_the_command_lists_and_writes_them(tmp_path: Path) -> None:
     done = run_cli(tmp_path, "experiment", "ready", "offline", "-o", "mine.yaml")
     assert done.returncode == 0 and (tmp_path / "offline.csv").is_file()
     planned = run_cli(tmp_path, "experiment", "run", "mine.yaml", "--plan-only")
-    assert planned.returncode == 0 and "84 forecasts of 12 events by 7 arms" in planned.stderr
+    assert planned.returncode == 0 and "84 forecasts of 12 events by 7 arms" in planned.stdout
     with pytest.raises(UsageError, match="no ready study 'luck'"):
         write_ready("luck", tmp_path / "x.yaml")
 

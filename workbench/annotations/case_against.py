@@ -1,105 +1,79 @@
 """The strongest case against a run's answer and its effect as a what-if. The run itself is not changed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from workbench.agents.errors import AgentGaveUp
-from workbench.agents.red_team import CounterCase, argued_side, counter_case
+from workbench.agents.red_team import argued_side, counter_case
+from workbench.annotations.entries import add_note
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.record.state import RunState
 from workbench.engine.run_texts import tree_as_asked
 from workbench.errors import Command, ProviderError, sentence
 from workbench.formatting import percent
 from workbench.models.costs import forecast_cost
+from workbench.propositions import ROOT
 from workbench.propositions.edits import SetValue
 from workbench.store import ModelLedger, Store
-from workbench.synthesis import WhatIf
 from workbench.whatif.run_edits import require_grounded, what_if
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedTeam:
-    """A case against a run's answer and its effect; ``whatif.after`` is None where a node on the path has no formula."""
-
-    run_id: str
-    model: str
-    side: str
-    case: CounterCase
-    whatif: WhatIf
-    state: RunState
-    model_calls: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the document of ``workbench redteam --json``."""
-        tree = self.state.tree
-        return {
-            "run_id": self.run_id,
-            "model": self.model,
-            "argues_that_the_claim_is": self.side,
-            "key_point": self.case.key_point,
-            "case": self.case.text,
-            "leaves": [
-                {"id": leaf, "statement": tree[leaf].statement, "p": tree[leaf].p, "argued": p}
-                for leaf, p in self.case.leaves.items()
-            ],
-            **{name: self.whatif.to_json()[name] for name in ("before", "after", "changed")},
-            "model_calls": self.model_calls,
-        }
-
-    def lines(self) -> list[str]:
-        """Write the case for a person; the note keeps these lines."""
-        tree = self.state.tree
-        moves = [f"{leaf} {percent(tree[leaf].p)} -> {percent(p)}" for leaf, p in self.case.leaves.items()]
-        after = (
-            "cannot be recomputed without the model"
-            if self.whatif.after is None
-            else percent(self.whatif.after)
-        )
-        values = [("set", f"{leaf}={p:g}") for leaf, p in self.case.leaves.items()]
-        what_if_command = Command("whatif", (self.run_id,), (*values, ("scenario", "NAME")))
-        return [
-            f"RED TEAM ({self.model}): the case that the claim turns out {self.side}",
-            "",
-            self.case.text,
-            "",
-            f"Key point: {self.case.key_point}",
-            f"If it holds: {', '.join(moves)}; the claim {percent(self.whatif.before)} -> {after}",
-            sentence("Nothing is changed by it: ", what_if_command, " tries it."),
-        ]
-
-
-async def red_team(store: Store, state: RunState, gateway: ModelGateway) -> RedTeam:
-    """Ask for the strongest case against a run's answer; ``annotations.entries.keep_case`` keeps it as a note.
+async def red_team(store: Store, state: RunState, gateway: ModelGateway) -> dict[str, Any]:
+    """Ask for the strongest case against a run's answer, keep it as a note on the claim, and return it with its effect.
 
     Each ask is at an address of its own (trial 0, an attempt that no reply of the run has), so it is never answered by an
-    earlier one.
+    earlier one. ``after`` is None where a node on the path has no formula.
 
     Raises `UsageError`: The run has no probability yet. Raises `ProviderError`: The model gave no usable case.
     """
     require_grounded(state)
+    tree = state.tree
     attempt = 1 + max(state.seq, ModelLedger(store).last_attempt(state.run_id))
-    ask = gateway.asker(run=state.run_id, node=state.tree.root.id, trial=0, attempt=attempt, role="critic")
-    calls = gateway.calls
+    ask = gateway.asker(run=state.run_id, node=ROOT, trial=0, attempt=attempt, role="critic")
+    calls, cutoff = gateway.calls, state.parsed_cutoff()
     try:
         case = await counter_case(
-            tree_as_asked(state.tree, state.parsed_cutoff()),
-            cutoff=state.parsed_cutoff(),
-            ask=ask,
-            settings=state.settings.agent,
+            tree_as_asked(tree, cutoff), cutoff=cutoff, ask=ask, settings=state.settings.agent
         )
     except AgentGaveUp as error:
         raise ProviderError(f"no usable case against the claim: {error}") from None
-    moved = [SetValue(node=leaf, p=p) for leaf, p in case.leaves.items()]
-    return RedTeam(
-        run_id=state.run_id,
-        model=critic_model(state),
-        side=argued_side(state.tree),
-        case=case,
-        whatif=what_if(state, moved).whatif,
-        state=state,
-        model_calls=gateway.calls - calls,
-    )
+    whatif = what_if(state, [SetValue(node=leaf, p=p) for leaf, p in case.leaves.items()]).whatif.to_json()
+    document = {
+        "run_id": state.run_id,
+        "model": critic_model(state),
+        "argues_that_the_claim_is": argued_side(tree),
+        "key_point": case.key_point,
+        "case": case.text,
+        "leaves": [
+            {"id": leaf, "statement": tree[leaf].statement, "p": tree[leaf].p, "argued": p}
+            for leaf, p in case.leaves.items()
+        ],
+        **{name: whatif[name] for name in ("before", "after", "changed")},
+        "model_calls": gateway.calls - calls,
+    }
+    add_note(store, state.run_id, "\n".join(case_lines(document)), node=ROOT, author="red team")
+    return document
+
+
+def case_lines(case: Mapping[str, Any]) -> list[str]:
+    """Write the case for a person; the note keeps these lines."""
+    moves = [f"{row['id']} {percent(row['p'])} -> {percent(row['argued'])}" for row in case["leaves"]]
+    values = [("set", f"{row['id']}={row['argued']:g}") for row in case["leaves"]]
+    after = "cannot be recomputed without the model" if case["after"] is None else percent(case["after"])
+    return [
+        f"RED TEAM ({case['model']}): the case that the claim turns out {case['argues_that_the_claim_is']}",
+        "",
+        case["case"],
+        "",
+        f"Key point: {case['key_point']}",
+        f"If it holds: {', '.join(moves)}; the claim {percent(case['before'])} -> {after}",
+        sentence(
+            "Nothing is changed by it: ",
+            Command("whatif", (case["run_id"],), (*values, ("scenario", "NAME"))),
+            " tries it.",
+        ),
+    ]
 
 
 def critic_model(state: RunState) -> str:

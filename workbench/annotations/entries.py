@@ -5,19 +5,16 @@ proved; who needs proof signs the package (``export --to zip --sign``).
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proxies.hashing import canonical_json, sha256_of
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, UsageError, command
-from workbench.propositions import ROOT, NodeId
+from workbench.propositions import NodeId
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.terminal import printable
-
-if TYPE_CHECKING:
-    from workbench.annotations.case_against import RedTeam
 
 #: What a reviewer does before signing, in this order; the keys are stored.
 CHECKLIST: Mapping[str, str] = {
@@ -77,11 +74,6 @@ def add_note(
             author=checked_line(author, "an author"),
         )
         store.append(run_id, event)
-
-
-def keep_case(store: Store, case: "RedTeam") -> None:
-    """Keep the red team's case as a note on the claim; the run's answer stays as it is."""
-    add_note(store, case.run_id, "\n".join(case.lines()), node=ROOT, author="red team")
 
 
 def sign_off(

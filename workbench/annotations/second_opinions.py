@@ -8,12 +8,14 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.later_text import without_later
+from proxies.input_files import MOST_TEXT_BYTES, InputRefused, parse_csv_rows, read_text
 from proxies.ledger import LedgerRow
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.judges import (
@@ -26,6 +28,7 @@ from workbench.agents.judges import (
     recall_event,
 )
 from workbench.engine.access.model_gateway import ModelGateway
+from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.engine.run_texts import as_asked
 from workbench.errors import Option, UsageError, command
@@ -245,6 +248,31 @@ def both_late(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [row for row in findings if row["kind"] == "result" and row["model"] == "leak" and row["rule"]]
 
 
+def leaks_document(store: Store, run_ids: Iterable[str]) -> dict[str, Any]:
+    """Return the leaks that models of another family found in the texts of runs: counts, rates, intervals.
+
+    Raises ``UsageError`` for a run without such an audit on record.
+    """
+    by_run: dict[str, list[dict[str, Any]]] = {}
+    models: dict[str, str] = {}
+    for run_id in run_ids:
+        stored = stored_findings(store, load_state(store, run_id))
+        if stored is None:
+            raise UsageError(
+                f"no model has read run {run_id} for leaks: ", command("leaks", run_id, model="M")
+            )
+        models[run_id], by_run[run_id] = stored
+    findings = [{**row, "run_id": run_id} for run_id, rows in by_run.items() for row in rows]
+    return {
+        "runs": models,
+        "table": leak_table(findings),
+        "results": leak_rates(by_run, "result"),
+        "reasoning": leak_rates(by_run, "reasoning"),
+        "suspects": [row for row in findings if row["model"] != "no leak"],
+        "late_by_both": [row["id"] for row in both_late(findings)],
+    }
+
+
 def leak_rates(by_run: Mapping[str, Sequence[Mapping[str, Any]]], kind: str) -> dict[str, Any]:
     """Return the share of stored texts of a kind that the model calls a leak, over runs: Wilson's interval, and one over whole runs.
 
@@ -298,6 +326,27 @@ async def judge_run(
         except AgentGaveUp as error:
             rows.append({**row, "scores": None, "mean": None, "reasons": {"": str(error)[:200]}})
     return rows
+
+
+def read_scores(path: Path) -> dict[str, dict[str, float]]:
+    """Return a person's scores by leaf from a CSV file; raises ``UsageError`` that names the line."""
+    try:
+        rows = parse_csv_rows(read_text(path, most=MOST_TEXT_BYTES), str(path))
+    except InputRefused as error:
+        raise UsageError(f"--against: {error}") from None
+    scores: dict[str, dict[str, float]] = {}
+    for number, row in enumerate(rows, 2):
+        try:
+            node = str(row["node"]).strip()
+            values = {name: float(row[name]) for name in DIMENSIONS}
+        except (KeyError, TypeError, ValueError):
+            raise UsageError(
+                f"{path}, line {number}: a score from 1 to 5 is needed for each of {', '.join(DIMENSIONS)}, and a driver in the column `node`"
+            ) from None
+        if node in scores or not all(1 <= value <= 5 for value in values.values()):
+            raise UsageError(f"{path}, line {number}: {node} is there twice, or a score lies outside 1 to 5")
+        scores[node] = values
+    return scores
 
 
 def compare_to_people(

@@ -11,6 +11,7 @@ from workbench.api.functions import (
     apis,
     call,
     coherence,
+    decide,
     doctor,
     open_page,
     quantity,
@@ -23,7 +24,6 @@ from workbench.api.functions import (
 from workbench.api.run_handle import Analysis, Proof
 from workbench.api.run_list import (
     analyze_sync,
-    decide,
     import_run,
     open_run,
 )

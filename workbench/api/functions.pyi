@@ -423,6 +423,53 @@ def coherence(
         RUN,RUN,...: the options of one question, of which exactly one comes true.
     """
 
+def decide(
+    *runs: str,
+    payoffs: dict[str, float] = {},
+    risk_aversion: float = 1.0,
+    fee: float = 0.0,
+    cap: float = 0.1,
+    horizon: str = '',
+    threshold: float | None = None,
+    question: str | None = None,
+    forecasts: str | Path | None = None,
+    method: str = '',
+    pool: str = 'logit-mean',
+    linked: bool = False,
+) -> ShownDocument:
+    """Turn the claims of runs into the probabilities of exclusive options and name the one to take.
+
+    With --question the choices of a question of any kind are weighed by what they pay: both sides of its quoted asks, or
+    --payoff; levels and days, which are nested, are sized together.
+
+    Parameters
+    ----------
+    runs : list[str], optional
+        One run per option, in the question's order; a single run stands against its negation.
+    payoffs : dict[str, float], optional
+        What a dollar on an option comes back as if it comes true; else 1 / ask.
+    risk_aversion : float, optional
+        CRRA exponent; 1 is Kelly.
+    fee : float, optional
+        Dollars a share on top of the ask.
+    cap : float, optional
+        Most that is staked in all, as a share of wealth.
+    horizon : str, optional
+        Which resolution day of a question with several.
+    threshold : float, optional
+        Above this a driver counts as true; the run's preset says without it.
+    question : str, optional
+        Weigh the choices of this question by what they pay.
+    forecasts : str | Path, optional
+        Forecasts of its events, instead of runs: CSV or parquet.
+    method : str, optional
+        Whose forecasts.
+    pool : str, optional
+        How trials are pooled.
+    linked : bool, optional
+        Weigh the question together with all that are linked to it (conditional, implied, excluded); --payoff ID=VALUE then.
+    """
+
 def doctor(
     *,
     live: bool = False,

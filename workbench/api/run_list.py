@@ -9,11 +9,8 @@ from workbench.api.operation_function import function_named
 from workbench.api.python_terms import in_python_terms
 from workbench.api.run_handle import Analysis
 from workbench.blocking import refuse_running_loop, run_blocking
-from workbench.engine.record.fold import load_state
 from workbench.environment import home_from
-from workbench.errors import UsageError
 from workbench.store import Store
-from workbench.views import tree_questions
 from workbench.views.run_view import view
 
 
@@ -57,19 +54,3 @@ def import_run(path: str | Path, *, cutoff: str | None = None, anyway: bool = Fa
 
     with open_home() as store:
         return Analysis(view(store, take_in(store, Path(path), cutoff=cutoff, anyway=anyway)))
-
-
-@in_python_terms
-def decide(*runs: str, threshold: float | None = None) -> dict[str, Any]:
-    """Return the probabilities of exclusive options, one run each, and the one to take.
-
-    The probabilities sum to 1. ``threshold`` in [0, 1] is above which the first of two options is taken; that of the first
-    run's preset unless given: 0.5, and 0.7 in the paper's (A, appendix C.1: docs/papers.md).
-    """
-    if not runs:
-        raise UsageError(
-            "nothing to decide between: name a run per option, or one that stands against its negation"
-        )
-    with open_home() as store:
-        states = [load_state(store, store.resolve_run(run)) for run in runs]
-        return tree_questions.decision(states, threshold)

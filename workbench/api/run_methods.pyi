@@ -1,6 +1,7 @@
 """Written by ``python -m workbench.api.signatures``; a test holds it equal to the operations."""
 
 from datetime import date
+from pathlib import Path
 from typing import Any
 from typing import Literal
 from workbench.api.run_handle import Analysis
@@ -73,6 +74,32 @@ class RunMethods:
         trial : int, optional
             Which trial of the driver.
         """
+    def judge(
+        self,
+        api_base: str | None = None,
+        prices: list[str] = [],
+        node: list[str] = [],
+        model: str | None = None,
+        against: str | Path | None = None,
+        recall: bool = False,
+    ) -> ShownDocument:
+        """Score the reasoning of a run's drivers from 1 to 5 in five dimensions; the run is unchanged.
+
+        Parameters
+        ----------
+        api_base : str, optional
+            Base URL of an OpenAI-compatible server.
+        prices : list[str], optional
+            US dollars per million tokens.
+        node : list[str], optional
+            This driver only; repeat for more.
+        model : str, optional
+            The model that reads: provider/model; the run's own for the role judge without it.
+        against : str | Path, optional
+            CSV of a person's scores: `node`, sources, evidence, combination, uncertainty, mapping.
+        recall : bool, optional
+            Ask the run's own model instead whether it remembers how these came out.
+        """
     def noise(
         self,
         kind: Literal['normal', 'uncertain', 'reverse'] = 'normal',
@@ -116,6 +143,36 @@ class RunMethods:
         author : str, optional
             Who says so: a typed name, not proved.
         """
+    def red_team(
+        self,
+        model: str | None = None,
+        api_base: str | None = None,
+    ) -> ShownDocument:
+        """Have an agent write the strongest case against the answer, show what it would do to it, and keep it as a note.
+
+        The case is never taken by itself: the printed `whatif` line tries it.
+
+        Parameters
+        ----------
+        model : str, optional
+            Another model than the run's critic, or than its own.
+        api_base : str, optional
+            Base URL of an OpenAI-compatible server.
+        """
+    def refit(
+        self,
+        k: int = 5,
+        node: list[str] = [],
+    ) -> ShownDocument:
+        """Ask the synthesizer again K times per inner driver and print how far its weights spread and change sign.
+
+        Parameters
+        ----------
+        k : int, optional
+            How often the synthesizer is asked for each driver, at least twice.
+        node : list[str], optional
+            This inner driver only; repeat for more.
+        """
     async def reground(
         self,
         node: str,
@@ -152,20 +209,6 @@ class RunMethods:
             Who says so: a typed name, not proved.
         reason : str, optional
             Why; on record.
-        """
-    def refit(
-        self,
-        k: int = 5,
-        node: list[str] = [],
-    ) -> ShownDocument:
-        """Ask the synthesizer again K times per inner driver and print how far its weights spread and change sign.
-
-        Parameters
-        ----------
-        k : int, optional
-            How often the synthesizer is asked for each driver, at least twice.
-        node : list[str], optional
-            This inner driver only; repeat for more.
         """
     def resolve(
         self,

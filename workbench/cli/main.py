@@ -52,7 +52,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "refit": ("workbench.operations.drivers:Refit", "Ask the synthesizer again K times per inner driver and print how far its weights spread and change sign."),
         "reground": ("workbench.operations.analysis:Reground", "Collect evidence for one driver again, in a new attempt; its price is said first, and what it concluded before stays on record."),
         "coherence": ("workbench.operations.several_runs:Coherence", "Check the claims of several runs against each other: nested and exclusive claims, repeats and contraries."),
-        "decide": ("workbench.cli.answers.decide:decide", "Turn the claims of runs into the probabilities of exclusive options and name the one to take."),
+        "decide": ("workbench.operations.decisions:Decide", "Turn the claims of runs into the probabilities of exclusive options and name the one to take."),
         "serve": ("workbench.cli.servers.serve:serve", "Show a run in the browser: tree, what-if and proof notebooks. Ctrl-C ends it."),
         "lab": ("workbench.cli.servers.lab:lab", "Start JupyterLab in the data folder's notebooks (the tutorials lie there), with cards for a claim and the newest run."),
     },

@@ -14,7 +14,7 @@ _TEXT_WIDTH = 24  # a column of longer text may be folded down to this on a narr
 
 def show_fields(facts: Sequence[tuple[str, Any]]) -> None:
     """Print names and values in two columns without a header; values stay as they are, text to the left."""
-    show_table(None, [(name, str(value)) for name, value in facts])
+    show_table(None, [(name, "-" if value is None else str(value)) for name, value in facts])
 
 
 def show_table(header: Sequence[str] | None, rows: Sequence[Sequence[Any]]) -> None:

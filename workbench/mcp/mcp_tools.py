@@ -29,9 +29,9 @@ from workbench.propositions.edits import Edit
 from workbench.requests import fields_of
 from workbench.store import Store, utc_now
 from workbench.synthesis.whatif.apply_edits import play
-from workbench.views import tree_questions
 from workbench.whatif.edit_request import EditRequest
 from workbench.whatif.run_edits import require_grounded, what_if
+from workbench.whatif.tree_documents import scenario_table
 
 #: Of a list or mapping in one call: 2,000 additions to a tree took seven seconds.
 MOST_ITEMS = 200
@@ -285,7 +285,11 @@ class Tools:
                 for name in self._proposals.names(state.run_id)
                 for edits in [self._proposals.edits(state.run_id, name)]
             ]
-            others = {} if not self._runs.cutoff.live else {"scenarios": tree_questions.scenarios(state)}
+            others = (
+                {}
+                if not self._runs.cutoff.live
+                else {"scenarios": scenario_table(state.tree, state.scenarios, now=utc_now())}
+            )
             return {**self._runs.document(store, state), "proposed": proposed, **others}
 
     async def _read_proof(self, arguments: ProofArguments) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from workbench.errors import WANTING, UsageError
 from workbench.operations.base import Home, Operation
+from workbench.operations.blocks import Block, blocks_of
 from workbench.operations.fields import SetName
 from workbench.questions.sets.bets import (
     LOG_COLUMNS,
@@ -65,6 +66,10 @@ class Bet(BetRules, Operation):
             document["logged"] = len(added)
         return document
 
+    def show(self, document: dict[str, Any]) -> Iterable[Block]:
+        """Return the bets with their sums, the rules in one row."""
+        return blocks_of({**document, "rules": [document["rules"]]})
+
 
 class Settle(Operation):
     """What logged bets came to, each gain split into the edge it was made with and the luck of its outcome."""
@@ -83,6 +88,10 @@ class Settle(Operation):
         from workbench.questions.sets.question_sets import load_set
 
         return settled_document(load_set(home.store, self.name), _logged(self.log), edge_by=self.edge_by)
+
+    def show(self, document: dict[str, Any]) -> Iterable[Block]:
+        """Return the bets, the sums in one row."""
+        return blocks_of({**document, "total": [document["total"]]})
 
 
 class Submit(Operation):

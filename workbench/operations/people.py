@@ -232,7 +232,10 @@ class Resolve(Operation):
         if self.due:
             if self.run is not None:
                 raise UsageError("--due looks at everything open: leave out the run or question")
-            return await _due(home)
+            from workbench.operations.endpoints import data_caller
+            from workbench.studies.rounds.resolution import resolve_open
+
+            return await resolve_open(home.store, data_caller(home, "now"))
         if self.run is None:
             raise UsageError(
                 "what is resolved? name a run or SET/QUESTION, or --due for all that can be known"
@@ -307,12 +310,3 @@ class Resolve(Operation):
     def exit_code(self, document: dict[str, Any]) -> int:
         """Return 4 where a venue or a source could not be asked."""
         return PROVIDER if document.get("failed") else 0
-
-
-async def _due(home: Home) -> dict[str, Any]:
-    from workbench.operations.endpoints import data_caller
-    from workbench.studies.rounds.resolution import resolve_open
-
-    resolved = await resolve_open(home.store, data_caller(home, "now"))
-    failed = [{"id": name, "reason": reason} for name, reason in resolved.failed]
-    return {"runs": resolved.runs, "sets": resolved.sets, "failed": failed}

@@ -456,14 +456,8 @@ class GatherContexts(Operation):
                 "question": self.reference,
                 "contexts": [{**each.to_json(), "text": each.text} for each in entries],
             }
-        options = GatherOptions(
-            model=self.model,
-            api_base=self.api_base,
-            engines=tuple(self.engines) or None,
-            queries=self.queries,
-            budget_usd=self.budget_usd,
-            prices=read_prices(self.prices),
-        )
+        named = self.model_dump(include={"model", "api_base", "queries", "budget_usd"})
+        options = GatherOptions(**named, engines=tuple(self.engines) or None, prices=read_prices(self.prices))
         schedule = (
             HalvingSchedule(least_gap=timedelta(hours=self.gap_hours), most=self.most)
             if self.schedule
@@ -495,10 +489,7 @@ class GatherContexts(Operation):
             "to_gather": len(wishes),
             "expected_calls": calls,
             "expected_usd": usd,
-            "contexts": [
-                {"question": row.question, "cutoff": row.cutoff, "instant": row.instant, "text": row.text}
-                for row in rows
-            ],
+            "contexts": [row._asdict() for row in rows],
             "failed": failed,
             "without_schedule": unscheduled,
         }

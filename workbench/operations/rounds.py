@@ -44,19 +44,12 @@ class _RoundRules(Operation):
     skill: float = 0.1
     """Share of what the crowd leaves open that a quick forecast is expected to take away."""
 
-    def named(self, **options: Any) -> dict[str, Any]:
-        """Return the settings of the round's runs."""
+    def options(self) -> dict[str, Any]:
+        """Return the settings of the round's runs that have options."""
         from workbench.engine.named_settings import read_prices
 
-        prices = read_prices(self.prices)
-        return named_settings(
-            self.settings,
-            model=self.model,
-            api_base=self.api_base,
-            prices=prices,
-            trials=self.trials,
-            **options,
-        )
+        own = {"model": self.model, "api_base": self.api_base, "trials": self.trials}
+        return {**own, "prices": read_prices(self.prices)}
 
     def rules(self, home: Home, named: Mapping[str, Any], **more: Any) -> tuple[RoundRules, float | None]:
         """Return the rules of the round and its budget; what a run refuses is refused here."""
@@ -108,7 +101,9 @@ class Triage(_RoundRules):
         """Return the grid with the price of the quick pass."""
         from proxies.asof.clock import Cutoff
 
-        rules, _ = self.rules(home, self.named(), promote=0, contexts="none")
+        rules, _ = self.rules(
+            home, named_settings(self.settings, **self.options()), promote=0, contexts="none"
+        )
         grid = self.grid(home, rules, Cutoff.parse(self.cutoff))
         return {**grid, "cost": grid["cost"][:1]}
 
@@ -143,18 +138,13 @@ class RunRound(_RoundRules, ModelWork):
 
     def planned(self, home: Home) -> tuple[RoundRules, float | None, str | None]:
         """Return the rules of the round, its budget, and the level of this sitting's own kernels."""
-        from workbench.engine.named_settings import without_level
-
-        named = self.named(budget_usd=self.budget_usd, grounder=self.tree_grounder, depth=self.depth)
-        named, level = without_level(named, self.isolation)
-        engines = self.engines or None
-        more = {
-            "promote": self.promote,
-            "contexts": self.contexts,
-            "engines": engines,
-            "own_record": not self.raw,
-        }
-        return *self.rules(home, named, **more), level
+        named, level = self.changes(
+            **self.options(), budget_usd=self.budget_usd, grounder=self.tree_grounder, depth=self.depth
+        )
+        rules, budget = self.rules(
+            home, named, promote=self.promote, contexts=self.contexts, engines=self.engines or None, own_record=not self.raw
+        )  # fmt: skip
+        return rules, budget, level
 
     async def answer(self, home: Home) -> dict[str, Any]:
         """Return what the round came to, or the grid and the price."""

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from workbench.search.page.html_text import plain
+from workbench.search.page_text import plain
 from workbench.search.urls import host_of
 
 if TYPE_CHECKING:

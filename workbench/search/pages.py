@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxies.errors import Refused
 from workbench.search.engines import wikipedia_title
-from workbench.search.page.html_text import readable, wikitext
+from workbench.search.page_text import readable, wikitext
 from workbench.search.urls import canonical_url
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 
@@ -43,48 +43,41 @@ from workbench.views.run_view import view
 from workbench.workers.worker_choice import workers_at
 
 
+@dataclass(slots=True)
 class StudyRunner:
     """Works on one study in this process."""
 
-    def __init__(
-        self,
-        store: Store,
-        plan: StudyPlan,
-        *,
-        environ: Mapping[str, str],
-        isolation: str | None = None,
-        workers: WorkerPlace | None = None,
-        say: Callable[[str], None] = lambda line: None,
-        model: Model | None = None,
-        sort: str = SORT,
-        spent_usd: float = 0.0,
-        rebuy: bool = False,
-    ) -> None:
-        self._store = store
-        self._sort = sort
-        self._plan = plan
-        self._environ = environ
-        self._isolation = isolation
-        self._workers = workers
-        self._say = say
-        self._model = model
-        self._stream = f"{sort}:{plan.spec.name}"
-        self._spent_beside = spent_usd
-        self._rebuy = rebuy
-        self._reserved = 0.0
+    store: Store
+    plan: StudyPlan
+    _: KW_ONLY
+    environ: Mapping[str, str]
+    isolation: str | None = None
+    workers: WorkerPlace | None = None
+    say: Callable[[str], None] = lambda line: None
+    model: Model | None = None
+    sort: str = SORT
+    #: What was spent from the study's budget beside its forecasts.
+    spent_usd: float = 0.0
+    rebuy: bool = False
+    _reserved: float = field(default=0.0, init=False)
+
+    @property
+    def stream(self) -> str:
+        """The study's stream in the log."""
+        return f"{self.sort}:{self.plan.spec.name}"
 
     def state(self) -> StudyState:
         """The study as the log has it now; empty before it was opened."""
-        name = self._plan.spec.name
-        known = name in self._store.streams(self._sort)
-        return fold(name, self._store.events(self._stream) if known else [])
+        name = self.plan.spec.name
+        known = name in self.store.streams(self.sort)
+        return fold(name, self.store.events(self.stream) if known else [])
 
     def open(self) -> None:
         """Put the study on the log, or that it goes on with another budget; nothing where nothing changed."""
-        study = json.loads(json.dumps(self._plan.spec.to_json()))
+        study = json.loads(json.dumps(self.plan.spec.to_json()))
         state = self.state()
         if state.study != study:
-            self._store.append(self._stream, ev.StudyOpened(study=study, manifest=self._plan.manifest()))
+            self.store.append(self.stream, ev.StudyOpened(study=study, manifest=self.plan.manifest()))
 
     async def work(self) -> StudyState:
         """Make every forecast that is not on the log yet.
@@ -93,32 +86,32 @@ class StudyRunner:
         failed for good; the study can be resumed. Raises `RunInWork`: Another process works on the study: both would ask for the same
         forecasts.
         """
-        name = self._plan.spec.name
+        name = self.plan.spec.name
         hint = ("; ", command("experiment status", "FILE"), " shows how far it is")
-        with own_folder(self._store.home / "studies" / name, what=f"study {name}", hint=hint):
+        with own_folder(self.store.home / "studies" / name, what=f"study {name}", hint=hint):
             return await self._work_alone()
 
     async def _work_alone(self) -> StudyState:
         self.open()
         state = self.state()
         by_arm: dict[str, list[StudyCell]] = {}
-        for cell in self._plan.cells():
+        for cell in self.plan.cells():
             if not state.ended(cell):
                 by_arm.setdefault(cell.arm, []).append(cell)
         # Arms that are made of another's forecasts come after all others, wherever the file names them.
-        for name in sorted(by_arm, key=lambda name: isinstance(self._plan.arms[name], DerivedArm)):
-            arm, cells = self._plan.arms[name], by_arm[name]
+        for name in sorted(by_arm, key=lambda name: isinstance(self.plan.arms[name], DerivedArm)):
+            arm, cells = self.plan.arms[name], by_arm[name]
             if isinstance(arm, EngineArm):
                 await self._run_cells(arm, cells, state)
             else:
                 await asyncio.to_thread(self._fill_table, arm, cells)
-            self._say(f"{name}: {len(cells)} forecasts")
+            self.say(f"{name}: {len(cells)} forecasts")
         return self.state()
 
     # -- arms that fill a table
 
     def _fill_table(self, arm: object, cells: Sequence[StudyCell]) -> None:
-        place = {event: row for row, event in enumerate(self._plan.exam.events.event_id.tolist())}
+        place = {event: row for row, event in enumerate(self.plan.exam.events.event_id.tolist())}
         finished = self._finished_forecasts() if isinstance(arm, DerivedArm) else None
         rounds: dict[tuple[int, int], list[StudyCell]] = {}
         for cell in cells:
@@ -129,10 +122,10 @@ class StudyRunner:
                 assert finished is not None
                 p, reasons = arm.derive(finished, seed=seed, trial=trial)
             else:
-                p, reasons = arm.forecasts(self._plan.exam, seed=seed, trial=trial)  # type: ignore[attr-defined]
+                p, reasons = arm.forecasts(self.plan.exam, seed=seed, trial=trial)  # type: ignore[attr-defined]
             seconds = (time.perf_counter() - began) / max(1, len(own))
             # One transaction: a table costs nothing, so that half of it need not be kept.
-            with self._store.transaction():
+            with self.store.transaction():
                 for cell in own:
                     row = place[cell.event]
                     if np.isfinite(p[row]):
@@ -141,24 +134,24 @@ class StudyRunner:
                         self._record_missing(cell, reasons.get(row, "no forecast"))
 
     def _finished_forecasts(self) -> FinishedForecasts:
-        exam, state = self._plan.exam, self.state()
-        trials = trials_of(tidy_table(self._plan.spec, exam, state), exam)
-        return FinishedForecasts(store=self._store, exam=exam, state=state, trials=trials)
+        exam, state = self.plan.exam, self.state()
+        trials = trials_of(tidy_table(self.plan.spec, exam, state), exam)
+        return FinishedForecasts(store=self.store, exam=exam, state=state, trials=trials)
 
     # -- arms that are runs
 
     async def _run_cells(self, arm: EngineArm, cells: Sequence[StudyCell], state: StudyState) -> None:
-        gate = asyncio.Semaphore(self._plan.spec.concurrency)
+        gate = asyncio.Semaphore(self.plan.spec.concurrency)
         stop: list[BaseException] = []
         async with open_engine(
-            self._store,
+            self.store,
             arm.base,
-            environ=self._environ,
-            isolation=self._isolation,
-            workers=workers_at(self._workers),
-            model=self._model,
+            environ=self.environ,
+            isolation=self.isolation,
+            workers=workers_at(self.workers),
+            model=self.model,
             note=write_report,
-            say=self._say,
+            say=self.say,
         ) as engine:
 
             async def forecast(cells: Sequence[StudyCell]) -> None:
@@ -172,7 +165,7 @@ class StudyRunner:
                         stop.append(error)
 
             async with asyncio.TaskGroup() as group:
-                for together in self._plan.runs(cells):
+                for together in self.plan.runs(cells):
                     group.create_task(forecast(together))
         if stop:
             raise stop[0]
@@ -183,7 +176,7 @@ class StudyRunner:
         share = self._reserve(arm)
         cell = cells[0]
         try:
-            exam = self._plan.exam
+            exam = self.plan.exam
             if not run_id:
                 if reason := exam.unasked(cell.event) or ("" if arm.joint else exam.undivided(cell.event)):
                     self._record_missing_run(cells, reason)
@@ -198,16 +191,16 @@ class StudyRunner:
                 except UsageError as error:
                     self._record_missing_run(cells, " ".join(str(error).split()))
                     return
-                with self._store.transaction():
-                    run_id = new_run(self._store, statement, cutoff, settings)
-                    self._store.append(
-                        self._stream,
+                with self.store.transaction():
+                    run_id = new_run(self.store, statement, cutoff, settings)
+                    self.store.append(
+                        self.stream,
                         ev.ForecastBegun(
                             node=cell.event, trial=cell.trial, arm=cell.arm, seed=cell.seed, run=run_id
                         ),
                     )
-            elif share is not None and not load_state(self._store, run_id).finished:
-                change_run(self._store, run_id, {"budget_usd": self._spent_by(run_id) + share})
+            elif share is not None and not load_state(self.store, run_id).finished:
+                change_run(self.store, run_id, {"budget_usd": self._spent_by(run_id) + share})
             await self._work(engine, cells, run_id)
         except BudgetStop as error:
             # The run names its share of what was left, which nobody chose.
@@ -218,7 +211,7 @@ class StudyRunner:
 
     async def _work(self, engine: Engine, cells: Sequence[StudyCell], run_id: str) -> None:
         try:
-            await engine.work(run_id, rebuy=self._rebuy)
+            await engine.work(run_id, rebuy=self.rebuy)
         except UsageError as error:
             if isinstance(error, RunInWork | RebuyNeeded):
                 raise
@@ -226,19 +219,19 @@ class StudyRunner:
             return
         except ProviderError as error:
             # A run that failed for good by its own replies is a missing forecast; an outage stops the study.
-            state = load_state(self._store, run_id)
+            state = load_state(self.store, run_id)
             if state.stopped is not None and state.stopped.why == "outage":
                 raise
             self._record_missing_run(cells, " ".join(str(error).split()), run=run_id)
             return
-        run = view(self._store, run_id)
+        run = view(self.store, run_id)
         p = run.tree.root.p
         if p is None:
             self._record_missing_run(cells, "the run ended without a probability", run=run_id)
             return
-        tokens = ModelLedger(self._store).spent(run_id)[1]
+        tokens = ModelLedger(self.store).spent(run_id)[1]
         stated = self._outcomes(run.state, cells) if len(cells) > 1 else {}
-        with self._store.transaction():
+        with self.store.transaction():
             # What the run cost stands at its first forecast, so that sums over forecasts are sums over runs.
             self._record_forecast(
                 cells[0],
@@ -258,12 +251,12 @@ class StudyRunner:
     def _outcomes(self, run: RunState, cells: Sequence[StudyCell]) -> dict[str, float]:
         leaf = run.tree.root.id
         evidence = [
-            stored_evidence(self._store, run, leaf, number)
+            stored_evidence(self.store, run, leaf, number)
             for (node, number), trial in run.trials.items()
             if node == leaf and trial.evidence is not None
         ]
         stated = evidence[-1].outcomes if evidence and isinstance(evidence[-1], TraceEvidence) else {}
-        joint = self._plan.exam.joint[cells[0].event]
+        joint = self.plan.exam.joint[cells[0].event]
         if joint.number is not None and "50" in stated:
             return {
                 event: number_chance(joint.number, stated, level) for event, level in joint.levels.items()
@@ -272,22 +265,22 @@ class StudyRunner:
 
     def _reserve(self, arm: EngineArm) -> float | None:
         """Dollars of what is left for one run of the budget; the shares of all runs in work never exceed it."""
-        budget = self._plan.spec.budget_usd
+        budget = self.plan.spec.budget_usd
         if budget is None or arm.price().usd == 0.0:
             return None
         spent = self._spent()
         left = budget - spent - self._reserved
         if left <= 0 and budget > 0:
             raise BudgetStop(self._used_up(spent))
-        share = left / self._plan.spec.concurrency if self._plan.spec.concurrency > 1 else left
+        share = left / self.plan.spec.concurrency if self.plan.spec.concurrency > 1 else left
         self._reserved += share
         return share
 
     def _used_up(self, spent: float) -> str:
-        more = "raise budget_usd and run the file again" if self._sort == SORT else Option("budget_usd")
-        whose = f"{SORT if self._sort == SORT else 'round'} {self._plan.spec.name}"
+        more = "raise budget_usd and run the file again" if self.sort == SORT else Option("budget_usd")
+        whose = f"{SORT if self.sort == SORT else 'round'} {self.plan.spec.name}"
         return sentence(
-            f"the budget of ${self._plan.spec.budget_usd:g} of {whose} is used up (${spent:.4f} spent, the next call may cost more"
+            f"the budget of ${self.plan.spec.budget_usd:g} of {whose} is used up (${spent:.4f} spent, the next call may cost more"
             " than is left): ",
             more,
         )
@@ -295,11 +288,11 @@ class StudyRunner:
     def _spent(self) -> float:
         state = self.state()
         open_runs = [run for cell, run in state.begun.items() if run and not state.ended(cell)]
-        return self._spent_beside + (state.cost_usd or 0.0) + sum(map(self._spent_by, open_runs))
+        return self.spent_usd + (state.cost_usd or 0.0) + sum(map(self._spent_by, open_runs))
 
     def _spent_by(self, run_id: str) -> float:
         """Dollars of a run in work; what a kill left unanswered counts at its worst, as the run's own budget counts it."""
-        return spending(self._store, run_id).usd
+        return spending(self.store, run_id).usd
 
     # -- onto the log
 
@@ -314,8 +307,8 @@ class StudyRunner:
         cost: float | None = 0.0,
         tokens: int = 0,
     ) -> None:
-        self._store.append(
-            self._stream,
+        self.store.append(
+            self.stream,
             ev.ForecastMade(
                 node=cell.event,
                 trial=cell.trial,
@@ -332,7 +325,7 @@ class StudyRunner:
 
     def _record_missing_run(self, cells: Sequence[StudyCell], reason: str, *, run: str = "") -> None:
         """None of a run's forecasts came about; what it cost stands at the first."""
-        with self._store.transaction():
+        with self.store.transaction():
             self._record_missing(cells[0], reason, run=run)
             for cell in cells[1:]:
                 self._record_missing(cell, reason)
@@ -340,10 +333,10 @@ class StudyRunner:
     def _record_missing(self, cell: StudyCell, reason: str, *, run: str = "") -> None:
         calls, cost = 0, 0.0
         if run:
-            ended = view(self._store, run)
+            ended = view(self.store, run)
             calls, cost = ended.model_calls, ended.cost_usd or 0.0
-        self._store.append(
-            self._stream,
+        self.store.append(
+            self.stream,
             ev.ForecastMissing(
                 node=cell.event,
                 trial=cell.trial,

@@ -247,20 +247,12 @@ def _judged(
         rows.append(
             {
                 "arm": arm,
-                "n": test.n,
-                "clusters": test.clusters,
-                "days": test.days,
-                "difference": test.estimate,
+                **test.to_json(),
                 "low": low,
                 "high": high,
-                "p": test.p,
-                "p_holm": test.p_holm,
                 "looked_at": len(pairs),
-                "mixed_difference": None if contrast is None else contrast.difference,
-                "mixed_low": None if contrast is None else contrast.low,
-                "mixed_high": None if contrast is None else contrast.high,
+                **{f"mixed_{name}": getattr(contrast, name, None) for name in ("difference", "low", "high")},
                 "verdict": test.verdict or "no verdict",
-                "reason": test.reason,
             }
         )
     return rows

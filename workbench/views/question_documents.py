@@ -1,5 +1,6 @@
-"""The JSON documents of sets of questions: what `questions list` and `show` print; and a model's exam in words."""
+"""The JSON documents of sets of questions: what `questions list` and `show` print."""
 
+from dataclasses import asdict
 from typing import Any
 
 from workbench.questions.question import Question, events_of, reasons_unscored, shown_value, targets_of
@@ -46,18 +47,13 @@ def _question_row(question: Question) -> dict[str, Any]:
     resolved = sum(event.outcome is not None for event in events)
     resolved += sum(target.value is not None for target in numbers)
     crowd = [event.crowd for event in events if event.crowd is not None]
+    own = ("id", "title", "kind", "source", "category", "asked_on", "volume")
     return {
-        "id": question.id,
-        "title": question.title,
-        "kind": question.kind,
-        "source": question.source,
-        "category": question.category,
-        "asked_on": question.asked_on,
+        **{name: getattr(question, name) for name in own},
         "resolves": question.horizons[-1] if question.horizons else question.closes_on,
         "events": len(events),
         "value": _shown(question, numbers[0].value) if len(numbers) == 1 else None,
         "crowd": max(crowd) if crowd else None,
-        "volume": question.volume,
         "state": "resolved" if count and resolved == count else "in part" if resolved else "open",
     }
 
@@ -68,21 +64,8 @@ def question_document(store: Store, name: str, question: str) -> dict[str, Any]:
     return {
         "set": name,
         "question": entry.to_json(),
-        "events": [
-            {
-                "id": event.id,
-                "statement": event.statement,
-                "part": event.part,
-                "horizon": event.horizon,
-                "crowd": event.crowd,
-                "outcome": event.outcome,
-            }
-            for event in events_of(entry)
-        ],
-        "numbers": [
-            {"id": target.id, "horizon": target.horizon, "value": _shown(entry, target.value)}
-            for target in targets_of(entry)
-        ],
+        "events": [asdict(event) for event in events_of(entry)],
+        "numbers": [{**asdict(target), "value": _shown(entry, target.value)} for target in targets_of(entry)],
         "unscored": reasons_unscored(entry),
     }
 

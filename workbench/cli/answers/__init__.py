@@ -13,10 +13,10 @@ ANNOTATE = {
     "resolve": ("workbench.operations.people:Resolve", "Record how a claim turned out, or revise it; the newest answer counts, and no agent ever sees it."),
 }
 CRITIQUE = {
-    "judge": ("workbench.cli.answers.judge:judge", "Score the reasoning of a run's drivers from 1 to 5 in five dimensions; the run is unchanged."),
-    "leaks": ("workbench.cli.answers.judge:leaks", "Count what a second model, and the date rules, call late in what runs kept; exit 6 where both call a kept result late."),
-    "grounders": ("workbench.cli.answers.judge:grounders", "Print which grounder each driver of a run went to and why; without a run how each grounder's resolved drivers came out."),
-    "redteam": ("workbench.cli.answers.judge:redteam", "Have an agent write the strongest case against the answer, show what it would do to it, and keep it as a note."),
+    "judge": ("workbench.operations.critique:Judge", "Score the reasoning of a run's drivers from 1 to 5 in five dimensions; the run is unchanged."),
+    "leaks": ("workbench.operations.critique:Leaks", "Count what a second model, and the date rules, call late in what runs kept; exit 6 where both call a kept result late."),
+    "grounders": ("workbench.operations.critique:Grounders", "Print which grounder each driver of a run went to and why; without a run how each grounder's resolved drivers came out."),
+    "redteam": ("workbench.operations.critique:RedTeam", "Have an agent write the strongest case against the answer, show what it would do to it, and keep it as a note."),
 }
 # fmt: on
 

@@ -9,7 +9,7 @@ patterns are gone through and the test is exact for differences that are symmetr
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,6 +54,12 @@ class PairedVerdict:
     def interval(self) -> list[float] | None:
         """``[low, high]``, or None where there are too few clusters."""
         return None if self.clusters < MIN_CLUSTERS else [self.low, self.high]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as it stands in documents, the estimate as ``difference`` with its ``interval``."""
+        names = ("n", "clusters", "days", "p", "p_holm", "verdict", "reason")
+        own = {name: getattr(self, name) for name in names}
+        return {**own, "difference": self.estimate, "interval": self.interval}
 
     def judged(self, *, alpha: float = 0.05, comparisons: int = 1) -> "PairedVerdict":
         """Add the verdict that its p value allows, after Holm's correction where there is one; none stays none."""

@@ -244,18 +244,10 @@ def _tested(
     for part in dict.fromkeys(part for parts in results.values() for part in parts):
         for name, test in judge(results, mixed, part=part).items():
             document[name][part] = {
-                "n": test.n,
-                "clusters": test.clusters,
-                "days": test.days,
+                **test.to_json(),
                 "method": cards[name][0][part],
                 "method_interval": cards[name][1][part],
-                "difference": test.estimate,
-                "interval": test.interval,
-                "p": test.p,
-                "p_holm": test.p_holm,
                 "looked_at": len(results),
-                "verdict": test.verdict,
-                "reason": test.reason,
             }
     return document
 

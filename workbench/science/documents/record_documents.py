@@ -116,13 +116,8 @@ def _document(table: PastTable, tests: Mapping[str, PairedVerdict], *, looked_at
         "ece_calibrated": calibrated_error(values[_OWN], series_clusters(events), bins=_BINS).expected,
         "against": {
             name: {
+                **test.to_json(),
                 "brier_index": brier_index(values[name], o),
-                "difference": test.estimate,
-                "interval": test.interval,
-                "p": test.p,
-                "p_holm": test.p_holm,
-                "verdict": test.verdict,
-                "reason": test.reason,
             }
             for name, test in tests.items()
         },

@@ -1,7 +1,6 @@
 """How questions and runs came out, without a person: claims on the embedded series, and what a venue has settled."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,32 +28,26 @@ from workbench.store import Store
 VenueCall = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 
 
-@dataclass(slots=True, kw_only=True)
-class Resolved:
-    """What a look at everything open came to: outcomes recorded by set, runs resolved, and who could not be asked."""
+async def resolve_open(store: Store, call: VenueCall) -> dict[str, Any]:
+    """Record every outcome that can be known by now; one source that fails does not stop the others.
 
-    sets: dict[str, int] = field(default_factory=dict)
-    runs: list[str] = field(default_factory=list)
-    failed: list[tuple[str, str]] = field(default_factory=list)
-
-
-async def resolve_open(store: Store, call: VenueCall) -> Resolved:
-    """Record every outcome that can be known by now; one source that fails does not stop the others."""
+    Return the ``runs`` that are resolved, how many outcomes were recorded by set (``sets``), and who could not be asked (``failed``).
+    """
     now = datetime.now(UTC)
-    resolved = Resolved()
+    resolved: dict[str, Any] = {"runs": [], "sets": {}, "failed": []}
     for run_id in store.run_ids():
         try:
             if load_state(store, run_id).annotations.outcome is None:
                 await resolve_when_finished(store, run_id)
                 if load_state(store, run_id).annotations.outcome is not None:
-                    resolved.runs.append(run_id)
+                    resolved["runs"].append(run_id)
         except WorkbenchError as error:  # a damaged run is no reason to leave the others open
-            resolved.failed.append((run_id, " ".join(str(error).split())))
+            resolved["failed"].append({"id": run_id, "reason": " ".join(str(error).split())})
     for name in store.streams(book.SORT):
         count = await resolve_from_series(store, name)
         count += await _from_venues(store, name, call, now, resolved)
         if count:
-            resolved.sets[name] = count
+            resolved["sets"][name] = count
     return resolved
 
 
@@ -80,7 +73,9 @@ async def resolve_from_series(store: Store, name: str) -> int:
     return count + book.record_values(store, name, values, days=on, source="series")
 
 
-async def _from_venues(store: Store, name: str, call: VenueCall, now: datetime, resolved: Resolved) -> int:
+async def _from_venues(
+    store: Store, name: str, call: VenueCall, now: datetime, resolved: dict[str, Any]
+) -> int:
     count = 0
     for question in book.load_set(store, name).questions.values():
         close = closing(question)
@@ -91,7 +86,8 @@ async def _from_venues(store: Store, name: str, call: VenueCall, now: datetime, 
         try:
             settled = await _ask(question, call)
         except (ProxyError, TimeoutError) as error:
-            resolved.failed.append((f"{name}/{question.id}", " ".join(str(error).split()) or "no answer"))
+            reason = " ".join(str(error).split()) or "no answer"
+            resolved["failed"].append({"id": f"{name}/{question.id}", "reason": reason})
             continue
         own = {event.id for event in events_of(question)}
         outcomes = {event: p for event, p in settled.items() if event in own}

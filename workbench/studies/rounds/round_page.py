@@ -80,13 +80,10 @@ def _quantiles(results: RoundResults) -> str:
 def _forecasts(results: RoundResults) -> str:
     rows = []
     for row in results.rows:
-        single = {
-            "final": row.p, "coherent": row.coherent, "raw": row.raw, "shrunk": row.shrunk, "tree": row.tree
-        }  # fmt: skip
         for method in METHODS:
             if method == "quick":
                 rows += [[method, row.event, str(number), repr(p)] for number, p in enumerate(row.trials, 1)]
-            elif (p := single[method]) is not None:
+            elif (p := getattr(row, "p" if method == "final" else method)) is not None:
                 rows.append([method, row.event, "1", repr(p)])
     return csv_of(["method", "event_id", "trial", "p"], rows)
 

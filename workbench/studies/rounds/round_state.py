@@ -230,30 +230,14 @@ def _arm_specs(rules: RoundRules) -> tuple[ArmSpec, ArmSpec]:
     )
 
 
-def round_facts(
-    *,
-    set_name: str,
-    cutoff: Cutoff,
-    rules: RoundRules,
-    questions: Sequence[str],
-    left_out: Sequence[tuple[str, str]],
-    contexts: Mapping[str, str],
-    gathered: bool,
-    crowd: Mapping[str, float],
-    own_record: Mapping[str, Any] | None,
-) -> dict[str, Any]:
+def round_facts(set_name: str, cutoff: Cutoff, rules: RoundRules, **more: Any) -> dict[str, Any]:
     """The manifest of a night; a live cutoff stays live, and ``instant`` says when that was."""
     return {
         "set": set_name,
         "cutoff": cutoff.text,
         "instant": cutoff.instant.isoformat(timespec="seconds"),
         "rules": rules.to_json(),
-        "questions": list(questions),
-        "left_out": [list(each) for each in left_out],
-        "contexts": dict(contexts),
-        "gathered": gathered,
-        "crowd": dict(crowd),
-        "own_record": None if own_record is None else dict(own_record),
+        **more,
     }
 
 

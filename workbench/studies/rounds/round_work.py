@@ -158,7 +158,9 @@ async def open_round(
     _check_budget(rules, budget_usd)
     name = round_name(store, set_name)
     record = own_record(store, cutoff).to_json() if rules.own_record else None
-    facts = _facts(store, set_name, rules, cutoff, rows, left_out=left_out, own_record=record)
+    facts = _facts(
+        store, set_name, rules, cutoff, rows, left_out=[list(each) for each in left_out], own_record=record
+    )
     plan = step_plan(store, name, facts, QUICK, budget_usd=budget_usd, concurrency=concurrency)
     StudyRunner(store, plan, environ=sitting.environ, sort=SORT).open()
     return load_round(store, name)
@@ -169,9 +171,9 @@ def _facts(
 ) -> dict[str, Any]:
     chosen = [row.question for row in rows]
     return round_facts(
-        set_name=set_name,
-        cutoff=cutoff,
-        rules=rules,
+        set_name,
+        cutoff,
+        rules,
         questions=chosen,
         contexts=_contexts(store, set_name, chosen, cutoff) if rules.contexts == "stored" else {},
         gathered=rules.contexts != "gather",
@@ -353,7 +355,7 @@ def cost_lines(
     store: Store, set_name: str, rules: RoundRules, rows: Sequence[TriageRow], cutoff: Cutoff
 ) -> list[str]:
     """The cost forecast of a night, a line per step and the sum, before anybody is asked."""
-    facts = _facts(store, set_name, rules, cutoff, rows, left_out=(), own_record=None)
+    facts = _facts(store, set_name, rules, cutoff, rows, left_out=[], own_record=None)
     plans = {
         step: step_plan(store, set_name, facts, step, budget_usd=None, concurrency=1)
         for step in (QUICK, TREE)

@@ -1,24 +1,26 @@
 """Extract the visible text of HTML and wikitext in bounded work and length.
 
-Scripts, comments, descriptions of pictures and what the page's own style hides are left out: late facts and instructions to models
-hide there. What stays is text and never becomes markup, a link or an instruction of ours again. What is not looked at stands
-in SECURITY.md, 14.
+Scripts, comments, descriptions of pictures and what the page's own style hides (`hidden_parts`) are left out: late facts and
+instructions to models hide there. What stays is text and never becomes markup, a link or an instruction of ours again.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
 
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
 from workbench.quoting import seen
-from workbench.search.page.computed_style import Style
-from workbench.search.page.page_tree import Element, PageTooLarge, PageTree, page_tree
-from workbench.search.page.visibility import PageStyle
+from workbench.search.hidden_parts import Look, PageStyle, PageTooLarge
 
 #: Characters of a page that are read, and of its text that are given back.
 MOST_HTML, MOST_TEXT = 600_000, 200_000
+#: How deep elements are nested, and how many the parser may have to look at or open again.
+DEEPEST, MOST_LOOKS = 10_000, 150_000_000
 _BLOCKS = {
     "p", "div", "br", "li", "ul", "ol", "tr", "table", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "main", "blockquote", "pre",
     "dt", "dd", "dl", "td", "th", "figure", "figcaption", "header", "hr", "summary", "details", "center", "address", "hgroup",
@@ -29,10 +31,14 @@ _GONE = {
     "head", "datalist", "script", "style", "title", "textarea", "iframe", "noembed", "noframes", "option", "optgroup", "rp", "progress", "meter",
     "applet", "frameset",
 }  # fmt: skip
-# a form that holds one of these is the frame of the whole page
-_OF_AN_ARTICLE = {"h1", "article", "main"}
 _REFRESH = re.compile(r"url\s*=\s*[\"']?([^\"'>\s]{1,1000})", re.IGNORECASE)
-_RAW_MARKUP = ("noscript", "noframes", "noembed")
+_TAG = re.compile(r"<(/?)([a-z][a-z0-9:-]*)", re.IGNORECASE)
+# what the next of its kind, or nothing, ends
+_ENDLESS = {
+    "br", "hr", "img", "input", "meta", "link", "area", "base", "col", "embed", "source", "track", "wbr", "param", "p", "li", "td", "th", "tr", "tbody",
+    "thead", "tfoot", "dd", "dt", "option",
+}  # fmt: skip
+_FORMATS = {"a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +60,18 @@ def readable(html: str) -> ReadableText:
     >>> readable("<title>A</title><style>.x {display: none}</style><p>Seen.<p class=x>Not seen.<!-- nor this --><img alt='nor that'>").text
     'Seen.'
     """
+    html = html[:MOST_HTML]
     try:
-        tree = page_tree(html[:MOST_HTML])
+        _check_cost(html)
+        tree = LexborHTMLParser(html)
         text = _lines("".join(_shown(tree)))[:MOST_TEXT]
     except PageTooLarge as refusal:
         return ReadableText(title="", text="", refused=str(refusal))
-    title = next((item for item in tree.elements if item.tag == "title" and item.parent and item.parent.tag != "svg"), None)  # fmt: skip
+    except RecursionError:
+        return ReadableText(title="", text="", refused="its style is nested too deep")
+    title = tree.css_first("head title")
     return ReadableText(
-        title=" ".join(seen(_own_text(title)).split())[:300] if title else "",
+        title=" ".join(seen(title.text()).split())[:300] if title else "",
         text=text,
         leads_to=tuple(dict.fromkeys(_leads(tree))),
     )
@@ -72,66 +82,70 @@ def plain(text: str) -> str:
     return " ".join(seen(unescape(re.sub(r"<[^<>]{0,300}>", "", text))).split())
 
 
-def _shown(tree: PageTree) -> Iterator[str]:
+def _shown(tree: LexborHTMLParser) -> Iterator[str]:
     styles = PageStyle(tree)
-    # elements that are open, each with its style and what is still to be looked at in it; not by recursion, as a page nests at will
-    waiting = [(tree.root, style := styles.of(tree.root, Style()), iter(_read_children(tree.root, style)))]
-    while waiting:
-        element, style, children = waiting[-1]
-        child = next(children, None)
-        if child is None:
-            waiting.pop()
-            if element.tag in _BLOCKS:
+    node, looks = tree.root, [Look()]
+    # not by recursion, as a page nests at will
+    while node is not None:
+        if node.is_text_node and looks[-1].shown:
+            yield node.text_content or ""
+        below = None
+        if node.is_element_node:
+            if node.tag in _BLOCKS:
                 yield "\n"
-        elif isinstance(child, str):
-            if style.shown:
-                yield child
-        else:
-            inner = styles.of(child, style)
-            if child.tag in _BLOCKS:
-                yield "\n"
-            waiting.append((child, inner, iter(_read_children(child, inner))))
+            look = styles.look(node, looks[-1])
+            below = None if look.hidden or _is_left_out(node) or len(looks) > DEEPEST else node.first_child
+            if below is not None:
+                looks.append(look)
+        while below is None and node is not None:
+            below = node.next
+            if below is None:
+                node = node.parent
+                looks.pop()
+                if node is None or len(looks) < 2:
+                    return
+                if node.tag in _BLOCKS:
+                    yield "\n"
+        node = below
 
 
-def _read_children(element: Element, style: Style) -> list[Element | str]:
-    if style.hidden or element.tag in _GONE or element.slotted is False:
-        return []
-    if element.attributes.get("aria-hidden", "").strip().lower() == "true":
-        return []
-    if element.tag == "form" and not _holds(element, _OF_AN_ARTICLE):
-        return []
-    if element.tag == "details" and "open" not in element.attributes:
-        summary = next((item for item in element.children if isinstance(item, Element) and item.tag == "summary"), None)  # fmt: skip
-        return [summary] if summary is not None else []
-    return element.children
+def _is_left_out(node: LexborNode) -> bool:
+    attributes = node.attributes
+    if node.tag in _GONE or (attributes.get("aria-hidden") or "").strip().lower() == "true":
+        return True
+    if node.tag == "form":  # one that holds an article is the frame of the whole page
+        return node.css_first("h1, article, main") is None
+    around = node.parent
+    return (
+        node.tag != "summary"
+        and around is not None
+        and around.tag == "details"
+        and "open" not in around.attributes
+    )
 
 
-def _holds(element: Element, tags: set[str]) -> bool:
-    waiting = [element]
-    while waiting:
-        item = waiting.pop()
-        if tags & item.tags.keys():
-            return True
-        waiting += [child for child in item.children if isinstance(child, Element)]
-    return False
+def _leads(tree: LexborHTMLParser) -> Iterator[str]:
+    for meta in tree.css("meta[http-equiv=refresh i]"):
+        yield from _REFRESH.findall((meta.attributes.get("content") or "")[:2000])[:1]
+    for link in tree.css("link[rel~=canonical i]"):
+        yield (link.attributes.get("href") or "").strip()[:1000]
 
 
-def _own_text(element: Element) -> str:
-    return "".join(child for child in element.children if isinstance(child, str))
-
-
-def _leads(tree: PageTree) -> Iterator[str]:
-    raw = []
-    for element in tree.elements:
-        attributes = element.attributes
-        if element.tag == "meta" and attributes.get("http-equiv", "").strip().lower() == "refresh":
-            yield from _REFRESH.findall(attributes.get("content", "")[:2000])[:1]
-        elif element.tag == "link" and "canonical" in attributes.get("rel", "").lower().split():
-            yield attributes.get("href", "").strip()[:1000]
-        elif element.tag in _RAW_MARKUP:
-            raw.append(_own_text(element))
-    if raw and ("canonical" in (markup := "".join(raw).lower()) or "refresh" in markup):
-        yield from _leads(page_tree("".join(raw)))
+def _check_cost(html: str) -> None:
+    """Refuse markup that costs the parser too much: it walks the open elements at every tag, and reopens formatting in every paragraph."""
+    still_open: Counter[str] = Counter()
+    depth = formats = looks = 0
+    for match in _TAG.finditer(html):
+        tag = match[2].lower()
+        looks += depth + 75 * formats
+        if tag in _ENDLESS or (match[1] and not still_open[tag]):
+            continue
+        step = -1 if match[1] else 1
+        still_open[tag] += step
+        depth += step
+        formats += step * (tag in _FORMATS)
+    if looks > MOST_LOOKS:
+        raise PageTooLarge("its markup is nested too deep")
 
 
 def _lines(text: str) -> str:

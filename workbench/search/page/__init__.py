@@ -1,1 +1,0 @@
-"""What a reader of a web page would have seen: its elements, its style, its text."""
