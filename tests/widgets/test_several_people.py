@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.screens import RUN, make_run
+from tests.fakes.screens import RUN, asked, make_run
 from workbench.conversation.cited_answer import CitedAnswer
 from workbench.conversation.run_look_ups import Cite
 from workbench.engine.record.fold import load_state
@@ -30,20 +30,14 @@ def said(page: Dashboard) -> Annotations:
 
 def test_estimates_stand_beside_the_answer(page: Dashboard) -> None:
     pane, before = page.side_panels.estimates, page.session.tree.root.p
-    pane.p.value = "40%"
-    pane.give.click()
-    assert "type your name first" in pane.line.value and not said(page).estimates
-    pane.name.value, pane.why.value = "Ann", HOSTILE
-    pane.give.click()
-    pane.name.value, pane.p.value = "Bo", "0.8"
-    pane.give.click()
+    give, back = pane.forms
+    assert "your name" in asked(give, p="40%") and not said(page).estimates
+    assert asked(give, author="Ann", why=HOSTILE) == "" == asked(give, author="Bo", p="0.8")
     assert 'data-pooled="P0"' in pane.standing.value and "62.0%" in pane.standing.value
     assert "<img" not in pane.standing.value and "\u202e" not in pane.standing.value
     assert page.session.tree.root.p == before
-    pane.p.value = "1.0"
-    pane.give.click()
-    assert "between 0 and 1" in pane.line.value
-    pane.withdraw.click()
+    assert "between 0 and 1" in asked(give, p="1.0") and give.inputs["p"].value == "1.0"
+    asked(back)
     assert [each.author for each in said(page).standing("P0")] == ["Ann"]
 
 
