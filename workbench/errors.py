@@ -48,9 +48,15 @@ class WorkbenchError(Remedied):
 
 
 class UsageError(WorkbenchError):
-    """The caller asked for something that cannot be done as asked."""
+    """The caller asked for something that cannot be done as asked.
+
+    Attributes
+    ----------
+    document : what a program reads of it, such as how a claim was read; None where the line says it all
+    """
 
     exit_code = USAGE
+    document: "Mapping[str, Any] | None" = None
 
 
 class TwoReadings(UsageError):
@@ -72,14 +78,7 @@ class BadSetting(UsageError):
 
 
 class ClaimRefused(UsageError):
-    """The claim is outside the grammar, or cannot be decided on the embedded series.
-
-    Attributes
-    ----------
-    document : how the text was read, as ``workbench read --json`` has it; None where nobody asked
-    """
-
-    document: "Mapping[str, Any] | None" = None
+    """The claim is outside the grammar, or cannot be decided on the embedded series."""
 
 
 class BudgetStop(WorkbenchError):

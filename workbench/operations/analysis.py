@@ -23,7 +23,7 @@ from workbench.engine.named_settings import (
     setting_of,
     settings_by_panel,
 )
-from workbench.errors import ClaimRefused, Option, UsageError
+from workbench.errors import Option, UsageError
 from workbench.formatting import percent
 from workbench.models.model_options import OFFLINE
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
@@ -265,16 +265,18 @@ class Analyze(_NewRun):
 
 @contextmanager
 def _read_beside(text: str, cutoff: Cutoff, settings: RunSettings) -> Iterator[None]:
-    """Put how a text is read beside its refusal by the key-free analyst."""
+    """Put how a text is read beside its refusal, where the key-free analyst cannot tell what it says."""
     from workbench.offline.claim_coverage import reading_document
     from workbench.questions.readings.choice import day_of
     from workbench.questions.readings.read import read
 
     try:
         yield
-    except ClaimRefused as refused:
+    except UsageError as refused:
         if refused.document is None and settings.model == OFFLINE:
-            refused.document = reading_document(read(text, day_of(cutoff)), cutoff, settings.model)
+            readings = read(text, day_of(cutoff))
+            if readings.best is None:
+                refused.document = reading_document(readings, cutoff, settings.model)
         raise
 
 
