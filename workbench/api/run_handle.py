@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.api.current_home import resumed
-from workbench.api.operation_function import operation_answer, shown_answer
+from workbench.api.operation_function import shown_answer
 from workbench.api.python_terms import methods_in_python_terms
 from workbench.api.run_methods import RunMethods
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
@@ -96,11 +96,9 @@ class Analysis(RunMethods):
 
     def diff(self, later: "Analysis") -> Any:
         """Return what changed from this run to a later one of the same claim: the parts sum to the change (`workbench diff`)."""
-        return operation_answer(
-            "workbench.operations.several_runs:Diff",
-            {"before": self.run_id, "after": later.run_id},
-            self._run.home,
-        )
+        from workbench.operations.several_runs import Diff
+
+        return self.asked(Diff(before=self.run_id, after=later.run_id))
 
     def ways_to_reach(self, p: float) -> dict[str, Any]:
         """Return what it would take for the root to be at ``p``: each leaf that does it alone, and all of them together."""
