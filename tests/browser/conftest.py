@@ -111,8 +111,7 @@ def shown_run(served: Served, demo: FinishedRun, tmp_path_factory: pytest.TempPa
 
 
 def asked(served: Served, *arguments: str) -> Any:
-    done = run_json(served.home.parent, *arguments)
-    return done
+    return run_json(served.home.parent, *arguments)
 
 
 @pytest.fixture(params=["light"])

@@ -314,7 +314,7 @@ def test_nothing_planted_runs_or_asks_on_any_tab_or_at_home(detectors: Detectors
         page.wait_for_selector(".wb-claim-table tbody tr", timeout=90_000)
         assert page.locator(".wb-needs li", has_text="onerror").count() > 0
         look_everywhere(page)
-        page.locator('[data-source="store/orders"]').wait_for(timeout=30_000)
+        page.locator(".wb-own-sources td", has_text="store/orders").first.wait_for(timeout=30_000)
         # what a person types is drawn again by the kernel: a claim about the planted source, its forecast, a file to be added
         page.locator(".wb-claim textarea").fill("own:planted is above 100 on 2018-12-31")
         page.get_by_label("series", exact=True).fill("own:planted")

@@ -12,7 +12,7 @@ import pytest
 from proxies.atomic import READ_ONLY, private_folder, replace_file
 from tests.browser.conftest import Served, start
 from tests.browser.test_serve_command import kernel_of, kernel_process
-from tests.fakes.screens import RUN, make_run
+from tests.fakes.screens import RUN, asked, make_run
 from workbench.annotations.entries import add_comment
 from workbench.cli.servers.dashboard_server import is_of_a_page
 from workbench.engine.detached import plan_elsewhere, resume_detached, start_elsewhere, stop_run
@@ -61,13 +61,9 @@ def test_every_door_that_writes_is_closed(home: Path, monkeypatch: pytest.Monkey
                 unwritten()
         assert store.log_head(RUN) == head
     page = Dashboard(load_run(home, RUN))
-    page.side_panels.review.remark.value = "x"
-    page.side_panels.review.comment.click()
-    assert "can only be read here" in page.side_panels.review.line.value
-    form = Home(home).new_source
-    form.inputs["where"].value = "/etc/passwd"
-    form.ask.click()
-    assert "can only be read here" in form.answer.value and "root:" not in form.answer.value
+    assert "can only be read here" in asked(page.side_panels.review.forms[0], text="x")
+    shown = asked(Home(home).new_source, where="/etc/passwd")
+    assert "can only be read here" in shown and "root:" not in shown
     assert contents(home) == before
 
 
@@ -89,7 +85,11 @@ def test_the_page_has_no_form(home: Path, monkeypatch: pytest.MonkeyPatch) -> No
     page, first = Dashboard(load_run(home, RUN)), Home(home)
     assert page.side_panels
     shown = {id(each) for each in (*below(page), *below(first))}
-    for hidden in (page.side_panels.review.comment, page.side_panels.estimates.give, page.side_panels.taking):
+    for hidden in (
+        *page.side_panels.review.forms,
+        *page.side_panels.estimates.forms,
+        page.side_panels.taking,
+    ):
         assert id(hidden) not in shown
     assert id(page.side_panels.review.standing) in shown and id(first.answer) not in shown
 

@@ -29,7 +29,6 @@ def test_the_first_page_a_large_tree_and_the_note(
     shot(page, "large")
     open_run_page(page, shown_run)
     page.wait_for_selector(".wb-badge[data-verdict]", timeout=60_000)
-    shot(page, "tree")
     open_tab(page, "What-if")
     page.locator(".wb-scenarios").scroll_into_view_if_needed()
     shot(page, "dashboard-scenarios")

@@ -295,3 +295,19 @@ def run_row(
         "outcome": None,
     }
     return {**facts, "cutoff": "now", "status": "done", "state": "done", "tags": [], **more}
+
+
+def asked(form: Any, **typed: Any) -> str:
+    """What stands below a form of an operation after its button was pressed with these fields filled in."""
+    for name, value in typed.items():
+        form.inputs[name].value = value
+    form.ask.click()
+    form.work.wait()
+    return str(form.answer.value)
+
+
+def agreed(form: Any) -> str:
+    """The same after the second click, which agrees to what was said first."""
+    form.go_on.click()
+    form.work.wait()
+    return str(form.answer.value)

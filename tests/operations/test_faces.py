@@ -116,12 +116,13 @@ def test_the_stubs_say_what_the_functions_take() -> None:
 
 def own_operations() -> list[type[Operation]]:
     from workbench.api.operation_function import operation_named
-    from workbench.cli import experiment, models, questions, science, tournament
+    from workbench.cli import answers, experiment, models, questions, science, tournament
     from workbench.cli.sources import SOURCE
 
     tables = (
         COMMANDS,
         SOURCE,
+        answers.KEYS,
         experiment.COMMANDS,
         models.MODELS,
         questions.COMMANDS,
@@ -144,6 +145,9 @@ def test_every_operation_is_a_form_that_asks_for_what_is_needed(
     if needed:
         form.ask.click()
         assert 'role="alert"' in form.answer.value and any(each.name in form.answer.value for each in needed)
+    for each in fields_of(operation):
+        shown = form.inputs[each.name].value
+        assert shown == each.default or str(shown) == str(each.default) or not (shown or each.default is True)
 
 
 @pytest.mark.parametrize("operation", own_operations(), ids=lambda each: each.__name__)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.screens import RUN, demo_tree, visible
+from tests.fakes.screens import RUN, asked, demo_tree, visible
 from tests.fakes.stored_run import write_tree_run
 from workbench.engine.detached import Detached
 from workbench.engine.record.fold import load_state
@@ -20,7 +20,6 @@ from workbench.synthesis import AverageRule, LinearRule, settle
 from workbench.synthesis.whatif.apply_edits import play
 from workbench.views.run_view import load_run
 from workbench.whatif.edit_request import EditRequest
-from workbench.widgets.edits import node_actions as refitting
 from workbench.widgets.edits import node_actions as regrounding
 from workbench.widgets.home_page import Home
 from workbench.widgets.run_page import Dashboard
@@ -192,11 +191,9 @@ def test_the_weights_spread_is_asked_for_at_a_price_and_stays_on_the_page(
     board.tree.selected = "P1"
     assert "times more" not in board.side_panels.detail.value
     form = board.side_panels.refitting
-    assert visible(form.ask, form.confirm) == [True, False]
-    form.ask.click()
-    assert "5 times each (P1): 5 calls" in form.line.value and visible(form.confirm) == [True]
+    assert "5 times each (P1): 5 calls" in asked(form) and visible(form, form.question) == [True, True]
     board.tree.selected = "P2.1"
-    assert not visible(form)[0]
+    assert visible(form, form.question) == [False, False]
 
 
 def test_refits_of_another_rule_are_not_shown(home: Path) -> None:
@@ -217,19 +214,16 @@ def test_refits_of_another_rule_are_not_shown(home: Path) -> None:
 
 
 def test_notes_and_tags_are_kept_and_found(board: Dashboard, home: Path) -> None:
-    form = board.side_panels.notes
+    pane = board.side_panels.notes
+    (form,) = pane.forms
     board.tree.selected = "P2.1"
     board.side_panels.author.value = "Ann"
-    form.text.value, form.tags.value, form.about.value = "ask the <script> desk", "Macro, q3", "P2.1"
-    form.keep.click()
-    assert "ask the &lt;script&gt; desk" in form.standing.value and "macro" in form.standing.value.lower()
+    assert asked(form, text="ask the <script> desk", tags="Macro, q3", node="P2.1") == ""
+    assert "ask the &lt;script&gt; desk" in pane.standing.value and "macro" in pane.standing.value.lower()
     (event,) = events(home, "note.added")
     assert (event.node, event.author) == ("P2.1", "Ann")
-    form.keep.click()
-    assert "nothing to note" in form.line.value
-    form.tags.value = "-q3"
-    form.keep.click()
-    assert "q3" not in form.standing.value
+    assert "nothing to note" in asked(form)
+    assert asked(form, untag="q3") == "" and "q3" not in pane.standing.value
     page = Home(home)
     page.poller.stop()
 
@@ -245,18 +239,20 @@ def test_the_page_goes_on_while_the_weights_are_asked_for_again(
 ) -> None:
     answered, form = threading.Event(), board.side_panels.refitting
 
-    async def refits(*_: object) -> None:
+    async def refits(*_: object) -> list[Any]:
         if not answered.wait(30):
             raise UsageError("the model was never let go")
+        return []
 
-    monkeypatch.setattr(refitting, "refit_run", refits)
+    monkeypatch.setattr("workbench.whatif.run_refits.refit_run", refits)
     board.tree.selected = "P2"
-    form.ask.click()
-    form.confirm.click()
-    assert form.work.busy and "goes on meanwhile" in form.line.value
+    asked(form)
+    form.go_on.click()
+    assert form.work.busy and "Working" in form.answer.value
     board.session.edit("P2.1", "0")  # the page answers
     board.tree.selected = "P1"
-    assert form.work.busy and visible(form.ask, form.confirm) == [False, False]
+    form.ask.click()
+    assert form.work.busy and not visible(form.question)[0]
     answered.set()
     form.work.wait()
-    assert form.line.value == "" and visible(form.ask, form.confirm) == [True, False]
+    assert "never let go" not in form.answer.value

@@ -23,7 +23,7 @@ from tests.fakes import screens
 from tests.fakes.later_record import put_on_record
 from tests.fakes.model_policy import Policy, fenced, understand
 from tests.fakes.openai_server import answered
-from tests.fakes.screens import RUN, Shell
+from tests.fakes.screens import RUN, Shell, agreed, asked
 from tests.fakes.small_run import make_small_run
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.judges import DIMENSIONS
@@ -133,12 +133,14 @@ def page(folder: Path) -> None:
     with at_home(folder):
         board = Dashboard(load_run(folder / "home", RUN))
         board.session.edit("P2.1", "0")
-        for form in (board.side_panels.resynthesis, board.side_panels.refitting):
-            form.ask.click()
-            assert form.confirm.layout.display != "none", form.line.value
-            form.confirm.click()
-            form.work.wait()
-            assert "error" not in form.line.value, form.line.value
+        form = board.side_panels.resynthesis
+        form.ask.click()
+        assert form.confirm.layout.display != "none", form.line.value
+        form.confirm.click()
+        form.work.wait()
+        assert "error" not in form.line.value, form.line.value
+        assert "calls" in asked(board.side_panels.refitting)
+        assert agreed(board.side_panels.refitting) == ""
 
 
 @contextmanager

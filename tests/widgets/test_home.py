@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.screens import RUN, is_hidden
+from tests.fakes.screens import RUN, agreed, asked, is_hidden
 from tests.offline.inprocess import analyst, grow
 from workbench.engine.detached import stop_run
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES
@@ -19,7 +19,6 @@ from workbench.store import Store
 from workbench.views.run_view import load_run
 from workbench.widgets import dashboard
 from workbench.widgets.home_page import Home, list_runs, providers
-from workbench.widgets.operation_form import OperationForm
 from workbench.widgets.run_page import Dashboard
 
 pytestmark = pytest.mark.long
@@ -138,15 +137,6 @@ def test_a_claim_is_planned_changed_grounded_stopped_and_watched_from_pages(page
     assert second.session.now.after == third.session.now.after == load_run(home, run_id).tree.root.p
 
 
-def asked(form: OperationForm, **typed: str) -> str:
-    """What stands below a form after its button is pressed with these fields filled in."""
-    for name, text in typed.items():
-        form.inputs[name].value = text
-    form.ask.click()
-    form.work.wait()
-    return str(form.answer.value)
-
-
 def test_a_series_is_forecast_on_the_page(page: Home) -> None:
     form = page.quantity
     assert 'role="alert"' in asked(form, cutoff="2018-06-30")
@@ -164,20 +154,16 @@ def test_a_file_becomes_a_source_once_its_preview_was_shown(page: Home, home: Pa
     (tmp_path / "sales.csv").write_text("month,sales\n2018-01-01,5\n2018-02-01,6\n2018-03-01,7\n")
     form = page.new_source
     shown = asked(form, name="sales", where=str(tmp_path / "sales.csv"), date="month")
-    assert is_hidden(form._question) and 'role="alert"' in shown  # no lag is said
-    assert "3 rows, 2018-01-01 to 2018-03-01" in asked(form, lag="10d") and not is_hidden(form._question)
+    assert is_hidden(form.question) and 'role="alert"' in shown  # no lag is said
+    assert "3 rows, 2018-01-01 to 2018-03-01" in asked(form, lag="10d") and not is_hidden(form.question)
     assert not (home / "sources" / "sales").exists()
     form.inputs["lag"].value = "11d"
     form.go_on.click()
     assert (
-        is_hidden(form._question) and not (home / "sources" / "sales").exists()
+        is_hidden(form.question) and not (home / "sources" / "sales").exists()
     )  # what is added is what was shown
     asked(form)
     (tmp_path / "sales.csv").write_text("month,sales\n2018-01-01,5\n2018-02-01,6\n")
-    form.go_on.click()
-    form.work.wait()
-    assert "2 rows" in form.answer.value and not (home / "sources" / "sales").exists()
-    form.go_on.click()
-    form.work.wait()
-    assert "own:sales" in form.answer.value and "own/sales/rows" in page.sources.value
+    assert "2 rows" in agreed(form) and not (home / "sources" / "sales").exists()
+    assert "own:sales" in agreed(form) and "own/sales/rows" in page.sources.value
     remove_source(Store(home), "sales", datetime.now(UTC))

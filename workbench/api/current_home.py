@@ -1,7 +1,6 @@
-"""What the functions of the API share: the store of this environment, going on with one of its runs, lists of names."""
+"""What the functions of the API share: the store of this environment, going on with one of its runs."""
 
 import os
-from collections.abc import Sequence
 
 from workbench.engine.assembly import open_engine
 from workbench.engine.detached import record_beside
@@ -21,11 +20,6 @@ from workbench.workers.worker_choice import workers_at
 def open_home() -> Store:
     """Return the store of the data folder that the environment names; the caller closes it."""
     return Store(home_from(os.environ))
-
-
-def names_of(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of some nodes or tags; a lone ``"P1"`` is one, and not the names ``"P"`` and ``"1"``."""
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 async def resumed(

@@ -38,6 +38,7 @@ FUNCTIONS = {
 }
 #: Name of a method of `Analysis` -> its operation, and what of its request is fixed.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ask": ("workbench.operations.asking:Ask", {}),
     "audit": ("workbench.operations.checks:Audit", {}),
     "comment": ("workbench.operations.people:Comment", {}),
     "estimate": ("workbench.operations.people:Estimate", {}),

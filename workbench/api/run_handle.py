@@ -12,9 +12,7 @@ from workbench.api.run_methods import RunMethods
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
 from workbench.engine.record.fold import load_state
 from workbench.operations.base import Home, Operation
-from workbench.output_files import write_output
 from workbench.store import Store
-from workbench.synthesis.rules.normalise import check_normaliser
 from workbench.terminal import printable
 from workbench.views.run_view import RunView, view
 from workbench.views.wording import run_lines
@@ -142,42 +140,17 @@ class Analysis(RunMethods):
             reopen_leaf(store, self.run_id, node, full=full, author=author, reason=reason)
         return Analysis(await resumed(self.run_id, isolation=isolation, quiet=quiet))
 
-    def export(
-        self,
-        path: str | Path,
-        *,
-        to: str | None = None,
-        project: bool = False,
-        normalise: str = "scale",
-        note: str | Path | None = None,
-    ) -> Path:
+    def export(self, path: str | Path, **options: Any) -> Path:
         """Write the note (html, pdf, docx, md), the package (zip) or another program's format; return the path.
 
-        The file's suffix says which unless ``to`` names one. ``note`` is a file for the note beside a package, which holds none.
-
-        Anything that had to be changed to fit the format is reported on stderr, one line each. ``project`` brings rules that
-        are no table of a Bayes net to the nearest ones that are, by ``normalise``: ``scale``, ``softmax`` or ``min-max``.
+        The file's suffix says which unless ``to`` names one; the other options are those of `workbench export`, such as ``project``,
+        ``sign``, ``one_page``, and ``note``: a file for the note beside a package, which holds none. What had to be changed to fit
+        the format is reported on stderr.
         """
-        from workbench.packages.package import export_run, format_of, note_beside
+        from workbench.operations.packages import Export
 
-        file = Path(path)
-        to = format_of(file, to)
-        with self._home_store() as store:
-            data, notes = export_run(
-                store,
-                self.run_id,
-                to,
-                misfit="project" if project else "refuse",
-                normalise=check_normaliser(normalise),
-                environ=os.environ,
-            )
-            beside = note_beside(store, self.run_id, to, Path(note), os.environ) if note is not None else None
-        for line in notes:
-            sys.stderr.write(printable(line) + "\n")
-        if note is not None and beside is not None:
-            write_output(Path(note), beside)
-        write_output(file, data)
-        return file
+        self.asked(Export.read({"run": self.run_id, "output": path, **options}))
+        return Path(path)
 
     def explorer(self) -> Any:
         """Return the tree as a widget in which every probability can be edited; edits are kept as the scenario ``draft``."""

@@ -1,176 +1,207 @@
-"""Notes, comments, the sign-off and what a page gives to take away, as forms of a run's page."""
+"""Notes, comments, estimates, the sign-off and what a page gives to take away, as forms of a run's page."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import ipywidgets
 
-from workbench.annotations.entries import (
-    CHECKLIST,
-    add_comment,
-    add_note,
-    sign_off,
-)
-from workbench.errors import UsageError, WorkbenchError
+from workbench.annotations.entries import CHECKLIST
+from workbench.annotations.estimates import estimate_rows
+from workbench.engine.record.state import RunState
+from workbench.errors import WorkbenchError
+from workbench.models.model_options import OFFLINE
+from workbench.operations.asking import Ask
+from workbench.operations.base import Operation
+from workbench.operations.people import Comment, Estimate, Note, SignOff
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.views.run_view import RunView
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, html, look, offer, plain_widget, tried
+from workbench.widgets.fields import action, box, choice, look, offer
 from workbench.widgets.html_panel import Panel
+from workbench.widgets.operation_form import OperationForm
 
 
-class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
-    """What was noted, and a row to note more: on the run, or on the selected proposition."""
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """What the forms about a run share: the run of now, who sits here, and what is read anew after each."""
 
-    def __init__(self, author: Callable[[], str], noted: Callable[[], None]) -> None:
-        self._author, self._noted = author, noted
-        self._run: RunView | None = None
-        self.node: NodeId = ROOT
-        self.standing = html()
-        self.line = html()
-        self.text = field("note")
-        self.tags = field("tags, with commas")
-        self.tags.tooltip = "a tag with a minus before it is taken off"
-        self.about = choice(["the run"], "what the note is about")
-        self.keep = action("Keep note", self._keep)
-        row = box(ipywidgets.HBox, [self.text, self.about, self.tags, self.keep], "wb-form-row")
-        super().__init__([self.standing, row, self.line], layout=look(ipywidgets.Layout))
+    run: Callable[[], RunView]
+    author: ipywidgets.Text
+    reread: Callable[[], None]
 
-    def show(self, run: RunView, node: NodeId) -> None:
-        """Show the notes of a run; a new one may be about it or about ``node``."""
-        self._run, self.node = run, node
-        said = run.state.annotations
-        self.standing.value = panels.notes(said.notes, said.tags)
-        options = ["the run", *([node] if node in run.tree else [])]
-        offer(self.about, options)
-
-    def _keep(self) -> None:
-        run = self._run
-        assert run is not None
-        words = [word.strip() for word in self.tags.value.split(",") if word.strip()]
-        node = None if self.about.value == "the run" else str(self.about.value)
-        try:
-            with Store(run.home) as store:
-                if not (self.text.value.strip() or words):
-                    raise UsageError("nothing to note: write a text or a tag")
-                add_note(
-                    store,
-                    run.run_id,
-                    self.text.value,
-                    node=node,
-                    tags=[word for word in words if not word.startswith("-")],
-                    untagged=[word[1:] for word in words if word.startswith("-")],
-                    author=self._author(),
-                )
-        # An exception in a widget's callback is seen by nobody.
-        except WorkbenchError as error:
-            self.line.value = panels.refusal(error)
-            return
-        self.line.value = self.text.value = self.tags.value = ""
-        self._noted()
+    def form(
+        self,
+        operation: type[Operation],
+        button: str,
+        *,
+        given: Callable[[], Mapping[str, Any]] = dict,
+        **options: Any,
+    ) -> OperationForm:
+        """Return the form of an operation on the run; unless it says otherwise the page shows the document elsewhere."""
+        form = OperationForm(
+            operation,
+            self.run().home,
+            button,
+            given=lambda: {"run": self.run().run_id, **given()},
+            done=lambda _document: self.reread(),
+            **{"more": False, "draw": lambda _document: "", **options},
+        )
+        if "author" in form.inputs:
+            ipywidgets.link((self.author, "value"), (form.inputs["author"], "value"))
+        return form
 
 
-_VERDICTS = {"accept it": "accept", "return it": "return"}
+class PeoplePane(ipywidgets.VBox):  # type: ignore[misc]
+    """What people said of a run, and forms to say more, about the claim or the selected driver.
 
-
-class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
-    """What reviewers said, a row for a comment, and the form that signs: what ``comment`` and ``sign-off`` do."""
+    `whole`: what stands for the run as a whole, where something can be said of that too.
+    """
 
     def __init__(
-        self, author: ipywidgets.Text, reviewed: Callable[[], None], select: Callable[[str], None]
+        self,
+        standing: Callable[[RunView], str],
+        forms: list[OperationForm],
+        select: Callable[[str], None],
+        *,
+        whole: str = "",
     ) -> None:
-        self._reviewed = reviewed
-        self._run: RunView | None = None
+        self._standing, self.forms, self._whole = standing, forms, whole
         self._node: NodeId = ROOT
         self.standing = Panel()
         self.standing.on_select = select
-        self.line = html()
-        self.name = field("your name", "wb-author")
-        ipywidgets.link((author, "value"), (self.name, "value"))
-        self.about = choice([ROOT], "what the comment is pinned to")
-        self.remark = field("comment for whoever reads this run", "wb-long")
-        self.comment = action(
-            "Comment", tried(self._comment, self._refuse), tooltip="goes on record, and into the package"
-        )
-        self.points = {key: self._point(words) for key, words in CHECKLIST.items()}
-        self.verdict = choice(list(_VERDICTS), "verdict")
-        self.sign = action(
-            "Sign off",
-            tried(self._sign, self._refuse),
-            tooltip="one hash over log, tree, comments and checklist",
-        )
-        super().__init__(
-            [
-                self.standing,
-                box(ipywidgets.HBox, [self.about, self.remark, self.comment], "wb-form-row"),
-                box(ipywidgets.VBox, list(self.points.values()), "wb-checklist"),
-                box(ipywidgets.HBox, [self.name, self.verdict, self.sign], "wb-form-row"),
-                self.line,
-            ],
-            layout=look(ipywidgets.Layout),
-        )
-        self.add_class("wb-review-form")
-
-    @staticmethod
-    def _point(words: str) -> ipywidgets.Checkbox:
-        box_to_tick = plain_widget(ipywidgets.Checkbox, description=words, value=False, indent=False)
-        box_to_tick.description_allow_html = False
-        return box_to_tick
+        super().__init__([self.standing, *forms], layout=look(ipywidgets.Layout))
+        self.add_class("wb-people")
 
     def show(self, run: RunView, node: NodeId) -> None:
-        """Show what was said of a run; a new comment is pinned to ``node`` or to the claim."""
-        moved = node != self._node
-        self._run, self._node = run, node
-        self.standing.value = panels.rendered(
-            "review", comments=run.state.annotations.comments, rows=run.sign_offs
-        )
-        places = [each for each in dict.fromkeys([ROOT, node]) if each in run.tree]
-        offer(self.about, places, node if moved else None)
-        self.sign.disabled = not run.state.finished
-        self.sign.tooltip = (
-            "one hash over log, tree, comments and checklist"
-            if run.state.finished
-            else "when the run has its probability"
-        )
+        """Show what was said; the next thing may be about ``node``."""
+        moved, self._node = node != self._node, node
+        self.standing.value = self._standing(run)
+        first = (self._whole, "") if self._whole else (ROOT, ROOT)
+        places = list(dict.fromkeys([first, *([(node, node)] if node in run.tree else [])]))
+        for form in self.forms:
+            if "node" in form.inputs:
+                offer(form.inputs["node"], places, node if moved and not self._whole else None)
 
-    def _comment(self) -> None:
-        self.line.value = ""
-        run = self._run
-        assert run is not None
-        with Store(run.home) as store:
-            add_comment(
-                store,
-                run.run_id,
-                str(self.about.value),
-                self.remark.value,
-                author=self.name.value.strip(),
-            )
-        self.remark.value = ""
-        self._reviewed()
 
-    def _sign(self) -> None:
-        self.line.value = ""
-        run = self._run
-        assert run is not None
-        if not self.name.value.strip():
-            raise UsageError("type your name first: a sign-off says whose it is (typed, not proved)")
-        verdict = _VERDICTS[str(self.verdict.value)]
-        done = [key for key, point in self.points.items() if point.value]
-        left = [CHECKLIST[key] for key in CHECKLIST if key not in done]
-        if verdict == "accept" and left:
-            raise UsageError(f"to accept, every point is ticked; open: {'; '.join(left)}. Or return it")
-        with Store(run.home) as store:
-            attested = sign_off(store, run.run_id, author=self.name.value, verdict=verdict, done=done)
-        self.line.value = panels.note(f"Signed. What is attested has the hash {attested}.")
-        # The next to sign ticks for themselves.
-        for point in self.points.values():
-            point.value = False
-        self._reviewed()
+def notes_pane(desk: Desk, select: Callable[[str], None]) -> PeoplePane:
+    """Return the analyst's notes and tags."""
+    form = desk.form(
+        Note,
+        "Keep note",
+        fields=("text", "node", "tags", "untag"),
+        choices={"node": [("the run", "")]},
+        labels={"text": "note", "node": "about", "tags": "tags to set", "untag": "tags to take off"},
+        # A note may be tags alone; of a driver too, whose id would else be taken for the text.
+        blank=("text",),
+        clears=("text", "tags", "untag"),
+    )
+    return PeoplePane(
+        lambda run: panels.notes(run.state.annotations.notes, run.state.annotations.tags),
+        [form],
+        select,
+        whole="the run",
+    )
 
-    def _refuse(self, why: str) -> None:
-        self.line.value = panels.refusal(why)
+
+def review_pane(desk: Desk, select: Callable[[str], None]) -> PeoplePane:
+    """Return comments and sign-offs; a run that has no probability yet cannot be signed."""
+    comment = desk.form(
+        Comment,
+        "Comment",
+        fields=("node", "text", "author"),
+        choices={"node": [ROOT]},
+        labels={"node": "pinned to", "text": "comment for whoever reads this run", "author": "your name"},
+        clears=("text",),
+        tooltip="goes on record, and into the package",
+    )
+    sign = desk.form(
+        SignOff,
+        "Sign off",
+        fields=("done", "author", "verdict"),
+        choices={"done": [(words, key) for key, words in CHECKLIST.items()]},
+        labels={"done": "checklist", "author": "your name"},
+        needed=("author",),
+        clears=("done",),
+        tooltip="one hash over log, tree, comments and checklist",
+    )
+
+    def standing(run: RunView) -> str:
+        sign.ask.disabled = not run.state.finished
+        return panels.rendered("review", comments=run.state.annotations.comments, rows=run.sign_offs)
+
+    return PeoplePane(standing, [comment, sign], select)
+
+
+def estimates_pane(desk: Desk, select: Callable[[str], None]) -> PeoplePane:
+    """Return what people hold the claim and its drivers to be, beside the model's answer; no number of the run changes."""
+    give = desk.form(
+        Estimate,
+        "Estimate",
+        fields=("node", "p", "why", "author"),
+        choices={"node": [ROOT]},
+        labels={"node": "estimate of", "p": "probability, 0.4 or 40%", "author": "your name"},
+        needed=("author", "p"),
+        clears=("p", "why"),
+        tooltip="beside the model's",
+    )
+    back = desk.form(
+        Estimate,
+        "Take mine back",
+        given=lambda: {
+            "node": give.inputs["node"].value,
+            "author": give.inputs["author"].value,
+            "withdraw": True,
+        },
+        fields=(),
+    )
+    return PeoplePane(
+        lambda run: panels.rendered("estimates", rows=estimate_rows(run.state)), [give, back], select
+    )
+
+
+def asking_pane(desk: Desk, select: Callable[[str], None]) -> Any:
+    """Return what explains the answer at once, and a question for a model, which says its price first; nothing of the run changes."""
+    explain = desk.form(
+        Ask,
+        "Explain answer",
+        fields=(),
+        draw=_cited_answer,
+        tooltip="why, what matters most, what changed; no model is asked",
+    )
+    ask = desk.form(
+        Ask,
+        "Ask a model",
+        fields=("question", "model"),
+        labels={"question": "a question for a model: what would make it 50%?"},
+        needed=("question", "model"),
+        draw=_cited_answer,
+        tooltip="says the price first",
+    )
+    model = desk.run().state.settings.model
+    ask.inputs["model"].value = "" if model == OFFLINE else model
+    known = ask.given
+    ask.given = lambda: {**known(), **_own_server(desk.run().state, ask.inputs["model"].value)}
+    for form in (explain, ask):
+        form.answer.on_select = select
+    return box(ipywidgets.VBox, [explain, ask], "wb-asking")
+
+
+def _own_server(state: RunState, model: str) -> dict[str, str]:
+    """Return where the run asked its own model, which is asked there again; raises ``UsageError`` for a stranger's server."""
+    if model.strip() != state.settings.model or not state.settings.api_base:
+        return {}
+    state.require_own_server()
+    return {"api_base": state.settings.api_base}
+
+
+def _cited_answer(document: Mapping[str, Any]) -> str:
+    cost = "price unknown" if document["cost_usd"] is None else f"${document['cost_usd']:.4f}"
+    who = f"{document['model']}, {cost}" if document["model"] else "no model was asked"
+    return panels.rendered("cited_answer", answer=document, who=who)
 
 
 #: What can be chosen, the format of ``workbench export --to``, and the file's media type.

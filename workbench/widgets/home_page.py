@@ -4,7 +4,6 @@ import gc
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,7 +15,6 @@ from ipywidgets import Widget
 
 from proxies.asof.clock import Cutoff
 from proxies.atomic import reads_only
-from proxies.catalogue import Availability
 from proxies.catalogue.loader import load_catalogue
 from proxies.errors import CutoffRefused, ProxyError
 from workbench.annotations.entries import add_note
@@ -24,12 +22,15 @@ from workbench.audit.home_scores import own_runs
 from workbench.audit.track_record import record_card
 from workbench.engine.detached import plan_elsewhere, resume_detached, start_elsewhere
 from workbench.engine.named_settings import settings_by_name
-from workbench.environment import home_from, proxy_settings
+from workbench.environment import home_from
 from workbench.errors import UsageError, WorkbenchError, sentence
 from workbench.formatting import NO_VALUE
 from workbench.models.model_list import KEYS
 from workbench.models.model_options import OFFLINE
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, claim_templates, data_reach
+from workbench.operations.base import Home as OperationHome
+from workbench.operations.blocks import columns, html_of
+from workbench.operations.endpoints import Apis
 from workbench.operations.quantity import Quantity
 from workbench.operations.sources import AddSource
 from workbench.plug_points import GROUNDERS, plugin_names
@@ -71,56 +72,23 @@ from workbench.widgets.panels import rendered
 from workbench.widgets.run_page import Dashboard, dashboard
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnSource:
-    """An endpoint that is not of the shipped catalogue; ``obstacle`` says why it cannot be asked, empty if it can."""
-
-    path: str
-    about: str
-    policy: str
-    obstacle: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourcesAtHand:
-    """The folder of own catalogue files, their endpoints, and those that are shipped or of packages, counted."""
-
-    folder: str
-    own: tuple[OwnSource, ...]
-    shipped: int
-    usable: int
-
-
-def own_sources(home: Path, environ: Mapping[str, str]) -> SourcesAtHand:
-    """Return what can be asked in a home with the keys of an environment; no key is shown.
+def own_sources_html(home: Path | None, environ: Mapping[str, str]) -> str:
+    """Return what a claim can be about and what cells can ask with these keys, as a fold; without a home what is read when it opens.
 
     Raises ``CatalogueError`` where an own file does not load: one bad file refuses all, as for a run.
     """
-    settings = proxy_settings(environ, home)
-    catalogue, shipped = settings.catalogue(), load_catalogue()
-    at_hand = Availability.of(settings.keys, None)
-    obstacles = {path: at_hand.obstacle(catalogue.resolve(path)) for path in catalogue.paths()}
-    own = tuple(
-        OwnSource(
-            path=path,
-            about=(endpoint := catalogue.resolve(path)).description,
-            policy=endpoint.as_of.policy,
-            obstacle=obstacles[path],
-        )
-        for path in catalogue.paths()
-        if path not in shipped
+    rows = [] if home is None else Apis().answer(OperationHome(environ=environ, folder=home))
+    shipped = load_catalogue()
+    own = [row for row in rows if row["path"] not in shipped]
+    return rendered(
+        "own_sources",
+        series=list(SERIES.values()),
+        folder=home and home / "catalogue",
+        own=own
+        and html_of([columns(own, endpoint="path", has="description", as_of="policy", obstacle="obstacle")]),
+        shipped=len(rows) - len(own),
+        usable=sum(not row["obstacle"] for row in rows if row not in own),
     )
-    return SourcesAtHand(
-        folder=str(settings.catalogue_folder),
-        own=own,
-        shipped=len(obstacles) - len(own),
-        usable=sum(not obstacle for path, obstacle in obstacles.items() if path in shipped),
-    )
-
-
-def own_sources_html(at_hand: SourcesAtHand | None) -> str:
-    """Return them as a fold; None stands for what is read when it is opened."""
-    return rendered("own_sources", at_hand=at_hand, series=list(SERIES.values()))
 
 
 #: Above a page that is served to be read.
@@ -210,7 +178,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         for name, widget in self._settings().items():
             widget.tooltip = said[name].says.text
         self.settings.tooltip = f"NAME=VALUE, blanks between several: {', '.join(said)}"
-        self.sources = Panel(own_sources_html(None))
+        self.sources = Panel(own_sources_html(None, {}))
         self.sources.on_open = self._read_sources
         self.question_sets = Panel(rendered("question_sets", sets=None))
         self.question_sets.on_open = self._read_question_sets
@@ -390,7 +358,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
     def _read_sources(self, _name: str) -> None:
         """Show them when the fold is opened: the catalogue is read for that, which the page need not wait for."""
         try:
-            self.sources.value = own_sources_html(own_sources(self._home, self._environ))
+            self.sources.value = own_sources_html(self._home, self._environ)
         except (WorkbenchError, ProxyError) as error:
             self.sources.value = panels.refusal(error)
 

@@ -1,51 +1,38 @@
 """A form out of an operation: a control for each field of the request, the answer as a person reads it below."""
 
-import inspect
+import csv
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from pkgutil import resolve_name
+from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin
 
 import ipywidgets
-from markupsafe import escape
 
-from proxies.errors import ProxyError
-from proxies.input_files import InputRefused
 from proxies.remedies import Command, Option, Remedied
-from sandbox.errors import SandboxError
 from workbench.errors import UsageError, WorkbenchError
+from workbench.expected_errors import EXPECTED
 from workbench.operations.base import Home, Operation, answered
 from workbench.operations.blocks import html_of, words_of
 from workbench.plug_points import OPERATIONS, load_plugin, plugin_names
 from workbench.requests import RequestField, fields_of
 from workbench.store.home_folder import require_writable
 from workbench.widgets.background import Background
-from workbench.widgets.fields import (
-    Fold,
-    action,
-    box,
-    choice,
-    field,
-    html,
-    look,
-    offer,
-    plain_widget,
-    show_if,
-)
+from workbench.widgets.fields import Fold, action, box, choice, field, look, plain_widget, show_if
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.page_terms import page_terms
 from workbench.widgets.panels import note, refusal
 
+#: Letters of a label that fit above a field of common width.
+_SHORT = 28
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
 
 class _Asks(Exception):
-    """A person has to agree to what was said, or to choose, before the answer is worked out."""
-
-    def __init__(self, lines: Iterable[str], choices: Mapping[str, str] | None = None) -> None:
-        super().__init__(*lines)
-        self.choices = choices
+    """A person has to agree to these lines before the answer is worked out."""
 
 
 class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
@@ -56,13 +43,17 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
 
     `fields`: those in sight, by default those of short lists; with ``more`` the others stand in a fold.
 
-    `given`: what the page itself knows: the run, the selected driver, who sits here.
+    `given`: what the page itself knows: the run, the selected driver.
 
     `labels`: by field, where the page has other words than the request.
 
+    `choices`: by field, what can be chosen of it; of a list each is a box to tick.
+
+    `needed`, `blank`, `clears`: fields that have to be filled in here, that are sent empty too, and that are empty again afterwards.
+
     `done`: called with the document, on the thread of the work.
 
-    `quiet`: the document is shown elsewhere on the page.
+    `draw`: writes the document as HTML, where the page has more to it than its blocks.
     """
 
     def __init__(
@@ -75,100 +66,112 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
         fields: Iterable[str] | None = None,
         more: bool = True,
         given: Callable[[], Mapping[str, Any]] = dict,
-        labels: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] = _NOTHING,
+        choices: Mapping[str, list[Any]] = _NOTHING,
+        needed: Iterable[str] = (),
+        blank: Iterable[str] = (),
+        clears: Iterable[str] = (),
         done: Callable[[Any], None] = lambda document: None,
-        quiet: bool = False,
+        draw: Callable[[Any], str] | None = None,
         tooltip: str = "",
     ) -> None:
         self._operation, self._folder, self._environ = operation, folder, environ
-        self._given, self._done, self._quiet = given, done, quiet
-        self._agreed: set[str] = set()
-        self._chosen: dict[str, str] = {}
-        self._asked: _Asks | None = None
+        self.given, self._done, self._draw = given, done, draw
+        self._needed, self._blank, self._clears = needed, blank, clears
         known = given()
-        self.fields = {each.name: each for each in fields_of(operation) if each.name not in known}
-        self.labels = {name: words_of(name) for name in self.fields} | dict(labels or {})
-        self.inputs = {name: control(each, self.labels[name]) for name, each in self.fields.items()}
-        self.about = inspect.cleandoc(operation.__doc__ or "").partition("\n\n")[0]
-        self.ask = action(button, self._ask, tooltip=tooltip)
-        self.choice = choice([""], "which holds")
-        self.go_on = action("Go on", self._agree)
-        self.cancel = action("Not now", self._forget)
+        self._fields = {each.name: each for each in fields_of(operation) if each.name not in known}
+        self.labels = {name: labels.get(name, words_of(name)) for name in self._fields}
+        self.inputs = {
+            name: control(each, self.labels[name], choices.get(name)) for name, each in self._fields.items()
+        }
+        for widget in self.inputs.values():
+            widget.observe(lambda _change: self.forget(), names=["value"])
+        self.ask = action(button, lambda: self._start(None), tooltip=tooltip)
+        self.go_on = action("Go on", lambda: self._start(self._asked))
+        self.question = box(
+            ipywidgets.HBox, [self.go_on, action("Not now", lambda: self.forget())], "wb-form-row"
+        )
         self.answer = Panel()
         self.work = Background(self._refuse)
         if fields is None:
-            fields = [name for name, each in self.fields.items() if each.says.place or not each.says.more]
-        shown = [name for name in fields if name in self.inputs]
-        rest = [widget for name, widget in self.inputs.items() if name not in shown] if more else []
-        for widget in self.inputs.values():
-            widget.observe(lambda _change: self._forget(), names=["value"])
-        row = box(ipywidgets.HBox, [*(self.inputs[name] for name in shown), self.ask], "wb-form-row")
-        row.add_class("wb-labelled")
-        self._question = box(ipywidgets.HBox, [self.choice, self.go_on, self.cancel], "wb-form-row")
-        parts = [row, *([_labelled_fold("More options", rest)] if rest else []), self.answer, self._question]
-        super().__init__(parts, layout=look(ipywidgets.Layout))
+            fields = [name for name, each in self._fields.items() if each.says.place or not each.says.more]
+        shown = [self.inputs[name] for name in fields if name in self.inputs]
+        rest = [widget for widget in self.inputs.values() if widget not in shown] if more else []
+        fold = [Fold("More options", lambda: _labelled(rest))] if rest else []
+        super().__init__(
+            [_labelled([*shown, self.ask]), *fold, self.answer, self.question], layout=look(ipywidgets.Layout)
+        )
         self.add_class("wb-operation")
-        self._offer(None)
+        self._wait_for(None)
 
-    def _values(self) -> dict[str, Any]:
-        """What was typed; a field that says what its default says is left to it."""
-        typed = {
-            name: _typed(each, self.inputs[name].value, self.labels[name])
-            for name, each in self.fields.items()
+    def forget(self) -> None:
+        """Take back what waits for a second click: it was asked of something else."""
+        if self._asked is not None:
+            self._wait_for(None)
+            self.answer.value = ""
+
+    def _wait_for(self, asked: _Asks | None) -> None:
+        self._asked = asked
+        show_if(asked is not None, self.question)
+
+    def _request(self) -> Operation:
+        require_writable(self._folder)  # else whoever sees the page could read any file of this machine
+        typed = {name: self._typed(each) for name, each in self._fields.items()}
+        if missing := [self.labels[name] for name in self._needed if not typed[name]]:
+            raise UsageError(f'fill in the field "{missing[0]}" first')
+        # What says what the default says is left to it: of some requests it counts what was said at all.
+        said = {
+            name: value
+            for name, value in typed.items()
+            if value not in ("", None, self._fields[name].default)
         }
-        values = {name: value for name, value in typed.items() if value != _default(self.fields[name])}
-        return values | {
-            name: value for name, value in self._given().items() if name in self._operation.model_fields
-        }
+        known = {name: value for name, value in self.given().items() if name in self._operation.model_fields}
+        return self._operation.read(dict.fromkeys(self._blank, "") | said | known)
 
-    def _ask(self) -> None:
-        self._agreed, self._chosen = set(), {}
-        self._start()
+    def _typed(self, each: RequestField) -> Any:
+        value = self.inputs[each.name].value
+        text = value.strip() if isinstance(value, str) else ""
+        if text == str(each.default):
+            return each.default
+        if not text or each.shape in ("value", "flag"):
+            return text or value
+        if each.shape == "list":
+            return [word.strip() for word in next(csv.reader([text], skipinitialspace=True))]
+        try:
+            words = shlex.split(text)
+        except ValueError as error:
+            raise UsageError(f"{self.labels[each.name]}: {error}") from None
+        return {name: said for name, _, said in (word.partition("=") for word in words)}
 
-    def _agree(self) -> None:
-        if self._asked is None:
-            return
-        text = "\n".join(self._asked.args)
-        if self._asked.choices is None:
-            self._agreed.add(text)
-        else:
-            self._chosen[text] = self.choice.value
-        self._start()
-
-    def _start(self) -> None:
+    def _start(self, agreed: _Asks | None) -> None:
         if self.work.busy:
             return
-        self._offer(None)
+        self._wait_for(None)
         try:
-            require_writable(self._folder)  # else whoever sees the page could read any file of this machine
-            request = self._operation.read(self._values())
+            request = self._request()
         except WorkbenchError as error:
             self._refuse(self._in_terms(error))
             return
         self.answer.value = note("Working ...")
-        self.work.start(lambda: self._answered(request), self._show)
+        self.work.start(lambda: self._answered(request, agreed), self._show)
 
-    def _answered(self, request: Operation) -> "tuple[Any, str] | _Asks":
+    def _answered(self, request: Operation, agreed: _Asks | None) -> "tuple[Any, str] | _Asks":
         said: list[str] = []
 
         def confirm(question: str) -> None:
-            if "\n".join([*said, question]) not in self._agreed:
-                raise _Asks([*said, question])
+            said.append(question)
+            if agreed is None or agreed.args[: len(said)] != tuple(said):
+                raise _Asks(*said)
 
-        def choose(question: str, choices: Mapping[str, str]) -> str:
-            if question not in self._chosen:
-                raise _Asks([question], choices)
-            return self._chosen[question]
-
-        home = Home(
-            environ=self._environ, folder=self._folder, say=said.append, confirm=confirm, choose=choose
-        )
+        home = Home(environ=self._environ, folder=self._folder, say=said.append, confirm=confirm)
         try:
             document = answered(request, home)
-            return document, "" if self._quiet else html_of(request.show(document), pictures=True)
+            if self._draw is not None:
+                return document, self._draw(document)
+            return document, _in_reach(html_of(request.show(document), pictures=True))
         except _Asks as asks:
             return asks
-        except (WorkbenchError, ProxyError, SandboxError, InputRefused) as error:
+        except EXPECTED as error:
             raise UsageError(self._in_terms(error)) from None
         finally:
             home.close()
@@ -176,24 +179,15 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
     def _show(self, came: "tuple[Any, str] | _Asks") -> None:
         if isinstance(came, _Asks):
             *lines, question = came.args
-            self.answer.value = _blocks(html_of(lines)) + note(question)
-            self._offer(came)
+            self.answer.value = _in_reach(html_of(lines)) + note(question)
+            self._wait_for(came)
             return
         document, html = came
-        self.answer.value = _blocks(html)
+        for name in self._clears:
+            self.inputs[name].value = type(self.inputs[name].value)()
         self._done(document)
-
-    def _offer(self, asked: _Asks | None) -> None:
-        self._asked = asked
-        show_if(asked is not None, self._question)
-        show_if(asked is not None and asked.choices is not None, self.choice)
-        if asked is not None and asked.choices is not None:
-            offer(self.choice, [(meaning, value) for value, meaning in asked.choices.items()])
-
-    def _forget(self) -> None:
-        if self._asked is not None:
-            self._offer(None)
-            self.answer.value = ""
+        # Said last: who reads that it is done finds it done.
+        self.answer.value = html
 
     def _refuse(self, line: str) -> None:
         self.answer.value = refusal(line)
@@ -206,103 +200,91 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
     def _terms(self, remedy: Command | Option) -> str:
         if isinstance(remedy, Command) or remedy.name not in self.labels:
             return page_terms(remedy)
-        value = str(remedy.value) if isinstance(remedy.value, str) and not remedy.value.isupper() else ""
-        return f'the field "{self.labels[remedy.name]}"{value and f" ({value})"}'
+        return f'the field "{self.labels[remedy.name]}"'
 
 
-def _blocks(html: str) -> str:
-    # In reach of the keyboard, which scrolls what is wider than the page.
+def _in_reach(html: str) -> str:
+    """In reach of the keyboard, which scrolls what is wider than the page."""
     return html and f'<div class="wb-blocks" tabindex="0" role="group" aria-label="answer">{html}</div>'
 
 
-def control(each: RequestField, label: str) -> Any:
-    """Return the control of a field: a box to tick, a choice, or a line of text."""
-    default = _default(each)
-    if each.shape == "flag":
-        widget = plain_widget(ipywidgets.Checkbox, description=label, value=bool(default), indent=False)
-        widget.description_allow_html = False
-        widget.add_class("wb-tick")
-    elif get_origin(each.bare) is Literal:
-        options = [*get_args(each.bare)]
-        widget = choice(options if default in options else ["", *options], label)
-        widget.value = default if default in options else ""
-    else:
-        form = "YYYY-MM-DD" if each.bare is date else each.says.form.partition(" ")[0]
-        form = form.lower() if form.isalpha() else form
-        widget = field(f"{label}, {form}" if form else label)
-        widget.value = str(default) if isinstance(default, str | int | float | date) else ""
-    widget.tooltip = each.says.text
+def _labelled(widgets: list[Any]) -> Any:
+    row = box(ipywidgets.HBox, widgets, "wb-form-row")
+    row.add_class("wb-labelled")
+    return row
+
+
+class Ticks(ipywidgets.VBox):  # type: ignore[misc]
+    """Boxes to tick, each with its words; ``value`` has the keys of those that are ticked."""
+
+    def __init__(self, options: Iterable[tuple[str, str]]) -> None:
+        self.boxes = {key: tick(words) for words, key in options}
+        super().__init__([*self.boxes.values()], layout=look(ipywidgets.Layout))
+        self.add_class("wb-checklist")
+
+    @property
+    def value(self) -> list[str]:
+        """The keys."""
+        return [key for key, each in self.boxes.items() if each.value]
+
+    @value.setter
+    def value(self, keys: list[str]) -> None:
+        for key, each in self.boxes.items():
+            each.value = key in keys
+
+
+def tick(label: str, *, ticked: bool = False) -> Any:
+    """Return a box to tick."""
+    widget = plain_widget(ipywidgets.Checkbox, description=label, value=ticked, indent=False)
+    widget.description_allow_html = False
+    widget.add_class("wb-tick")
     return widget
 
 
-def _default(each: RequestField) -> Any:
-    return None if each.required else each.default
-
-
-def _typed(each: RequestField, value: Any, label: str) -> Any:
-    if not isinstance(value, str):
-        return value
-    text = value.strip()
-    if not text or text == str(_default(each)):
-        return _default(each)
-    if each.shape not in ("list", "mapping"):
-        return text
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise UsageError(f"{label}: {error}") from None
-    if each.shape == "list":
-        return words
-    return {name: said for name, _, said in (word.partition("=") for word in words)}
-
-
-def _labelled_fold(title: str, widgets: list[Any]) -> Fold:
-    def filled() -> Any:
-        row = box(ipywidgets.HBox, widgets, "wb-form-row")
-        row.add_class("wb-labelled")
-        return row
-
-    return Fold(title, filled)
+def control(each: RequestField, label: str, options: list[Any] | None = None) -> Any:
+    """Return the control of a field: a box to tick, a choice, or a line of text."""
+    if options is None and get_origin(each.bare) is Literal:
+        options = [*get_args(each.bare)]
+        options = options if each.default in options else ["", *options]
+    if options is not None and each.shape == "list":
+        return Ticks(options)
+    if options is not None:
+        widget = choice(options, label)
+    elif each.shape == "flag":
+        widget = tick(label, ticked=bool(each.default))
+    else:
+        form = "YYYY-MM-DD" if each.bare is date else each.says.form.partition(" ")[0]
+        form = "by commas" if each.shape == "list" else form.lower() if form.isalpha() else form
+        widget = field(f"{label}, {form}" if form else label, "wb-long" if len(label) > _SHORT else "")
+    if isinstance(widget, ipywidgets.Text) and isinstance(each.default, str | int | float | date):
+        widget.value = str(each.default)
+    elif options and each.default in options:
+        widget.value = each.default
+    widget.tooltip = each.says.text
+    return widget
 
 
 class MoreForms(ipywidgets.VBox):  # type: ignore[misc]
     """A choice among operations (name -> ``module:Class``) and those of installed packages, and the form of the chosen one."""
 
-    def __init__(
-        self,
-        folder: Path,
-        own: Mapping[str, str],
-        *,
-        environ: Mapping[str, str] = os.environ,
-        given: Callable[[], Mapping[str, Any]] = dict,
-    ) -> None:
-        self._folder, self._environ, self._given = folder, environ, given
-        self._places = own
+    def __init__(self, folder: Path, own: Mapping[str, str], **options: Any) -> None:
+        self._folder, self._own, self._options = folder, own, options
         self._forms: dict[str, OperationForm] = {}
         names = [*own, *(name for name in plugin_names(OPERATIONS) if name not in own)]
         self.which = choice(
-            [("choose one", ""), *((words_of(name).replace("-", " "), name) for name in names)], "what to ask"
+            [("choose one", ""), *((name.replace("-", " "), name) for name in names)], "what to ask"
         )
         self.which.observe(lambda change: self._show(change["new"]), names=["value"])
-        self._place = box(ipywidgets.VBox, [], "wb-chosen-form")
-        super().__init__([self.which, self._place], layout=look(ipywidgets.Layout))
+        super().__init__([self.which], layout=look(ipywidgets.Layout))
 
     def form(self, name: str) -> OperationForm:
         """Return the form of an operation, made when it is first asked for."""
         if name not in self._forms:
-            place = self._places.get(name)
-            operation = resolve_name(place) if place else load_plugin(OPERATIONS, name)
-            self._forms[name] = OperationForm(
-                operation, self._folder, "Ask", environ=self._environ, given=self._given
-            )
+            operation = resolve_name(self._own[name]) if name in self._own else load_plugin(OPERATIONS, name)
+            form = OperationForm(operation, self._folder, "Ask", **self._options)
+            form.ask.tooltip = operation.__doc__ or ""
+            self._forms[name] = form
         return self._forms[name]
 
     def _show(self, name: str) -> None:
-        try:
-            form = self.form(name) if name else None
-        except WorkbenchError as error:
-            self._place.children = (html(refusal(error)),)
-            return
-        self._place.children = (
-            () if form is None else (html(f"<p class='wb-key'>{escape(form.about)}</p>"), form)
-        )
+        self.children = (self.which, self.form(name)) if name else (self.which,)

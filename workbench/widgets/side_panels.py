@@ -9,6 +9,7 @@ import ipywidgets
 
 from proxies.atomic import reads_only
 from workbench.errors import UsageError, WorkbenchError
+from workbench.operations.drivers import Refit
 from workbench.propositions import ROOT, NodeId
 from workbench.propositions.values import Override
 from workbench.store import Store, utc_now
@@ -20,21 +21,38 @@ from workbench.whatif.edit_remarks import edit_remarks
 from workbench.whatif.edit_request import parse_override
 from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets import panels
-from workbench.widgets.annotation_forms import DownloadForm, NotesForm, ReviewPane
+from workbench.widgets.annotation_forms import (
+    Desk,
+    DownloadForm,
+    asking_pane,
+    estimates_pane,
+    notes_pane,
+    review_pane,
+)
 from workbench.widgets.approval_form import ApprovalPane
-from workbench.widgets.asking_pane import AskingPane
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.edits.edit_log import Keeper, SharedEdits
 from workbench.widgets.edits.edit_session import WhatIfSession
-from workbench.widgets.edits.node_actions import RefittingForm, RegroundingForm
+from workbench.widgets.edits.node_actions import RegroundingForm
 from workbench.widgets.edits.node_form import AssumptionForm, EditingForm
 from workbench.widgets.edits.resynthesis_form import ResynthesisForm
 from workbench.widgets.edits.scenario_pane import ScenarioPane
-from workbench.widgets.estimates_pane import EstimatesPane
-from workbench.widgets.fields import Fold, action, box, html, pane, whose_fields
+from workbench.widgets.fields import Fold, action, box, html, pane, show_if, whose_fields
 from workbench.widgets.html_panel import Panel
+from workbench.widgets.operation_form import MoreForms
 from workbench.widgets.proofs import proof_view as proof
 from workbench.widgets.proofs.vintage_pane import VintagePane
+
+#: Operations on a run that have a form on its page and no place of their own.
+MORE = {
+    "check its records": "workbench.operations.checks:Audit",
+    "run its proofs again": "workbench.operations.checks:Verify",
+    "disturb its drivers": "workbench.operations.drivers:Noise",
+    "report on its drivers": "workbench.operations.drivers:Sensitivity",
+    "read its model calls": "workbench.operations.checks:Transcript",
+    "follow a driver's numbers": "workbench.operations.evidence:Evidence",
+    "say how it turned out": "workbench.operations.people:Resolve",
+}
 
 
 class SurroundingPanes:
@@ -76,11 +94,19 @@ class SurroundingPanes:
         self.change = Fold("Change this driver", self._make_form)
         self.regrounding = RegroundingForm(self.by, follow)
         self.resynthesis = ResynthesisForm(session, run=run, select=select, answered=lambda: reread(False))
-        self.refitting = RefittingForm(self._show_refits)
-        self.notes = NotesForm(self.by, lambda: reread(False))
-        self.review = ReviewPane(self.author, lambda: reread(False), select)
-        self.estimates = EstimatesPane(self.author, lambda: reread(False), select)
-        self.asking = AskingPane(run=run, select=select, paid=lambda: reread(False))
+        self.refitting = Desk(run=run, author=self.author, reread=lambda: self._read_anew(True)).form(
+            Refit,
+            "How sure are these weights? Ask again",
+            given=lambda: {"node": [self._node]},
+            fields=("k",),
+            labels={"k": "times"},
+            tooltip="says the price first",
+        )
+        desk = Desk(run=run, author=self.author, reread=lambda: self._read_anew(False))
+        self.notes = notes_pane(desk, select)
+        self.review = review_pane(desk, select)
+        self.estimates = estimates_pane(desk, select)
+        self.asking = asking_pane(desk, select)
         self.approving = ApprovalPane(
             scenarios.home, scenarios.run_id, lambda: str(self.author.value).strip(), look
         )
@@ -140,6 +166,7 @@ class SurroundingPanes:
                 pane("Notes and tags", [self.notes], "wb-notes"),
                 pane("Take it with you", [self.taking], "wb-taking"),
                 pane("Time and money", [self.spent], "wb-spent"),
+                Fold("Ask more of this run", self._make_more),
             ],
         }
 
@@ -184,6 +211,10 @@ class SurroundingPanes:
         picker.show(self._run(), self._node)
         return picker
 
+    def _make_more(self) -> MoreForms:
+        run = self._run()
+        return MoreForms(run.home, MORE, given=lambda: {"run": run.run_id})
+
     def _make_transcript(self) -> Panel:
         panel = Panel()
         panel.value = self._transcript(self._node)
@@ -209,9 +240,9 @@ class SurroundingPanes:
         self._open_tab("what-if")
         self.book.ask_name()
 
-    def _show_refits(self) -> None:
-        with self._session.lock:  # on a thread of its own: the page goes on while the model answers
-            self._reread(True)
+    def _read_anew(self, moves_band: bool) -> None:
+        with self._session.lock:  # on a thread of its own: the page goes on while a form is worked on
+            self._reread(moves_band)
 
     @property
     def form(self) -> EditingForm:
@@ -283,7 +314,10 @@ class SurroundingPanes:
     def _tell_of_run(self, run: RunView, node: NodeId) -> None:
         """Bring in step what no edit alters: what people said of the run, and what can be asked for again."""
         self.regrounding.show(run, node)
-        self.refitting.show(run, node)
+        self.refitting.forget()
+        show_if(
+            node in run.tree and bool(run.tree[node].children) and run.tree.root.p is not None, self.refitting
+        )
         self.notes.show(run, node)
         self.review.show(run, node)
         self.estimates.show(run, node)
