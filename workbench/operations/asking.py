@@ -31,9 +31,10 @@ class Ask(Operation):
         """Return the answer with its cites, what it cost, and a what-if that it proposes."""
         from workbench.annotations.case_against import with_model
         from workbench.conversation.cited_answer import checked, rule_answer
-        from workbench.conversation.model_answers import model_answer, price_of_question
+        from workbench.conversation.model_answers import asked_model, model_answer, price_of_question
         from workbench.conversation.run_look_ups import RunLookUps
         from workbench.engine.assembly import open_gateway
+        from workbench.models.model_options import OFFLINE
         from workbench.views.run_view import view_of
         from workbench.whatif.run_edits import require_grounded
 
@@ -46,6 +47,8 @@ class Ask(Operation):
             raise UsageError("type a question for the model, in quotes")
         else:
             state = with_model(state, self.model, self.api_base)
+            if asked_model(state) == OFFLINE:
+                raise UsageError("the key-free analyst reads no question: name a model")
             home.say(price_of_question(state))
             home.confirm("go on?")
             answer = await model_answer(store, state, open_gateway(store, state), look_ups, self.question)
