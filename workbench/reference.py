@@ -132,7 +132,7 @@ def _python_page() -> str:
         target = getattr(api, name)
         parts += _python_parts(name, target, level=2)
         if inspect.isclass(target):
-            for method, member in vars(target).items():
+            for method, member in inspect.getmembers(target):
                 if not method.startswith("_") and (callable(member) or isinstance(member, property)):
                     parts += _python_parts(f"{name}.{method}", member, level=3)
     return _titled("Python", parts)

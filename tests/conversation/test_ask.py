@@ -12,9 +12,8 @@ from tests.command_line import run_cli
 from tests.fakes.models import ScriptedModel
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.agents.errors import MalformedReply
-from workbench.conversation.cited_answer import CitedAnswer, answer_faults, checked
+from workbench.conversation.cited_answer import CitedAnswer, answer_faults, checked, rule_answer
 from workbench.conversation.model_answers import model_answer, parse_move
-from workbench.conversation.rule_answers import rule_answer
 from workbench.conversation.run_look_ups import Cite, RunLookUps
 from workbench.engine.access.model_gateway import run_gateway
 from workbench.engine.record.fold import load_state
@@ -179,7 +178,7 @@ def test_a_proposal_that_is_no_probability_goes_back_to_the_model(look_ups: RunL
 
 def test_a_models_answer_steers_no_terminal(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = CitedAnswer(text="fine\x1b[2J\u202egpj\x07", cites=(Cite(node="P1", row="2018-06-29"),))
-    monkeypatch.setattr("workbench.cli.answers.ask.rule_answer", lambda *_, **__: said)
+    monkeypatch.setattr("workbench.conversation.cited_answer.rule_answer", lambda *_, **__: said)
     done = run_cli(home, "ask", RUN, "why so low?")
     assert (
         done.returncode == 0 and "fine" in done.stdout and not {"\x1b", "\u202e", "\x07"} & set(done.stdout)

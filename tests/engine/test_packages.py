@@ -31,14 +31,17 @@ from tests.fakes.hostile_packages import (
     with_sql,
 )
 from tests.fakes.small_run import RUN, SOURCE, make_small_run
-from workbench.cli.answers.export import import_file
+from workbench.cli.operation_command import command_of
 from workbench.cli.servers.lab import lab_environment
 from workbench.formatting import sandbox_words
+from workbench.operations.packages import Import
 from workbench.packages.package import export_run, import_run
 from workbench.store import Store
 from workbench.store import events as ev
 
 VICTIM = "20180101-000000-feed"
+
+import_file = command_of(Import)
 
 
 def packed(home: Path, **options: Any) -> bytes:
@@ -101,7 +104,7 @@ def test_a_corpus_of_hostile_packages_changes_nothing(
         (place / "x.zip").write_bytes(hostile.data)
         # the command itself: building the whole command line for each package would take most of the time
         with pytest.raises(typer.Exit) as ended:
-            import_file(place / "x.zip", cutoff=None, anyway=False, as_json=False)
+            import_file(path=place / "x.zip", as_json=False, yes=False)
         out, err = capsys.readouterr()
         lines, listed = err.splitlines(), out.splitlines()
         good = (

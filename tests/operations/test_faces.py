@@ -116,12 +116,13 @@ def test_the_stubs_say_what_the_functions_take() -> None:
 
 def own_operations() -> list[type[Operation]]:
     from workbench.api.operation_function import operation_named
-    from workbench.cli import experiment, models, questions, science, tournament
+    from workbench.cli import answers, experiment, models, questions, science, tournament
     from workbench.cli.sources import SOURCE
 
     tables = (
         COMMANDS,
         SOURCE,
+        answers.KEYS,
         experiment.COMMANDS,
         models.MODELS,
         questions.COMMANDS,

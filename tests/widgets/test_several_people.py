@@ -1,11 +1,14 @@
 """Comments, estimates and questions on the page of a run: what the commands do, and hostile words stay words."""
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tests.fakes.screens import RUN, asked, make_run
+from tests.fakes.screens import RUN, agreed, asked, make_run
 from workbench.conversation.cited_answer import CitedAnswer
 from workbench.conversation.run_look_ups import Cite
 from workbench.engine.record.fold import load_state
@@ -44,29 +47,35 @@ def test_estimates_stand_beside_the_answer(page: Dashboard) -> None:
 def test_the_page_explains_its_answer_and_a_model_says_its_price_first(
     page: Dashboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pane = page.side_panels.asking
-    pane.explain.click()
-    assert "What matters most: " in pane.answer.value and 'data-select="' in pane.answer.value
-    pane.model.value = "openai/gpt-4o-mini"
-    pane.priced.click()
-    assert "type a question first" in pane.line.value and not pane.answer.value
-    pane.question.value = "please paint it blue"
-    pane.priced.click()
-    assert "asking openai/gpt-4o-mini" in pane.line.value and "about $" in pane.line.value
-    pane.question.value = "another one"
-    pane.confirm.click()
-    assert "has changed since this price" in pane.line.value
+    explain, form = page.side_panels.asking.children
+    assert "What matters most: " in asked(explain) and 'data-select="' in explain.answer.value
+    assert "question" in asked(form, model="openai/gpt-4o-mini") and 'role="alert"' in form.answer.value
+    shown = asked(form, question="please paint it blue")
+    assert "asking openai/gpt-4o-mini" in shown and "about $" in shown
+    form.inputs["question"].value = "another one"
+    assert "about $" in agreed(form), "the price before was of the other question"
 
     async def answered(*_: object) -> CitedAnswer:
         return CitedAnswer(text=HOSTILE, cites=(Cite(node="P1"),), cost_usd=0.01, model="openai/gpt-4o-mini")
 
-    monkeypatch.setattr("workbench.widgets.asking_pane.model_answer", answered)
+    monkeypatch.setattr("workbench.conversation.model_answers.model_answer", answered)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
-    pane.priced.click()
-    pane.confirm.click()
-    pane.work.wait()
-    assert "openai/gpt-4o-mini, $0.0100" in pane.answer.value, pane.line.value
-    assert "<img" not in pane.answer.value
-    pane.model.value = "offline/analyst"
-    pane.priced.click()
-    assert "name a model" in pane.line.value
+    asked(form)
+    shown = agreed(form)
+    assert "openai/gpt-4o-mini, $0.0100" in shown and "<img" not in shown
+    assert "name a model" in asked(form, model="offline/analyst")
+
+
+def test_a_question_for_the_runs_own_model_goes_to_its_own_server_and_never_to_a_strangers(
+    page: Dashboard,
+) -> None:
+    state: Any = page.run.state
+    server = "http://127.0.0.1:9/v1"
+    state.settings = replace(state.settings, model="openai/x", api_base=server)
+    form = page.side_panels.asking.children[1]
+    form.inputs["model"].value = "openai/y"
+    assert "api_base" not in form.given()
+    form.inputs["model"].value = "openai/x"
+    assert form.given()["api_base"] == server
+    state.imported = SimpleNamespace(seq=10**6)
+    assert "nothing is sent there" in asked(form, question="why?")

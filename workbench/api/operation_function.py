@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from enum import Enum
 from functools import cache
@@ -41,6 +41,7 @@ FUNCTIONS = {
 }
 #: Name of a method of `Analysis` -> its operation, and what of its request is fixed.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ask": ("workbench.operations.asking:Ask", {}),
     "audit": ("workbench.operations.checks:Audit", {}),
     "comment": ("workbench.operations.people:Comment", {}),
     "estimate": ("workbench.operations.people:Estimate", {}),
@@ -134,11 +135,6 @@ def method_named(name: str) -> Callable[..., Any]:
 
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     return _described(method, name, operation, inspect.Signature([own, *parameters]))
-
-
-def operation_answer(place: str, asked: Mapping[str, Any], folder: Path) -> Any:
-    """Return the document of an operation over a data folder."""
-    return shown_answer(operation_named(place).read(asked), Home(environ=os.environ, folder=folder))
 
 
 def _described(

@@ -5,13 +5,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from workbench.api.operation_function import operation_answer, run_progress, shown_answer
+from workbench.api.operation_function import run_progress, shown_answer
 from workbench.api.python_terms import methods_in_python_terms
 from workbench.api.run_methods import RunMethods
 from workbench.operations.base import Home, Operation
-from workbench.output_files import write_output
 from workbench.store import Store
-from workbench.synthesis.rules.normalise import check_normaliser
 from workbench.terminal import printable
 from workbench.views.run_view import RunView, view
 from workbench.views.wording import run_lines
@@ -95,11 +93,9 @@ class Analysis(RunMethods):
 
     def diff(self, later: "Analysis") -> Any:
         """Return what changed from this run to a later one of the same claim: the parts sum to the change (`workbench diff`)."""
-        return operation_answer(
-            "workbench.operations.several_runs:Diff",
-            {"before": self.run_id, "after": later.run_id},
-            self._run.home,
-        )
+        from workbench.operations.several_runs import Diff
+
+        return self.asked(Diff(before=self.run_id, after=later.run_id))
 
     def ways_to_reach(self, p: float) -> dict[str, Any]:
         """Return what it would take for the root to be at ``p``: each leaf that does it alone, and all of them together."""
@@ -117,42 +113,17 @@ class Analysis(RunMethods):
             take_review(store, Path(package), run_id=self.run_id)
             return Analysis(view(store, self.run_id))
 
-    def export(
-        self,
-        path: str | Path,
-        *,
-        to: str | None = None,
-        project: bool = False,
-        normalise: str = "scale",
-        note: str | Path | None = None,
-    ) -> Path:
+    def export(self, path: str | Path, **options: Any) -> Path:
         """Write the note (html, pdf, docx, md), the package (zip) or another program's format; return the path.
 
-        The file's suffix says which unless ``to`` names one. ``note`` is a file for the note beside a package, which holds none.
-
-        Anything that had to be changed to fit the format is reported on stderr, one line each. ``project`` brings rules that
-        are no table of a Bayes net to the nearest ones that are, by ``normalise``: ``scale``, ``softmax`` or ``min-max``.
+        The file's suffix says which unless ``to`` names one; the other options are those of `workbench export`, such as ``project``,
+        ``sign``, ``one_page``, and ``note``: a file for the note beside a package, which holds none. What had to be changed to fit
+        the format is reported on stderr.
         """
-        from workbench.packages.package import export_run, format_of, note_beside
+        from workbench.operations.packages import Export
 
-        file = Path(path)
-        to = format_of(file, to)
-        with self._home_store() as store:
-            data, notes = export_run(
-                store,
-                self.run_id,
-                to,
-                misfit="project" if project else "refuse",
-                normalise=check_normaliser(normalise),
-                environ=os.environ,
-            )
-            beside = note_beside(store, self.run_id, to, Path(note), os.environ) if note is not None else None
-        for line in notes:
-            sys.stderr.write(printable(line) + "\n")
-        if note is not None and beside is not None:
-            write_output(Path(note), beside)
-        write_output(file, data)
-        return file
+        self.asked(Export.read({"run": self.run_id, "output": path, **options}))
+        return Path(path)
 
     def explorer(self) -> Any:
         """Return the tree as a widget in which every probability can be edited; edits are kept as the scenario ``draft``."""

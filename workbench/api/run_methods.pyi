@@ -8,6 +8,25 @@ from workbench.api.run_handle import Analysis
 from workbench.api.operation_function import ShownDocument
 
 class RunMethods:
+    def ask(
+        self,
+        question: str = '',
+        model: str | None = None,
+        api_base: str | None = None,
+    ) -> ShownDocument:
+        """Answer a question about a run out of its own records, with the cells and rows that the answer rests on.
+
+        Without a model it prints why, what matters most and what changed, whatever the question; --model answers any. Nothing is changed.
+
+        Parameters
+        ----------
+        question : str, optional
+            The question for --model, in quotes: "why so low?".
+        model : str, optional
+            A model that answers the question.
+        api_base : str, optional
+            Base URL of an OpenAI-compatible server.
+        """
     def audit(
         self,
     ) -> ShownDocument:

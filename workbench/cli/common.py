@@ -142,22 +142,6 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
     return wrapped
 
 
-@contextmanager
-def differences_listed(*, as_json: bool) -> Iterator[None]:
-    """Print what differs in a package that is refused for it, before its error becomes one line."""
-    from workbench.packages.package import PackageAltered
-
-    try:
-        yield
-    except PackageAltered as error:
-        if as_json:
-            emit_json(error.document)
-        else:
-            for line in error.lines():
-                echo(line)
-        raise
-
-
 def confirm(question: str, *, yes: bool) -> None:
     """Ask a person at a terminal and leave with exit 3 at a no; ``--yes`` and a script, which would wait for ever, go on."""
     if not yes and at_terminal():

@@ -45,7 +45,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "show": ("workbench.operations.runs:Show", "Print a run's tree, with the rule of every inner driver."),
         "whatif": ("workbench.operations.what_if:WhatIf", "Edit drivers and see which ancestors move; the run itself is not changed."),
         "diff": ("workbench.operations.several_runs:Diff", "Say what changed between two runs of a claim, and how much of it each driver and the rules brought."),
-        "ask": ("workbench.cli.answers.ask:ask", "Answer a question about a run out of its own records, with the cells and rows that the answer rests on."),
+        "ask": ("workbench.operations.asking:Ask", "Answer a question about a run out of its own records, with the cells and rows that the answer rests on."),
         "sensitivity": ("workbench.operations.drivers:Sensitivity", "Print what each driver does to the claim: its path weight, the claim's range, its contribution."),
         "scenarios": ("workbench.operations.scenarios:Scenarios", "Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."),
         "noise": ("workbench.operations.drivers:Noise", "Disturb the drivers and print the claim's distribution; no model is asked (paper A, section 5.3)."),
@@ -65,9 +65,9 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "critique": ("workbench.cli.answers:critique_group", "What other models and the records say of a finished run."),
     },
     "Share": {
-        "export": ("workbench.cli.answers.export:export", "Write the note of a run (html, pdf, docx, md), the whole package a reviewer needs (zip), or another program's format."),
-        "import": ("workbench.cli.answers.export:import_file", "Take in an exported run or a tree; it becomes a run of this home, marked as imported."),
-        "keys": ("workbench.cli.answers.export:keys", "The key that signs your packages, and whose keys you trust by name."),
+        "export": ("workbench.operations.packages:Export", "Write the note of a run (html, pdf, docx, md), the whole package a reviewer needs (zip), or another program's format."),
+        "import": ("workbench.operations.packages:Import", "Take in an exported run or a tree; it becomes a run of this home, marked as imported."),
+        "keys": ("workbench.cli.answers:keys_group", "The key that signs your packages, and whose keys you trust by name."),
     },
     "Track": {
         "runs": ("workbench.operations.runs:Runs", "List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review."),

@@ -196,7 +196,10 @@ def show_blocks(blocks: Any) -> None:
             case Json():
                 emit_json(block.value)
             case Raw() if sys.stdout.isatty():
-                echo(block.data.decode("utf-8", "replace"), whole=True)
+                try:
+                    echo(block.data.decode(), whole=True)
+                except UnicodeDecodeError:
+                    raise UsageError("this is not for a terminal: name a file with -o") from None
             case Raw():
                 sys.stdout.buffer.write(block.data)
                 sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Define an answer about a run: its words, its cites, and at most one what-if; refused without a cite."""
+"""Answer about a run with words, cites, and at most one what-if: refused without a cite, and made by rules where no model is asked."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -6,7 +6,12 @@ from typing import Any
 
 from workbench.conversation.run_look_ups import Cite, RunLookUps
 from workbench.errors import UsageError
-from workbench.propositions import NodeId
+from workbench.formatting import percent
+from workbench.propositions import ROOT, NodeId
+from workbench.views.answer import answer_sentence, short_name, waterfall
+
+#: Drivers that a part of an explanation names.
+_MOST = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,3 +55,23 @@ def checked(look_ups: RunLookUps, answer: CitedAnswer) -> CitedAnswer:
     if faults := answer_faults(look_ups, answer):
         raise UsageError(f"the answer is refused: {'; '.join(faults)[:400]}")
     return answer
+
+
+def rule_answer(look_ups: RunLookUps) -> CitedAnswer:
+    """Say why, what matters most and what changed, a line each, from the values of the run's screens."""
+    run = look_ups.run
+    steps = waterfall(run.tree)
+    parts = [part for part in steps.parts if part.node is not None] if steps is not None else []
+    rows = [row for row in look_ups.sensitivity() if row["id"] in run.tree and row["id"] != ROOT][:_MOST]
+    ranges = [
+        f"{row['id']} ({short_name(run.tree[row['id']], run.statement)}) moves the claim between {percent(row['low'])} and {percent(row['high'])}"
+        for row in rows
+        if row["low"] is not None
+    ]
+    matters = f"{'; '.join(ranges)}." if ranges else "the claim has no drivers that a rule combines."
+    changed = f"{run.since}." if run.since else "this run takes up no earlier run."
+    named = dict.fromkeys([*(part.node for part in parts[:_MOST] if part.node), *(row["id"] for row in rows)])
+    return CitedAnswer(
+        text=f"Why: {answer_sentence(run.tree, run.base_rate)}\nWhat matters most: {matters}\nWhat changed: {changed}",
+        cites=tuple(look_ups.cite_of(node) for node in named or [ROOT]),
+    )

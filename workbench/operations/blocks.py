@@ -185,27 +185,31 @@ def _html(block: Block, pictures: bool) -> str:
         case Facts():
             return _table(block.pairs)
         case Table() | Csv():
-            # No <th> for a column without a name: a screen reader would read out an empty heading.
-            head = "".join(f"<th>{_text(name)}</th>" if name else "<td></td>" for name in block.header)
             more = len(block.rows) - MOST_SHOWN
             rest = f"<p>{more} more rows</p>" if more > 0 else ""
-            return _table(block.rows[:MOST_SHOWN], f"<thead><tr>{head}</tr></thead>") + rest
+            return _table(block.rows[:MOST_SHOWN], block.header) + rest
         case Json():
             return f"<pre>{_text(str(block.value))}</pre>"
         case Raw():
             return f"<pre>{_text(block.data.decode('utf-8', 'replace'))}</pre>"
 
 
-def _table(rows: Sequence[Sequence[Any]], head: str = "") -> str:
+def _table(rows: Sequence[Sequence[Any]], header: Sequence[str] = ()) -> str:
     texts = [[_text(cell) for cell in row] for row in rows]
     # Words to the left: the style sheet of a page puts every other cell to the right.
     kinds = [
         "" if all(map(NUMBER.match, filter(None, column))) else ' class="wb-text"'
         for column in zip(*texts, strict=True)
-    ]
+    ] or [""] * len(header)
+    # No <th> for a column without a name: a screen reader would read out an empty heading.
+    names = (
+        f"<th{kind}>{_text(name)}</th>" if name else "<td></td>"
+        for kind, name in zip(kinds, header, strict=False)
+    )
     lines = (
         "".join(f"<td{kind}>{text}</td>" for kind, text in zip(kinds, row, strict=True)) for row in texts
     )
+    head = f"<thead><tr>{''.join(names)}</tr></thead>" if header else ""
     return f'<table class="wb-table">{head}<tbody>{"".join(f"<tr>{line}</tr>" for line in lines)}</tbody></table>'
 
 

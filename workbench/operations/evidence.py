@@ -67,7 +67,7 @@ class Evidence(Operation):
         from workbench.audit.run_findings import finding_lines
 
         if self.call is not None:
-            yield Raw(document["answer"].encode())
+            yield Raw(f"{document['answer']}\n".encode())
             return
         statement = document["statement"]
         yield f"{document['node']}  {percent(document['p'])}  {statement}\n"

@@ -50,7 +50,7 @@ class Comment(Operation):
             yield Remark(f"comment on {self.node} of run {document['run_id']} is on record")
         if document["comments"]:
             yield columns(
-                document["comments"], driver="node", author="author", written="at_utc", comment="text"
+                document["comments"], driver="node", author="author", written="at_utc .10", comment="text"
             )
         else:
             yield Remark(f"nobody has commented on run {document['run_id']}")

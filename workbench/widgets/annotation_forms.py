@@ -10,14 +10,17 @@ import ipywidgets
 
 from workbench.annotations.entries import CHECKLIST
 from workbench.annotations.estimates import estimate_rows
+from workbench.engine.record.state import RunState
 from workbench.errors import WorkbenchError
+from workbench.models.model_options import OFFLINE
+from workbench.operations.asking import Ask
 from workbench.operations.base import Operation
 from workbench.operations.people import Comment, Estimate, Note, SignOff
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
 from workbench.views.run_view import RunView
 from workbench.widgets import panels
-from workbench.widgets.fields import action, choice, look, offer
+from workbench.widgets.fields import action, box, choice, look, offer
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.operation_form import OperationForm
 
@@ -38,15 +41,14 @@ class Desk:
         given: Callable[[], Mapping[str, Any]] = dict,
         **options: Any,
     ) -> OperationForm:
-        """Return the form of an operation on the run, whose document the page shows in a place of its own."""
+        """Return the form of an operation on the run; unless it says otherwise the page shows the document elsewhere."""
         form = OperationForm(
             operation,
             self.run().home,
             button,
             given=lambda: {"run": self.run().run_id, **given()},
             done=lambda _document: self.reread(),
-            quiet=True,
-            **{"more": False, **options},
+            **{"more": False, "draw": lambda _document: "", **options},
         )
         if "author" in form.inputs:
             ipywidgets.link((self.author, "value"), (form.inputs["author"], "value"))
@@ -159,6 +161,47 @@ def estimates_pane(desk: Desk, select: Callable[[str], None]) -> PeoplePane:
     return PeoplePane(
         lambda run: panels.rendered("estimates", rows=estimate_rows(run.state)), [give, back], select
     )
+
+
+def asking_pane(desk: Desk, select: Callable[[str], None]) -> Any:
+    """Return what explains the answer at once, and a question for a model, which says its price first; nothing of the run changes."""
+    explain = desk.form(
+        Ask,
+        "Explain answer",
+        fields=(),
+        draw=_cited_answer,
+        tooltip="why, what matters most, what changed; no model is asked",
+    )
+    ask = desk.form(
+        Ask,
+        "Ask a model",
+        fields=("question", "model"),
+        labels={"question": "a question for a model: what would make it 50%?"},
+        needed=("question", "model"),
+        draw=_cited_answer,
+        tooltip="says the price first",
+    )
+    model = desk.run().state.settings.model
+    ask.inputs["model"].value = "" if model == OFFLINE else model
+    known = ask.given
+    ask.given = lambda: {**known(), **_own_server(desk.run().state, ask.inputs["model"].value)}
+    for form in (explain, ask):
+        form.answer.on_select = select
+    return box(ipywidgets.VBox, [explain, ask], "wb-asking")
+
+
+def _own_server(state: RunState, model: str) -> dict[str, str]:
+    """Return where the run asked its own model, which is asked there again; raises ``UsageError`` for a stranger's server."""
+    if model.strip() != state.settings.model or not state.settings.api_base:
+        return {}
+    state.require_own_server()
+    return {"api_base": state.settings.api_base}
+
+
+def _cited_answer(document: Mapping[str, Any]) -> str:
+    cost = "price unknown" if document["cost_usd"] is None else f"${document['cost_usd']:.4f}"
+    who = f"{document['model']}, {cost}" if document["model"] else "no model was asked"
+    return panels.rendered("cited_answer", answer=document, who=who)
 
 
 #: What can be chosen, the format of ``workbench export --to``, and the file's media type.

@@ -53,7 +53,7 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
 
     `done`: called with the document, on the thread of the work.
 
-    `quiet`: the document is shown elsewhere on the page.
+    `draw`: writes the document as HTML, where the page has more to it than its blocks.
     """
 
     def __init__(
@@ -72,11 +72,11 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
         blank: Iterable[str] = (),
         clears: Iterable[str] = (),
         done: Callable[[Any], None] = lambda document: None,
-        quiet: bool = False,
+        draw: Callable[[Any], str] | None = None,
         tooltip: str = "",
     ) -> None:
         self._operation, self._folder, self._environ = operation, folder, environ
-        self._given, self._done, self._quiet = given, done, quiet
+        self.given, self._done, self._draw = given, done, draw
         self._needed, self._blank, self._clears = needed, blank, clears
         known = given()
         self._fields = {each.name: each for each in fields_of(operation) if each.name not in known}
@@ -125,7 +125,7 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
             for name, value in typed.items()
             if value not in ("", None, self._fields[name].default)
         }
-        known = {name: value for name, value in self._given().items() if name in self._operation.model_fields}
+        known = {name: value for name, value in self.given().items() if name in self._operation.model_fields}
         return self._operation.read(dict.fromkeys(self._blank, "") | said | known)
 
     def _typed(self, each: RequestField) -> Any:
@@ -166,7 +166,9 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
         home = Home(environ=self._environ, folder=self._folder, say=said.append, confirm=confirm)
         try:
             document = answered(request, home)
-            return document, "" if self._quiet else html_of(request.show(document), pictures=True)
+            if self._draw is not None:
+                return document, self._draw(document)
+            return document, _in_reach(html_of(request.show(document), pictures=True))
         except _Asks as asks:
             return asks
         except EXPECTED as error:
@@ -185,7 +187,7 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
             self.inputs[name].value = type(self.inputs[name].value)()
         self._done(document)
         # Said last: who reads that it is done finds it done.
-        self.answer.value = _in_reach(html)
+        self.answer.value = html
 
     def _refuse(self, line: str) -> None:
         self.answer.value = refusal(line)

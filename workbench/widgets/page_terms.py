@@ -5,6 +5,7 @@ from proxies.remedies import Command, Option, Remedied, reworded, shell_terms
 #: Command -> what does the same on the page.
 BUTTONS = {
     "export": "the button Download",
+    "refit": 'the button "How sure are these weights? Ask again"',
     "reground": "the button Collect evidence again",
     "resume": "the button Resume",
     "runs": "the page All claims",

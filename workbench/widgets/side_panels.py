@@ -24,12 +24,12 @@ from workbench.widgets import panels
 from workbench.widgets.annotation_forms import (
     Desk,
     DownloadForm,
+    asking_pane,
     estimates_pane,
     notes_pane,
     review_pane,
 )
 from workbench.widgets.approval_form import ApprovalPane
-from workbench.widgets.asking_pane import AskingPane
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.edits.edit_log import Keeper, SharedEdits
 from workbench.widgets.edits.edit_session import WhatIfSession
@@ -106,7 +106,7 @@ class SurroundingPanes:
         self.notes = notes_pane(desk, select)
         self.review = review_pane(desk, select)
         self.estimates = estimates_pane(desk, select)
-        self.asking = AskingPane(run=run, select=select, paid=lambda: reread(False))
+        self.asking = asking_pane(desk, select)
         self.approving = ApprovalPane(
             scenarios.home, scenarios.run_id, lambda: str(self.author.value).strip(), look
         )

@@ -76,7 +76,6 @@ def _quotes_unprinted(said: Concluded) -> tuple[str, str] | None:
         notebook.printed.values(),
         notebook.proposition,
         sources=notebook.sources.values(),
-        cutoff=notebook.cutoff,
         stated=[value for value in judged if value is not None],
     )
     if not absent:
@@ -103,7 +102,6 @@ def _accounting(said: Concluded) -> tuple[str, str] | None:
             notebook.printed.values(),
             notebook.proposition,
             sources=notebook.sources.values(),
-            cutoff=notebook.cutoff,
         )
 
     absent = {
@@ -224,8 +222,6 @@ def synthesis_findings(
     return tuple(item for item in faults if item is not None)
 
 
-# --- reading the prose -------------------------------------------------------------------------------------------
-
 #: A writer who gives a reason for going elsewhere may do so in his prose.
 _REASONED = re.compile(
     r"\b(?:adjust\w*|rais\w+|lower\w*|mov(?:e|es|ed|ing)|shad\w+|discount\w*|cut|trim\w*|add(?:s|ed)?|subtract\w*|below|above|higher|less|despite|although|but|however|yet|because"
@@ -245,14 +241,12 @@ _NOUN = r"(?:probability|p_true|p\(true\)|p|chance|likelihood|estimate|forecast|
 #: A sentence's last word on the probability; the first group of patterns is the writer's own.
 _OWN = re.compile(
     rf"\b(?:I|we) (?:therefore |thus |hence |would |then |now |finally |also )*"
-    rf"(?:put|estimate|conclude|judge|assign|settle|forecast|arrive|land|end|say|give|believe|take)\b[^.\n]{{0,60}}?\b{_HEDGE}{_VALUE}"
+    rf"(?:put|estimate|conclude|judge|settle|forecast|arrive|land|end)\b[^.\n]{{0,60}}?\b{_HEDGE}{_VALUE}"
     rf"|\b{_FINAL}\b{_NOUN}\b[^.\n\d]{{0,40}}?{_HEDGE}{_VALUE.replace('value', 'value2').replace('percent', 'percent2')}"
     rf"|(?:^|[.;\n(] ?)\*{{0,2}}{_NOUN}\*{{0,2}}\s*(?:=|:|≈|is|of)\s*\*{{0,2}}\s*{_HEDGE}"
     rf"{_VALUE.replace('value', 'value3').replace('percent', 'percent3')}",
     re.IGNORECASE,
 )
-_WEAK = re.compile(r"\b(?:take|give|say|believe|estimate|assign|put|judge)\b", re.IGNORECASE)
-_ENDS = re.compile(r"\W*(?:$|[.,;:!)]|(?:and|because|as|since|that it|for it|here|overall|in all|now)\b)")
 #: A sentence that is nothing but the number.
 _BARE = re.compile(
     rf"\W*(?:so|net|hence|thus|result|on balance|overall|in sum|in all|bottom line|finally|answer|(?:my|the) (?:final )?(?:number|figure|judgement|view|estimate|answer|call|probability)(?: is)?"
@@ -270,17 +264,6 @@ _OTHER = re.compile(
     r"|half|part|step|stage|component|of these|launch|reading|formula|normal|simulation|tail|record|says?|implies)\b",
     re.IGNORECASE,
 )
-_COUNT = {name: number for number, name in enumerate(
-    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
-)} | {"a": 1, "an": 1, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100}  # fmt: skip
-_PART = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "twentieth": 20}  # fmt: skip
-_OF_TO = re.compile(
-    r"\b(\d+(?:\.\d+)?|[a-z]+)(?: chances?| times?)?[ -]?(in|out of|of|to|:|/|against|-to-)[ -]?(\d+(?:\.\d+)?|[a-z]+)\b",
-    re.IGNORECASE,
-)
-_FRACTION = re.compile(r"\b([a-z]+)[ -](half|halves|thirds?|quarters?|fifths?|sixths?|sevenths?|eighths?|ninths?|tenths?|twentieths?)\b", re.IGNORECASE)  # fmt: skip
-_SPELLED = re.compile(r"\b([a-z]+)(?:[ -]([a-z]+))?[ -]per ?cent\b", re.IGNORECASE)
-_EVEN = re.compile(r"\b(?:coin|toss|even (?:odds|money|chance)|fifty-fifty)\b", re.IGNORECASE)
 
 
 def _stated_probabilities(prose: str) -> Iterator[tuple[float, bool]]:
@@ -298,10 +281,7 @@ def _stated_probabilities(prose: str) -> Iterator[tuple[float, bool]]:
                 yield value, False
                 if negated:
                     yield round(1 - value, 12), False
-        yield from ((value, False) for value in _in_words(sentence))
         own = None if _OTHER.search(sentence) else _OWN.search(sentence)
-        if own is not None and _WEAK.search(own[0]) and not _ENDS.match(sentence, own.end()):
-            continue  # "I take 40 % for the chance of a hike" is a part of the argument
         if own is not None:
             number = own["value"] or own["value2"] or own["value3"]
             value = _as_share(number, own["percent"] or own["percent2"] or own["percent3"])
@@ -311,30 +291,6 @@ def _stated_probabilities(prose: str) -> Iterator[tuple[float, bool]]:
         value = _as_share(bare["value"], bare["percent"])
         if value is not None:
             yield value, True
-
-
-def _in_words(sentence: str) -> Iterator[float]:
-    for first, how, second in _OF_TO.findall(sentence):
-        part, whole = (
-            _COUNT.get(word.lower()) if word.isalpha() else float(word) for word in (first, second)
-        )
-        if part is None or not whole:
-            continue
-        if how.lower() in ("to", ":", "/", "against", "-to-"):
-            yield from (part / (part + whole), whole / (part + whole))
-        if part <= whole:
-            yield from (part / whole, 1 - part / whole)
-    for first, part in _FRACTION.findall(sentence):
-        count, size = (
-            _COUNT.get(first.lower(), 1),
-            _PART[part.lower().removesuffix("s") if part.lower() != "halves" else "half"],
-        )
-        yield from (count / size, 1 - count / size)
-    for tens, ones in _SPELLED.findall(sentence):
-        number = sum(_COUNT.get(word.lower(), 0) for word in (tens, ones) if word)
-        yield number / 100
-    if _EVEN.search(sentence):
-        yield 0.5
 
 
 def _sentences(prose: str) -> list[str]:

@@ -18,6 +18,11 @@ CRITIQUE = {
     "grounders": ("workbench.operations.critique:Grounders", "Print which grounder each driver of a run went to and why; without a run how each grounder's resolved drivers came out."),
     "redteam": ("workbench.operations.critique:RedTeam", "Have an agent write the strongest case against the answer, show what it would do to it, and keep it as a note."),
 }
+KEYS = {
+    "new": ("workbench.operations.packages:NewKey", "Make your signing key and print its public half; give that to whoever is to know your packages."),
+    "show": ("workbench.operations.packages:ShowKeys", "Print your public key and the keys you trust, with their fingerprints."),
+    "trust": ("workbench.operations.packages:TrustKey", "Give somebody's public key a name; compare its fingerprint with them first. No package is sealed less for it."),
+}
 # fmt: on
 
 annotate_group = typer.Typer(
@@ -28,5 +33,10 @@ annotate_group = typer.Typer(
 critique_group = typer.Typer(
     cls=lazy_group(CRITIQUE),
     help="What other models and the records say of a finished run.",
+    no_args_is_help=True,
+)
+keys_group = typer.Typer(
+    cls=lazy_group(KEYS),
+    help="The key that signs your packages, and whose keys you trust by name.",
     no_args_is_help=True,
 )
