@@ -22,7 +22,7 @@ from workbench.cli.main import COMMANDS
 from workbench.errors import Command, Option, UsageError, command, option_text, sentence
 from workbench.mcp.mcp_terms import ARGUMENTS, TOOLS, for_client, line_for_client, mcp_terms
 from workbench.mcp.mcp_tools import Tools
-from workbench.mcp.visible_runs import VisibleRuns
+from workbench.mcp.visible_runs import ClientHome, VisibleRuns
 from workbench.packages.package import PackageAltered
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
@@ -128,7 +128,7 @@ def test_a_remedy_in_mcp(remedy: Any, tool: str) -> None:
 
 def test_every_tool_and_argument_of_a_remedy_exists(tmp_path: Path) -> None:
     cutoff = Cutoff.parse("now")
-    table = Tools(tmp_path, VisibleRuns(cutoff=cutoff), None).table()  # type: ignore[arg-type]
+    table = Tools(ClientHome(environ={}, folder=tmp_path, runs=VisibleRuns(cutoff=cutoff))).table()
     for tool, *arguments in TOOLS.values():
         assert {*arguments} <= {*table[tool].arguments.model_fields}, tool
     assert {*ARGUMENTS} <= {name for tool in table.values() for name in tool.arguments.model_fields}

@@ -152,15 +152,14 @@ def test_every_setting_is_on_the_page(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_reading_is_chosen_on_every_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import workbench as wb
-    from workbench.cli.run.analyze import app
     from workbench.magics import proposition_parser, read_parser
     from workbench.mcp.mcp_tools import arguments_of
+    from workbench.operations.analysis import Analyze
     from workbench.operations.claim_reading import Read
     from workbench.questions.readings.choice import READING
     from workbench.widgets import home_page
 
-    said = {each.help for each in typer.main.get_command(app).params if "--reading" in each.opts}  # type: ignore[attr-defined]
-    assert said == {READING.text}
+    assert READING.text in {each.says.text for each in fields_of(Analyze) if each.name == "reading"}
     for parser in (proposition_parser(), read_parser()):
         assert READING.text in {each.help for each in parser._actions if each.dest == "reading"}
     assert arguments_of(Read).model_json_schema()["properties"]["reading"]["description"] == READING.text

@@ -15,6 +15,7 @@ What mends an error is data in it (``proxies.remedies``), for all three trees: e
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from proxies.remedies import Command, Option, Remedied, Terms, command, option_text, sentence, shell_terms
 
@@ -47,9 +48,15 @@ class WorkbenchError(Remedied):
 
 
 class UsageError(WorkbenchError):
-    """The caller asked for something that cannot be done as asked."""
+    """The caller asked for something that cannot be done as asked.
+
+    Attributes
+    ----------
+    document : what a program reads of it, such as how a claim was read; None where the line says it all
+    """
 
     exit_code = USAGE
+    document: "Mapping[str, Any] | None" = None
 
 
 class TwoReadings(UsageError):

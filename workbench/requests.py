@@ -110,7 +110,9 @@ class RequestField:
 
     @property
     def option(self) -> str:
-        """Its option on a command line."""
+        """Its option on a command line; "" of a setting that only its name reaches."""
+        if isinstance(self.says, Setting):
+            return self.says.option
         return f"--{self.word.replace('_', '-')}"
 
     @property
@@ -326,7 +328,8 @@ class Request(BaseModel):
         values: dict[str, Any] = {}
         for field in fields_of(cls):
             written = words.pop(field.name, None)
-            if written is None or written == []:
+            # A flag of a request that can leave it open is not said where it is not typed.
+            if written is None or written == [] or (written is False and field.default is None):
                 continue
             values[field.name] = written
             if field.shape == "mapping":

@@ -25,7 +25,6 @@ from typing import Any
 import httpx
 
 from proxies.asof.clock import Cutoff
-from workbench.cli.run.analyze import DEMO_CUTOFF, DEMO_STATEMENT
 from workbench.engine.assembly import open_engine
 from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
@@ -37,6 +36,7 @@ from workbench.errors import UsageError, WorkbenchError
 from workbench.models.base import Model, ModelReply, ModelRequest
 from workbench.models.errors import ModelError
 from workbench.models.roles import open_models
+from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES
 from workbench.propositions import Tree
 from workbench.reports.note_page import write_report
 from workbench.store import Store, StoredEvent
@@ -143,9 +143,9 @@ async def check(options: argparse.Namespace, home: Path) -> bool:
             listener=show,
             note=write_report,
         ) as engine:
-            cutoff = Cutoff.parse(DEMO_CUTOFF)
-            run_id = new_run(store, DEMO_STATEMENT, cutoff, replace(settings, keyed=engine.keyed))
-            _say(f"{settings.model}: {DEMO_STATEMENT}, cutoff {DEMO_CUTOFF}")
+            cutoff = Cutoff.parse(EXAMPLE_CUTOFF)
+            run_id = new_run(store, EXAMPLES[0], cutoff, replace(settings, keyed=engine.keyed))
+            _say(f"{settings.model}: {EXAMPLES[0]}, cutoff {EXAMPLE_CUTOFF}")
             try:
                 planned = await engine.work(run_id, plan_only=True)
                 if len(planned.tree.leaves()) > LEAVES:

@@ -15,10 +15,12 @@ from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.backtests import claim_record, kept_records
 from workbench.backtests.kept_records import kept_record, measured_record
-from workbench.cli.run import drive
+from workbench.cli.operation_command import show_blocks
 from workbench.engine import detached
 from workbench.engine.record.fold import load_state
 from workbench.formatting import SCORE_WORDS, meaning
+from workbench.operations.analysis import Resume
+from workbench.operations.run_document import RecordProcess, RunDocument
 from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html
@@ -119,21 +121,23 @@ def test_an_answer_does_not_wait_for_its_record(
         if in_time:
             measured_record(home, CLAIM, load_state(store, RUN).cutoff)
 
-    monkeypatch.setattr(drive, "wait_for_record", waited)
+    monkeypatch.setattr(detached, "wait_for_record", waited)
     with closing(Store(home)) as store:
-        ended = drive.Ended(RUN, record=7, patience=time.monotonic() + 600)
-        drive.finish(store, ended, plan_only=False, as_json=False)
+        resume = Resume(run=RUN)
+
+        def show() -> None:
+            document = RunDocument.of(store, load_state(store, RUN))
+            document.measured = RecordProcess(7, time.monotonic() + 600)
+            show_blocks(resume.show(document))
+
+        show()
         later = capsys.readouterr().out
         assert "ecord" not in printed[0] and "2 model calls" in printed[0]  # nothing is promised yet
         assert ("take the base rate" in later and "record: the base rate (" in later) == in_time
         assert (f"`workbench show {RUN} --record` measures it" in later) != in_time
-        if not in_time:
-            return
-        # with the record at hand nothing is waited for, and the first line has it; JSON has waited
-        drive.finish(store, ended, plan_only=False, as_json=False)
-        assert len(printed) == 1 and "take the base rate" in capsys.readouterr().out.splitlines()[0]
-        drive.finish(store, ended, plan_only=False, as_json=True)
-        assert len(printed) == 2 and json.loads(capsys.readouterr().out)["record"] is not None
+        if in_time:  # with the record at hand nothing is waited for, and the first line has it
+            show()
+            assert len(printed) == 1 and "take the base rate" in capsys.readouterr().out.splitlines()[0]
 
 
 def test_only_what_can_be_made_again_has_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,4 +138,4 @@ def test_how_much_residual_risk_is_allowed_is_said_on_the_command_line(tmp_path:
     assert refused.returncode != 0 and "at most none" in refused.stderr
     for command in (asked, (*ANALYZE, "--plan-only")):
         wrong = run_cli(tmp_path, *command, "--max-residual", "little")
-        assert wrong.returncode == 2 and "none, low, medium, high" in wrong.stderr
+        assert wrong.returncode == 2 and "'none', 'low', 'medium' or 'high'" in wrong.stderr

@@ -12,8 +12,9 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.approving_run import open_approving_run
+from workbench.cli.common import can_answer
 from workbench.cli.run import terminal_answers
-from workbench.cli.run.terminal_answers import TerminalAnswers, can_answer
+from workbench.cli.run.terminal_answers import TerminalAnswers
 from workbench.engine.approvals import check_answerable, undecided_steps
 from workbench.engine.new_run import change_run
 from workbench.engine.ownership import own_run

@@ -98,8 +98,8 @@ def test_a_round_sends_what_its_plan_says(tmp_path: Path, kind: str) -> None:
         done = run_cli(tmp_path, *words)
         assert (first.returncode, done.returncode) == (0, 0), first.stderr + done.stderr
         by_stage = tokens_of(server.asked)
-    assert planned(plan.stderr, "quick pass") == pytest.approx(quick, rel=0.1)
-    assert planned(plan.stderr, "trees") == pytest.approx(sum(by_stage.values()) - quick, rel=0.1), by_stage
+    assert planned(plan.stdout, "quick pass") == pytest.approx(quick, rel=0.1)
+    assert planned(plan.stdout, "trees") == pytest.approx(sum(by_stage.values()) - quick, rel=0.1), by_stage
 
 
 @pytest.mark.long

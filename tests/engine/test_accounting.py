@@ -12,10 +12,12 @@ from sandbox.record.journal import read_journal
 from tests.command_line import run_ok
 from tests.fakes.asking_run import Provider
 from tests.fakes.notebook_run import open_notebook_run, work_in_kernels
-from workbench.api.operation_function import operation_answer
+from workbench.api.operation_function import shown_answer
 from workbench.engine.proof_check import verify_run
 from workbench.engine.record.run_files import notebook_name
 from workbench.models.base import ModelReply, ModelRequest, Usage
+from workbench.operations.base import Home
+from workbench.operations.evidence import Evidence
 from workbench.store import Store
 
 FAKE = "def CALL_API(path, params=None):\n    return [{'date': '2018-12-31', 'value': 9999.0}]"
@@ -49,8 +51,8 @@ def test_evidence_names_the_cell_behind_each_figure_and_what_cells_took(tmp_path
         run_id = open_notebook_run(store, cells=1)
         state = asyncio.run(work_in_kernels(store, run_id, Inventing(), leaves=2))
         (leaf, *_) = state.tree.leaves()
-        document: dict[str, Any] = operation_answer(
-            "workbench.operations.evidence:Evidence", {"run": run_id, "node": leaf}, store.home
+        document: dict[str, Any] = shown_answer(
+            Evidence(run=run_id, node=leaf), Home(environ={}, folder=store.home)
         )
         assert document["accounting"] == [
             {"name": "base rate", "value": 0.93, "cell": None},

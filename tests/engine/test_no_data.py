@@ -11,10 +11,12 @@ import pytest
 from tests.fakes.run_kinds import write_run
 from tests.fakes.stored_run import CUTOFF, RunWriter
 from workbench.agents.findings.check_table import RunKind
-from workbench.api.operation_function import operation_answer
+from workbench.api.operation_function import shown_answer
 from workbench.audit.data_read import leaves_without_data, no_data_lines
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
+from workbench.operations.base import Home
+from workbench.operations.evidence import Evidence
 from workbench.packages.package import import_run
 from workbench.propositions import Polarity, Tree
 from workbench.store import Store
@@ -51,9 +53,7 @@ def call(
 def test_the_ledger_alone_says_who_read_data(store: Store) -> None:
     assert leaves_without_data(store, made(store)) == {"P2": TYPED}
     for node, words in (("P2", [TYPED]), ("P1", [])):
-        findings = operation_answer(
-            "workbench.operations.evidence:Evidence", {"run": RUN, "node": node}, store.home
-        )["findings"]
+        findings = shown_answer(Evidence(run=RUN, node=node), Home(environ={}, folder=store.home))["findings"]
         assert [each["words"] for each in findings] == words
 
 

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from tests.fakes.screens import RUN, data_call, make_run
 from workbench.agents.findings.quoted_numbers import quoted_spans
 from workbench.agents.findings.report_numbers import unprinted
-from workbench.api.operation_function import operation_answer
+from workbench.api.operation_function import shown_answer
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
+from workbench.operations.base import Home
+from workbench.operations.evidence import Evidence
 from workbench.store import Store
 from workbench.views.trail import (
     Trail,
@@ -79,9 +81,7 @@ def home(tmp_path: Path) -> Path:
 
 def test_the_document_names_cell_call_and_answer(home: Path) -> None:
     store = Store(home)
-    document = operation_answer(
-        "workbench.operations.evidence:Evidence", {"run": RUN, "node": "P2.1"}, store.home
-    )
+    document = shown_answer(Evidence(run=RUN, node="P2.1"), Home(environ={}, folder=store.home))
     (call,) = document["calls"]
     reader = next(cell for cell in document["cells"] if cell["calls"])
     assert (reader["calls"], call["cell"]) == ([1], reader["id"])

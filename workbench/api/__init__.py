@@ -6,6 +6,7 @@ Each function and method returns the document that the command of its name print
 from workbench.api.functions import (
     add_documents,
     add_source,
+    analyze,
     api_doc,
     apis,
     call,
@@ -15,17 +16,16 @@ from workbench.api.functions import (
     open_page,
     quantity,
     read,
+    resume,
     review,
     runs,
     search_web,
 )
 from workbench.api.run_handle import Analysis, Proof
 from workbench.api.run_list import (
-    analyze,
     analyze_sync,
     import_run,
     open_run,
-    resume,
 )
 
 __all__ = [

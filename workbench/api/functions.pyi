@@ -4,6 +4,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 from typing import Literal
+from workbench.api.run_handle import Analysis
 from workbench.api.operation_function import ShownDocument
 from workbench.api.operation_function import ShownList
 
@@ -109,6 +110,255 @@ def add_source(
         One SELECT, for a database.
     sheet : str, optional
         Sheet of an Excel file; the first by itself.
+    """
+
+async def analyze(
+    statement: str,
+    *,
+    workers: str | int | None | None = None,
+    isolation: Literal['namespaces', 'landlock', 'none'] | None = None,
+    settings: list[str] = [],
+    detach: bool = False,
+    quiet: bool = False,
+    model: str | None = None,
+    api_base: str | None = None,
+    analyzer: str | None = None,
+    grounder: str | None = None,
+    rule: str | None = None,
+    preset: str | None = None,
+    depth: int | None = None,
+    leaf_target: int | None = None,
+    trials: int | None = None,
+    framings: list[str] | None = None,
+    concurrency: int | None = None,
+    budget_usd: float | None = None,
+    budget_tokens: int | None = None,
+    budget_calls: int | None = None,
+    budget_seconds: float | None = None,
+    leaf_budget_usd: float | None = None,
+    leaf_budget_tokens: int | None = None,
+    leaf_budget_calls: int | None = None,
+    leaf_budget_seconds: float | None = None,
+    prices: dict[str, Any] | None = None,
+    reply_tokens: int | None = None,
+    limits: dict[str, dict[str, float]] | None = None,
+    models: dict[str, str] | None = None,
+    fallback: list[str] | None = None,
+    reply_form: Literal['auto', 'text', 'schema'] | None = None,
+    headers: dict[str, str] | None = None,
+    body: dict[str, Any] | None = None,
+    cell_timeout: float | None = None,
+    timeout: float | None = None,
+    patience: float | None = None,
+    approve: Literal['none', 'calls', 'pages'] | None = None,
+    max_proof_retries: int | None = None,
+    strict: bool | None = None,
+    max_residual: Literal['none', 'low', 'medium', 'high'] | None = None,
+    threshold: float | None = None,
+    max_leaves: int | None = None,
+    max_analyzer_rounds: int | None = None,
+    max_proof_steps: int | None = None,
+    debug_max_retries: int | None = None,
+    max_exception_retry: int | None = None,
+    max_interrupt_times: int | None = None,
+    abs_intercept_max: float | None = None,
+    stated_p_tolerance: float | None = None,
+    stand_by: bool | None = None,
+    require_pa: bool | None = None,
+    truncate_debug: bool | None = None,
+    output_chars: int | None = None,
+    step_output_chars: int | None = None,
+    elide_tokens: int | None = None,
+    crowded_share: float | None = None,
+    extra_ask_share: float | None = None,
+    temperature: float | None = None,
+    critic: bool | None = None,
+    tree_critic: bool | None = None,
+    max_tokens: int | None = None,
+    effort: str | None = None,
+    combine_per_node: bool | None = None,
+    share_calls: bool | None = None,
+    root_prior: bool | None = None,
+    rule_seed: int | None = None,
+    background: str | None = None,
+    criteria: str | None = None,
+    choices: str | None = None,
+    news: str | None = None,
+    horizon: str | None = None,
+    crowd: float | None = None,
+    cutoff: str,
+    ground_with: dict[str, str] = {},
+    semantics: str | None = None,
+    normalise: str | None = None,
+    aggregation: dict[str, Any] = {},
+    options: dict[str, dict[str, Any]] = {},
+    plan_only: bool = False,
+    reading: int | None = None,
+) -> Analysis:
+    """Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability.
+
+    Parameters
+    ----------
+    statement : str
+        A claim that will turn out true or false.
+    workers : str | int | None, optional
+        Collect evidence in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.
+    isolation : Literal['namespaces', 'landlock', 'none'], optional
+        Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.
+    settings : list[str], optional
+        Any setting of a run, or ROLE.NAME of one agent; `workbench help analyze` lists them.
+    detach : bool, optional
+        Work in a process of its own: print the run id and return; see watch and stop.
+    quiet : bool, optional
+        Show no progress.
+    model : str, optional
+        offline/analyst, or provider/model as LiteLLM spells it.
+    api_base : str, optional
+        Base URL of an OpenAI-compatible server.
+    analyzer : str, optional
+        How the claim is broken into a tree.
+    grounder : str, optional
+        How evidence is collected: in notebooks, or by an agent that looks things up.
+    rule : str, optional
+        How children are combined.
+    preset : str, optional
+        Named set of defaults: product, best, analytica-paper, blf-paper, prophet-paper.
+    depth : int, optional
+        n of Analytica^n: drivers are analyzed again n - 1 times (paper A, section 4.4).
+    leaf_target : int, optional
+        Expand drivers one after another up to this many (paper A, section 5.3).
+    trials : int, optional
+        Independent forecasts per driver.
+    framings : list[str], optional
+        What the trials of a driver are asked to do first, in turn: outside (count comparable cases), no_first, yes_first (argue that side). Empty: all are asked alike.
+    concurrency : int, optional
+        Requests to the model at once.
+    budget_usd : float, optional
+        Most US dollars the model may cost; the run stops before, resumable.
+    budget_tokens : int, optional
+        Most tokens, input and output.
+    budget_calls : int, optional
+        Most requests to the model.
+    budget_seconds : float, optional
+        Most seconds of work, however often it was resumed.
+    leaf_budget_usd : float, optional
+        budget_usd of one driver; one that reaches it waits, the others go on.
+    leaf_budget_tokens : int, optional
+        budget_tokens of one driver; one that reaches it waits, the others go on.
+    leaf_budget_calls : int, optional
+        budget_calls of one driver; one that reaches it waits, the others go on.
+    leaf_budget_seconds : float, optional
+        budget_seconds of one driver; one that reaches it waits, the others go on.
+    prices : dict[str, Any], optional
+        US dollars per million input and output tokens of a model, instead of the listed ones; CACHED is the price of input that comes from the provider's cache, IN without it.
+    reply_tokens : int, optional
+        Tokens of one reply that the cost forecast counts with; models that think write more.
+    limits : dict[str, dict[str, float]], optional
+        How much a provider is asked, by its name: requests and tokens a minute.
+    models : dict[str, str], optional
+        A model for one role: analyzer, grounder, synthesizer, critic (reads new drivers; without one nobody does), reader or judge. Can be given several times.
+    fallback : list[str], optional
+        A model that answers where another one is down, rejects a request or declines it. Several: in this order.
+    reply_form : Literal['auto', 'text', 'schema'], optional
+        auto asks for JSON schemas where LiteLLM's list says that the model takes them; text never, schema always.
+    headers : dict[str, str], optional
+        Headers of every request to a remote model; a value names an environment variable (env:NAME).
+    body : dict[str, Any], optional
+        What goes with every request to a remote model besides.
+    cell_timeout : float, optional
+        Seconds a notebook cell may run; 120 without it.
+    timeout : float, optional
+        Seconds a model may be silent before its answer is given up.
+    patience : float, optional
+        Seconds a provider may answer nobody before the run stops, resumable.
+    approve : Literal['none', 'calls', 'pages'], optional
+        calls (data) or pages (of the web): each waits until a person has said yes or no; none is the default.
+    max_proof_retries : int, optional
+        Attempts that a driver gets before the run stops (paper A, C.1).
+    strict : bool, optional
+        Refuse data whose date cannot be fully proven.
+    max_residual : Literal['none', 'low', 'medium', 'high'], optional
+        Refuse data with more residual risk of later knowledge than none, low, medium or high; strict means medium.
+    threshold : float, optional
+        Probability above which a driver is taken as true (paper A, C.1).
+    max_leaves : int, optional
+        The analyzer stops after the round that reaches this many; a round that would make more than twice as many is sent back.
+    max_analyzer_rounds : int, optional
+        Rounds after which the tree is taken as it is.
+    max_proof_steps : int, optional
+        Notebook steps of a driver, after which it must conclude; a driver that was begun keeps its number.
+    debug_max_retries : int, optional
+        Corrections of one failing cell, after which the proof fails.
+    max_exception_retry : int, optional
+        Further asks after a reply that cannot be read, in one exchange.
+    max_interrupt_times : int, optional
+        Documentation requests inside one step.
+    abs_intercept_max : float, optional
+        Largest constant of a linear rule, inclusive.
+    stated_p_tolerance : float, optional
+        Largest distance of a stated from the computed probability, inclusive.
+    stand_by : bool, optional
+        Whether a model may stand by a constant above its bound, and by weights that do not give the probability it states, after it was shown what they come to; false sends such replies back, as the paper does.
+    require_pa : bool, optional
+        Whether a logic formula must name the assumption PA, as the paper's own code demands.
+    truncate_debug : bool, optional
+        Leave a finished debugging episode out of later requests for the driver; false keeps the dialogue whole.
+    output_chars : int, optional
+        Characters of one cell's output that the model reads back.
+    step_output_chars : int, optional
+        Characters of all outputs of one step that the model reads back.
+    elide_tokens : int, optional
+        Old outputs and pictures are shortened together, each time they come to this many tokens.
+    crowded_share : float, optional
+        A driver must conclude once its dialogue fills this share of the model's context.
+    extra_ask_share : float, optional
+        Further asks of a whole dialogue, as a share of its usable replies; two are always allowed. Null: no such bound.
+    temperature : float, optional
+        Sampling temperature; a model that takes none goes without, and each reply says so.
+    critic : bool, optional
+        Whether findings of the checks in code (analyzers' statements, numbers quoted in a conclusion) are sent back, once each.
+    tree_critic : bool, optional
+        Whether a model reads each round's new drivers and says what is wrong with them: the one named for the role critic, else the analyzer's own; its findings go back once.
+    max_tokens : int, optional
+        Longest reply, in tokens.
+    effort : str, optional
+        How hard a reasoning model thinks: low, medium, high, or what it takes; auto is medium where the model is known to reason.
+    combine_per_node : bool, optional
+        Whether the analyzer may say of a claim or driver that all of its drivers are needed, or that any suffices; the linear rule then gives way to AND, or to independent causes, there.
+    share_calls : bool, optional
+        Whether a driver is told which data calls its siblings have made (where data are found, never what they say), so that it need not look for them; siblings begin when the first of them has read something.
+    root_prior : bool, optional
+        Whether a model is asked how often claims like this come true before its drivers are seen; a tree that lands far from it is looked at again.
+    rule_seed : int, optional
+        Seed of the weights of the rule random.
+    background : str, optional
+        What the agents should know of the claim, its facts and definitions: text, or @FILE.
+    criteria : str, optional
+        How the claim resolves, in the resolver's words: text, or @FILE.
+    choices : str, optional
+        All options of the choice that the claim is one of.
+    news : str, optional
+        What was gathered about the claim, beside its background.
+    horizon : str, optional
+        By when, if the statement does not say it.
+    crowd : float, optional
+        A market's or crowd's probability at the cutoff, shown to the analyzer and to the claim alone.
+    cutoff : str
+        Cutoff: a date, an instant with its zone, or now.
+    ground_with : dict[str, str], optional
+        The grounder of one driver, or several joined by + and pooled: P3=statistical. Repeat for more; other drivers go by --grounder.
+    semantics : str, optional
+        strict: every linear rule is a Bayes net's table too, which stays within [0, 1]; free.
+    normalise : str, optional
+        How --semantics strict mends weights: scale (the default), softmax or min-max.
+    aggregation : dict[str, Any], optional
+        How trials become one probability: pool=logit-mean|mean|median, dead=drop|impute, floor, slope and prior (shrinkage), calibration-slope, calibration-offset, stop-spread (no further trial once they agree), stop-after, learn=true.
+    options : dict[str, dict[str, Any]], optional
+        Settings of one agent, by its role; the agent checks them.
+    plan_only : bool, optional
+        Stop after the tree, with a cost forecast.
+    reading : int, optional
+        Which reading of an ambiguous claim is meant, from 1.
     """
 
 def api_doc(
@@ -316,6 +566,111 @@ def read(
         The model that is to treat it.
     reading : int, optional
         Which reading of an ambiguous claim is meant, from 1.
+    """
+
+async def resume(
+    run: str,
+    *,
+    workers: str | int | None | None = None,
+    isolation: str | None = None,
+    settings: list[str] = [],
+    detach: bool = False,
+    quiet: bool = False,
+    model: str | None = None,
+    api_base: str | None = None,
+    concurrency: int | None = None,
+    budget_usd: float | None = None,
+    budget_tokens: int | None = None,
+    budget_calls: int | None = None,
+    budget_seconds: float | None = None,
+    leaf_budget_usd: float | None = None,
+    leaf_budget_tokens: int | None = None,
+    leaf_budget_calls: int | None = None,
+    leaf_budget_seconds: float | None = None,
+    prices: dict[str, Any] | None = None,
+    models: dict[str, str] | None = None,
+    fallback: list[str] | None = None,
+    reply_form: Literal['auto', 'text', 'schema'] | None = None,
+    cell_timeout: float | None = None,
+    timeout: float | None = None,
+    patience: float | None = None,
+    approve: Literal['none', 'calls', 'pages'] | None = None,
+    max_proof_steps: int | None = None,
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    effort: str | None = None,
+    leaf: list[str] = [],
+    rebuy: bool = False,
+) -> Analysis:
+    """Go on with a run that was stopped; nothing that reached the ledger is asked again.
+
+    What is changed by an option stays changed for later sessions, and the run's log says so. The level that the run was made
+    at is not used: kernels start at the one asked for now.
+
+    Parameters
+    ----------
+    run : str
+        Run id, the beginning of one, or last.
+    workers : str | int | None, optional
+        Collect evidence in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.
+    isolation : str, optional
+        Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.
+    settings : list[str], optional
+        Any setting of a run, or ROLE.NAME of one agent; `workbench help analyze` lists them.
+    detach : bool, optional
+        Work in a process of its own: print the run id and return; see watch and stop.
+    quiet : bool, optional
+        Show no progress.
+    model : str, optional
+        offline/analyst, or provider/model as LiteLLM spells it.
+    api_base : str, optional
+        Base URL of an OpenAI-compatible server.
+    concurrency : int, optional
+        Requests to the model at once.
+    budget_usd : float, optional
+        Most US dollars the model may cost; the run stops before, resumable.
+    budget_tokens : int, optional
+        Most tokens, input and output.
+    budget_calls : int, optional
+        Most requests to the model.
+    budget_seconds : float, optional
+        Most seconds of work, however often it was resumed.
+    leaf_budget_usd : float, optional
+        budget_usd of one driver; one that reaches it waits, the others go on.
+    leaf_budget_tokens : int, optional
+        budget_tokens of one driver; one that reaches it waits, the others go on.
+    leaf_budget_calls : int, optional
+        budget_calls of one driver; one that reaches it waits, the others go on.
+    leaf_budget_seconds : float, optional
+        budget_seconds of one driver; one that reaches it waits, the others go on.
+    prices : dict[str, Any], optional
+        US dollars per million input and output tokens of a model, instead of the listed ones; CACHED is the price of input that comes from the provider's cache, IN without it.
+    models : dict[str, str], optional
+        A model for one role: analyzer, grounder, synthesizer, critic (reads new drivers; without one nobody does), reader or judge. Can be given several times.
+    fallback : list[str], optional
+        A model that answers where another one is down, rejects a request or declines it. Several: in this order.
+    reply_form : Literal['auto', 'text', 'schema'], optional
+        auto asks for JSON schemas where LiteLLM's list says that the model takes them; text never, schema always.
+    cell_timeout : float, optional
+        Seconds a notebook cell may run; 120 without it.
+    timeout : float, optional
+        Seconds a model may be silent before its answer is given up.
+    patience : float, optional
+        Seconds a provider may answer nobody before the run stops, resumable.
+    approve : Literal['none', 'calls', 'pages'], optional
+        calls (data) or pages (of the web): each waits until a person has said yes or no; none is the default.
+    max_proof_steps : int, optional
+        Notebook steps of a driver, after which it must conclude; a driver that was begun keeps its number.
+    temperature : float, optional
+        Sampling temperature; a model that takes none goes without, and each reply says so.
+    max_tokens : int, optional
+        Longest reply, in tokens.
+    effort : str, optional
+        How hard a reasoning model thinks: low, medium, high, or what it takes; auto is medium where the model is known to reason.
+    leaf : list[str], optional
+        Only this driver, as one that failed, and what follows above; as often as you like. Says the price.
+    rebuy : bool, optional
+        Buy replies again whose requests cannot be made any more (docs/leaks.md); --yes does too.
     """
 
 async def review(

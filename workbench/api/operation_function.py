@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from enum import Enum
 from functools import cache
@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator
 from workbench.api.python_terms import in_python_terms
 from workbench.operations.base import Home, Operation, answered
 from workbench.operations.blocks import Table, html_of
+from workbench.operations.run_document import RunDocument
 from workbench.plug_points import OPERATIONS, load_plugin
 from workbench.requests import RequestField, fields_of
 
@@ -23,6 +24,7 @@ from workbench.requests import RequestField, fields_of
 FUNCTIONS = {
     "add_documents": "workbench.operations.sources:AddDocuments",
     "add_source": "workbench.operations.sources:AddSource",
+    "analyze": "workbench.operations.analysis:Analyze",
     "api_doc": "workbench.operations.endpoints:ApiDoc",
     "apis": "workbench.operations.endpoints:Apis",
     "call": "workbench.operations.endpoints:Call",
@@ -32,6 +34,7 @@ FUNCTIONS = {
     "open_page": "workbench.operations.web:Page",
     "quantity": "workbench.operations.quantity:Quantity",
     "read": "workbench.operations.claim_reading:Read",
+    "resume": "workbench.operations.analysis:Resume",
     "review": "workbench.operations.claim_review:Review",
     "runs": "workbench.operations.runs:Runs",
     "search_web": "workbench.operations.web:Search",
@@ -48,6 +51,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "note": ("workbench.operations.people:Note", {}),
     "red_team": ("workbench.operations.critique:RedTeam", {}),
     "refit": ("workbench.operations.drivers:Refit", {}),
+    "reground": ("workbench.operations.analysis:Reground", {}),
     "resolve": ("workbench.operations.people:Resolve", {"due": False, "quiet": False}),
     "scenarios": ("workbench.operations.scenarios:Scenarios", {}),
     "sensitivity": ("workbench.operations.drivers:Sensitivity", {"report": False}),
@@ -109,7 +113,8 @@ def function_named(name: str) -> Callable[..., Any]:
     signature = inspect.Signature(parameters_of(operation))
 
     def function(*values: Any, **named: Any) -> Any:
-        return shown_answer(operation.read(signature.bind(*values, **named).arguments), Home.of(os.environ))
+        home = Home.of(os.environ, run_progress=run_progress)
+        return shown_answer(operation.read(signature.bind(*values, **named).arguments), home)
 
     return _described(function, name, operation, signature)
 
@@ -130,11 +135,6 @@ def method_named(name: str) -> Callable[..., Any]:
 
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     return _described(method, name, operation, inspect.Signature([own, *parameters]))
-
-
-def operation_answer(place: str, asked: Mapping[str, Any], folder: Path) -> Any:
-    """Return the document of an operation over a data folder."""
-    return shown_answer(operation_named(place).read(asked), Home(environ=os.environ, folder=folder))
 
 
 def _described(
@@ -170,7 +170,19 @@ async def _awaited(request: Operation, home: Home) -> Any:
         home.close()
 
 
+def run_progress(store: Any, *, asks: bool = False) -> Any:
+    """Open what shows the progress of a run where it was started."""
+    # only whoever works on a run loads the widgets
+    from workbench.widgets.proofs.cell_progress import progress_listener
+
+    return progress_listener(store, quiet=False)
+
+
 def _with_request(document: Any, request: Operation) -> Any:
+    if isinstance(document, RunDocument):
+        from workbench.api.run_handle import Analysis  # it has the methods that are made here
+
+        return Analysis(document.run)
     for kind, shown in ((dict, ShownDocument), (list, ShownList)):
         if isinstance(document, kind):
             document = shown(document)

@@ -5,12 +5,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from workbench.api.current_home import resumed
-from workbench.api.operation_function import operation_answer, shown_answer
+from workbench.api.operation_function import run_progress, shown_answer
 from workbench.api.python_terms import methods_in_python_terms
 from workbench.api.run_methods import RunMethods
-from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
-from workbench.engine.record.fold import load_state
 from workbench.operations.base import Home, Operation
 from workbench.store import Store
 from workbench.terminal import printable
@@ -60,7 +57,7 @@ class Analysis(RunMethods):
 
     def asked(self, request: Operation) -> Any:
         """Return the document of a request about this run; after one that adds to the log the run is read anew."""
-        home = Home(environ=os.environ, folder=self._run.home, say=_on_stderr)
+        home = Home(environ=os.environ, folder=self._run.home, say=_on_stderr, run_progress=run_progress)
         document = shown_answer(request, home)
         if request.writes:
             with self._home_store() as store:
@@ -96,11 +93,9 @@ class Analysis(RunMethods):
 
     def diff(self, later: "Analysis") -> Any:
         """Return what changed from this run to a later one of the same claim: the parts sum to the change (`workbench diff`)."""
-        return operation_answer(
-            "workbench.operations.several_runs:Diff",
-            {"before": self.run_id, "after": later.run_id},
-            self._run.home,
-        )
+        from workbench.operations.several_runs import Diff
+
+        return self.asked(Diff(before=self.run_id, after=later.run_id))
 
     def ways_to_reach(self, p: float) -> dict[str, Any]:
         """Return what it would take for the root to be at ``p``: each leaf that does it alone, and all of them together."""
@@ -117,28 +112,6 @@ class Analysis(RunMethods):
         with self._home_store() as store:
             take_review(store, Path(package), run_id=self.run_id)
             return Analysis(view(store, self.run_id))
-
-    async def reground(
-        self,
-        node: str,
-        *,
-        full: bool = False,
-        author: str = "",
-        reason: str = "",
-        isolation: str | None = None,
-        quiet: bool = False,
-    ) -> "Analysis":
-        """Ground one leaf again in a new attempt and return the run as it is then; the old value stays on record.
-
-        The nodes above follow by their stored rules, or with ``full`` by asking the synthesizer again. Its price is said on
-        stderr first. Raises what ``resume`` raises, and ``UsageError`` for what is no leaf with a value.
-        """
-        with self._home_store() as store:
-            line = regrounding_line(load_state(store, self.run_id), node, full=full)
-            if not quiet:
-                sys.stderr.write(line + "\n")
-            reopen_leaf(store, self.run_id, node, full=full, author=author, reason=reason)
-        return Analysis(await resumed(self.run_id, isolation=isolation, quiet=quiet))
 
     def export(self, path: str | Path, **options: Any) -> Path:
         """Write the note (html, pdf, docx, md), the package (zip) or another program's format; return the path.

@@ -4,6 +4,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 from typing import Literal
+from workbench.api.run_handle import Analysis
 from workbench.api.operation_function import ShownDocument
 
 class RunMethods:
@@ -190,6 +191,43 @@ class RunMethods:
             How often the synthesizer is asked for each driver, at least twice.
         node : list[str], optional
             This inner driver only; repeat for more.
+        """
+    async def reground(
+        self,
+        node: str,
+        workers: str | int | None | None = None,
+        isolation: str | None = None,
+        settings: list[str] = [],
+        detach: bool = False,
+        quiet: bool = False,
+        full: bool = False,
+        author: str = '',
+        reason: str = '',
+    ) -> Analysis:
+        """Collect evidence for one driver again, in a new attempt; its price is said first, and what it concluded before stays on record.
+
+        The drivers above follow by their stored rules. If the attempt comes to nothing the old value stands.
+
+        Parameters
+        ----------
+        node : str
+            A driver that has a value.
+        workers : str | int | None, optional
+            Collect evidence in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.
+        isolation : str, optional
+            Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.
+        settings : list[str], optional
+            Any setting of a run, or ROLE.NAME of one agent; `workbench help analyze` lists them.
+        detach : bool, optional
+            Work in a process of its own: print the run id and return; see watch and stop.
+        quiet : bool, optional
+            Show no progress.
+        full : bool, optional
+            Ask the synthesizer again for the drivers above, formula or not.
+        author : str, optional
+            Who says so: a typed name, not proved.
+        reason : str, optional
+            Why; on record.
         """
     def resolve(
         self,

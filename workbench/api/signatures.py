@@ -24,6 +24,7 @@ _IMPORTS = {
     "Path": "from pathlib import Path",
     "Any": "from typing import Any",
     "Literal": "from typing import Literal",
+    "Analysis": "from workbench.api.run_handle import Analysis",
     "ShownDocument": "from workbench.api.operation_function import ShownDocument",
     "ShownList": "from workbench.api.operation_function import ShownList",
 }
@@ -73,7 +74,7 @@ def _signature(name: str, function: Callable[..., Any], operation: type[Operatio
 
 def _document(operation: type[Operation]) -> str:
     returned = str(operation.answer.__annotations__["return"])
-    shown = {"str": "str", "Any": "Any"}
+    shown = {"str": "str", "Any": "Any", "RunDocument": "Analysis"}
     return shown.get(returned, "ShownList" if returned.startswith("list") else "ShownDocument")
 
 

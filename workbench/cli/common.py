@@ -1,14 +1,11 @@
 """What every command shares: where results and messages go, and how an error becomes one line and an exit code."""
 
 import os
-import shlex
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import wraps
-from pathlib import Path
 from typing import Annotated, Any, NoReturn, ParamSpec
 
 import typer
@@ -163,29 +160,23 @@ def at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
+def can_answer() -> bool:
+    """Whether somebody can answer what a run of this process asks."""
+    return os.environ.get("WORKBENCH_APPROVALS") == "log" or at_terminal()
+
+
 def choose(question: str, choices: Mapping[str, str]) -> str | None:
     """Ask a person at a terminal which of some choices holds; None without a terminal."""
     if not at_terminal():
         return None
     say(question)
     for number, (choice, meaning) in enumerate(choices.items(), 1):
-        say(f"{number}  {choice}: {meaning}")
+        say(f"{number}  {choice}{meaning and f': {meaning}'}")
     picked = 0
     with signals_interrupt():
         while not 1 <= picked <= len(choices):
             picked = typer.prompt("which", type=int, err=True)
     return list(choices)[picked - 1]
-
-
-def command_name() -> str:
-    """Return how this program can be called from the current folder, for messages that say what to type next."""
-    program = Path(sys.argv[0])
-    on_path = shutil.which("workbench")
-    if program.name == "workbench" and program.is_file():
-        if on_path is not None and Path(on_path).resolve() == program.resolve():
-            return "workbench"
-        return shlex.quote(str(program))  # as it was typed: relative to the current folder, or absolute
-    return f"{shlex.quote(sys.executable)} -m workbench.cli.main"
 
 
 def at_end(close: Callable[[], None]) -> None:

@@ -38,7 +38,7 @@ def full_help(
     finally:  # the command is one object for as long as the process lasts
         for param in short:
             param.hidden = True
-    if any(param.name == "set_" for param in target.params):
+    if any(param.name == "settings" for param in target.params):
         rows = [
             (name, setting_of(each).panel, _default(each.default), each.says.text)
             for name, each in settings_by_name().items()

@@ -1,6 +1,6 @@
 """A group of commands that imports a command's file when it is called, as in click's documentation (LazyGroup)."""
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -121,18 +121,31 @@ def _load(name: str, place: str) -> Any:
 
 def _command(name: str, target: Any) -> Any:
     if not isinstance(target, typer.Typer):
+        kind = TyperCommand
         if isinstance(target, type):  # an operation, or one of a stranger's package
             from workbench.cli.operation_command import command_of
 
-            target = command_of(target)
+            operation: Any = target
+            kind, target = _with_more_help(operation.more_help), command_of(operation)
         app = typer.Typer(add_completion=False)
-        app.command(name)(target)
+        app.command(name, cls=kind)(target)
         target = app
     single = len(target.registered_commands) == 1 and target.registered_callback is None
     command = typer.main.get_command(target) if single else typer.main.get_group(target)
     command.name = name
     _complete(command)
     return command
+
+
+def _with_more_help(more_help: Callable[[], Sequence[str]]) -> type[TyperCommand]:
+    class _Command(TyperCommand):
+        def format_help(self, ctx: Any, formatter: Any) -> None:
+            short = self.epilog
+            self.epilog = "\n\n".join([*more_help(), *([short] if short else [])])
+            super().format_help(ctx, formatter)
+            self.epilog = short  # the command outlives the call
+
+    return _Command
 
 
 def _complete(command: Any) -> None:

@@ -30,12 +30,12 @@ from workbench.version import __version__
 # fmt: off
 PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Ask": {
-        "analyze": ("workbench.cli.run.analyze:app", "Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability."),
+        "analyze": ("workbench.operations.analysis:Analyze", "Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability."),
         "read": ("workbench.operations.claim_reading:Read", "Say what a claim is taken to mean: series, relation, level and days. No model is asked and nothing is started."),
         "claims": ("workbench.operations.claim_reading:Claims", "List what a claim may say, each example with how it is read on 2018-06-30 and who answers it."),
-        "demo": ("workbench.cli.run.analyze:demo", "Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."),
+        "demo": ("workbench.operations.analysis:Demo", "Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."),
         "quantity": ("workbench.operations.quantity:Quantity", "Forecast a series: quantiles of its value on a day, or of its highs and lows until then."),
-        "resume": ("workbench.cli.run.resume:resume", "Go on with a run that was stopped; nothing that reached the ledger is asked again."),
+        "resume": ("workbench.operations.analysis:Resume", "Go on with a run that was stopped; nothing that reached the ledger is asked again."),
         "watch": ("workbench.operations.run_control:Watch", "Show the progress of a run until it ends, and leave with its exit code; the run is not touched."),
         "stop": ("workbench.operations.run_control:Stop", "End the process that works on a run; the run can be resumed."),
         "approve": ("workbench.operations.run_control:Approve", "List the steps of a run that wait for approval (`analyze --approve`), each in full, or decide on one."),
@@ -50,7 +50,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "scenarios": ("workbench.operations.scenarios:Scenarios", "Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."),
         "noise": ("workbench.operations.drivers:Noise", "Disturb the drivers and print the claim's distribution; no model is asked (paper A, section 5.3)."),
         "refit": ("workbench.operations.drivers:Refit", "Ask the synthesizer again K times per inner driver and print how far its weights spread and change sign."),
-        "reground": ("workbench.cli.run.resume:reground", "Collect evidence for one driver again, in a new attempt; its price is said first, and what it concluded before stays on record."),
+        "reground": ("workbench.operations.analysis:Reground", "Collect evidence for one driver again, in a new attempt; its price is said first, and what it concluded before stays on record."),
         "coherence": ("workbench.operations.several_runs:Coherence", "Check the claims of several runs against each other: nested and exclusive claims, repeats and contraries."),
         "decide": ("workbench.operations.decisions:Decide", "Turn the claims of runs into the probabilities of exclusive options and name the one to take."),
         "serve": ("workbench.cli.servers.serve:serve", "Show a run in the browser: tree, what-if and proof notebooks. Ctrl-C ends it."),

@@ -4,8 +4,8 @@ import asyncio
 import inspect
 import os
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +15,8 @@ from proxies.errors import ProxyError
 from workbench.cli.common import (
     agrees,
     at_end,
+    at_terminal,
+    can_answer,
     choose,
     command,
     confirm,
@@ -28,16 +30,19 @@ from workbench.cli.progress_bar import progress_bar
 from workbench.cli.request_options import options_of
 from workbench.cli.signals import stop_signals
 from workbench.cli.table import show_fields, show_table
-from workbench.errors import STOPPED, USAGE, BudgetStop, ProviderError, UsageError
+from workbench.errors import PROVIDER, STOPPED, USAGE, UsageError
 from workbench.expected_errors import EXPECTED, exit_code
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Csv, Drawing, Facts, Json, Raw, Remark, Table, blocks_of
+from workbench.operations.run_document import RunDocument
 from workbench.spreadsheet import csv_text
 from workbench.store import Store
 from workbench.terminal import printable
 
 if TYPE_CHECKING:
     from workbench.engine.record.recorder import Listener
+    from workbench.engine.record.state import RunState
+    from workbench.store import StoredEvent
 
 _JSON = inspect.Parameter(
     "as_json",
@@ -71,6 +76,8 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
             run_progress=_run_progress,
             choose=lambda question, choices: None if yes else choose(question, choices),
             in_folder=Path.cwd(),
+            answered=can_answer(),
+            as_json=as_json,
             yes=yes,
         )
         at_end(home.close)
@@ -78,16 +85,21 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
         try:
             request = operation.typed(**words)
             document = asyncio.run(_answered(request, home)) if _waits(request) else request.answer(home)
-        except (BudgetStop, ProviderError, KeyboardInterrupt, asyncio.CancelledError) as stop:
-            by_hand = isinstance(stop, KeyboardInterrupt | asyncio.CancelledError)
-            if not (request and (again := request.goes_on())):
-                raise (KeyboardInterrupt if by_hand else stop) from None
-            said = "stopped by hand; " if by_hand else f"{one_line(stop)} ("
-            say(f"workbench: {said}`{again}` goes on{'' if by_hand else ')'}")
-            raise typer.Exit(STOPPED if by_hand else exit_code(stop)) from None
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            goes_on = _goes_on(home, request, as_json=as_json)
+            if not goes_on:
+                raise KeyboardInterrupt from None
+            say(f"workbench: stopped by hand; {goes_on}")
+            raise typer.Exit(STOPPED) from None
         except EXPECTED as error:
             _print_refusal(operation, error, as_json=as_json)
-            raise
+            if exit_code(error) not in (STOPPED, PROVIDER) or not (
+                goes_on := _goes_on(home, request, as_json=as_json)
+            ):
+                raise
+            # Some messages say themselves how to go on.
+            say(f"workbench: {one_line(error)}{'' if 'resume' in str(error) else f' ({goes_on})'}")
+            raise typer.Exit(exit_code(error)) from None
         blocks = request.show(document)
         if as_json:
             emit_json(document)
@@ -117,11 +129,36 @@ async def _answered(request: Operation, home: Home) -> Any:
         return await request.answer(home)
 
 
-def _run_progress(store: Store) -> "AbstractContextManager[Listener]":
+def _goes_on(home: Home, request: Operation | None, *, as_json: bool) -> str:
+    """Say how to go on with what was stopped; the document of a run as far as it has come is a result."""
+    if home.run and as_json:
+        emit_json(RunDocument.of(home.store, home.state(home.run)))
+    again = f"workbench resume {home.run}" if home.run else request.goes_on() if request else ""
+    return again and f"`{again}` goes on"
+
+
+@contextmanager
+def _run_progress(store: Store, *, asks: bool = False) -> "Iterator[Listener]":
     # it folds logs: only those who follow a run load it
     from workbench.cli.run.terminal_progress import shown_progress
 
-    return shown_progress(store)
+    with shown_progress(store, asks=asks) as show:
+        if not (asks and at_terminal()):
+            yield show
+            return
+        from workbench.cli.run.terminal_answers import TerminalAnswers
+
+        answers = TerminalAnswers(store)
+        asking = asyncio.get_running_loop().create_task(answers.work())
+
+        def listener(state: "RunState", stored: "StoredEvent") -> None:
+            show(state, stored)
+            answers.listen(state, stored)
+
+        try:
+            yield listener
+        finally:
+            asking.cancel()
 
 
 def _print_refusal(operation: type[Operation], error: Exception, *, as_json: bool) -> None:

@@ -21,7 +21,11 @@ def _run_names(incomplete: str) -> list[str]:
 
 def options_of(model: type[Request]) -> dict[str, inspect.Parameter]:
     """Return an option or argument for each field of a request, as texts; the model's ``typed`` reads them."""
-    return {each.name: option_for(each, joined=each.name in model.joined) for each in fields_of(model)}
+    return {
+        each.name: option_for(each, joined=each.name in model.joined)
+        for each in fields_of(model)
+        if each.option
+    }
 
 
 def option_for(

@@ -56,7 +56,7 @@ def stop_signals() -> tuple[signal.Signals, ...]:
 def signals_interrupt() -> Iterator[None]:
     """Let every stop signal raise ``KeyboardInterrupt`` in the block; used around everything a command does.
 
-    While a run is worked on, the event loop has handlers of its own that cancel the work (``cli.run.drive``).
+    While an operation waits, the event loop has handlers of its own that cancel the work (``cli.operation_command``).
     """
     if threading.current_thread() is not threading.main_thread():  # only there may handlers be set
         yield

@@ -9,7 +9,7 @@ the data folder, the environment, the broker, and the person, if one is there.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -50,7 +50,7 @@ def _nobody_agrees(question: str) -> bool:
 
 
 @contextmanager
-def _unwatched(store: Store) -> Iterator[Listener]:
+def _unwatched(store: Store, *, asks: bool = False) -> Iterator[Listener]:
     yield lambda state, stored: None
 
 
@@ -75,7 +75,11 @@ class Home:
     progress : callable
         Opens a count of things: what it gives is told how many of how many are done.
     run_progress : callable
-        Opens what shows a run's progress: a listener of its log.
+        Opens what shows a run's progress: a listener of its log, which also asks the person about steps that wait (``asks``).
+    answered : bool
+        Whether somebody can answer steps that wait.
+    as_json : bool
+        A program reads the document: nothing is added to it later.
     in_folder : path or None
         Where the person stands, whose ``workbench.toml`` counts below their own; None: no such file does.
     yes : bool
@@ -89,11 +93,15 @@ class Home:
     agrees: Callable[[str], bool] = _nobody_agrees
     choose: Callable[[str, Mapping[str, str]], str | None] = _nobody_chooses
     progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]] = _silent
-    run_progress: Callable[[Store], AbstractContextManager[Listener]] = _unwatched
+    run_progress: Callable[..., AbstractContextManager[Any]] = _unwatched
+    answered: bool = False
+    as_json: bool = False
     in_folder: Path | None = None
     yes: bool = False
     #: The program at the other end is a language model: it gets no data that their owner shares with none.
     for_model: bool = False
+    #: The run that is worked on, which can go on after a stop.
+    run: str = field(default="", init=False)
     #: Closed with the home: what an answer opened that is still read when it is shown.
     opened: ExitStack = field(default_factory=ExitStack, init=False)
     _brokers: dict[Reader, Broker] = field(default_factory=dict, init=False)
@@ -128,6 +136,10 @@ class Home:
         if key not in self._webs:
             self._webs[key] = open_own_web(self.store, self.broker("model"), cutoff, **asked)
         return self._webs[key]
+
+    def hush(self) -> None:
+        """Say nothing and show no progress from now on."""
+        self.say, self.run_progress = _to_nobody, _unwatched
 
     def state(self, run: str) -> RunState:
         """Return a run by its id, the beginning of one, or ``last``; raises ``UnknownRun``."""
@@ -183,6 +195,11 @@ class Operation(Request):
     def exit_code(self, document: Any) -> int:
         """Return the exit code that the document stands for."""
         return 0
+
+    @classmethod
+    def more_help(cls) -> Sequence[str]:
+        """Return paragraphs below the options in the command's help, looked up only when it is asked for."""
+        return ()
 
     def goes_on(self) -> str:
         """Return the command with which work that was stopped goes on; "" where nothing is left of it."""

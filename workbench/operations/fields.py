@@ -61,7 +61,7 @@ PricePairs = Annotated[
     list[str], Says(text="US dollars per million tokens.", word="price", form="MODEL=IN,OUT")
 ]
 WorkerText = Annotated[
-    str | None,
+    str | int | None,
     Says(
         text="Collect evidence in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.",
         form="N|dask://HOST:PORT",

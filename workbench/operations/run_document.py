@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -10,10 +12,25 @@ if TYPE_CHECKING:
     from workbench.views.run_view import RunView
 
 
+@dataclass(frozen=True, slots=True)
+class RecordProcess:
+    """The process that measures a run's record beside it, and until when (``time.monotonic``) a command waits for it."""
+
+    pid: int | None = None
+    until: float = field(default=0.0)
+
+    def wait(self) -> None:
+        """Return when the record is there, or when the time for it is over."""
+        from workbench.engine.detached import wait_for_record
+
+        wait_for_record(self.pid, self.until - time.monotonic())
+
+
 class RunDocument(dict[str, Any]):
     """What ``show --json`` prints of a run, with the run that it is of."""
 
     run: RunView
+    measured = RecordProcess()
 
     @classmethod
     def of(cls, store: Store, state: RunState) -> Self:

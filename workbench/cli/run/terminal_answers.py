@@ -4,9 +4,8 @@ import asyncio
 import os
 import sys
 
-from workbench.cli.common import at_terminal, say
+from workbench.cli.common import say
 from workbench.engine.approvals import decide, person, undecided_steps
-from workbench.engine.detached import ANSWERED_ELSEWHERE
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
@@ -15,12 +14,6 @@ from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 
 _QUESTION = "yes, or no REASON?"
-
-
-def can_answer() -> bool:
-    """Whether somebody can answer what a run of this process asks."""
-    elsewhere = all(os.environ.get(name) == value for name, value in ANSWERED_ELSEWHERE.items())
-    return elsewhere or at_terminal()
 
 
 def _set(ready: asyncio.Future[None]) -> None:
