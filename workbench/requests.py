@@ -314,7 +314,8 @@ class Request(BaseModel):
             name, place, reason = _first(error)
             field = _field(cls, name)
             key = f"[{place!r:.60}]" if field.shape == "mapping" and place is not None else ""
-            raise UsageError(f"{name}{key}: {reason}; write {field.says.form or field.says.text}") from None
+            form = f"; write {field.says.form}" if field.says.form else ""
+            raise UsageError(f"{name}{key}: {reason}{form}") from None
 
     @classmethod
     def typed(cls, **words: Any) -> Self:

@@ -249,7 +249,7 @@ BAD = {
     "doubled column": ("day,v,V\n2018-01-01,1,2\n", {}, "two columns named"),
     "lag": ("day,v\n2018-01-01,1\n", {"lag": "soon"}, "write 3d"),
     "zone": ("day,v\n2018-01-01,1\n", {"zone": "Mars"}, "no time zone"),
-    "share": ("day,v\n2018-01-01,1\n", {"share": "all"}, "--share is one of"),
+    "share": ("day,v\n2018-01-01,1\n", {"share": "all"}, "share: 'none', 'models' or 'packages'"),
 }  # fmt: skip
 
 

@@ -120,8 +120,8 @@ def table_of(rows: Sequence[Mapping[str, Any]], name: str = "") -> Table:
 def cell_of(value: Any) -> Any:
     """Write what one cell can hold: a list by commas, a mapping by its pairs."""
     if isinstance(value, dict):
-        return " ".join(f"{name}={item}" for name, item in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+        return " ".join(f"{name}={cell_of(item)}" for name, item in value.items())
+    return ", ".join(str(cell_of(item)) for item in value) if isinstance(value, list | tuple) else value
 
 
 def columns(rows: Iterable[Mapping[str, Any]], **shown: str) -> Table:
