@@ -1,5 +1,6 @@
 """``workbench`` as a person runs it: in this process, which costs nothing to start, or in one of its own."""
 
+import asyncio
 import contextlib
 import io
 import json
@@ -18,6 +19,8 @@ def run_cli(home: Path, *arguments: str, **environment: str) -> subprocess.Compl
     What it prints, its exit code and its traceback, if it has one, are those of a process; the interpreter, what is
     imported, and the fork server of sealed kernels are shared with the tests before and after.
     """
+    if _loop_runs():
+        return run_process(home, *arguments, **environment)
     out, err = _Stream(), _Stream()
     with (
         _elsewhere(home, cli_environment(home, **environment), list(arguments)),
@@ -26,6 +29,15 @@ def run_cli(home: Path, *arguments: str, **environment: str) -> subprocess.Compl
     ):
         code = _code_of_main()
     return subprocess.CompletedProcess(["workbench", *arguments], code, out.text(), err.text())
+
+
+def _loop_runs() -> bool:
+    """Whether this thread runs an event loop, as a browser's driver does: no command can have its own beside it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def run_ok(home: Path, *arguments: str, **environment: str) -> str:
