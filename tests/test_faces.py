@@ -13,7 +13,6 @@ from pydantic import Field
 
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN, demo_tree, make_run
-from workbench.cli.request_options import options_of
 from workbench.engine.named_settings import SETTINGS, read_settings, settings_by_name
 from workbench.errors import UsageError
 from workbench.operations.what_if import WhatIf
@@ -41,11 +40,9 @@ MODELS = (WhatIf, Doubted)
 def commands(model: type[WhatIf]) -> set[str]:
     app = typer.Typer()
 
-    def sample(edits: Any) -> None: ...
+    from workbench.cli.operation_command import command_of
 
-    from workbench.requests import takes
-
-    app.command()(takes("edits", options_of(model))(sample))
+    app.command()(command_of(model))
     return {name for each in typer.main.get_command(app).params for name in each.opts}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, replace
 from dataclasses import fields as dataclass_fields
 from datetime import date
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
@@ -205,62 +205,6 @@ def keywords_of(*models: type, but: Iterable[str] = ()) -> dict[str, inspect.Par
         for each in fields_of(model)
         if each.name not in but
     }
-
-
-def takes(parameter: str, added: Mapping[str, inspect.Parameter]) -> Callable[[C], C]:
-    """Give a function parameters in place of one of its own, which gets a mapping of their values.
-
-    Parameters
-    ----------
-    parameter : str
-        The function's own; where it is ``**parameter`` only what others see of the function changes.
-    added : mapping
-        What callers see instead, by name; all by keyword.
-    """
-
-    def decorate(function: C) -> C:
-        own = inspect.signature(function)
-        any_keyword = own.parameters[parameter].kind is inspect.Parameter.VAR_KEYWORD
-        shown: list[inspect.Parameter] = []
-        for name, each in own.parameters.items():
-            kind = inspect.Parameter.KEYWORD_ONLY if any_keyword else each.kind
-            shown += [new.replace(kind=kind) for new in added.values()] if name == parameter else [each]
-
-        @wraps(function)
-        def wrapped(*values: Any, **named: Any) -> Any:
-            if any_keyword:
-                return function(*values, **named)
-            used = {name: named.pop(name) for name in added if name in named}
-            return function(*values, **named, **{parameter: used})
-
-        # What typer and `help()` read: the names, their types and defaults.
-        wrapped.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
-        wrapped.__annotations__ = {each.name: each.annotation for each in shown}
-        return wrapped  # type: ignore[return-value]
-
-    return decorate
-
-
-def described(*models: type, but: Iterable[str] = ()) -> Callable[[C], C]:
-    """Put a line for each field of requests in place of the line ``**...`` of a numpydoc section."""
-
-    def decorate(function: C) -> C:
-        lines = []
-        for line in (function.__doc__ or "").splitlines():
-            if line.strip().startswith("**"):
-                indent = line[: len(line) - len(line.lstrip())]
-                for each in (field for model in models for field in fields_of(model)):
-                    if each.name not in but:
-                        lines += [
-                            f"{indent}{each.name} : {each.shape}, optional",
-                            f"{indent}    {each.says.text}",
-                        ]
-            else:
-                lines.append(line)
-        function.__doc__ = "\n".join(lines)
-        return function
-
-    return decorate
 
 
 class Request(BaseModel):

@@ -29,19 +29,6 @@ def unlisted(*names: str, **how: Any) -> Any:
     return typer.Option(*names, hidden=True, **how)
 
 
-RunId = Annotated[
-    str,
-    typer.Argument(
-        help="Run id, the beginning of one, or last.",
-        autocompletion=lambda incomplete: run_names(incomplete),
-    ),
-]
-AsJson = Annotated[bool, unlisted("--json", help="Print one JSON document on stdout and nothing else there.")]
-#: For commands that ask a model outside any run; those that work on runs have theirs in `run_options`.
-ApiBase = Annotated[str | None, unlisted("--api-base", help="Base URL of an OpenAI-compatible server.")]
-Prices = Annotated[
-    list[str] | None, unlisted("--price", metavar="MODEL=IN,OUT", help="US dollars per million tokens.")
-]
 IsolationLevel = Annotated[
     str | None,
     unlisted(
@@ -66,13 +53,6 @@ def run_names(incomplete: str) -> list[str]:
     finally:
         store.close()
     return [name for name in names if name.startswith(incomplete)]
-
-
-def open_store() -> Store:
-    """Return the store of this environment's home; it is closed when the command ends."""
-    store = Store(home_from(os.environ))
-    at_end(store.close)
-    return store
 
 
 def emit_json(value: Any) -> None:
@@ -180,7 +160,7 @@ def choose(question: str, choices: Mapping[str, str]) -> str | None:
 
 
 def at_end(close: Callable[[], None]) -> None:
-    """Call ``close`` when the running command ends, also if it ends by an error; `open_store` uses it."""
+    """Call ``close`` when the running command ends, also if it ends by an error."""
     _opened.get().callback(close)
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
+from workbench.errors import STOPPED, WorkbenchError
 from workbench.operations.base import Home
 from workbench.operations.blocks import Block, Remark
 from workbench.operations.model_work import ModelWork
@@ -108,7 +109,11 @@ class RunWork(ModelWork):
         process = resume_detached(
             home.store, run_id, isolation=level, workers=self.place(), leaves=leaves, rebuy=rebuy
         )
-        process.require_running()
+        if process.exit_code:
+            line = process.line.removeprefix("workbench: ")
+            failed = WorkbenchError(line or f"process {process.pid} ended at once")
+            failed.exit_code = max(process.exit_code, 0) or STOPPED  # below 0: a signal
+            raise failed
         if not process.in_time:
             log = home.store.folder(run_id) / "run.log"
             home.say(f"workbench: process {process.pid} has not taken up the run yet: see {log}")
