@@ -15,7 +15,7 @@ from proxies.broker import ProxySettings, open_broker
 from proxies.catalogue import load_catalogue
 from proxies.errors import CutoffRefused, SourceRejected, SourceUnavailable, UnknownPath
 from proxies.ledger import Address
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json
 from tests.fakes.upstream import Seen, Sent, Upstream
 from tests.proxies.conftest import asker
 from workbench.errors import UsageError
@@ -279,7 +279,7 @@ def test_a_run_goes_on_by_the_version_of_a_service_that_it_used(tmp_path: Path) 
             command("source", "add", "desk", "desk.yaml", "--yes")
         assert [(len(each["version"]), each["runs"]) for each in json.loads(command("source", "show", "desk"))["versions"]] == [(12, sorted([old, watched])), (12, []), (12, [])]  # fmt: skip
         # gc takes the one between, which no run used
-        assert "1 versions of own data" in run_cli(tmp_path, "gc", **keys).stderr
+        assert run_json(tmp_path, "gc", **keys)["versions_of_own_data"] == 1
         assert asked_by("resolve", old) == old_way
         assert asked_by("review", watched, "--changed", "--cutoff", "2018-09-30") == old_way
         command("rm", watched, "--yes")
