@@ -162,7 +162,7 @@ def test_the_command(tmp_path: Path) -> None:
     for wrong, said in (
         (("--on", "2018-07-31", "--by", "2018-07-31"), "name one day"),
         (("--on", "2018-06-01"), "is known at this cutoff"),
-        (("--on", "soon"), "wants a day such as"),
+        (("--on", "soon"), "a day such as"),
         (("--by", "2018-07-31", "--plot", "fan.gif"), ".png or .svg"),
     ):
         refused = run_cli(tmp_path, *words, *wrong)

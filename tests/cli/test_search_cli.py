@@ -119,7 +119,7 @@ def test_mistakes_are_one_line(tmp_path: Path, vendors: dict[str, str]) -> None:
         (("search", "Fed", "--cutoff", "soon"), "is not a cutoff"),
         (("search", "Fed", *CUTOFF, "--engines", "bing"), "there is no search engine 'bing'"),
         (("search", "site:polymarket.com", *CUTOFF), "has no words"),
-        (("search", "Fed", *CUTOFF, "-k", "0"), "-k is 1 or more"),
+        (("search", "Fed", *CUTOFF, "-k", "0"), "a number of at least 1"),
     ):
         done = run_cli(tmp_path, *arguments, **vendors)
         assert (

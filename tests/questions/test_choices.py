@@ -12,7 +12,8 @@ from tests.command_line import run_cli
 from workbench.questions.formats.format_registry import write_json
 from workbench.questions.question import Question, QuestionError, Quote
 from workbench.questions.sets.bets import BetRules, bets_document
-from workbench.questions.sets.choices import KEEP, ChoiceRules, choice_document, states_of
+from workbench.questions.sets.choice_rules import ChoiceRules
+from workbench.questions.sets.choices import KEEP, choice_document, states_of
 from workbench.questions.sets.question_sets import QuestionSet
 
 P = st.floats(0, 1)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.questions.question import Link, Question, QuestionError, Quote
-from workbench.questions.sets.choices import KEEP, ChoiceRules, linked_document
+from workbench.questions.sets.choice_rules import ChoiceRules
+from workbench.questions.sets.choices import KEEP, linked_document
 from workbench.questions.sets.linked import MOST_WORLDS, Mended, group_of, linked_questions, mend
 from workbench.studies.rounds.round_coherence import coherent, set_findings
 

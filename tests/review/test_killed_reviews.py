@@ -19,7 +19,8 @@ import pytest
 from tests.command_line import cli_environment
 from tests.fakes import sittings
 from workbench.engine.record.fold import load_state
-from workbench.reviews.claim_review import Doors, ReviewRequest, review
+from workbench.reviews.claim_review import Doors, review
+from workbench.reviews.review_request import ReviewRequest
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.views.kept_changes import kept_changes
 

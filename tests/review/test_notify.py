@@ -16,8 +16,9 @@ import workbench.reviews.notification as notification
 from tests.command_line import run_cli, run_process
 from workbench.cli.common import say
 from workbench.errors import UsageError
-from workbench.reviews.claim_review import Doors, ReviewRequest, mark_told, review
+from workbench.reviews.claim_review import Doors, mark_told, review
 from workbench.reviews.notification import notify, notify_command
+from workbench.reviews.review_request import ReviewRequest
 from workbench.store import Store
 
 KEY = "sk-5b1f0c7de94a4f0c8a61d2"

@@ -12,7 +12,8 @@ import pytest
 from tests.fakes.openai_server import OpenAIServer, Policy
 from workbench.engine import run_settings
 from workbench.engine.record.fold import load_state
-from workbench.reviews.claim_review import Doors, ReviewRequest, mark_told, review
+from workbench.reviews.claim_review import Doors, mark_told, review
+from workbench.reviews.review_request import ReviewRequest
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 

@@ -26,8 +26,9 @@ from workbench.engine.record.followed_run import FollowedRun
 from workbench.engine.record.run_files import put_tree
 from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.propositions import Polarity, Tree
-from workbench.reviews.claim_review import Doors, ReviewRequest, mark_told, review
+from workbench.reviews.claim_review import Doors, mark_told, review
 from workbench.reviews.inputs import look
+from workbench.reviews.review_request import ReviewRequest
 from workbench.store import ApiLedger, Store
 from workbench.store import events as ev
 from workbench.views.kept_changes import since_line

@@ -170,6 +170,10 @@ async def _awaited(request: Operation, home: Home) -> Any:
         home.close()
 
 
+#: What a run's document becomes in Python: `run_handle`, whose methods are made here, puts its class in.
+RUN_SHOWN_AS: list[Callable[[Any], Any]] = []
+
+
 def run_progress(store: Any, *, asks: bool = False) -> Any:
     """Open what shows the progress of a run where it was started."""
     # only whoever works on a run loads the widgets
@@ -180,9 +184,7 @@ def run_progress(store: Any, *, asks: bool = False) -> Any:
 
 def _with_request(document: Any, request: Operation) -> Any:
     if isinstance(document, RunDocument):
-        from workbench.api.run_handle import Analysis  # it has the methods that are made here
-
-        return Analysis(document.run)
+        return RUN_SHOWN_AS[0](document.run)
     for kind, shown in ((dict, ShownDocument), (list, ShownList)):
         if isinstance(document, kind):
             document = shown(document)

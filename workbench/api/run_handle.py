@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from workbench.api.operation_function import run_progress, shown_answer
+from workbench.api.operation_function import RUN_SHOWN_AS, run_progress, shown_answer
 from workbench.api.python_terms import methods_in_python_terms
 from workbench.api.run_methods import RunMethods
 from workbench.operations.base import Home, Operation
@@ -194,3 +194,6 @@ class Analysis(RunMethods):
 
     def _repr_html_(self) -> str:
         return tree_html(self._run.tree, self._run.without_data)
+
+
+RUN_SHOWN_AS.append(Analysis)

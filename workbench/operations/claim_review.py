@@ -10,7 +10,7 @@ from workbench.formatting import percent
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark
 from workbench.operations.fields import Level
-from workbench.reviews.claim_review import ReviewRequest
+from workbench.reviews.review_request import ReviewRequest
 
 #: Exit code where something moved, or a day is near.
 MOVED = 10

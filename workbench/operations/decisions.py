@@ -11,7 +11,7 @@ from workbench.formatting import percent
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark, columns
 from workbench.operations.fields import RunName
-from workbench.questions.sets.choices import ChoiceRules
+from workbench.questions.sets.choice_rules import ChoiceRules
 from workbench.requests import Says
 
 if TYPE_CHECKING:

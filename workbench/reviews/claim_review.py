@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import orjson
-from pydantic import BeforeValidator, Field
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, open_broker
@@ -28,8 +27,8 @@ from workbench.formatting import point_change
 from workbench.models.costs import CostForecast
 from workbench.propositions import NodeId
 from workbench.reports import note_page
-from workbench.requests import Request, Says
 from workbench.reviews.inputs import LeafInputs, look
+from workbench.reviews.review_request import ReviewRequest
 from workbench.reviews.watched_claims import WatchedClaim, watched_claims
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
@@ -46,37 +45,6 @@ _SAID: dict[str, Literal["person", "series", "file"]] = {
 }
 #: Beside a review that moved its claim until somebody was told of it: its row.
 UNTOLD_FILE = "untold.json"
-
-
-def _points(value: object) -> object:
-    """Read points as they are typed; a number is a share already."""
-    if not isinstance(value, str):
-        return value
-    return float(value.strip().lower().removesuffix("points").removesuffix("pp").removesuffix("%")) / 100
-
-
-class ReviewRequest(Request):
-    """What a review looks after."""
-
-    run: Annotated[
-        str | None, Says(text="The claim of this run alone, watched or not; all with the tag watch without.")
-    ] = None
-    due: bool = False
-    """Only claims whose next review has come."""
-    changed: bool = False
-    """Only say what changed behind them: no run is opened, no model asked."""
-    budget_usd: Annotated[float | None, Field(ge=0)] = None
-    """What all of it may cost; without it nothing that a model charges for is bought."""
-    alert: Annotated[
-        float,
-        BeforeValidator(_points),
-        Field(ge=0, le=1),
-        Says(
-            text="Points that a claim moves before you are told, such as 5; in Python a share, such as 0.05.",
-            form="POINTS from 0 to 100, such as 5",
-        ),
-    ] = 0.05
-    cutoff: Annotated[str, Says(text="As of when: now, or a day in a history that is replayed.")] = "now"
 
 
 @dataclass(slots=True, kw_only=True)

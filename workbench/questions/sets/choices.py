@@ -8,15 +8,14 @@ question of its own.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 
 from workbench.errors import Option
 from workbench.questions.question import Question, QuestionError, event_id, parts_of
+from workbench.questions.sets.choice_rules import ChoiceRules
 from workbench.questions.sets.linked import group_of, linked_questions, mend
-from workbench.requests import Request, Says
 from workbench.science.arrays import FloatArray
 from workbench.science.scoring.portfolio import bucket_probabilities, size_portfolio
 from workbench.science.scoring.utility import utility_scores
@@ -109,27 +108,6 @@ def _ranges(question: Question, parts: tuple[str, ...], chances: FloatArray) -> 
         else:
             wins[place, rank + 1 :] = 1.0
     return States(names=tuple(names), p=shares, wins=wins, mended=mended)
-
-
-class ChoiceRules(Request):
-    """How a choice is made."""
-
-    payoffs: Annotated[
-        dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]],
-        Says(
-            word="payoff",
-            text="What a dollar on an option comes back as if it comes true; else 1 / ask.",
-            form="OPTION=VALUE with a value of at least 0",
-        ),
-    ] = Field(default_factory=dict)
-    risk_aversion: float = 1.0
-    """CRRA exponent; 1 is Kelly."""
-    fee: float = 0.0
-    """Dollars a share on top of the ask."""
-    cap: float = 1.0
-    """Most that is staked in all, as a share of wealth."""
-    horizon: str = ""
-    """Which resolution day of a question with several."""
 
 
 @dataclass(frozen=True, slots=True)
