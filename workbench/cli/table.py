@@ -13,8 +13,14 @@ _TEXT_WIDTH = 24  # a column of longer text may be folded down to this on a narr
 
 
 def show_fields(facts: Sequence[tuple[str, Any]]) -> None:
-    """Print names and values in two columns without a header; values stay as they are, text to the left."""
-    show_table(None, [(name, "-" if value is None else str(value)) for name, value in facts])
+    """Print names and values in two columns without a header, text to the left; numbers with six digits."""
+    show_table(None, [(name, _fact(value)) for name, value in facts])
+
+
+def _fact(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def show_table(header: Sequence[str] | None, rows: Sequence[Sequence[Any]]) -> None:
