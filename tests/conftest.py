@@ -191,8 +191,9 @@ def pages_end_with_their_test() -> Iterator[None]:
     """Stop the pages that a test opened: a look at the log, seconds later, is counted in a test that counts reads."""
     yield
     for thread in threading.enumerate():
-        if thread.name == "page-poller":
-            thread._target.__self__.stop()  # type: ignore[attr-defined]
+        poll = getattr(thread, "_target", None)  # gone where it ended just now
+        if thread.name == "page-poller" and poll is not None:
+            poll.__self__.stop()
             thread.join(timeout=30)
 
 

@@ -103,5 +103,6 @@ def test_two_processes_that_are_killed_do_not_spend_more_than_the_budget(tmp_pat
 
 
 def test_a_sitting_that_does_not_look_at_what_was_spent_is_caught(tmp_path: Path) -> None:
-    spent, ends = spent_by_two(tmp_path, guarded=False)
-    assert spent > BUDGET, (spent, ends)
+    """On a busy machine the kills of one try may leave too little time to spend too much."""
+    tries = (spent_by_two(tmp_path / str(number), guarded=False) for number in range(4))
+    assert any(spent > BUDGET for spent, _ in tries)
