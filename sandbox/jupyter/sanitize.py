@@ -12,10 +12,12 @@ import base64
 import binascii
 import html as htmllib
 import re
-from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
+
+from sandbox.jupyter.contrast import contrast, luminance
+from sandbox.jupyter.markup_depth import open_elements
 
 _BLOCKS = (
     "p div span br hr pre code kbd samp var blockquote h1 h2 h3 h4 h5 h6 ul ol li dl dt dd table caption colgroup col "
@@ -87,33 +89,6 @@ _LARGEST_PAGE = 2_000_000  # characters of HTML that are looked at
 _LARGEST_MARKDOWN = 300_000  # characters that are rendered; mistune takes more than linear time with some
 #: Elements of a page, those open within each other, and of these the ones that a parser opens anew in every paragraph that follows.
 _MOST_ELEMENTS, _DEEPEST, _MOST_FORMATTING = 30_000, 100, 20
-_FORMATTING = frozenset(
-    {"a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"}
-)
-#: What holds nothing, or ends where the next of its kind begins.
-_ENDLESS = frozenset(
-    (
-        "br",
-        "hr",
-        "img",
-        "input",
-        "meta",
-        "link",
-        "col",
-        "wbr",
-        "p",
-        "li",
-        "dt",
-        "dd",
-        "td",
-        "th",
-        "tr",
-        "thead",
-        "tbody",
-        "tfoot",
-    )
-)
-_TAG = re.compile(r"<(/?)([a-z][a-z0-9:-]{0,40})", re.IGNORECASE)
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _LARGEST_PLAIN = 2_000_000
@@ -263,7 +238,7 @@ def _is_readable(colour: str | None, background: str | None) -> bool:
     if light is None:
         return True
     grounds = (0.0, 1.0) if ground is None else (ground,)
-    return all((max(light, level) + 0.05) / (min(light, level) + 0.05) >= _READABLE for level in grounds)
+    return all(contrast(light, level) >= _READABLE for level in grounds)
 
 
 def _luminance(colour: str | None) -> float | None:
@@ -278,24 +253,14 @@ def _luminance(colour: str | None) -> float | None:
         return None
     if len(parts) == 4 and parts[3] < 255:
         return None
-    linear = [
-        (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4) for c in (p / 255 for p in parts[:3])
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return luminance([part / 255 for part in parts[:3]])
 
 
 def _is_bounded(html: str) -> bool:
-    still_open: Counter[str] = Counter()
-    elements = depth = formatting = 0
-    for match in _TAG.finditer(html):
-        name = match[2].lower()
-        elements += not match[1]
-        if name not in _ENDLESS and (not match[1] or still_open[name]):
-            step = -1 if match[1] else 1
-            still_open[name] += step
-            depth += step
-            formatting += step * (name in _FORMATTING)
-        if elements > _MOST_ELEMENTS or depth > _DEEPEST or formatting > _MOST_FORMATTING:
+    elements = 0
+    for opened in open_elements(html):
+        elements += opened.begins
+        if elements > _MOST_ELEMENTS or opened.depth > _DEEPEST or opened.formatting > _MOST_FORMATTING:
             return False
     return True
 

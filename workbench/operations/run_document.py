@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ class RecordProcess:
     """The process that measures a run's record beside it, and until when (``time.monotonic``) a command waits for it."""
 
     pid: int | None = None
-    until: float = field(default=0.0)
+    until: float = 0.0
 
     def wait(self) -> None:
         """Return when the record is there, or when the time for it is over."""

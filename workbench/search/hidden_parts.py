@@ -7,13 +7,15 @@ what something else covers and what only the sizes of boxes tell is not looked a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import tinycss2
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 from tinycss2.color5 import parse_color
+
+from sandbox.jupyter.contrast import contrast, luminance
 
 #: Elements, elements times compounds that are tried, and matches that are weighed: they bound the work of a page.
 MOST_ELEMENTS, MOST_TRIES, MOST_MATCHES = 50_000, 60_000_000, 400_000
@@ -402,13 +404,7 @@ def _contrast(text: Colour, ground: Colour) -> float:
     over = [part * text[3] + below * (1 - text[3]) for part, below in zip(text[:3], ground[:3], strict=True)]
     if max(abs(part - below) for part, below in zip(over, ground[:3], strict=True)) > 0.25:
         return 21.0
-    dark, light = sorted((_luminance(over), _luminance(ground[:3])))
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(colour: Sequence[float]) -> float:
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return contrast(luminance(over), luminance(ground[:3]))
 
 
 def _drawn(values: Mapping[str, Tokens], around: Look) -> Look:

@@ -7,13 +7,13 @@ instructions to models hide there. What stays is text and never becomes markup, 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from sandbox.jupyter.markup_depth import ENDLESS, open_elements
 from workbench.quoting import seen
 from workbench.search.hidden_parts import Look, PageStyle, PageTooLarge
 
@@ -32,13 +32,8 @@ _GONE = {
     "applet", "frameset",
 }  # fmt: skip
 _REFRESH = re.compile(r"url\s*=\s*[\"']?([^\"'>\s]{1,1000})", re.IGNORECASE)
-_TAG = re.compile(r"<(/?)([a-z][a-z0-9:-]*)", re.IGNORECASE)
-# what the next of its kind, or nothing, ends
-_ENDLESS = {
-    "br", "hr", "img", "input", "meta", "link", "area", "base", "col", "embed", "source", "track", "wbr", "param", "p", "li", "td", "th", "tr", "tbody",
-    "thead", "tfoot", "dd", "dt", "option",
-}  # fmt: skip
-_FORMATS = {"a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"}
+#: What is never open in a page of the web: beside `ENDLESS`, elements without a place in outputs of cells.
+_ENDLESS = ENDLESS | {"area", "base", "embed", "source", "track", "param", "option"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,17 +128,10 @@ def _leads(tree: LexborHTMLParser) -> Iterator[str]:
 
 def _check_cost(html: str) -> None:
     """Refuse markup that costs the parser too much: it walks the open elements at every tag, and reopens formatting in every paragraph."""
-    still_open: Counter[str] = Counter()
-    depth = formats = looks = 0
-    for match in _TAG.finditer(html):
-        tag = match[2].lower()
-        looks += depth + 75 * formats
-        if tag in _ENDLESS or (match[1] and not still_open[tag]):
-            continue
-        step = -1 if match[1] else 1
-        still_open[tag] += step
-        depth += step
-        formats += step * (tag in _FORMATS)
+    depth = formatting = looks = 0
+    for opened in open_elements(html, _ENDLESS):
+        looks += depth + 75 * formatting
+        depth, formatting = opened.depth, opened.formatting
     if looks > MOST_LOOKS:
         raise PageTooLarge("its markup is nested too deep")
 

@@ -43,7 +43,6 @@ _ROUGHLY = re.compile(
     r"(?:about|around|roughly|approximately|nearly|almost|some|near|close to|ca\.?|~|≈|just|rund|etwa|over|above|under|below|than|least|most|up to|within|[<>≥≤])[ $€£~]*$",
     re.IGNORECASE,
 )
-_PERCENT = re.compile(r"[ \u00a0-]?(?:%|per ?cent\b|pct\b|percentage points?\b|pp\b|points?\b|pts?\b|prozent|punkte)", re.IGNORECASE)  # fmt: skip
 _NO_EVIDENCE = re.compile(
     r"\b(?:if|must|needs?|would|could|might|suppos\w+|assum\w+|let's|imagine|hypothetical\w*|memory|I recall|as I remember|unverified|general knowledge"
     r"|background knowledge|rule of thumb|illustrat\w+|not (?:loaded|fetched|printed|checked)|outside (?:of )?(?:the|this) notebook)\b",
