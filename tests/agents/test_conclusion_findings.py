@@ -179,7 +179,7 @@ def test_a_made_up_figure_in_those_reports_is_found() -> None:
     ],
 )
 def test_what_follows_or_is_judged_may_be_quoted(report: str) -> None:
-    notebook = replace(SHOWED, sources={"cell-1": "simulate(paths=5_000, days=126)"}, cutoff="2018-06-30")
+    notebook = replace(SHOWED, sources={"cell-1": "simulate(paths=5_000, days=126)"})
     notebook = replace(notebook, printed={**notebook.printed, "cell-4": "windows 1962"})
     assert found(report, {}, notebook, RunKind()) == ()
 

@@ -41,7 +41,6 @@ def findings_of(row: Mapping[str, Any]) -> tuple[tuple[ReplyFinding, ...], tuple
         printed={name: str(cell.get("output") or "") for name, cell in cells.items()},
         data_calls=sum(str(cell.get("source") or "").count("CALL_API") for cell in cells.values()),
         sources={name: str(cell.get("source") or "") for name, cell in cells.items()},
-        cutoff=str(row["cutoff"]),
     )
     conclusion = parse_conclusion(str(row["reply"]))
     return conclusion_findings(conclusion, record, RunKind()), tuple(from_no_cell(conclusion, record.printed))

@@ -84,7 +84,7 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
         request: Operation | None = None
         try:
             request = operation.typed(**words)
-            document = asyncio.run(_answered(request, home)) if _waits(request) else request.answer(home)
+            document = asyncio.run(_answered(request, home)) if request.waits() else request.answer(home)
         except (KeyboardInterrupt, asyncio.CancelledError):
             goes_on = _goes_on(home, request, as_json=as_json)
             if not goes_on:
@@ -113,10 +113,6 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     run.__doc__ = operation.__doc__
     return run
-
-
-def _waits(request: Operation) -> bool:
-    return inspect.iscoroutinefunction(type(request).answer)
 
 
 async def _answered(request: Operation, home: Home) -> Any:

@@ -1,7 +1,6 @@
 """The tools of the server: what each takes, and what it answers. None takes a cutoff; the server has one."""
 
 import asyncio
-import inspect
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
@@ -239,7 +238,7 @@ class Tools:
             fields = {each: getattr(arguments, each) for each in type(arguments).model_fields}
             fields |= {each: pinned[each] for each in pinned if each in operation.model_fields}
             request = operation.read(fields)
-            if not inspect.iscoroutinefunction(request.answer):
+            if not operation.waits():
                 return await asyncio.to_thread(request.answer, self._data)
             # What starts kernels goes one at a time.
             async with self._verifying if seconds > MOST_SECONDS else nullcontext():

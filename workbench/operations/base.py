@@ -197,6 +197,11 @@ class Operation(Request):
         return 0
 
     @classmethod
+    def waits(cls) -> bool:
+        """Whether `answer` is a coroutine function."""
+        return inspect.iscoroutinefunction(cls.answer)
+
+    @classmethod
     def more_help(cls) -> Sequence[str]:
         """Return paragraphs below the options in the command's help, looked up only when it is asked for."""
         return ()
@@ -213,4 +218,4 @@ def answered(request: Operation, home: Home) -> Any:
         async with home:
             return await request.answer(home)
 
-    return run_blocking(work()) if inspect.iscoroutinefunction(type(request).answer) else request.answer(home)
+    return run_blocking(work()) if request.waits() else request.answer(home)

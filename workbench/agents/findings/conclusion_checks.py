@@ -30,7 +30,7 @@ _NUDGED = 1e-4  # a base rate of 0 or 1 is taken for this
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotebookRecord:
-    """What a leaf's notebook showed: outputs and sources by cell, the data calls of its cells, the proposition and its cutoff.
+    """What a leaf's notebook showed: outputs and sources by cell, the data calls of its cells, and the proposition.
 
     ``shown_by`` names what a figure should stand in.
     """
@@ -39,7 +39,6 @@ class NotebookRecord:
     printed: Mapping[str, str]
     data_calls: int
     sources: Mapping[str, str] = field(default_factory=dict)
-    cutoff: str = ""
     shown_by: str = "output of a cell"
 
 

@@ -442,7 +442,6 @@ class _Proof:
             printed=self.printed,
             data_calls=self.data_calls,
             sources=self.sources,
-            cutoff=self.task.cutoff.text,
         )
         return conclusion_findings(conclusion, record, RunKind(live=self.task.cutoff.live))
 
