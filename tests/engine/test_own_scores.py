@@ -68,7 +68,7 @@ def test_scores_by_month_and_a_revised_outcome(tmp_path: Path) -> None:
     # its columns have names that the glossary explains, and the explanation stands below them
     head, *_ = text.splitlines()
     assert "Brier score" in head and "calibration error  by luck alone" in head
-    assert not re.search(r"\bece\b|metaculus_|log_loss", text)
+    assert not re.search(r"\bece\b|metaculus_|log_loss|clusters", text)
     for name in (
         "Brier score",
         "Brier Index",

@@ -61,4 +61,4 @@ def test_a_home_without_loops_says_so(tmp_path: Path) -> None:
         steps_document(store)
     store.close()
     done = run_cli(tmp_path, "score", "--steps")
-    assert done.returncode == 2 and "--steps" in done.stderr and "--own" in done.stderr
+    assert done.returncode == 2 and "--steps goes with --own" in done.stderr

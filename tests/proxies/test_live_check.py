@@ -86,7 +86,8 @@ def test_doctor_asks_the_sources_only_when_told_to_and_shows_no_key(tmp_path: Pa
         done = run_cli(tmp_path, "doctor", "--live", **environment)
         asked = len(upstream.seen)
         assert done.returncode == 0 and asked >= 11 and KEY not in done.stdout + done.stderr
-        assert "brave gave no answer" in " ".join(done.stdout.split())
+        shown = " ".join(done.stdout.split())
+        assert "fmp: verdict answers" in shown and "brave gave no answer" in shown
         # asked anew each time: what was cached would hide that a source is gone
         sources = json.loads(run_cli(tmp_path, "doctor", "--live", "--json", **environment).stdout)["sources"]
         assert sources["fmp"]["verdict"] == "answers" and len(upstream.seen) == 2 * asked

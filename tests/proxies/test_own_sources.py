@@ -1,5 +1,6 @@
 """Sources that did not ship: YAML files of the user's own, and packages with an entry point."""
 
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -97,7 +98,8 @@ def test_a_file_that_does_not_fit_is_refused_with_one_clear_line(
 
 def test_the_command_line_knows_the_users_sources_and_names_a_bad_file(tmp_path: Path) -> None:
     home_with(tmp_path / "home", HOUSE)
-    assert "house/prices" in run_cli(tmp_path, "apis", "house prices").stdout
+    found = run_cli(tmp_path, "apis", "house prices").stdout
+    assert re.search(r"house/prices +One row per day\.", found), found
     assert "GET" not in run_cli(tmp_path, "api-doc", "house/prices").stdout
     home_with(tmp_path / "home", HOUSE.replace("    as_of", "    asof"))
     load_catalogue.cache_clear()

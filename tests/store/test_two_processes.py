@@ -67,6 +67,8 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_a_home_is_whole_and_says_so(home: Path) -> None:
+    done = run_cli(home.parent, "doctor", "--check")
+    assert done.returncode == 0 and done.stdout.strip().endswith("1 run, whole")
     document = run_json(home.parent, "doctor", "--check")
     assert document == {"home": str(home), "runs": 1, "whole": True, "findings": []}
 
@@ -93,7 +95,9 @@ def _unguarded(home: Path, *statements: str) -> None:
 def test_what_is_not_whole_is_named_and_exit_6(home: Path, damage: object, says: str) -> None:
     damage(home)  # type: ignore[operator]
     done = run_cli(home.parent, "doctor", "--check")
-    assert done.returncode == 6 and says in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 6 and says in done.stdout and "not whole" in done.stdout, (
+        done.stdout + done.stderr
+    )
 
 
 def test_a_removal_that_was_cut_off_is_finished_by_the_check(home: Path) -> None:

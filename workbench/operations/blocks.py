@@ -96,7 +96,7 @@ def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             # One line each: an entry may be a sentence.
             yield from ((label if place == 0 else "", item) for place, item in enumerate(value or ["none"]))
         elif not _is_table(value) and name != "summary":
-            yield label, value
+            yield label, cell_of(value)
 
 
 def words_of(name: str) -> str:
@@ -118,7 +118,9 @@ def table_of(rows: Sequence[Mapping[str, Any]], name: str = "") -> Table:
 
 
 def cell_of(value: Any) -> Any:
-    """Write what one cell can hold: a list by commas, a mapping by its pairs."""
+    """Write what one cell can hold: a list by commas, a mapping by its pairs, a flag as yes or no."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, dict):
         return " ".join(f"{name}={cell_of(item)}" for name, item in value.items())
     return ", ".join(str(cell_of(item)) for item in value) if isinstance(value, list | tuple) else value

@@ -14,6 +14,7 @@ from proxies.secret_registry import SECRETS
 from workbench.environment import catalogue_of, proxy_settings
 from workbench.errors import WANTING
 from workbench.operations.base import Home, Operation
+from workbench.operations.blocks import Block, blocks_of
 from workbench.version import __version__
 
 
@@ -39,6 +40,15 @@ class Doctor(Operation):
 
             return home_document(home.store)
         return await _machine(home, live=self.live)
+
+    def show(self, document: dict[str, Any]) -> Iterable[Block]:
+        """Return what works and what does not; of the data folder its faults, and whether it is whole."""
+        if not self.check:
+            yield from blocks_of(document)
+            return
+        yield from (f"{row['run'] or 'home'}  {row['check']}: {row['what']}" for row in document["findings"])
+        count = f"{document['runs']} run{'' if document['runs'] == 1 else 's'}"
+        yield f"{document['home']}: {count}, {'whole' if document['whole'] else 'not whole'}"
 
     def exit_code(self, document: dict[str, Any]) -> int:
         """Return 6 where the data folder is not whole."""

@@ -165,7 +165,8 @@ class ListQuestions(Operation):
     def show(self, document: dict[str, Any]) -> Iterable[Block]:
         """Return the rows."""
         if self.name is None:
-            return blocks_of(document)
+            none = "no set yet: `workbench questions import FILE`, or `questions fetch VENUE`"
+            return blocks_of(document) if document["sets"] else [Remark(none)]
         shown = ("id", "kind", "asked_on", "resolves", "crowd", "state")
         fields = {name: name for name in shown} | {"question": "title .90"}
         return [columns(document["questions"], **fields)]

@@ -205,3 +205,11 @@ class Collect(Operation):
             "files": removed.files,
             "versions_of_own_data": discard_unused(home.store),
         }
+
+    def show(self, document: dict[str, Any]) -> Iterator[Block]:
+        """Return what went."""
+        unused = document["versions_of_own_data"]
+        yield Remark(
+            f"removed {document['bodies']} bodies ({document['body_bytes'] / 1e6:.1f} MB) and {document['files']} left-over files or folders"
+            + (f", and {unused} versions of own data that nothing names" if unused else "")
+        )

@@ -97,8 +97,10 @@ class Score(Recipe, Operation):
         resampling = Resampling(resamples=self.resamples, seed=self.seed)
         if self.own:
             return self._own(home, resampling)
-        if self._names("steps", "history", "out"):
-            raise UsageError("--steps, --history and --out go with --own: files of forecasts hold no steps")
+        if self.steps:
+            raise UsageError("--steps goes with --own: files of forecasts hold no steps")
+        if self._names("history", "out"):
+            raise UsageError("--history and --out go with --own")
         if self.events is None or self.forecasts is None:
             raise UsageError(
                 "score wants --events FILE and --forecasts FILE, or --own for the runs of this home"
@@ -182,7 +184,8 @@ class Score(Recipe, Operation):
     ) -> Table:
         from workbench.science.scoring.scorecard import BINNED
 
-        header, rows = ["method", "n", "clusters", "days asked on"], []
+        header = ["", "runs", "independent"] if plain else ["method", "n", "clusters"]
+        header, rows = [*header, "days asked on"], []
         for metric in self.columns:
             for part in parts:
                 name = _PLAIN_NAMES.get(metric, metric) if plain else f"{metric} {part}".strip()
@@ -200,7 +203,7 @@ class Score(Recipe, Operation):
                     elif plain and interval is not None:
                         row.append(f"{score:.{digits}f}[{interval[0]:.{digits}f},{interval[1]:.{digits}f}]")
                     else:
-                        row.append(with_interval(score, interval))
+                        row.append(_rounded(score, digits) if plain else with_interval(score, interval))
             rows.append(row)
         return Table(header, rows)
 

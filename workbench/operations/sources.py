@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from proxies.vendors.own.own_manifest import Share
 from workbench.errors import WANTING, TwoReadings
 from workbench.operations.base import Home, Operation
-from workbench.operations.blocks import Block, Json
+from workbench.operations.blocks import Block, Json, Remark
 from workbench.questions.series.series_reference import SeriesRef
 from workbench.requests import Says
 from workbench.sources.document_files import open_documents
@@ -131,8 +131,6 @@ class AddDocuments(Operation):
 class ListSources(Operation):
     """List your sources."""
 
-    nothing = "no source yet: `workbench source add NAME FILE --date COLUMN --lag 3d`"
-
     def answer(self, home: Home) -> list[dict[str, Any]]:
         """Return the services, then the sources of rows and documents."""
         named = [service_named(home.folder, name) for name in services(home.folder)]
@@ -144,6 +142,20 @@ class ListSources(Operation):
             ),
             *list_sources(home.folder),
         ]
+
+    def show(self, document: list[dict[str, Any]]) -> Iterator[Block]:
+        """Return a line for each."""
+        for row in document:
+            if "endpoints" in row:
+                versions = f"; {row['versions']} versions" if row["versions"] > 1 else ""
+                yield f"{row['name']}  a service: {', '.join(_paths(row))}{versions}"
+            else:
+                yield (
+                    f"own:{row['name']}  {row['rows']} {row['counted']}, {row['first']} to {row['last']}, {row['frequency']};"
+                    f" {row['policy']}; share {row['share']}"
+                )
+        if not document:
+            yield Remark("no source yet: `workbench source add NAME FILE --date COLUMN --lag 3d`")
 
 
 class ShowSource(Operation):
@@ -184,6 +196,13 @@ class RemoveSource(Operation):
         home.confirm(f"remove {self.name}?")
         deleted, runs = remove_source(home.store, self.name, datetime.now(UTC))
         return {"name": self.name, "deleted": deleted, "runs": runs}
+
+    def show(self, document: dict[str, Any]) -> Iterator[Block]:
+        """Return what went and what stays."""
+        deleted, runs = document["deleted"], len(document["runs"])
+        gone = "" if deleted is None else f": {deleted} version{'' if deleted == 1 else 's'} deleted"
+        stays = f"; what {runs} stored run{'' if runs == 1 else 's'} read stays" if runs else ""
+        yield f"removed {document['name']}{gone}{stays}"
 
 
 class _Findings(Operation):
