@@ -19,7 +19,7 @@ ZERO_SHOT = ("--analyzer", "single", "--grounder", "zero-shot")
 
 
 def analyze(home: Path, server: OpenAIServer, *words: str) -> Any:
-    model = ("--model", "openai/x", "--api-base", server.url, "--price", "openai/x=100,200")
+    model = server.words(price="100,200")
     return run_cli(
         home, "analyze", CLAIM, "--cutoff", "2024-01-15", *model, *ZERO_SHOT, *words, OPENAI_API_KEY="none"
     )

@@ -223,8 +223,8 @@ async def test_a_request_that_was_too_long_is_sent_again_and_bought_once(home: S
 
 def analyze(home: Path, server: OpenAIServer, *words: str) -> str:
     done = run_cli(
-        home, "analyze", "The cabinet falls by 2024-12-31", "--cutoff", "2024-01-15", "--model", "openai/x", "--api-base", server.url,
-        "--price", "openai/x=100,200", "--analyzer", "single", "--grounder", "zero-shot", "--set", "grounder.elicit=ensemble",
+        home, "analyze", "The cabinet falls by 2024-12-31", "--cutoff", "2024-01-15", *server.words(price="100,200"),
+        "--analyzer", "single", "--grounder", "zero-shot", "--set", "grounder.elicit=ensemble",
         "--budget-calls", "2", OPENAI_API_KEY="none",
     )  # fmt: skip
     assert done.returncode == 3 and len(server.asked) == 2, done.stderr

@@ -45,6 +45,10 @@ class OpenAIServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
+    def words(self, price: str = "1,2") -> tuple[str, ...]:
+        """What names this server's model on a command line; ``price`` in US dollars per million tokens, in and out."""
+        return ("--model", "openai/x", "--api-base", self.url, "--price", f"openai/x={price}")
+
     def by_stage(self, stage: str, node: str | None = None) -> list[Asked]:
         """Answered requests of a stage, of one node if named."""
         return [one for one in self.asked if one.stage == stage and node in (None, one.node)]

@@ -67,7 +67,7 @@ class Desk:
 
     def __init__(self, folder: Path, server: OpenAIServer) -> None:
         self.folder = folder
-        self.model = ("--model", "openai/x", "--api-base", server.url, "--price", "openai/x=1,2")
+        self.model = server.words()
         self.environ = {"OPENAI_API_KEY": "sk-none"}
         #: Name of a run in the calls -> its id in this home.
         self.runs: dict[str, str] = {}
