@@ -13,7 +13,7 @@ from proxies.asof.clock import Cutoff
 from tests.fakes.loop_leaf import AskedModel, MemoryWeb, leaf
 from tests.fakes.loop_run import HOSTILE, ScriptedModel, block, calls, says
 from workbench.agents.base import Grounding
-from workbench.agents.dialogue import Dialogue
+from workbench.agents.conversation import Conversation
 from workbench.agents.errors import MalformedReply
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.agents.evidence.trace_notebook import belief_figure
@@ -52,7 +52,7 @@ async def test_a_cache_is_spared_until_a_reply_is_unusable() -> None:
         return text
 
     task = leaf(ask)
-    dialogue = Dialogue(system="s", nodes=(task.node,), cutoff=task.cutoff, ask=ask, settings=task.settings)
+    dialogue = Conversation(ask, "s", nodes=(task.node,), cutoff=task.cutoff, settings=task.settings)
     for stage, choice in (("a", "auto"), ("b", "none")):
         await dialogue.exchange(stage, "?", parse, propositions="", reply_format="yes", choice=choice)
     assert [(request.choice, request.spare_cache) for request in requests] == [

@@ -85,6 +85,6 @@ def test_what_a_stopped_run_is_told_to_use_is_there_when_it_is_resumed() -> None
     wanted = set().union(*(named(path.read_text(encoding="utf-8")) for path in budget))
     assert {"--budget-usd", "--budget-tokens", "--budget-calls", "--price", "--api-base"} <= wanted
     # What a leaf that was cut off says.
-    wanted |= named((ROOT / "workbench/agents/dialogue.py").read_text(encoding="utf-8"))
+    wanted |= named((ROOT / "workbench/agents/conversation.py").read_text(encoding="utf-8"))
     assert "--max-tokens" in wanted
     assert wanted <= options()["resume"] | {"--isolation"}

@@ -15,8 +15,10 @@ from proxies.asof.asof_text import NO_TEXT, AsOfText, Removed, as_of, joined
 from workbench.agents.errors import BadSetting
 from workbench.models.base import Asker as Asker
 from workbench.models.base import NodeRef
+from workbench.prompts import prompts_of
 from workbench.propositions import Belief, Proposition, Rule, Tree
 from workbench.propositions.strict_json import STRICT
+from workbench.quoting import quote
 from workbench.requests import Setting
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ FRAMINGS = ("outside", "no_first", "yes_first")
 
 #: Longest text of a claim's context, in characters: it stands in the requests of every leaf.
 MAX_CONTEXT = 6000
+_KNOWN_CALLS = 4_000  # characters of the calls that a leaf is offered
 #: The texts of a claim's context, in the order in which they are shown, with the words before each.
 CONTEXT_TEXTS = {
     "background": "Background, from the person who asks",
@@ -412,6 +415,28 @@ class LeafTask:
     known_calls: Sequence[str] = ()
     #: What the run's filter of web results has judged so far, so that no trial has it judged again; None: the task's own.
     verdicts: Verdicts | None = None
+
+    @property
+    def proposition(self) -> str:
+        """Id and statement, as prompts show them."""
+        return f"{self.node.id}: {self.node.statement}"
+
+    @property
+    def hints(self) -> str:
+        """What the analyzer said of the leaf, and how this trial looks at it, as lines before the first step; empty if nothing."""
+        prompts = prompts_of(self.ask)
+        lines = []
+        if self.resolves_by:
+            lines.append(f"Whoever took the claim apart proposed to settle this by: {self.resolves_by}")
+        if self.reference_class:
+            lines.append(f"Comparable cases, as proposed: {self.reference_class}")
+        if self.framing and prompts.has(name := f"framing_{self.framing}"):
+            lines.append(prompts.render(name).text)
+        if self.known_calls and prompts.has("known_calls"):
+            # lines of a model's arguments: barred like any other foreign text
+            calls = quote("\n".join(self.known_calls), _KNOWN_CALLS).text
+            lines.append(prompts.render("known_calls", calls=calls).text)
+        return "\n".join([*filter(None, lines), "", ""]) if any(lines) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

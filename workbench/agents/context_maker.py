@@ -5,28 +5,24 @@ It forecasts nothing. Without a model rules do both: the question's own words ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 from workbench.agents.base import AgentSettings
-from workbench.agents.dialogue import Dialogue
+from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
-from workbench.agents.relayed import Relayed
 from workbench.agents.replies.json_reply import first_line
 from workbench.agents.replies.stage_replies import ReplyShape, read_reply
-from workbench.models.base import (
-    Asker,
-    ModelReply,
-    ModelRequest,
-    NodeRef,
-)
+from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 
 if TYPE_CHECKING:
     from proxies.asof.asof_text import AsOfText
     from proxies.asof.clock import Cutoff
     from workbench.search.base import FoundPage
+
+T = TypeVar("T")
 
 #: Sources that one request about rank and summary holds, and characters of each.
 MOST_READ, TEXT_LENGTH = 30, 1200
@@ -62,8 +58,7 @@ class ContextMaker:
         self._node = NodeRef(id="-", statement=question.text)
         self._cutoff = cutoff
         self._ask = ask
-        self._render = prompts_of(ask).render
-        self._quoted = prompts_of(ask).marks.quoted
+        self._prompts = prompts_of(ask)
 
     async def queries(self, count: int) -> list[str]:
         """Return at most ``count`` searches; raises ``AgentGaveUp`` where no reply could be read."""
@@ -75,12 +70,7 @@ class ContextMaker:
                 raise MalformedReply('"queries" is empty: at least one search is needed')
             return queries[:count]
 
-        prompt = self._render(
-            "context_queries", question=self._question, cutoff=self._cutoff.shown, count=count
-        )
-        return await self._dialogue().exchange(
-            "queries", prompt.text, parse, propositions=self._node.statement, reply_format="", choice="none"
-        )
+        return await self._ask_reader("queries", "context_queries", parse, count=count)
 
     async def rank(self, pages: Sequence[FoundPage], count: int) -> list[RankedSource]:
         """Return at most ``count`` of the pages, best first, each summed up; raises ``AgentGaveUp``."""
@@ -100,31 +90,25 @@ class ContextMaker:
             return list(chosen.values())[:count]
 
         shown = "\n\n".join(
-            self._quoted(
+            self._prompts.marks.quoted(
                 f"{page.title}\n{page.published[:10]}\n{page.text[:TEXT_LENGTH]}", f"source {number}"
             )
             for number, page in enumerate(read, 1)
         )
-        prompt = self._render(
-            "context_rank",
-            question=self._question,
-            cutoff=self._cutoff.shown,
-            sources=shown,
-            count=count,
-        )
-        return await self._dialogue().exchange(
-            "rank", prompt.text, parse, propositions=self._node.statement, reply_format="", choice="none"
-        )
+        return await self._ask_reader("rank", "context_rank", parse, sources=shown, count=count)
 
-    def _dialogue(self) -> Dialogue:
-        return Dialogue(
-            system=self._render("context_system").text,
+    async def _ask_reader(self, stage: str, prompt: str, parse: Callable[[str], T], **inputs: str | int) -> T:
+        render = self._prompts.render
+        return await ask_once(
+            self._ask,
+            stage,
+            render(prompt, question=self._question, cutoff=self._cutoff.shown, **inputs).text,
+            parse,
+            system=render("context_system").text,
             nodes=[self._node],
             cutoff=self._cutoff,
-            ask=Relayed(prompts_of(self._ask), self._read),
             # The same bytes for all arms, so as little chance in them as can be.
-            settings=replace(AgentSettings(), temperature=0.0),
+            settings=AgentSettings(temperature=0.0),
+            propositions=self._node.statement,
+            role="reader",
         )
-
-    async def _read(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
-        return await self._ask(replace(request, role="reader"), stage=stage, step=step, retry=retry)

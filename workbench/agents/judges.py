@@ -5,21 +5,18 @@ The answers change nothing of a run: scores and verdicts are shown beside it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.json_reply import first_line
 from workbench.agents.replies.stage_replies import ReplyShape, read_reply
-from workbench.agents.second_model import SecondModel
-from workbench.models.base import (
-    Asker,
-    ModelRole,
-    NodeRef,
-)
+from workbench.models.base import Asker, ModelRole, NodeRef
 from workbench.prompts import prompts_of
 
 if TYPE_CHECKING:
@@ -36,12 +33,28 @@ BATCH, TEXT_LENGTH = 8, 3000
 REPORT_LENGTH = 20_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+T = TypeVar("T")
+
+
+class Judgement(ReplyShape):
     """Scores of one report by dimension, 1 to 5, and why in one line each."""
 
     scores: dict[str, int]
-    reasons: dict[str, str]
+    reasons: dict[str, str] = Field(default_factory=dict, validate_default=True)
+
+    @field_validator("scores")
+    @classmethod
+    def _whole(cls, scores: dict[str, int]) -> dict[str, int]:
+        if set(scores) != set(DIMENSIONS):
+            raise MalformedReply(f'"scores" holds exactly {", ".join(DIMENSIONS)}')
+        if bad := [name for name, score in scores.items() if not 1 <= score <= 5]:
+            raise MalformedReply(f"{bad[0]} is scored outside 1 to 5")
+        return {name: scores[name] for name in DIMENSIONS}
+
+    @field_validator("reasons")
+    @classmethod
+    def _one_line_each(cls, reasons: dict[str, str]) -> dict[str, str]:
+        return {name: first_line(reasons.get(name, ""), 300) for name in DIMENSIONS}
 
     @property
     def mean(self) -> float:
@@ -49,83 +62,59 @@ class Judgement:
         return sum(self.scores.values()) / len(self.scores)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recall:
+class Recall(ReplyShape):
     """Whether a model says that it remembers how an event came out, what it remembers, and its probability of yes in [0, 1]."""
 
-    recognized: bool
-    facts: tuple[str, ...]
-    recalled: bool | None
-    p: float
+    recognized: bool = Field(alias="recognized_event")
+    facts: Annotated[
+        list[str],
+        AfterValidator(lambda facts: [first_line(fact, 200) for fact in facts if fact.strip()]),
+    ] = Field(alias="evidence_facts", default_factory=list)
+    outcome: Literal["yes", "no"] | None = Field(alias="recalled_outcome", default=None)
+    p: float = Field(alias="probability", ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _names_something(self) -> Recall:
+        if self.recognized and not self.facts:
+            raise MalformedReply(
+                '"recognized_event" is true and "evidence_facts" names nothing that you remember'
+            )
+        return self
+
+    @property
+    def recalled(self) -> bool | None:
+        """Whether it remembers that the event came true; None: neither."""
+        return None if self.outcome is None else self.outcome == "yes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeakFinding:
+class LeakFinding(ReplyShape):
     """A model's verdict on one text: whether it holds what was not known at the cutoff, and the words that show it."""
 
-    verdict: LeakVerdict
-    quote: str
-
-
-class _JudgementShape(ReplyShape):
-    scores: dict[str, int]
-    reasons: dict[str, str] = Field(default_factory=dict)
-
-
-class _RecallShape(ReplyShape):
-    recognized_event: bool
-    evidence_facts: list[str] = Field(default_factory=list)
-    recalled_outcome: Literal["yes", "no"] | None = None
-    probability: float = Field(ge=0, le=1)
-
-
-class _FindingShape(ReplyShape):
     id: int
     verdict: LeakVerdict
-    quote: str = ""
+    quote: Annotated[str, AfterValidator(partial(first_line, length=300))] = ""
 
 
-class _FindingsShape(ReplyShape):
-    texts: list[_FindingShape]
+class _Findings(ReplyShape):
+    texts: list[LeakFinding]
 
 
 def parse_judgement(text: str) -> Judgement:
     """Read a judge's reply; raises `MalformedReply` unless each of the five dimensions has a whole number from 1 to 5."""
-    shape = read_reply(_JudgementShape, text)
-    if set(shape.scores) != set(DIMENSIONS):
-        raise MalformedReply(f'"scores" holds exactly {", ".join(DIMENSIONS)}')
-    if bad := [name for name, score in shape.scores.items() if not 1 <= score <= 5]:
-        raise MalformedReply(f"{bad[0]} is scored outside 1 to 5")
-    reasons = {name: first_line(shape.reasons.get(name, ""), 300) for name in DIMENSIONS}
-    return Judgement(scores={name: shape.scores[name] for name in DIMENSIONS}, reasons=reasons)
+    return read_reply(Judgement, text)
 
 
 def parse_recall(text: str) -> Recall:
     """Read a reply about what is remembered; raises `MalformedReply` where it claims to remember and names nothing."""
-    shape = read_reply(_RecallShape, text)
-    facts = tuple(first_line(fact, 200) for fact in shape.evidence_facts if fact.strip())
-    if shape.recognized_event and not facts:
-        raise MalformedReply(
-            '"recognized_event" is true and "evidence_facts" names nothing that you remember'
-        )
-    return Recall(
-        recognized=shape.recognized_event,
-        facts=facts,
-        recalled=None if shape.recalled_outcome is None else shape.recalled_outcome == "yes",
-        p=shape.probability,
-    )
+    return read_reply(Recall, text)
 
 
 def parse_leaks(text: str, count: int) -> list[LeakFinding]:
     """Read verdicts on so many texts, numbered from 1; raises `MalformedReply` unless each has one."""
-    shape = read_reply(_FindingsShape, text)
-    verdicts = {item.id: item for item in shape.texts}
-    if len(verdicts) != len(shape.texts) or set(verdicts) != set(range(1, count + 1)):
+    texts = sorted(read_reply(_Findings, text).texts, key=lambda item: item.id)
+    if [item.id for item in texts] != list(range(1, count + 1)):
         raise MalformedReply(f"give one verdict for each of the texts 1 to {count}")
-    return [
-        LeakFinding(verdict=verdicts[n].verdict, quote=first_line(verdicts[n].quote, 300))
-        for n in range(1, count + 1)
-    ]
+    return texts
 
 
 async def judge_report(
@@ -147,22 +136,29 @@ async def judge_report(
         probability=f"{p:.4f}",
         cutoff=cutoff.shown,
     )
-    return await _second("judge", "judge_system", node, cutoff, ask, settings).answer(
+    return await _second(
         "judge",
         prompt.text,
         parse_judgement,
-        propositions=node.statement,
+        node,
+        cutoff,
+        ask,
+        settings,
         reply_format='One ```json object {"scores": {...}, "reasons": {...}}.',
     )
 
 
 async def recall_event(node: NodeRef, *, cutoff: Cutoff, ask: Asker, settings: AgentSettings) -> Recall:
     """Return what the run's own model remembers of an event (Prophet Arena, App. F.3.1); raises as `judge_report`."""
-    return await _second(None, "recall_system", node, cutoff, ask, settings).answer(
+    return await _second(
         "recall",
         prompts_of(ask).render("recall", statement=node.statement).text,
         parse_recall,
-        propositions=node.statement,
+        node,
+        cutoff,
+        ask,
+        settings,
+        role=None,
         reply_format='One ```json object {"recognized_event", "evidence_facts", "recalled_outcome", "probability"}.',
     )
 
@@ -175,24 +171,41 @@ async def find_leaks(
     listed = "\n\n".join(
         marks.quoted(text[:TEXT_LENGTH], f"text {number}") for number, text in enumerate(texts, 1)
     )
-    return await _second("judge", "leaks_system", node, cutoff, ask, settings).answer(
+    return await _second(
         "leaks",
         prompts_of(ask).render("leaks", statement=node.statement, texts=listed, cutoff=cutoff.shown).text,
         lambda reply: parse_leaks(reply, len(texts)),
-        propositions=node.statement,
+        node,
+        cutoff,
+        ask,
+        settings,
         reply_format='One ```json object {"texts": [{"id", "verdict", "quote"}]}, one entry per text.',
     )
 
 
-def _second(
-    role: ModelRole | None, system: str, node: NodeRef, cutoff: Cutoff, ask: Asker, settings: AgentSettings
-) -> SecondModel:
-    return SecondModel(
-        role=role,
-        system=prompts_of(ask).render(system).text,
+async def _second(
+    stage: str,
+    prompt: str,
+    parse: Callable[[str], T],
+    node: NodeRef,
+    cutoff: Cutoff,
+    ask: Asker,
+    settings: AgentSettings,
+    *,
+    reply_format: str,
+    role: ModelRole | None = "judge",
+) -> T:
+    return await ask_once(
+        ask,
+        stage,
+        prompt,
+        parse,
+        system=prompts_of(ask).render(f"{stage}_system").text,
         nodes=[node],
         cutoff=cutoff,
-        ask=ask,
         # Two readings of one text should differ as little as they can.
         settings=replace(settings, temperature=0.0),
+        propositions=node.statement,
+        reply_format=reply_format,
+        role=role,
     )

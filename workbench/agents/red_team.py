@@ -8,10 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from proxies.asof.asof_text import NO_TEXT, AsOfText
+from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.json_reply import first_line, number_of, read_json
 from workbench.agents.replies.reply_text import refuse_placeholder
-from workbench.agents.second_model import SecondModel
 from workbench.models.base import (
     Asker,
     NodeRef,
@@ -52,14 +52,6 @@ async def counter_case(
     side, root = argued_side(tree), tree.root
     claim = f"{root.id}: {root.statement}"
     reply_format = render("red_team_reply").text
-    critic = SecondModel(
-        role="critic",
-        system=render("red_team_system", side=side).text,
-        nodes=[NodeRef(id=root.id, statement=root.statement)],
-        cutoff=cutoff,
-        ask=ask,
-        settings=settings,
-    )
     prompt = render(
         "red_team",
         claim=claim,
@@ -70,12 +62,18 @@ async def counter_case(
         cutoff=cutoff.shown,
         reply_format=reply_format,
     )
-    return await critic.answer(
+    return await ask_once(
+        ask,
         STAGE,
         prompt.text,
         partial(parse_counter_case, leaves=tree.leaves()),
+        system=render("red_team_system", side=side).text,
+        nodes=[NodeRef(id=root.id, statement=root.statement)],
+        cutoff=cutoff,
+        settings=settings,
         propositions=claim,
         reply_format=reply_format,
+        role="critic",
     )
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.agents.base import AgentSettings
-from workbench.agents.dialogue import Dialogue
+from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.stage_replies import ReplyShape, read_reply
 from workbench.models.base import Asker, NodeRef
@@ -42,15 +41,15 @@ async def classify_questions(
     shown = "\n\n".join(
         prompts.marks.quoted(title, f"question {number}") for number, title in enumerate(titles, 1)
     )
-    render = prompts.render
-    dialogue = Dialogue(
-        system=render("topics_system").text,
+    prompt = prompts.render("topics", cutoff=cutoff.shown, topics=", ".join(topics), questions=shown)
+    return await ask_once(
+        ask,
+        "topics",
+        prompt.text,
+        parse,
+        system=prompts.render("topics_system").text,
         nodes=[NodeRef(id="-", statement="topics of questions")],
         cutoff=cutoff,
-        ask=ask,
-        settings=replace(AgentSettings(), temperature=0.0),
-    )
-    prompt = render("topics", cutoff=cutoff.shown, topics=", ".join(topics), questions=shown)
-    return await dialogue.exchange(
-        "topics", prompt.text, parse, propositions=shown, reply_format="", choice="none"
+        settings=AgentSettings(temperature=0.0),
+        propositions=shown,
     )

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from proxies.asof.asof_text import as_of
-from workbench.agents.dialogue import Dialogue
+from workbench.agents.conversation import Conversation
 from workbench.agents.errors import AgentGaveUp, MalformedReply
 from workbench.agents.replies.json_reply import number_of, read_json
 from workbench.conversation.cited_answer import CitedAnswer, answer_faults
@@ -44,11 +44,11 @@ async def model_answer(
     root = tree_as_asked(state.tree, cutoff).root
     render = prompts_of(ask).render
     reply_format = render("ask_reply").text
-    dialogue = Dialogue(
-        system=render("ask_system", most=str(MOST_LOOK_UPS)).text,
+    conversation = Conversation(
+        ask,
+        render("ask_system", most=str(MOST_LOOK_UPS)).text,
         nodes=[NodeRef(id=root.id, statement=root.statement)],
         cutoff=cutoff,
-        ask=ask,
         settings=state.settings.agent,
     )
     claim = f"{root.id}: {root.statement}"
@@ -63,7 +63,7 @@ async def model_answer(
     try:
         for number in range(MOST_LOOK_UPS + 1):
             last = number == MOST_LOOK_UPS
-            move = await dialogue.exchange(
+            move = await conversation.exchange(
                 STAGE,
                 prompt,
                 lambda text, last=last: parse_move(text, look_ups, must_answer=last),  # type: ignore[misc]

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 Role = Literal["system", "user", "assistant", "tool"]
 
 #: How a reply ended. ``truncated``: at the length limit; ``refused``: the model declined; ``filtered``: the provider took
-#: the text away; ``empty``: it holds nothing. Each has a way out of its own (``agents.dialogue``).
+#: the text away; ``empty``: it holds nothing. Each has a way out of its own (``agents.conversation``).
 Finish = Literal["complete", "truncated", "refused", "filtered", "empty"]
 
 #: Who asks: a run may give each of these a model of its own.

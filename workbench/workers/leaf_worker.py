@@ -28,8 +28,8 @@ from sandbox.cell_library import CellLibrary
 from sandbox.errors import SandboxError
 from sandbox.kernels.folders import run_folder
 from workbench.agents.base import Grounding, GroundingFailure
+from workbench.agents.conversation import Relayed
 from workbench.agents.registry import open_grounder
-from workbench.agents.relayed import Relayed
 from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.model_gateway import ReportsLimits
 from workbench.engine.leaves.grounding import data_session, ground_job, session_spec

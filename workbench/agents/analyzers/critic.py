@@ -7,11 +7,11 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from proxies.asof.asof_text import as_of
+from workbench.agents.conversation import ask_once
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.findings.check_table import RunKind
 from workbench.agents.findings.statement_checks import TreeStatement, statement_findings
 from workbench.agents.replies.stage_replies import parse_faults
-from workbench.agents.second_model import SecondModel
 from workbench.models.base import (
     Asker,
     NodeRef,
@@ -63,17 +63,9 @@ async def second_findings(
     render = prompts_of(ask).render
     lines = [f"{node}: {tree[node].statement}{_pushes(tree, node)}" for node in new]
     claim, propositions = f"{tree.root.id}: {tree.root.statement}", "\n".join(lines)
-    critic = SecondModel(
-        role="critic",
-        system=render("critic_system").text,
-        nodes=[NodeRef(id=node, statement=tree[node].statement) for node in (tree.root.id, *new)],
-        cutoff=cutoff,
-        ask=ask,
-        settings=settings,
-        later=number,
-    )
     try:
-        faults = await critic.answer(
+        faults = await ask_once(
+            ask,
             "critic",
             render(
                 "critic",
@@ -83,8 +75,14 @@ async def second_findings(
                 cutoff=cutoff.shown,
             ).text,
             parse_faults,
+            system=render("critic_system").text,
+            nodes=[NodeRef(id=node, statement=tree[node].statement) for node in (tree.root.id, *new)],
+            cutoff=cutoff,
+            settings=settings,
             propositions=f"{claim}\n\n{propositions}",
             reply_format='One ```json object {"faults": [{"id", "fault"}]}, the list empty where nothing is wrong.',
+            role="critic",
+            later=number,
         )
     except AgentGaveUp:
         return []  # a critic that cannot be read is no reason to keep the analyst waiting

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.analyzers.critic import findings, second_findings
 from workbench.agents.base import AgentSettings, Brief
-from workbench.agents.dialogue import Dialogue
+from workbench.agents.conversation import Conversation
 from workbench.agents.errors import AgentGaveUp, BadSetting, MalformedReply, RetryWorthwhile
 from workbench.agents.registry import no_options
 from workbench.agents.replies.analysis_reply import END_OF_ANALYSIS, AnalysisReply, parse_analysis
@@ -88,15 +88,15 @@ class RoundsAnalyzer:
         if combines:
             reply_format = f"{reply_format}\n\n{render('analyze_combine').text}"
         schema = ANALYSIS_COMBINED if combines else ANALYSIS
-        dialogue = Dialogue(
-            system=render(
+        dialogue = Conversation(
+            ask,
+            render(
                 "analyze_system",
                 reply_format=reply_format,
                 api_map=brief.overview.strip() or "(no map of the data is at hand)",
             ).text,
             nodes=_refs(tree),
             cutoff=cutoff,
-            ask=ask,
             settings=settings,
         )
         prompt = render(
@@ -177,7 +177,7 @@ class RoundsAnalyzer:
         self,
         first: tuple[AnalysisReply, Tree],
         faults: list[str],
-        dialogue: Dialogue,
+        dialogue: Conversation,
         read: Callable[[str], tuple[AnalysisReply, Tree]],
         shown: str,
         cutoff: Cutoff,

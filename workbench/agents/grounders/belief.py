@@ -10,27 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
+from workbench.agents.conversation import LoopLimits
 from workbench.agents.errors import BadSetting
-from workbench.agents.grounders.loop_parts import (
-    LoopSettings,
-    SubmitEnding,
-    WebGrounder,
-    first_prompt,
-    grounding_of,
-    guarded,
-    loop_evidence,
-    reply_format,
-    system_prompt,
-)
+from workbench.agents.grounders.loop_parts import LoopSettings, WebGrounder, submitted
 from workbench.agents.loop.agent_loop import AgentLoop, LoopPlan
-from workbench.agents.loop.submission import SUBMIT, Submission, check_clamp
-from workbench.agents.loop.toolset import (
-    ALL_TOOLS,
-    SOURCE_TOOLS,
-    Toolset,
-    check_tools,
-    source_of,
-)
+from workbench.agents.loop.submission import SubmitEnding, check_clamp
+from workbench.agents.loop.toolset import ALL_TOOLS, SOURCE_TOOLS, Toolset, check_tools, source_of
 from workbench.errors import Option
 from workbench.propositions.strict_json import STRICT
 
@@ -90,7 +75,7 @@ class BeliefSettings(LoopSettings):
     __pydantic_config__ = STRICT
 
     def __post_init__(self) -> None:
-        self.limits()
+        LoopLimits.__post_init__(self)
         check_clamp(self.clamp)
         check_tools(self.tools or ())
         if len(self.dates) > MAX_DATES or len(set(self.dates)) < len(self.dates):
@@ -135,7 +120,7 @@ class BeliefGrounder(WebGrounder[BeliefSettings]):
                 Option("cutoff", "now"),
                 ": within a cutoff nothing later can be seen",
             )
-        return await guarded(task, lambda: self._ground(task))
+        return await super().ground(task)
 
     def tools_of(self, task: LeafTask) -> tuple[str, ...]:
         """Return the tools for a leaf: those that are set, else by the source that settles it, else all."""
@@ -146,39 +131,29 @@ class BeliefGrounder(WebGrounder[BeliefSettings]):
         source = source_of(task.resolves_by) if self.own.source == "auto" else self.own.source
         return SOURCE_TOOLS.get(source, ALL_TOOLS)
 
-    async def _ground(self, task: LeafTask) -> Grounding:
+    async def _ground(self, task: LeafTask, tools: Toolset) -> Grounding:
         own, names = self.own, self.tools_of(task)
-        tools = Toolset(task, self._open_web, results=own.results)
-        box = tools.box(names)
         limits = own.limits(task.settings)
-        limits = replace(limits, steps=_STEPS.get(own.mode, limits.steps))
-        rules = ("loop_rules_belief" + "_even" * (own.start == "even")) if own.belief else "loop_rules_plain"
-        plan: LoopPlan[Submission] = LoopPlan(
-            stage="act",
-            # The zero-shot arm keeps the prompt of the others and has nothing to call (App. J.4).
-            system=system_prompt(task, rules, SUBMIT, data="call_api" in names),
-            prompt=first_prompt(task, limits, SUBMIT, hints=self._hints()),
-            proposition=f"{task.node.id}: {task.node.statement}",
-            reply_format=reply_format(task, SUBMIT),
+        plan = LoopPlan(
             ending=SubmitEnding(clamp=own.clamp, dates=own.dates, forced_p=None if own.belief else 0.5),
-            limits=limits,
+            limits=replace(limits, steps=_STEPS.get(own.mode, limits.steps)),
+            # The zero-shot arm keeps the prompt of the others and has nothing to call (App. J.4).
+            rules="loop_rules_belief" + "_even" * (own.start == "even") if own.belief else "loop_rules_plain",
+            hints=self._hints(),
             belief=own.belief,
             search_first=own.mode == "batch",
             interventions={int(step): p for step, p in own.intervene.items()},
             compact_over=own.compact_over if own.belief else None,
         )
-        outcome = await AgentLoop(plan, task, box, task.gave_up).run()
         clairvoyant = "Clairvoyant: an upper bound that may know the outcome, and no forecast."
-        evidence = loop_evidence(
-            outcome,
-            box.sources,
+        return await submitted(
+            AgentLoop(plan, task, tools.box(names), task.gave_up),
+            tools,
             plan=self._plan(names),
+            findings=[clairvoyant] if own.clairvoyant else [],
             clamp=own.clamp,
             dates=own.dates,
-            findings=[clairvoyant] if own.clairvoyant else [],
-            web=tools.web_records(),
         )
-        return grounding_of(evidence, failed_cells=tools.cell.failed_cells)
 
     def _hints(self) -> str:
         lines = []

@@ -4,42 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.agents.base import Grounding, GroundingFailure, LeafTask
-from workbench.agents.dialogue import Dialogue
+from workbench.agents.base import Grounding, LeafTask
+from workbench.agents.conversation import Conversation, LoopLimits, Spent
 from workbench.agents.errors import AgentGaveUp, BadSetting, MalformedReply
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
 from workbench.agents.grounders.loop_parts import (
     LoopSettings,
     WebGrounder,
-    first_prompt,
     foreign_orders,
     grounding_of,
-    guarded,
-    reply_format,
     statistics,
-    system_prompt,
-    trace_step,
 )
-from workbench.agents.grounders.notebook_grounder import hints_of
-from workbench.agents.loop.agent_loop import AgentLoop, LoopOutcome, LoopPlan
-from workbench.agents.loop.loop_notes import HAND_IN, LoopNote, NotesEnding, note_lines
-from workbench.agents.loop.moves import Spent
+from workbench.agents.loop.agent_loop import AgentLoop, LoopPlan
+from workbench.agents.loop.loop_notes import LoopNote, NotesEnding, note_lines
 from workbench.agents.loop.submission import Submission
-from workbench.agents.loop.tool_box import ToolSource, together
-from workbench.agents.loop.toolset import (
-    WEB_TOOLS,
-    Toolset,
-    WebOpener,
-    check_tools,
-)
-from workbench.agents.relayed import Relayed
+from workbench.agents.loop.tool_box import together
+from workbench.agents.loop.toolset import WEB_TOOLS, Toolset, check_tools
 from workbench.agents.replies.json_reply import read_json
 from workbench.agents.replies.reply_schemas import CONCLUSION
-from workbench.agents.replies.stage_replies import Conclusion, parse_conclusion
-from workbench.models.base import ModelReply, ModelRequest
+from workbench.agents.replies.stage_replies import parse_conclusion
 from workbench.models.thoughts import without_thoughts
 from workbench.prompts import prompts_of
 from workbench.propositions.strict_json import STRICT
@@ -74,7 +60,7 @@ class ResearchSettings(LoopSettings):
     __pydantic_config__ = STRICT
 
     def __post_init__(self) -> None:
-        self.limits()
+        LoopLimits.__post_init__(self)
         if "cell" in check_tools(self.tools):
             raise BadSetting(
                 "deep research works on several questions at once and has no cell: take it out of tools"
@@ -89,17 +75,16 @@ class _Part:
 
     track: int
     question: str
-    outcome: LoopOutcome[tuple[LoopNote, ...]] | None
-    sources: Mapping[str, ToolSource]
+    loop: AgentLoop[tuple[LoopNote, ...]]
+    notes: Sequence[LoopNote] = ()
     fault: str = ""
 
     def lines(self) -> str:
         """The notes as the lead reads them; ids that nobody gave out are left out."""
-        heading = f"Question {self.track}: {self.question}"
-        if self.outcome is None:
-            return f"{heading}\n- (no notes: {self.fault})"
-        lines = note_lines(self.outcome.result, self.sources)
-        return "\n".join([heading, *(lines or ["- (nothing was found)"])])
+        lines = note_lines(self.notes, self.loop.box.sources) or ["- (nothing was found)"]
+        if self.fault:
+            lines = [f"- (no notes: {self.fault})"]
+        return "\n".join([f"Question {self.track}: {self.question}", *lines])
 
 
 class DeepResearchGrounder(WebGrounder[ResearchSettings]):
@@ -108,184 +93,132 @@ class DeepResearchGrounder(WebGrounder[ResearchSettings]):
     settings_kind = ResearchSettings
     called = "the deep_research grounder"
 
-    async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
-        """Return the leaf's belief, or why there is none; model errors pass."""
-        return await guarded(task, lambda: _Research(self.own, task, self._open_web).run())
+    async def _ground(self, task: LeafTask, tools: Toolset) -> Grounding:
+        return await _Research(self.own, task, tools).run()
 
 
 class _Research:
     """The research on one leaf."""
 
-    def __init__(self, own: ResearchSettings, task: LeafTask, open_web: WebOpener) -> None:
-        self.own = own
-        self.task = task
+    def __init__(self, own: ResearchSettings, task: LeafTask, tools: Toolset) -> None:
+        self.own, self.task, self.tools = own, task, tools
         self.spent = Spent()
         self.steps: list[TraceStep] = []
-        self.proposition = f"{task.node.id}: {task.node.statement}"
-        self._tools = Toolset(task, open_web, results=own.results)
+        self.parts: list[_Part] = []
         self._free = asyncio.Semaphore(own.at_once)
-        self._render = prompts_of(task.ask).render
-        self._lead = Dialogue(
-            system=self._render(
-                "research_system",
-                cutoff=task.cutoff.shown,
-                api_map=task.data.overview.strip(),
-            ).text,
-            nodes=(task.node,),
-            cutoff=task.cutoff,
-            ask=Relayed(prompts_of(task.ask), self._ask),
-            settings=task.settings,
-            extra_share=task.settings.extra_ask_share,
-            gave_up=task.gave_up,
+        system = prompts_of(task.ask).render(
+            "research_system", cutoff=task.cutoff.shown, api_map=task.data.overview.strip()
         )
+        self._lead = Conversation.of_leaf(task, system.text, gave_up=task.gave_up)
 
     async def run(self) -> Grounding:
+        own = self.own
         plan, questions = await self._questions(
-            self._render(
-                "research_plan",
-                proposition=self.proposition,
-                cutoff=self.task.cutoff.shown,
-                hints=hints_of(self.task),
-                questions=self.own.questions,
-            ).text,
-            self.own.questions,
+            "Plan", "research_plan", own.questions, [self.task.node.statement], hints=self.task.hints
         )
-        if not questions:
-            questions = [self.task.node.statement]
-        self._step("Plan", plan, questions)
-        parts = await self._work_on(questions, first=1)
-        notes = _notes(parts)
-        if self.own.gap_questions:
-            gaps, further = await self._questions(
-                self._render(
-                    "research_gaps",
-                    proposition=self.proposition,
-                    cutoff=self.task.cutoff.shown,
-                    notes=notes,
-                    questions=self.own.gap_questions,
-                ).text,
-                self.own.gap_questions,
-            )
-            self._step("Gaps", gaps, further)
-            more = await self._work_on(further, first=len(parts) + 1)
-            parts += more
-            notes = f"The notes on the further questions:\n\n{_notes(more)}\n\n" if more else ""
+        await self._work_on(questions)
+        notes = _notes(self.parts)
+        if own.gap_questions:
+            _, further = await self._questions("Gaps", "research_gaps", own.gap_questions, [], notes=notes)
+            await self._work_on(further)
+            more = _notes(self.parts[len(questions) :])
+            notes = f"The notes on the further questions:\n\n{more}\n\n" if more else ""
         else:
             notes = f"The notes of your researchers, with the ids of what they rest on:\n\n{notes}\n\n"
-        conclusion = await self._report(notes)
-        return grounding_of(self._evidence(conclusion, plan, questions, parts))
+        submission = await self._report(notes)
+        self.spent.add(self._lead.spent)
+        absent = [f"No notes on question {part.track}: {part.fault}." for part in self.parts if part.fault]
+        listed = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
+        evidence = TraceEvidence(
+            steps=tuple(self.steps),
+            plan=f"{plan}\n\n{listed}",
+            submission=submission,
+            sources=tuple(source for part in self.parts for source in part.loop.box.sources.values()),
+            findings=(*absent, *foreign_orders(self.steps)),
+            statistics=statistics(self.spent, self.steps) | {"questions": float(len(self.parts))},
+            web=self.tools.web_records(),
+        )
+        return grounding_of(evidence, submission)
 
-    async def _questions(self, prompt: str, most: int) -> tuple[str, list[str]]:
+    async def _questions(
+        self, title: str, prompt: str, most: int, default: list[str], **inputs: str
+    ) -> tuple[str, list[str]]:
+        """Ask the lead which questions to work on; ``default`` where it names none."""
+
         def read(text: str) -> tuple[str, list[str]]:
-            plan, _ = read_json(without_thoughts(text), _read_plan, what="```json block")
-            return plan
+            return read_json(without_thoughts(text), _read_plan, what="```json block")[0]
 
         plan, questions = await self._lead.exchange(
-            LEAD, prompt, read, propositions=self.proposition, reply_format=_PLAN_SHAPE
+            LEAD,
+            self._prompt(prompt, questions=most, **inputs),
+            read,
+            propositions=self.task.proposition,
+            reply_format=_PLAN_SHAPE,
         )
-        return plan, questions[:most]
-
-    def _step(self, title: str, text: str, questions: Sequence[str]) -> None:
+        questions = questions[:most] or default
         listed = "\n".join(f"- {question}" for question in questions) or "- (none)"
-        self.steps.append(
-            TraceStep(title=title, text=f"{text}\n\n{listed}", stage=LEAD, reply=self._lead.last_step)
-        )
+        self._step(title, f"{plan}\n\n{listed}", LEAD)
+        return plan, questions
 
-    async def _work_on(self, questions: Sequence[str], *, first: int) -> list[_Part]:
-        """Work on questions side by side; tracks are numbered from ``first``."""
+    def _prompt(self, name: str, **inputs: Any) -> str:
+        return self._lead.render(
+            name, proposition=self.task.proposition, cutoff=self.task.cutoff.shown, **inputs
+        ).text
+
+    def _step(self, title: str, text: str, stage: str, p: float | None = None) -> None:
+        reply = self._lead.last_step
+        self.steps.append(TraceStep(title=title, text=text, p=p, stage=stage, reply=reply))
+
+    async def _work_on(self, questions: Sequence[str]) -> None:
+        """Work on questions side by side; their tracks go on from those before."""
         parts = await together(
-            [self._part(track, question) for track, question in enumerate(questions, first)]
+            [self._part(track, question) for track, question in enumerate(questions, len(self.parts) + 1)]
         )
+        self.parts += parts
         for part in parts:
-            for turn in part.outcome.turns if part.outcome else ():
-                title = " and ".join(dict.fromkeys(call.name for call in turn.move.calls))
-                self.steps.append(trace_step(turn, title=f"Question {part.track}: {title}"))
-        return parts
+            self.steps += [
+                replace(step, title=f"Question {part.track}: {step.title}")
+                for step in ([] if part.fault else part.loop.steps)
+            ]
 
     async def _part(self, track: int, question: str) -> _Part:
-        limits = self.own.limits(self.task.settings)
-        box = self._tools.box(self.own.tools, track=track)
-        own = f"{self.proposition}\n\nYour part of it: {question}"
         plan: LoopPlan[tuple[LoopNote, ...]] = LoopPlan(
-            stage=f"sub{track}",
-            system=system_prompt(self.task, "loop_rules_notes", HAND_IN, data="call_api" in self.own.tools),
-            prompt=first_prompt(self.task, limits, HAND_IN, proposition=own),
-            proposition=own,
-            reply_format=reply_format(self.task, HAND_IN),
             ending=NotesEnding(),
-            limits=limits,
+            limits=self.own.limits(self.task.settings),
+            rules="loop_rules_notes",
+            stage=f"sub{track}",
+            proposition=f"{self.task.proposition}\n\nYour part of it: {question}",
         )
-        loop = AgentLoop(plan, self.task, box)
+        loop = AgentLoop(plan, self.task, self.tools.box(self.own.tools, track=track))
+        notes: Sequence[LoopNote] = ()
+        fault = ""
         try:
             async with self._free:
-                outcome = await loop.run()
+                notes = await loop.run()
         except AgentGaveUp as error:
             # One part without notes is a weaker report, and no reason to throw the others away.
-            self._add(loop.spent)
-            return _Part(
-                track=track, question=question, outcome=None, sources=box.sources, fault=error.reason
-            )
-        self._add(loop.spent)
-        return _Part(track=track, question=question, outcome=outcome, sources=box.sources)
+            fault = error.reason
+        self.spent.add(loop.spent)
+        return _Part(track=track, question=question, loop=loop, notes=notes, fault=fault)
 
-    async def _report(self, notes: str) -> Conclusion:
-        shape = self._render("conclusion_reply").text
-        prompt = self._render(
-            "research_report",
-            proposition=self.proposition,
-            cutoff=self.task.cutoff.shown,
-            notes=notes,
-            reply_format=shape,
-        ).text
-        return await self._lead.exchange(
+    async def _report(self, notes: str) -> Submission:
+        shape = self._lead.render("conclusion_reply").text
+        conclusion = await self._lead.exchange(
             "conclude",
-            prompt,
+            self._prompt("research_report", notes=notes, reply_format=shape),
             parse_conclusion,
-            propositions=self.proposition,
+            propositions=self.task.proposition,
             reply_format=shape,
             schema=CONCLUSION,
             choice="none",
         )
-
-    def _evidence(
-        self, conclusion: Conclusion, plan: str, questions: Sequence[str], parts: Sequence[_Part]
-    ) -> TraceEvidence:
-        submission = Submission(
+        self._step("Report", conclusion.key_factor, "conclude", conclusion.p)
+        return Submission(
             raw=(conclusion.p,),
             p=conclusion.p,
             reasoning=conclusion.report,
             key_factor=conclusion.key_factor,
         )
-        last = TraceStep(
-            title="Report",
-            text=conclusion.key_factor,
-            p=conclusion.p,
-            stage="conclude",
-            reply=self._lead.last_step,
-        )
-        steps = (*self.steps, last)
-        absent = [
-            f"No notes on question {part.track}: {part.fault}." for part in parts if part.outcome is None
-        ]
-        listed = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
-        return TraceEvidence(
-            steps=steps,
-            plan=f"{plan}\n\n{listed}",
-            submission=submission,
-            sources=tuple(source for part in parts for source in part.sources.values()),
-            findings=(*absent, *foreign_orders(steps)),
-            statistics=statistics(self.spent, steps) | {"questions": float(len(parts))},
-            web=self._tools.web_records(),
-        )
-
-    def _add(self, spent: Spent) -> None:
-        names = [item.name for item in fields(Spent)]
-        self.spent = Spent(**{name: getattr(self.spent, name) + getattr(spent, name) for name in names})
-
-    async def _ask(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
-        reply = await self.task.ask(request, stage=stage, step=step, retry=retry)
-        self.spent.count(reply)
-        return reply
 
 
 def _notes(parts: Sequence[_Part]) -> str:

@@ -14,10 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from proxies.errors import ANOTHER_WAY
-from sandbox.errors import JournalBroken, KernelDied
-from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask, ProofSession
-from workbench.agents.dialogue import Dialogue
-from workbench.agents.errors import AgentGaveUp, RetryWorthwhile
+from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
+from workbench.agents.conversation import Conversation
+from workbench.agents.errors import RetryWorthwhile
 from workbench.agents.evidence.notebook_evidence import NotebookEvidence
 from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
 from workbench.agents.findings.conclusion_checks import (
@@ -29,7 +28,7 @@ from workbench.agents.findings.conclusion_checks import (
 from workbench.agents.findings.repeatable_cells import RepeatableCells
 from workbench.agents.grounders.documentation import DocumentationTool
 from workbench.agents.grounders.figure_words import caption
-from workbench.agents.grounders.proof_log import ProofLog, ProofLogMismatch
+from workbench.agents.grounders.proof_log import ProofFailed, ProofLog, guarded
 from workbench.agents.registry import no_options
 from workbench.agents.replies.reply_schemas import CONCLUSION
 from workbench.agents.replies.stage_replies import (
@@ -59,25 +58,10 @@ _NO_WAY = re.compile(
 _REFUSALS = {"ApiRefused", "ApiUnavailable", "MissingKey", "CutoffRefused", "QuotaExhausted"}
 _SHORT_OUTPUT = 300
 _FIRST_WITH_BARS = 4  # version of step_next
-_KNOWN_CALLS = 4_000  # characters of the calls that a leaf is offered
 _ANOTHER_WAY = (
     "(This source refuses in this run, and no correction of the cell will change that. The cell was left as it is. Take"
     " another source, or say in the notebook that these data are missing.)"
 )
-
-
-#: What ends an attempt and is no bug.
-FAILURES = (AgentGaveUp, ProofLogMismatch, KernelDied, JournalBroken)
-
-
-def failure_of(error: Exception, task: LeafTask) -> GroundingFailure:
-    """Return what ended an attempt as a value."""
-    if isinstance(error, AgentGaveUp):
-        # A new attempt would buy the whole notebook again to meet the same reply; the paper does just that.
-        again = task.settings.extra_ask_share is None
-        return GroundingFailure(reason=str(error), retryable=again, gave_up=None if again else error.place)
-    broken = isinstance(error, KernelDied | JournalBroken)
-    return GroundingFailure(reason=f"the sandbox failed: {error}" if broken else str(error), retryable=True)
 
 
 class NotebookGrounder:
@@ -111,30 +95,19 @@ class NotebookGrounder:
         sandbox.errors.KernelStartFailed
             No fault of the proof: the engine leaves the attempt open.
         """
-        try:
-            proof = _Proof(task, await task.open_notebook())
-            conclusion = await proof.run()
-            await proof.note_addressed(conclusion.p)
-            await proof.note_unprinted(conclusion)
-        except _NoData as error:
-            return GroundingFailure(reason=str(error), retryable=False)
-        except (_CellStaysBroken, *FAILURES) as error:
-            return failure_of(error, task)
-        belief = Belief(p=conclusion.p, key_factor=conclusion.key_factor, report=conclusion.report)
+        return await guarded(task, self._ground(task))
+
+    async def _ground(self, task: LeafTask) -> Grounding:
+        proof = _Proof(task, ProofLog(await task.open_notebook()))
+        conclusion = await proof.run()
+        await proof.note_addressed(conclusion.p)
+        await proof.note_unprinted(conclusion)
         return Grounding(
-            belief=belief,
+            belief=Belief(p=conclusion.p, key_factor=conclusion.key_factor, report=conclusion.report),
             evidence=NotebookEvidence(),
             trace={"steps": proof.steps, "failed_cells": proof.failed_cells},
             findings=proof.findings(conclusion),
         )
-
-
-class _CellStaysBroken(Exception):
-    """A cell failed after the last correction that it was allowed."""
-
-
-class _NoData(Exception):
-    """The sources that the model asks for refuse, and it knows no other."""
 
 
 @dataclass(slots=True)
@@ -191,10 +164,9 @@ class _Shown:
 class _Proof:
     """One leaf on its way: the dialogue, the notebook, the counters."""
 
-    def __init__(self, task: LeafTask, session: ProofSession) -> None:
-        self.task = task
+    def __init__(self, task: LeafTask, log: ProofLog) -> None:
+        self.task, self.log = task, log
         prompts = prompts_of(task.ask)
-        self._render = prompts.render
         self.bars = prompts.template("step_next").version >= _FIRST_WITH_BARS
         self.settings = task.settings
         self.steps = 0
@@ -208,23 +180,20 @@ class _Proof:
         self.recounted = False
         self.refusals = 0
         self.refused = ""
-        self.proposition = f"{task.node.id}: {task.node.statement}"
-        self.log = ProofLog(session)
-        system = self._render(
+        self.proposition = task.proposition
+        system = prompts.render(
             "notebook_system",
             cutoff=task.cutoff.shown,
             api_map=task.data.overview.strip(),
             output_chars=task.settings.output_chars,
-            reply_format=self._render("step_reply").text,
+            reply_format=prompts.render("step_reply").text,
         )
-        self.dialogue = Dialogue(
-            system=system.text,
-            nodes=(task.node,),
-            cutoff=task.cutoff,
-            ask=task.ask,
-            settings=task.settings,
-            tools=DocumentationTool(task.data),
-            extra_share=task.settings.extra_ask_share,
+        documentation = DocumentationTool(task.data)
+        self.conversation = Conversation.of_leaf(
+            task,
+            system.text,
+            tools=documentation.specs,
+            answer=documentation.answer,
             gave_up=task.gave_up,
         )
 
@@ -251,25 +220,24 @@ class _Proof:
                 return await self._conclude("You ended the notebook. ", shown)
             self.steps += 1
             if self.refusals >= MAX_REFUSALS:
-                raise _NoData(f"the sources that the model asks for refuse: {self.refused}")
+                raise ProofFailed(
+                    f"the sources that the model asks for refuse: {self.refused}", retryable=False
+                )
             if step.end_ignored:
                 shown.notes.append(
                     "You asked to end the notebook in a reply that also brought Python cells. "
                     "The cells were run and the request was ignored."
                 )
             if self.steps >= self.settings.max_proof_steps:
-                # Unlike at an end, the outputs of this last step have not been shown yet.
-                opening = (
-                    f"{shown.preface()}Your cells have run. Their outputs:\n\n{shown.text()}\n\n"
-                    f"The limit of {self.settings.max_proof_steps} steps is reached. "
-                )
-                return await self._conclude(opening, shown)
-            if self.dialogue.crowded:
-                opening = (
-                    f"{shown.preface()}Your cells have run. Their outputs:\n\n{shown.text()}\n\n"
-                    "There is no room for further steps: the context of the model is nearly full. "
-                )
-                return await self._conclude(opening, shown)
+                ending = f"The limit of {self.settings.max_proof_steps} steps is reached. "
+            elif self.conversation.crowded:
+                ending = "There is no room for further steps: the context of the model is nearly full. "
+            else:
+                continue
+            # Unlike at an end, the outputs of this last step have not been shown yet.
+            return await self._conclude(
+                f"{shown.preface()}Your cells have run. Their outputs:\n\n{shown.text()}\n\n{ending}", shown
+            )
 
     async def note_addressed(self, p: float) -> None:
         """Put on record, behind the proof's other cells, which outputs spoke to the model; no p is stated before the conclusion's."""
@@ -289,32 +257,32 @@ class _Proof:
         return _Shown(self.settings.step_output_chars, self.bars)
 
     async def _ask_for_step(self, shown: _Shown) -> NotebookStep:
-        reply_format = self._render("step_reply").text
+        reply_format = self.conversation.render("step_reply").text
         if self.steps == 0:
-            prompt = self._render(
+            prompt = self.conversation.render(
                 "step_first",
                 proposition=self.proposition,
                 cutoff=self.task.cutoff.shown,
                 max_steps=self.settings.max_proof_steps,
-                hints=hints_of(self.task),
-                reply_format=self._render("step_line").text,
+                hints=self.task.hints,
+                reply_format=self.conversation.render("step_line").text,
             ).text
             short = None
         else:
 
             def next_step(outputs: str) -> str:
-                return self._render(
+                return self.conversation.render(
                     "step_next",
                     notes=shown.preface(),
                     outputs=outputs,
                     proposition=self.proposition,
                     cutoff=self.task.cutoff.shown,
                     steps_left=self.settings.max_proof_steps - self.steps,
-                    reply_format=self._render("step_line").text,
+                    reply_format=self.conversation.render("step_line").text,
                 ).text
 
             prompt, short = next_step(shown.text()), next_step(shown.short_text())
-        return await self.dialogue.exchange(
+        return await self.conversation.exchange(
             "step",
             prompt,
             partial(parse_step, first=self.steps == 0),
@@ -326,7 +294,7 @@ class _Proof:
         )
 
     async def _run_cell(self, source: str, shown: _Shown) -> None:
-        before = len(self.dialogue.messages)
+        before = len(self.conversation.messages)
         result = await self._execute(source, shown)
         first = number = self.log.code_cells
         corrections = 0
@@ -340,7 +308,7 @@ class _Proof:
                 shown.outputs.append((f"Python cell {number} got no data", fault, _ANOTHER_WAY))
                 return
             if corrections == self.settings.debug_max_retries:
-                raise _CellStaysBroken(f"a Python cell still failed after {corrections} corrections: {fault}")
+                raise ProofFailed(f"a Python cell still failed after {corrections} corrections: {fault}")
             source = await self._ask_for_correction(number, source, result, corrections)
             corrections += 1
             result = await self._execute(source, shown, fixes=result.cell_id)
@@ -351,7 +319,7 @@ class _Proof:
             shown.notes.append(f"Python cell {first} failed; its correction, cell {number}, works.")
             if self.settings.truncate_debug:
                 # The corrected source goes with the episode, so the note repeats it.
-                self.dialogue.cut(before)
+                self.conversation.cut(before)
                 shown.notes[-1] += (
                     f" The last error was {one_line(fault) if self.bars else fault}. The source that works:\n\n```python\n{source}\n```"
                 )
@@ -386,8 +354,8 @@ class _Proof:
     async def _ask_for_correction(
         self, number: int, source: str, result: CellResult, corrections: int
     ) -> str:
-        reply_format = self._render("debug_reply").text
-        prompt = self._render(
+        reply_format = self.conversation.render("debug_reply").text
+        prompt = self.conversation.render(
             "debug",
             number=number,
             source_code=source,
@@ -397,20 +365,20 @@ class _Proof:
             tries_left=self.settings.debug_max_retries - corrections,
             reply_format=reply_format,
         )
-        return await self.dialogue.exchange(
+        return await self.conversation.exchange(
             "debug", prompt.text, parse_debug, propositions=self.proposition, reply_format=reply_format
         )
 
     async def _conclude(self, opening: str, shown: _Shown) -> Conclusion:
-        reply_format = self._render("conclusion_reply").text
-        prompt = self._render(
+        reply_format = self.conversation.render("conclusion_reply").text
+        prompt = self.conversation.render(
             "conclude",
             opening=opening,
             proposition=self.proposition,
             cutoff=self.task.cutoff.shown,
             reply_format=reply_format,
         )
-        return await self.dialogue.exchange(
+        return await self.conversation.exchange(
             "conclude",
             prompt.text,
             self._read_conclusion,
@@ -444,25 +412,6 @@ class _Proof:
             sources=self.sources,
         )
         return conclusion_findings(conclusion, record, RunKind(live=self.task.cutoff.live))
-
-
-def hints_of(task: LeafTask) -> str:
-    """What the analyzer said of the leaf, and how this trial looks at it, as lines before the first step; empty if nothing."""
-    proposed = [
-        f"Whoever took the claim apart proposed to settle this by: {task.resolves_by}"
-        if task.resolves_by
-        else "",
-        f"Comparable cases, as proposed: {task.reference_class}" if task.reference_class else "",
-    ]
-    prompts = prompts_of(task.ask)
-    if task.framing and prompts.has(name := f"framing_{task.framing}"):
-        proposed.append(prompts.render(name).text)
-    if task.known_calls and prompts.has("known_calls"):
-        # lines of a model's arguments: barred like any other foreign text
-        calls = quote("\n".join(task.known_calls), _KNOWN_CALLS).text
-        proposed.append(prompts.render("known_calls", calls=calls).text)
-    lines = "\n".join(line for line in proposed if line)
-    return f"{lines}\n\n" if lines else ""
 
 
 def _source_refuses(result: CellResult) -> bool:

@@ -15,13 +15,12 @@ from workbench.agents.base import (
     GroundingFailure,
     LeafTask,
 )
-from workbench.agents.dialogue import Dialogue
+from workbench.agents.conversation import Relayed, ask_once
 from workbench.agents.errors import AgentGaveUp, BadSetting
 from workbench.agents.evidence.routed_evidence import STEPS_EACH, RoutedEvidence, RoutedPart, pooled_belief
 from workbench.agents.grounders.market_grounder import named_market
 from workbench.agents.grounders.statistical import read_leaf
 from workbench.agents.registry import agent_names, no_options, open_grounder
-from workbench.agents.relayed import relayed
 from workbench.agents.replies.stage_replies import parse_route
 from workbench.agents.routing import FREE, ROUTED, Candidates, GrounderRecord, Leaf, Route, route_by_rule
 from workbench.errors import Option, sentence
@@ -29,10 +28,10 @@ from workbench.models.errors import ModelRefused
 from workbench.plug_points import GROUNDERS
 from workbench.prompts import prompts_of
 from workbench.questions.errors import ClaimRefused
-from workbench.search.web_calls import DataCaller
 
 if TYPE_CHECKING:
     from proxies.ledger import Answer
+    from workbench.models.base import ModelReply, ModelRequest
 
 
 class RouterGrounder:
@@ -162,25 +161,22 @@ class RouterGrounder:
             instead=tuple(names[:1]),
         )
         render = prompts_of(task.ask).render
-        dialogue = Dialogue(
-            system=render("route_system").text,
-            nodes=[task.node],
-            cutoff=task.cutoff,
-            ask=task.ask,
-            settings=self._settings,
-        )
         settled = f"\n\nSaid to settle it: {task.resolves_by}" if task.resolves_by else ""
         prompt = render(
             "route", statement=task.node.statement + settled, grounders=listed, cutoff=task.cutoff.shown
         )
         try:
-            chosen, reason = await dialogue.exchange(
+            chosen, reason = await ask_once(
+                task.ask,
                 "route",
                 prompt.text,
                 lambda text: parse_route(text, names),
+                system=render("route_system").text,
+                nodes=[task.node],
+                cutoff=task.cutoff,
+                settings=self._settings,
                 propositions=task.node.statement,
                 reply_format='One ```json object {"grounders": [...], "reason": "..."}.',
-                choice="none",
             )
         except (AgentGaveUp, ModelRefused):
             return default
@@ -194,14 +190,16 @@ class RouterGrounder:
     async def _by(self, name: str, place: int, task: LeafTask) -> Grounding | GroundingFailure:
         """Ground by one grounder; its requests and calls stand in the ledgers behind those of the ones before it."""
         # The router's own question stands at step 0 of stage "route", which no grounder has.
-        own = (
-            task
-            if place == 0
-            else replace(
-                task, ask=relayed(task.ask, later=place * STEPS_EACH), call_api=_calls(task.call_api, place)
-            )
-        )
-        return await self._grounders[name].ground(own)
+        behind = place * STEPS_EACH
+
+        async def ask(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
+            return await task.ask(request, stage=stage, step=step + behind, retry=retry)
+
+        async def call_api(path: str, params: Mapping[str, Any], *, step: int, retry: int = 0) -> Answer:
+            return await task.call_api(path, params, step=step + behind, retry=retry)
+
+        moved = replace(task, ask=Relayed(prompts_of(task.ask), ask), call_api=call_api)
+        return await self._grounders[name].ground(moved if place else task)
 
 
 #: What a model is told of each grounder, and of one that another package brings.
@@ -212,13 +210,6 @@ _FITS = {
     "deep_research": "plans and follows several questions over many pages; slow and dear, for what is entangled",
     "notebook": "writes and runs analysis of data series and tables; for figures, counts, comparisons over time",
 }
-
-
-def _calls(call_api: DataCaller, place: int) -> DataCaller:
-    async def later(path: str, params: Mapping[str, Any], *, step: int, retry: int = 0) -> Answer:
-        return await call_api(path, params, step=step + place * STEPS_EACH, retry=retry)
-
-    return later
 
 
 def _together(route: Route, parts: Mapping[str, Grounding], failed: Mapping[str, str]) -> Grounding:

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.agents.base import Grounding, GroundingFailure, LeafTask
-from workbench.agents.grounders.loop_parts import (
-    LoopSettings,
-    SubmitEnding,
-    WebGrounder,
-    first_prompt,
-    grounding_of,
-    guarded,
-    loop_evidence,
-    reply_format,
-    system_prompt,
-)
+from workbench.agents.base import Grounding, LeafTask
+from workbench.agents.conversation import LoopLimits
+from workbench.agents.grounders.loop_parts import LoopSettings, WebGrounder, submitted
 from workbench.agents.loop.agent_loop import AgentLoop, LoopPlan
-from workbench.agents.loop.submission import SUBMIT, Submission
+from workbench.agents.loop.submission import SubmitEnding
 from workbench.agents.loop.toolset import WEB_TOOLS, Toolset, check_tools
 from workbench.propositions.strict_json import STRICT
 
@@ -31,7 +22,7 @@ class SearchSettings(LoopSettings):
     __pydantic_config__ = STRICT
 
     def __post_init__(self) -> None:
-        self.limits()
+        LoopLimits.__post_init__(self)
         check_tools(self.tools)
 
 
@@ -41,28 +32,8 @@ class SearchGrounder(WebGrounder[SearchSettings]):
     settings_kind = SearchSettings
     called = "the search grounder"
 
-    async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
-        """Return the leaf's belief, or why there is none; model errors pass."""
-        return await guarded(task, lambda: self._ground(task))
-
-    async def _ground(self, task: LeafTask) -> Grounding:
-        tools = Toolset(task, self._open_web, results=self.own.results)
+    async def _ground(self, task: LeafTask, tools: Toolset) -> Grounding:
         box = tools.box(self.own.tools)
-        limits = self.own.limits(task.settings)
-        plan: LoopPlan[Submission] = LoopPlan(
-            stage="act",
-            system=system_prompt(task, "loop_rules_plain", SUBMIT, data="call_api" in self.own.tools),
-            prompt=first_prompt(task, limits, SUBMIT),
-            proposition=f"{task.node.id}: {task.node.statement}",
-            reply_format=reply_format(task, SUBMIT),
-            ending=SubmitEnding(clamp=(0.0, 1.0)),
-            limits=limits,
-        )
-        outcome = await AgentLoop(plan, task, box, task.gave_up).run()
-        evidence = loop_evidence(
-            outcome,
-            box.sources,
-            plan=f"Search as of the cutoff with {', '.join(box.names)}, then answer.",
-            web=tools.web_records(),
-        )
-        return grounding_of(evidence, failed_cells=tools.cell.failed_cells)
+        plan = LoopPlan(ending=SubmitEnding(clamp=(0.0, 1.0)), limits=self.own.limits(task.settings))
+        how = f"Search as of the cutoff with {', '.join(box.names)}, then answer."
+        return await submitted(AgentLoop(plan, task, box, task.gave_up), tools, plan=how)

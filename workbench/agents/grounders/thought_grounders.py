@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from proxies.asof.asof_text import as_of
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
-from workbench.agents.dialogue import Dialogue
+from workbench.agents.conversation import Conversation
 from workbench.agents.errors import AgentGaveUp, BadSetting
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
 from workbench.agents.findings.check_table import RunKind
@@ -268,18 +268,11 @@ class ThoughtCalls:
     ) -> T:
         self._count += 1
         task = self.task
-        dialogue = Dialogue(
-            system=self._render("thought_system").text,
-            nodes=(task.node,),
-            cutoff=task.cutoff,
-            ask=task.ask,
-            settings=task.settings,
-            extra_share=task.settings.extra_ask_share,
-        )
+        conversation = Conversation.of_leaf(task, self._render("thought_system").text)
         proposition = f"{task.node.id}: {task.node.statement}"
         reply_format = self._render(reply, **form or {}).text
         shown = {"proposition": proposition, "cutoff": task.cutoff.shown, "reply_format": reply_format}
-        return await dialogue.exchange(
+        return await conversation.exchange(
             f"{stage}-{self._count}",
             self._render(prompt, **shown, **inputs).text,
             read,

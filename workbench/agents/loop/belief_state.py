@@ -60,6 +60,17 @@ class BeliefState:
             f" {len(self.evidence_against)} against, {len(self.open_questions)} open"
         )
 
+    def written(self) -> str:
+        """Return its lists as lines, with the ids they cite."""
+        lines = [f"p = {self.p:.4f}, confidence {self.confidence}"]
+        for name, pieces in (("For", self.evidence_for), ("Against", self.evidence_against)):
+            lines.append(f"{name}:")
+            lines += [
+                f"- {piece.text}" + (f" [{', '.join(piece.sources)}]" if piece.sources else "")
+                for piece in pieces
+            ]
+        return "\n".join([*lines, "Open:", *(f"- {question}" for question in self.open_questions)])
+
 
 def belief_schema() -> dict[str, Any]:
     """Return the JSON schema of ``updated_belief``, which is added to the parameters of every tool."""

@@ -1,4 +1,4 @@
-"""A reply of the model as a move of the loop: the tools it calls and its belief; and how far a loop may go.
+"""A reply of the model as a move of the loop: the tools it calls and its belief.
 
 A model that has no tool calls writes them as JSON; so do models that have them, now and then. Both are read, and nothing is
 guessed: a reply that calls nothing, or submits beside other calls, goes back with the reason.
@@ -10,85 +10,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.agents.errors import BadSetting, MalformedReply
-from workbench.agents.loop.belief_state import FIELD, ReadBelief, belief_schema, read_belief
+from workbench.agents.errors import MalformedReply
+from workbench.agents.loop.belief_state import FIELD, BeliefState, ReadBelief, belief_schema, read_belief
 from workbench.agents.loop.tool_box import MAX_CALLS, ToolUse
 from workbench.agents.replies.json_reply import first_line, read_json
 from workbench.models.base import ModelReply, ToolSpec
 from workbench.models.providers.litellm_reply import MALFORMED
 from workbench.models.thoughts import without_thoughts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopLimits:
-    """The bounds of one loop; None is no bound.
-
-    Parameters
-    ----------
-    steps : int
-        Moves of the model, the submitting one included (BLF, Algorithm 1: T_max).
-    seconds : float or None
-        Of the model and of cells.
-    tokens : int or None
-        Input and output of all its replies.
-    usd : float or None
-        Counted where the price of a reply is known.
-    errors : int or None
-        Moves in a row of which no tool call gave anything; the papers have no such bound.
-    """
-
-    steps: int = 10
-    seconds: float | None = 600.0
-    tokens: int | None = None
-    usd: float | None = None
-    errors: int | None = 3
-
-    def __post_init__(self) -> None:
-        if self.steps < 1 or (self.errors is not None and self.errors < 1):
-            raise BadSetting("steps and errors of a loop must be at least 1")
-        for name in ("seconds", "tokens", "usd"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise BadSetting(f"{name} of a loop must be above 0, not {value:g}")
-
-
-@dataclass(slots=True)
-class Spent:
-    """What a loop has used so far."""
-
-    steps: int = 0
-    calls: int = 0
-    tool_calls: int = 0
-    seconds: float = 0.0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    usd: float = 0.0
-    errors: int = 0
-    characters: int = 0
-
-    def count(self, reply: ModelReply) -> None:
-        """Add one reply, also one that could not be used; where its tokens are not reported, four characters are one."""
-        self.calls += 1
-        self.seconds += reply.seconds
-        self.input_tokens += reply.usage.input_tokens or 0
-        written = reply.usage.output_tokens
-        self.output_tokens += len(reply.text) // 4 if written is None else written
-        self.usd += reply.cost_usd or 0.0
-        self.characters += len(reply.text)
-
-    def passed(self, limits: LoopLimits) -> str:
-        """Return which limit is reached, in words; "" while there is room for another move."""
-        if self.steps >= limits.steps:
-            return f"its {limits.steps} steps are used up"
-        if limits.seconds is not None and self.seconds >= limits.seconds:
-            return f"its {limits.seconds:g} seconds are used up"
-        if limits.tokens is not None and self.input_tokens + self.output_tokens >= limits.tokens:
-            return f"its {limits.tokens} tokens are used up"
-        if limits.usd is not None and self.usd >= limits.usd:
-            return f"its {limits.usd:g} US dollars are used up"
-        if limits.errors is not None and self.errors >= limits.errors:
-            return f"{self.errors} steps in a row brought nothing"
-        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +26,11 @@ class Move:
     text: str
     calls: tuple[ToolUse, ...]
     belief: ReadBelief | None = None
+
+    @property
+    def stated(self) -> BeliefState | None:
+        """The belief as the model states it."""
+        return None if self.belief is None else self.belief.state
 
     def call_of(self, name: str) -> ToolUse | None:
         """Return the call of a tool by its name, or None."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.agents.errors import BadSetting, MalformedReply
-from workbench.agents.loop.belief_state import read_probability
+from workbench.agents.loop.belief_state import BeliefState, read_probability
 from workbench.models.base import ToolSpec
 from workbench.quoting import visible
 
@@ -108,3 +108,39 @@ def read_submission(
         key_factor=" ".join(visible(str(arguments.get("key_factor") or "")).split())[:600],
         stated_belief=stated_belief,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitEnding:
+    """``submit`` as the end of a loop.
+
+    ``forced_p`` says what counts where a limit ended the loop: the belief where there is one (BLF, Algorithm 1), else this
+    number (0.5 without a belief state, BLF App. J.2); None where neither is there: the model is asked once more.
+    """
+
+    clamp: tuple[float, float]
+    dates: tuple[str, ...] = ()
+    forced_p: float | None = None
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool."""
+        return submit_spec(self.dates)
+
+    def read(self, arguments: Mapping[str, Any], belief: BeliefState | None) -> Submission:
+        """Return what was submitted; raises `MalformedReply`."""
+        stated = None if belief is None else belief.p
+        return read_submission(arguments, dates=self.dates, clamp=self.clamp, stated_belief=stated)
+
+    def forced(self, reason: str, belief: BeliefState | None) -> Submission | None:
+        """Return the submission that is taken from the belief."""
+        p = self.forced_p if belief is None else belief.p
+        if p is None:
+            return None
+        return Submission(
+            raw=(p,) * max(len(self.dates), 1),
+            p=clamped(p, self.clamp),
+            reasoning="" if belief is None else belief.update_reasoning,
+            forced=f"{reason}, so the {'default' if belief is None else 'last belief'} was taken",
+            stated_belief=None if belief is None else belief.p,
+        )

@@ -64,13 +64,16 @@ def check_form(shape: type[_S], data: object) -> _S:
     try:
         return shape.model_validate(data)
     except ValidationError as error:
-        faults = []
+        faults, own = [], []
         for fault in error.errors(include_url=False)[:5]:
+            if isinstance(cause := fault.get("ctx", {}).get("error"), MalformedReply):
+                own.append(cause)  # a validator's own words, as they stand
+                continue
             where = first_line(".".join(str(part) for part in fault["loc"]))
             faults.append(f'"{where}": {fault["msg"][0].lower()}{fault["msg"][1:]}')
             if isinstance(fault["input"], str) and _DECIMAL_COMMA.fullmatch(fault["input"]):
                 faults[-1] += f"; {DECIMAL_POINT}"
-        raise MalformedReply("; ".join(faults)) from error
+        raise (MalformedReply("; ".join(faults)) if faults else own[0]) from error
 
 
 def _kind(data: object) -> str:

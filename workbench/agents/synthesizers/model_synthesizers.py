@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.agents.base import AgentSettings, LeafTask
-from workbench.agents.dialogue import Dialogue
+from workbench.agents.conversation import Conversation
 from workbench.agents.errors import BadSetting, MalformedReply, RetryWorthwhile
 from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
 from workbench.agents.findings.conclusion_checks import synthesis_findings
@@ -159,11 +159,11 @@ class RuleSynthesizer(ABC):
             rule=self.instructions(node, children, prompts),
             reply_format=reply_format,
         )
-        dialogue = Dialogue(
-            system=prompts.render("synthesis_system").text,
+        dialogue = Conversation(
+            ask,
+            prompts.render("synthesis_system").text,
             nodes=[NodeRef(id=item.id, statement=item.statement) for item in (node, *children)],
             cutoff=cutoff,
-            ask=ask,
             settings=self.settings,
         )
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.agents.dialogue import Dialogue
+from workbench.agents.conversation import ask_once
 from workbench.agents.replies.reply_schemas import CONCLUSION
 from workbench.agents.replies.stage_replies import parse_conclusion
 from workbench.models.base import Asker, NodeRef
@@ -56,18 +56,12 @@ class Prior:
 
 
 async def state_prior(statement: NodeRef, *, cutoff: Cutoff, ask: Asker, settings: AgentSettings) -> Prior:
-    """Return the prior of a claim; raises as `Dialogue.exchange`."""
+    """Return the prior of a claim; raises as `Conversation.exchange`."""
     prompts = prompts_of(ask)
     proposition = f"{statement.id}: {statement.statement}"
     reply_format = prompts.render("prior_reply").text
-    dialogue = Dialogue(
-        system=prompts.render("prior_system").text,
-        nodes=(statement,),
-        cutoff=cutoff,
-        ask=ask,
-        settings=settings,
-    )
-    said = await dialogue.exchange(
+    said = await ask_once(
+        ask,
         STAGE,
         prompts.render(
             "prior",
@@ -76,10 +70,13 @@ async def state_prior(statement: NodeRef, *, cutoff: Cutoff, ask: Asker, setting
             reply_format=reply_format,
         ).text,
         parse_conclusion,
+        system=prompts.render("prior_system").text,
+        nodes=(statement,),
+        cutoff=cutoff,
+        settings=settings,
         propositions=proposition,
         reply_format=reply_format,
         schema=CONCLUSION,
-        choice="none",
         keeps_prose=True,
     )
     report = said.report.removesuffix(said.numbers.lines(said.p)).strip()

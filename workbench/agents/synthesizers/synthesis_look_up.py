@@ -11,20 +11,13 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from sandbox.errors import SandboxError
+from workbench.agents.conversation import LoopLimits
 from workbench.agents.errors import AgentGaveUp, BadSetting
 from workbench.agents.evidence.look_up import STAGE, LookUp
 from workbench.agents.evidence.trace import TraceEvidence
-from workbench.agents.grounders.loop_parts import (
-    LoopSettings,
-    first_prompt,
-    foreign_orders,
-    reply_format,
-    statistics,
-    system_prompt,
-    trace_step,
-)
+from workbench.agents.grounders.loop_parts import LoopSettings, foreign_orders, statistics
 from workbench.agents.loop.agent_loop import AgentLoop, LoopPlan
-from workbench.agents.loop.loop_notes import HAND_IN, LoopNote, NotesEnding
+from workbench.agents.loop.loop_notes import LoopNote, NotesEnding
 from workbench.agents.loop.toolset import WEB_TOOLS, Toolset, WebOpener, open_leaf_web
 from workbench.agents.synthesizers.child_blocks import in_brief
 from workbench.prompts import prompts_of
@@ -47,7 +40,7 @@ class LookUpSettings(LoopSettings):
     __pydantic_config__ = STRICT
 
     def __post_init__(self) -> None:
-        self.limits()
+        LoopLimits.__post_init__(self)
         unknown = [name for name in self.tools if name not in WEB_TOOLS]
         if unknown:
             raise BadSetting(
@@ -79,41 +72,32 @@ async def look_up(
     cancellation are raised.
     """
     tools = Toolset(task, open_web, results=settings.results)
-    box = tools.box(settings.tools)
-    limits = settings.limits()
-    described = (
-        prompts_of(task.ask)
-        .render(
-            "look_up_children",
-            proposition=f"{node.id}: {node.statement}",
-            causality=node.causality or "(no note)",
-            children=in_brief(node, children).partition("\n")[2],
-        )
-        .text
+    described = prompts_of(task.ask).render(
+        "look_up_children",
+        proposition=f"{node.id}: {node.statement}",
+        causality=node.causality or "(no note)",
+        children=in_brief(node, children).partition("\n")[2],
     )
     plan: LoopPlan[tuple[LoopNote, ...]] = LoopPlan(
-        stage=STAGE,
-        system=system_prompt(task, "look_up_rules", HAND_IN, data=False),
-        prompt=first_prompt(task, limits, HAND_IN, proposition=described),
-        proposition=described,
-        reply_format=reply_format(task, HAND_IN),
         ending=NotesEnding(),
-        limits=limits,
+        limits=settings,
+        rules="look_up_rules",
+        stage=STAGE,
+        proposition=described.text,
     )
-    loop = AgentLoop(plan, task, box)
+    loop = AgentLoop(plan, task, tools.box(settings.tools))
     notes: tuple[LoopNote, ...] = ()
     fault = ""
     try:
-        notes = (await loop.run()).result
+        notes = await loop.run()
     except AgentGaveUp as error:
         fault = error.reason
-    steps = tuple(trace_step(turn) for turn in loop.turns)
     trace = TraceEvidence(
-        steps=steps,
-        plan=f"Look up as of the cutoff, with {' and '.join(box.names)}, what the weights of the children need.",
-        sources=tuple(box.sources.values()),
-        findings=tuple(foreign_orders(steps)),
-        statistics=statistics(loop.spent, steps),
+        steps=tuple(loop.steps),
+        plan=f"Look up as of the cutoff, with {' and '.join(loop.box.names)}, what the weights of the children need.",
+        sources=tuple(loop.box.sources.values()),
+        findings=tuple(foreign_orders(loop.steps)),
+        statistics=statistics(loop.spent, loop.steps),
         web=tools.web_records(),
     )
     return LookUp(trace=trace, notes=notes, fault=fault)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from proxies.atomic import replace_file
 from proxies.catalogue import Availability
 from proxies.ledger import Address, Answer
-from workbench.agents.relayed import Relayed
+from workbench.agents.conversation import Relayed
 from workbench.engine.access.budget import Budget, BudgetLimits
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.models.base import (
