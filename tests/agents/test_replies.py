@@ -102,7 +102,8 @@ def test_analysis_round_trip(children: list[str], data: st.DataObject) -> None:
 def test_logic_reply_with_and_without_assumption() -> None:
     with_pa = '{"formula": "P1 OR PA", "assumption": {"detail": "d", "probability": 0.1}, "key_factor": "k"}'
     read = replies.parse_logic(block(with_pa))
-    assert (read.formula, read.assumption, read.report) == ("P1 OR PA", ("d", 0.1), "Some prose.")
+    assert read.assumption is not None
+    assert (read.formula, read.assumption.detail, read.prose) == ("P1 OR PA", "d", "Some prose.")
     without = block('{"formula": "NOT P1", "assumption": null, "key_factor": "k"}')
     assert replies.parse_logic(without).assumption is None
 

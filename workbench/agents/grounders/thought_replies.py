@@ -20,7 +20,7 @@ from pydantic import Field, StringConstraints
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.replies.json_reply import first_line
 from workbench.agents.replies.reply_text import refuse_placeholder
-from workbench.agents.replies.stage_replies import Conclusion, Number, ReplyShape, Unit, read_form, read_reply
+from workbench.agents.replies.stage_replies import Conclusion, Number, ReplyShape, Unit, read_reply
 from workbench.science.pooling.elicitation import both_directions, prompt_ensemble, self_consistency
 from workbench.science.scoring.quantile_curve import Scale, chance_below
 
@@ -339,7 +339,7 @@ def number_chance(number: Mapping[str, Any], percentiles: Mapping[str, float], l
 def parse_percentiles(text: str, scale: Scale) -> OutcomeForecast:
     """Read percentiles of a number; raises `MalformedReply` where they fall, are incomplete or leave closed bounds."""
     form: Any = _Days if scale.dates else _Percentiles
-    reply, prose, _ = read_form(form, text)
+    reply = read_reply(form, text)
     refuse_placeholder(reply.key_factor)
     stated = {
         level.strip(" %p"): _day(value, scale) if isinstance(value, str) else value
@@ -347,7 +347,7 @@ def parse_percentiles(text: str, scale: Scale) -> OutcomeForecast:
     }
     if faults := scale.faults(stated):
         raise MalformedReply("; ".join(faults))
-    return OutcomeForecast(probabilities=stated, rationale=reply.key_factor.strip() or prose.strip())
+    return OutcomeForecast(probabilities=stated, rationale=reply.key_factor.strip() or reply.prose.strip())
 
 
 def _day(text: str, scale: Scale) -> float:

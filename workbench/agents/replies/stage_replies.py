@@ -7,10 +7,21 @@ is one only where it is marked. Keys that nobody asked for are noted and passed 
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.cell_reply import TERMINATE, ReplyCell, find_cells
@@ -24,37 +35,51 @@ LONGEST_NOTE = 600  # characters of one side note of a reply
 
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*%?\s*")
 
+
+def _own_words(text: str) -> str:
+    refuse_placeholder(text)
+    return text
+
+
 Number = Annotated[float, BeforeValidator(number_of)]
 Unit = Annotated[float, BeforeValidator(number_of), Field(ge=0, le=1)]
+#: A text that must not be the prompt's own example.
+OwnWords = Annotated[str, AfterValidator(_own_words)]
 
 
 class ReplyShape(BaseModel):
-    """What the JSON of a reply has to look like; agents derive theirs from it."""
+    """What the JSON of a reply has to look like; agents derive theirs from it.
+
+    A validator may refuse in words of its own, with `MalformedReply`. ``prose`` is what stands around the JSON, ``notes`` say what was
+    passed over.
+    """
 
     # Strict takes an integer for a float, but neither a text nor true; `number_of` has read texts that are numbers before.
     model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False, frozen=True)
+
+    _prose: str = PrivateAttr("")
+    _notes: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def prose(self) -> str:
+        """The reply around its JSON."""
+        return self._prose
 
 
 _S = TypeVar("_S", bound=ReplyShape)
 
 
-def read_form(shape: type[_S], text: str) -> tuple[_S, str, tuple[str, ...]]:
-    """The shape that a reply's JSON has, the prose around it, and notes on what was passed over."""
-    notes: dict[int, tuple[str, ...]] = {}
+def read_reply(shape: type[_S], text: str) -> _S:
+    """Read a reply's one ``json`` object into a shape of the agent that asked; raises `MalformedReply` with a reason for the model."""
 
     def read(data: Any) -> _S:
         value = check_form(shape, data)
-        extra = sorted(set(data) - set(shape.model_fields))
-        notes[id(value)] = tuple(f"key {first_line(key, 60)!r} passed over" for key in extra)
+        names = {field.alias or name for name, field in shape.model_fields.items()}
+        value._notes = tuple(f"key {first_line(key, 60)!r} passed over" for key in sorted(set(data) - names))
         return value
 
-    value, prose = read_json(clean(text), read, what=JSON_BLOCK)
-    return value, prose, notes[id(value)]
-
-
-def read_reply(shape: type[_S], text: str) -> _S:
-    """Read a reply's one ``json`` object into a shape of the agent that asked; raises `MalformedReply` with a reason for the model."""
-    return read_form(shape, text)[0]
+    value, value._prose = read_json(clean(text), read, what=JSON_BLOCK)
+    return value
 
 
 def check_form(shape: type[_S], data: object) -> _S:
@@ -67,7 +92,7 @@ def check_form(shape: type[_S], data: object) -> _S:
         faults, own = [], []
         for fault in error.errors(include_url=False)[:5]:
             if isinstance(cause := fault.get("ctx", {}).get("error"), MalformedReply):
-                own.append(cause)  # a validator's own words, as they stand
+                own.append(cause)
                 continue
             where = first_line(".".join(str(part) for part in fault["loc"]))
             faults.append(f'"{where}": {fault["msg"][0].lower()}{fault["msg"][1:]}')
@@ -94,31 +119,59 @@ class NotebookStep:
     end_ignored: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accounting:
-    """How a conclusion came to its probability, as far as its reply says; stands in the report in fixed words."""
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value.strip()[:LONGEST_NOTE]] if value.strip() else []
+    if isinstance(value, list):
+        return [text for item in value[:10] for text in _texts(item)]
+    if isinstance(value, dict):
+        pairs = list(value.items())[:10]
+        return [
+            f"{name}: {f'{item:+g}' if _is_number(item) else item}"[:LONGEST_NOTE] for name, item in pairs
+        ]
+    return [f"{value:+g}"] if _is_number(value) else []
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _share(value: Any) -> float | None:
+    value = number_of(value)
+    return float(value) if _is_number(value) and 0 <= value <= 1 else None
+
+
+def _count(value: Any) -> int | None:
+    value = number_of(value)
+    return int(value) if _is_number(value) and 0 <= value < 1e9 else None
+
+
+_Share = Annotated[float | None, BeforeValidator(_share)]
+_Note = Annotated[str, BeforeValidator(lambda value: "; ".join(_texts(value)))]
+
+
+class Accounting(ReplyShape):
+    """How a conclusion came to its probability, as far as its reply says; stands in the report in fixed words.
+
+    What cannot be read of it is left out, since p alone decides.
+    """
 
     #: base_rate, n: Share of comparable cases that came true, and how many there were.
-    base_rate: float | None = None
-    n: int | None = None
+    base_rate: _Share = None
+    n: Annotated[int | None, BeforeValidator(_count)] = None
     #: What the case's own evidence says.
-    inside_view: float | None = None
+    inside_view: _Share = None
     #: Steps from there to p.
-    adjustments: str = ""
+    adjustments: _Note = ""
     #: low, high: Bounds around p, as the reply gives them; they may contradict it.
-    low: float | None = None
-    high: float | None = None
-    would_change_my_mind: str = ""
+    low: _Share = None
+    high: _Share = None
+    would_change_my_mind: Annotated[_Note, AfterValidator(_own_words)] = ""
 
     def figures(self) -> dict[str, float]:
         """The numbers that were given, by what they are called on screens; those of its texts are not among them."""
-        named = {
-            "base rate": self.base_rate,
-            "n": self.n,
-            "inside view": self.inside_view,
-            "low": self.low,
-            "high": self.high,
-        }
+        names = ("base_rate", "n", "inside_view", "low", "high")
+        named = {name.replace("_", " "): getattr(self, name) for name in names}
         return {name: value for name, value in named.items() if value is not None}
 
     def contradiction(self, p: float) -> str:
@@ -149,17 +202,16 @@ class Accounting:
             parts.append(f"inside view {self.inside_view:g}")
         if self.adjustments:
             parts.append(f"adjustments: {self.adjustments}")
-        if self.low is not None and self.high is not None and not self.contradiction(p):
+        contradiction = self.contradiction(p)
+        if self.low is not None and self.high is not None and not contradiction:
             parts.append(f"p {p:g}, between {self.low:g} and {self.high:g}")
-        lines = []
-        if parts:
-            text = "; ".join(parts)
-            lines.append(f"**In numbers.** {text[0].upper()}{text[1:]}.")
-        if self.would_change_my_mind:
-            lines.append(f"**Would change my mind.** {self.would_change_my_mind}")
-        if contradiction := self.contradiction(p):
-            lines.append(f"**Contradiction.** {contradiction}")
-        return "\n\n".join(lines)
+        text = "; ".join(parts)
+        named = {
+            "In numbers": text and f"{text[0].upper()}{text[1:]}.",
+            "Would change my mind": self.would_change_my_mind,
+            "Contradiction": contradiction,
+        }
+        return "\n\n".join(f"**{name}.** {words}" for name, words in named.items() if words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,36 +225,100 @@ class Conclusion:
     key_factor: str
     report: str
     notes: tuple[str, ...] = ()
-    numbers: Accounting = Accounting()
+    numbers: Accounting = field(default_factory=Accounting)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinearReply:
+class ConclusionReply(Accounting):
+    """The probability of a leaf or a node; ``written`` is the prose where the whole reply is one JSON object."""
+
+    p_true: Unit
+    key_factor: OwnWords
+    written: str = Field(alias="report", default="")
+
+    @property
+    def conclusion(self) -> Conclusion:
+        """What is concluded."""
+        p = float(self.p_true)
+        return Conclusion(
+            numbers=self,
+            p=p,
+            key_factor=self.key_factor.strip(),
+            report="\n\n".join(filter(None, (self.prose or self.written.strip(), self.lines(p)))),
+            notes=self._notes,
+        )
+
+
+class LinearReply(ConclusionReply):
     """Intercept and weight per child of a linear rule, with the stated result; signs and bounds unchecked."""
 
-    intercept: float
-    weights: Mapping[NodeId, float]
-    conclusion: Conclusion
+    beta: dict[str, Number]
+
+    @field_validator("beta")
+    @classmethod
+    def _with_intercept(cls, beta: dict[str, float]) -> dict[str, float]:
+        if "beta_0" not in beta:
+            raise MalformedReply('"beta" must hold "beta_0", the intercept, beside one weight per child')
+        return beta
+
+    @property
+    def intercept(self) -> float:
+        """The constant."""
+        return self.beta["beta_0"]
+
+    @property
+    def weights(self) -> Mapping[NodeId, float]:
+        """By child."""
+        return {child: weight for child, weight in self.beta.items() if child != "beta_0"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyOrReply:
+class NoisyOrReply(ConclusionReply):
     """Leak, weights of supporting and of inhibiting children, all in [0, 1], with the stated result."""
 
-    leak: float
-    weights: Mapping[NodeId, float]
-    inhibitors: Mapping[NodeId, float]
-    conclusion: Conclusion
+    leak: Unit
+    weights: dict[str, Unit]
+    inhibitors: dict[str, Unit] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _on_one_side(self) -> "NoisyOrReply":
+        if both := sorted(set(self.weights) & set(self.inhibitors)):
+            named = first_line(", ".join(both))
+            raise MalformedReply(f'{named} stands in both "weights" and "inhibitors"; choose one')
+        return self
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogicReply:
+class _AssumptionShape(ReplyShape):
+    detail: str
+    probability: Unit
+
+
+class LogicReply(ReplyShape):
     """A formula over children and PA, unparsed, and the assumption PA stands for; this stage states no p."""
 
     formula: str
-    assumption: tuple[str, float] | None
+    assumption: _AssumptionShape | None = None
     key_factor: str
-    report: str
+    written: str = Field(alias="report", default="")
+
+    @field_validator("formula")
+    @classmethod
+    def _not_empty(cls, formula: str) -> str:
+        if not formula.strip():
+            raise MalformedReply('"formula" is empty')
+        return formula.strip()
+
+
+class _FaultShape(ReplyShape):
+    id: NodeId
+    fault: str
+
+
+class _FaultsShape(ReplyShape):
+    faults: list[_FaultShape]
+
+
+class _RouteShape(ReplyShape):
+    grounders: list[str]
+    reason: str
 
 
 def parse_step(text: str, *, first: bool = False) -> NotebookStep:
@@ -216,8 +332,10 @@ def parse_step(text: str, *, first: bool = False) -> NotebookStep:
     terminate = reply.terminate
     if not reply.cells and not terminate:
         # A conclusion where a step was asked for: the model is done, and is asked for its conclusion properly.
-        if not first and _concludes(text):
-            return NotebookStep(end=True)
+        if not first:
+            with suppress(MalformedReply):
+                parse_conclusion(text)
+                return NotebookStep(end=True)
         raise MalformedReply(
             f"found no <markdown_cell> or <python_cell> that starts a line, and no {TERMINATE}"
         )
@@ -244,17 +362,29 @@ def parse_conclusion(text: str) -> Conclusion:
 
     Raises `MalformedReply`: The JSON is missing, ambiguous or not of the shape asked for, or p lies outside [0, 1].
     """
-    shape, prose, notes = read_form(_ConclusionShape, text)
-    return _conclusion(shape, prose, notes)
+    return read_reply(ConclusionReply, text).conclusion
+
+
+def parse_linear(text: str) -> LinearReply:
+    """Coefficients and stated result of a linear synthesis; raises as :func:`parse_conclusion`, or where ``beta`` has no ``beta_0``."""
+    return read_reply(LinearReply, text)
+
+
+def parse_noisy_or(text: str) -> NoisyOrReply:
+    """Leak, weights and stated result of a noisy-or synthesis; raises too where a child is both a cause and an inhibitor."""
+    return read_reply(NoisyOrReply, text)
+
+
+def parse_logic(text: str) -> LogicReply:
+    """Formula and assumption of a logic synthesis; the formula itself is read by ``synthesis``."""
+    return read_reply(LogicReply, text)
 
 
 def parse_faults(text: str) -> list[tuple[NodeId, str]]:
-    """Read a critic's reply: the propositions it finds fault with, each with its fault in one line.
-
-    Raises `MalformedReply`: No ``json`` object with a list of faults.
-    """
-    shape, _, _ = read_form(_FaultsShape, text)
-    return [(item.id, first_line(item.fault, 300).rstrip(".")) for item in shape.faults]
+    """Read a critic's reply: the propositions it finds fault with, each with its fault in one line; raises `MalformedReply`."""
+    return [
+        (item.id, first_line(item.fault, 300).rstrip(".")) for item in read_reply(_FaultsShape, text).faults
+    ]
 
 
 def parse_route(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
@@ -263,166 +393,12 @@ def parse_route(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
     Raises `MalformedReply`: No ``json`` object with ``grounders`` and ``reason``, none of the grounders or more than three, or one that
     was not offered.
     """
-    shape, _, _ = read_form(_RouteShape, text)
-    chosen = tuple(dict.fromkeys(shape.grounders))
+    reply = read_reply(_RouteShape, text)
+    chosen = tuple(dict.fromkeys(reply.grounders))
     if unknown := [name for name in chosen if name not in names]:
         raise MalformedReply(f"{first_line(unknown[0], 40)} was not offered; choose among {', '.join(names)}")
     if not 1 <= len(chosen) <= 3:
         raise MalformedReply(
             "choose one grounder, or two or three where their disagreement would tell you something"
         )
-    return chosen, first_line(shape.reason, 300).rstrip(".")
-
-
-def parse_linear(text: str) -> LinearReply:
-    """Coefficients and stated result of a linear synthesis.
-
-    Raises `MalformedReply`: As :func:`parse_conclusion`, or ``beta`` has no ``beta_0``.
-    """
-    shape, prose, notes = read_form(_LinearShape, text)
-    weights = dict(shape.beta)
-    if "beta_0" not in weights:
-        raise MalformedReply('"beta" must hold "beta_0", the intercept, beside one weight per child')
-    intercept = weights.pop("beta_0")
-    return LinearReply(intercept=intercept, weights=weights, conclusion=_conclusion(shape, prose, notes))
-
-
-def parse_noisy_or(text: str) -> NoisyOrReply:
-    """Leak, weights and stated result of a noisy-or synthesis.
-
-    Raises `MalformedReply`: As :func:`parse_conclusion`, or a child is listed both as a cause and as an inhibitor.
-    """
-    shape, prose, notes = read_form(_NoisyOrShape, text)
-    if both := sorted(set(shape.weights) & set(shape.inhibitors)):
-        named = first_line(", ".join(both))
-        raise MalformedReply(f'{named} stands in both "weights" and "inhibitors"; choose one')
-    return NoisyOrReply(
-        leak=shape.leak,
-        weights=dict(shape.weights),
-        inhibitors=dict(shape.inhibitors),
-        conclusion=_conclusion(shape, prose, notes),
-    )
-
-
-def parse_logic(text: str) -> LogicReply:
-    """Formula and assumption of a logic synthesis; the formula itself is read by ``synthesis``.
-
-    Raises `MalformedReply`: The JSON is missing, ambiguous or not of the shape asked for.
-    """
-    shape, prose, _ = read_form(_LogicShape, text)
-    if not shape.formula.strip():
-        raise MalformedReply('"formula" is empty')
-    assumption = shape.assumption and (shape.assumption.detail, shape.assumption.probability)
-    return LogicReply(
-        formula=shape.formula.strip(),
-        assumption=assumption or None,
-        key_factor=shape.key_factor,
-        report=prose or shape.report,
-    )
-
-
-class _ConclusionShape(ReplyShape):
-    p_true: Unit
-    key_factor: str
-    #: Where the whole reply is one JSON object, its prose is a field of it.
-    report: str = ""
-    #: The accounting behind p; whatever cannot be read of it is left out, since p alone decides.
-    base_rate: Any = None
-    n: Any = None
-    inside_view: Any = None
-    adjustments: Any = None
-    low: Any = None
-    high: Any = None
-    would_change_my_mind: Any = None
-
-
-class _FaultShape(ReplyShape):
-    id: NodeId
-    fault: str
-
-
-class _FaultsShape(ReplyShape):
-    faults: list[_FaultShape]
-
-
-class _RouteShape(ReplyShape):
-    grounders: list[str]
-    reason: str
-
-
-class _LinearShape(_ConclusionShape):
-    beta: dict[str, Number]
-
-
-class _NoisyOrShape(_ConclusionShape):
-    leak: Unit
-    weights: dict[str, Unit]
-    inhibitors: dict[str, Unit] = Field(default_factory=dict)
-
-
-class _AssumptionShape(ReplyShape):
-    detail: str
-    probability: Unit
-
-
-class _LogicShape(ReplyShape):
-    formula: str
-    assumption: _AssumptionShape | None = None
-    key_factor: str
-    report: str = ""
-
-
-def _concludes(text: str) -> bool:
-    try:
-        parse_conclusion(text)
-    except MalformedReply:
-        return False
-    return True
-
-
-def _conclusion(shape: _ConclusionShape, prose: str, notes: tuple[str, ...]) -> Conclusion:
-    for text in (shape.key_factor, *(text for text in _texts(shape.would_change_my_mind))):
-        refuse_placeholder(text)
-    numbers = _accounting(shape)
-    return Conclusion(
-        numbers=numbers,
-        p=float(shape.p_true),
-        key_factor=shape.key_factor.strip(),
-        report="\n\n".join(filter(None, (prose or shape.report.strip(), numbers.lines(float(shape.p_true))))),
-        notes=notes,
-    )
-
-
-def _accounting(shape: _ConclusionShape) -> Accounting:
-    """The accounting of a reply, without what is no probability and no count."""
-    return Accounting(
-        base_rate=_unit(shape.base_rate),
-        n=int(count) if _is_number(count := number_of(shape.n)) and 0 <= count < 1e9 else None,
-        inside_view=_unit(shape.inside_view),
-        adjustments="; ".join(_texts(shape.adjustments)),
-        low=_unit(shape.low),
-        high=_unit(shape.high),
-        would_change_my_mind="; ".join(_texts(shape.would_change_my_mind)),
-    )
-
-
-def _unit(value: Any) -> float | None:
-    value = number_of(value)
-    return float(value) if _is_number(value) and 0 <= value <= 1 else None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value.strip()[:LONGEST_NOTE]] if value.strip() else []
-    if isinstance(value, list):
-        return [text for item in value[:10] for text in _texts(item)]
-    if isinstance(value, dict):
-        named = (
-            (name, f"{item:+g}" if _is_number(item) else item) for name, item in list(value.items())[:10]
-        )
-        return [f"{name}: {item}"[:LONGEST_NOTE] for name, item in named]
-    return [f"{value:+g}"] if _is_number(value) else []
+    return chosen, first_line(reply.reason, 300).rstrip(".")

@@ -438,12 +438,12 @@ class LogicSynthesizer(RuleSynthesizer):
     def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
         """Rule of a reply; it states no probability."""
         reply = parse_logic(text)
-        assumption = None
-        if reply.assumption is not None:
-            detail, probability = reply.assumption
-            assumption = Assumption(detail=detail, probability=probability)
-        rule = LogicRule(reply.formula, assumption)
-        return Stated(rule=rule, p=None, key_factor=reply.key_factor, report=reply.report)
+        said = reply.assumption
+        assumption = said and Assumption(detail=said.detail, probability=said.probability)
+        report = reply.prose or reply.written
+        return Stated(
+            rule=LogicRule(reply.formula, assumption), p=None, key_factor=reply.key_factor, report=report
+        )
 
 
 class NoisyOrSynthesizer(RuleSynthesizer):
