@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from proxies.errors import ProxyError
+from workbench.agents.loop.tool_box import tool_spec
 from workbench.models.base import ToolCall, ToolSpec
 
 if TYPE_CHECKING:
@@ -18,39 +19,11 @@ _FORMS = (
     f"{MAX_WORDS} characters, or both."
 )
 
-_SPEC = ToolSpec(
-    name=TOOL,
-    description=(
-        "Data: search by words, which lists endpoints, well-known series with the parameters that name them, and sources "
-        "to search in, those that work in this run first; and read the documentation of full paths: what they return, their "
-        "parameters, and one runnable example each. Read it before the first call of an endpoint. Ask for several at once."
-    ),
-    parameters={
-        "type": "object",
-        "properties": {
-            # A leaf that searches twice and reads three pages costs a third of one with the full directory in its prompt.
-            "search": {
-                "type": "string",
-                "maxLength": MAX_WORDS,
-                "description": "A topic, a name or a question, such as: unemployment rate Germany.",
-            },
-            "full_paths": {
-                "type": "array",
-                "items": {"type": "string"},
-                "minItems": 1,
-                "maxItems": MAX_PATHS,
-                "description": "Full paths of the endpoints to document, as a search or the map of the sources spells them.",
-            },
-        },
-        "additionalProperties": False,
-    },
-)
-
 
 class DocumentationTool:
     """Looks documentation up; whatever is wrong with a call is answered in words the model can act on."""
 
-    specs: tuple[ToolSpec, ...] = (_SPEC,)
+    specs: tuple[ToolSpec, ...] = (tool_spec(TOOL),)
 
     def __init__(self, data: DataGuide) -> None:
         self._data = data

@@ -27,9 +27,10 @@ of the cutoff and through all layers; its results stand in that proposal alone, 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from proxies.asof.asof_text import as_of
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
@@ -79,16 +80,6 @@ _FORMS = {
     "recall": "zero_shot_recall",
     "halawi": "zero_shot_halawi",
 }
-#: Calls of each way of asking, but for the one that decides between answers.
-_WAYS = {
-    "ensemble": 4,
-    "both-directions": 2,
-    "votes": 10,
-    "weighted-votes": 10,
-    "aggregate": 5,
-    "scaffold": 1,
-}
-_COUNTED = ("votes", "weighted-votes", "aggregate")
 #: What an ensemble asks beside the plain prompt; the paper's three are not printed, these are ours.
 _MANNERS = (
     "Begin with how often comparable cases came true, and name the cases. Only then say what is particular about this one, and move"
@@ -179,9 +170,15 @@ class ThoughtCalls:
         )
         return self._answer(stage, title, conclusion)
 
-    async def conclude_from(self, path: Sequence[str]) -> Conclusion:
+    async def conclude_from(self, path: Sequence[str] = ()) -> Conclusion:
         """Return the probability after a path of thoughts."""
         return await self.conclude("thought_conclude", path=_numbered(path))
+
+    async def conclude_by(self, manner: str, stage: str) -> Conclusion:
+        """Return the probability by a manner of reasoning that is named."""
+        return await self.conclude(
+            "zero_shot_manner", stage=stage, title=f"Conclude ({stage})", manner=manner
+        )
 
     async def conclude_event(self, event: EventOutcomes) -> Conclusion:
         """Return the probability of the leaf's outcome, from one call that asks for every outcome or percentile."""
@@ -217,13 +214,14 @@ class ThoughtCalls:
         self._answers.append(vote)
         return vote
 
-    def combined(self, way: str) -> float:
-        """Return the probability that all answers so far come to."""
-        return combine(way, self._answers)
+    def pooled(self, way: str, what: str, parts: Sequence[float], key_factor: str) -> Grounding:
+        """Return the finished grounding of several answers that count together."""
+        listing = ", ".join(f"{part:g}" for part in parts)
+        return self.grounding(way, key_factor, f"{what}: {combine(way, self._answers):g}, of {listing}.")
 
     def grounding(self, way: str, key_factor: str, report: str) -> Grounding:
         """Return the finished grounding, its answers combined in this way; the last step of its trace states the probability."""
-        p = self.combined(way)
+        p = combine(way, self._answers)
         if not self._steps or self._steps[-1].p != p:
             self._steps.append(TraceStep(title="Combine", text=report, p=p))
         outcome, outcomes = self._outcome
@@ -268,16 +266,17 @@ class ThoughtCalls:
     ) -> T:
         self._count += 1
         task = self.task
-        conversation = Conversation.of_leaf(task, self._render("thought_system").text)
-        proposition = f"{task.node.id}: {task.node.statement}"
-        reply_format = self._render(reply, **form or {}).text
-        shown = {"proposition": proposition, "cutoff": task.cutoff.shown, "reply_format": reply_format}
-        return await conversation.exchange(
+        inputs |= {
+            "proposition": task.proposition,
+            "cutoff": task.cutoff.shown,
+            "reply_format": self._render(reply, **form or {}).text,
+        }
+        return await Conversation.of_leaf(task, self._render("thought_system").text).exchange(
             f"{stage}-{self._count}",
-            self._render(prompt, **shown, **inputs).text,
+            self._render(prompt, **inputs).text,
             read,
-            propositions=proposition,
-            reply_format=reply_format,
+            propositions=task.proposition,
+            reply_format=inputs["reply_format"],
             schema=schema,
             choice="none",
             whole=True,
@@ -286,6 +285,132 @@ class ThoughtCalls:
 
 def _numbered(thoughts: Sequence[str]) -> str:
     return "\n".join(f"{number}. {thought}" for number, thought in enumerate(thoughts, 1)) or "(nothing yet)"
+
+
+# --- ways to ask once more, or otherwise ----------------------------------------------------------------------------
+
+
+async def _scaffold(calls: ThoughtCalls, way: str, count: int) -> Grounding:
+    return calls.concluded(await calls.conclude_by(_SCAFFOLD, "scaffold"))
+
+
+async def _aggregate(calls: ThoughtCalls, way: str, count: int) -> Grounding:
+    answers = [await calls.conclude_from() for _ in range(count)]
+    texts = [f"It gave {answer.p:g}. {conclusion_text(answer)}"[:LONGEST_THOUGHT] for answer in answers]
+    decided = await calls.conclude(
+        "zero_shot_aggregate", stage="aggregate", title="Decide", answers=_numbered(texts)
+    )
+    return calls.concluded(decided)
+
+
+async def _votes(calls: ThoughtCalls, way: str, count: int) -> Grounding:
+    votes = [await calls.vote() for _ in range(count)]
+    what = "Share of yes" + ", weighed by confidence" * (way == "weighted-votes")
+    return calls.pooled(way, what, [float(vote.yes) for vote in votes], votes[0].key_factor)
+
+
+async def _manners(
+    calls: ThoughtCalls, way: str, count: int, *, what: str, stage: str, manners: Sequence[str]
+) -> Grounding:
+    plain = await calls.conclude_from()
+    answers = [plain, *[await calls.conclude_by(manner, stage) for manner in manners]]
+    return calls.pooled(way, what, [answer.p for answer in answers], plain.key_factor)
+
+
+_BOTH = partial(
+    _manners, what="Half from yes, half from one minus no", stage="opposite", manners=(_OPPOSITE,)
+)
+_ENSEMBLE = partial(_manners, what="Mean of four prompts", stage="variant", manners=_MANNERS)
+#: Calls of each way of asking, but for the one that decides between answers; whether their number is free; and its program.
+_WAYS: dict[str, tuple[int, bool, Callable[[ThoughtCalls, str, int], Awaitable[Grounding]]]] = {
+    "ensemble": (4, False, _ENSEMBLE),
+    "both-directions": (2, False, _BOTH),
+    "votes": (10, True, _votes),
+    "weighted-votes": (10, True, _votes),
+    "aggregate": (5, True, _aggregate),
+    "scaffold": (1, False, _scaffold),
+}
+
+# --- searches over several thoughts ---------------------------------------------------------------------------------
+
+
+def tree_size(*, depth: int, branching: int, beam: int) -> tuple[int, int]:
+    """Return how many proposals and how many values one tree of thoughts takes.
+
+    >>> tree_size(depth=2, branching=3, beam=2)
+    (3, 9)
+    """
+    proposals, values, lines = 0, 0, 1
+    for _ in range(depth):
+        proposals, values = proposals + lines, values + lines * branching
+        lines = min(beam, lines * branching)
+    return proposals, values
+
+
+def _forest_size(*, trees: int, **tree: int) -> tuple[int, int]:
+    proposals, values = tree_size(**tree)
+    return trees * proposals, trees * (values + 1) + (trees > 1)
+
+
+async def search_tree(calls: ThoughtCalls, *, depth: int, branching: int, beam: int) -> Conclusion:
+    """Search a tree of thoughts breadth first and conclude from its best line."""
+    lines: list[tuple[str, ...]] = [()]
+    for _ in range(depth):
+        candidates = [(*line, thought) for line in lines for thought in await calls.propose(line, branching)]
+        lines = await calls.best(candidates, beam)
+    return await calls.conclude_from(lines[0])
+
+
+async def _tree(calls: ThoughtCalls, **bounds: int) -> Grounding:
+    return calls.concluded(await search_tree(calls, **bounds))
+
+
+async def _graph(calls: ThoughtCalls, *, branching: int, refine: int) -> Grounding:
+    thoughts = [(await calls.propose((), 1))[0] for _ in range(branching)]
+    best = await calls.best([(thought,) for thought in thoughts], (branching + 1) // 2)
+    merged = await calls.merge([thought for (thought,) in best], _MERGE, stage="merge")
+    for _ in range(refine):
+        merged = await calls.merge((merged,), _REFINE, stage="refine")
+    return calls.concluded(await calls.conclude_from((merged,)))
+
+
+async def _forest(calls: ThoughtCalls, *, trees: int, **bounds: int) -> Grounding:
+    conclusions: list[Conclusion] = []
+    for _ in range(trees):
+        conclusion = await search_tree(calls, **bounds)
+        conclusions.append(conclusion)
+        near = agreeing([tree.p for tree in conclusions])
+        if near is not None:  # the trees that are left out could not change the consensus
+            text = f"Trees of thoughts agree: {near:g} and {conclusion.p:g}.\n\n{conclusion.report}"
+            return calls.grounding("agreement", conclusion.key_factor, text)
+    if trees == 1:
+        return calls.concluded(conclusions[0])
+    views = [f"One tree of thoughts gives {tree.p:g}: {tree.key_factor}" for tree in conclusions]
+    return calls.concluded(await calls.conclude_from(views))
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A search over thoughts: its settings, proposals and other calls of one grounding, and its program."""
+
+    defaults: Mapping[str, int]
+    size: Callable[..., tuple[int, int]]
+    program: Callable[..., Awaitable[Grounding]]
+
+
+_TREE = {"depth": 2, "branching": 3, "beam": 2}
+CONFIGURATIONS = {
+    "tree-of-thoughts": Configuration(_TREE, partial(_forest_size, trees=1), _tree),
+    "graph-of-thoughts": Configuration(
+        {"branching": 3, "refine": 1},
+        lambda branching, refine: (branching, branching + 1 + refine + 1),
+        _graph,
+    ),
+    "forest-of-thoughts": Configuration({"trees": 3, **_TREE}, _forest_size, _forest),
+}
+
+
+# --- the grounders ---------------------------------------------------------------------------------------------------
 
 
 class _Thinker:
@@ -336,10 +461,12 @@ class ZeroShotGrounder(_Thinker):
             return 1
         if way not in _WAYS:
             raise BadSetting(f"elicit of zero-shot is one of {', '.join(_WAYS)}, not {way!r:.40}")
+        most, free, _ = _WAYS[way]
         if "count" not in options:
-            return _WAYS[way]
-        if way not in _COUNTED:
-            raise BadSetting(f"count goes with {', '.join(_COUNTED)}; {way} always asks {_WAYS[way]} times")
+            return most
+        if not free:
+            counted = ", ".join(name for name, (_, free, _) in _WAYS.items() if free)
+            raise BadSetting(f"count goes with {counted}; {way} always asks {most} times")
         return _whole("count", options["count"], agent="zero-shot")
 
     @property
@@ -349,43 +476,11 @@ class ZeroShotGrounder(_Thinker):
 
     async def _think(self, calls: ThoughtCalls) -> Grounding:
         if self.way is not None:
-            return await self._elicit(calls, self.way)
+            return await _WAYS[self.way][2](calls, self.way, self.count)
         if self.event is not None:
             return calls.concluded(await calls.conclude_event(self.event))
-        if self.prompt != "thought_conclude":
-            return calls.concluded(await calls.conclude(self.prompt))
-        return calls.concluded(await calls.conclude_from(()))
-
-    async def _elicit(self, calls: ThoughtCalls, way: str) -> Grounding:
-        if way == "scaffold":
-            return calls.concluded(await _conclude_by(calls, _SCAFFOLD, "scaffold"))
-        if way == "aggregate":
-            answers = [await calls.conclude_from(()) for _ in range(self.count)]
-            texts = [
-                f"It gave {answer.p:g}. {conclusion_text(answer)}"[:LONGEST_THOUGHT] for answer in answers
-            ]
-            return calls.concluded(
-                await calls.conclude(
-                    "zero_shot_aggregate", stage="aggregate", title="Decide", answers=_numbered(texts)
-                )
-            )
-        if way in _COUNTED:
-            votes = [await calls.vote() for _ in range(self.count)]
-            what = "Share of yes" + ", weighed by confidence" * (way == "weighted-votes")
-            parts, key_factor = [float(vote.yes) for vote in votes], votes[0].key_factor
-        else:
-            both = way == "both-directions"
-            plain = await calls.conclude_from(())
-            manners, stage = ((_OPPOSITE,), "opposite") if both else (_MANNERS, "variant")
-            others = [await _conclude_by(calls, manner, stage) for manner in manners]
-            what = "Half from yes, half from one minus no" if both else "Mean of four prompts"
-            parts, key_factor = [answer.p for answer in (plain, *others)], plain.key_factor
-        listing = ", ".join(f"{part:g}" for part in parts)
-        return calls.grounding(way, key_factor, f"{what}: {calls.combined(way):g}, of {listing}.")
-
-
-async def _conclude_by(calls: ThoughtCalls, manner: str, stage: str) -> Conclusion:
-    return await calls.conclude("zero_shot_manner", stage=stage, title=f"Conclude ({stage})", manner=manner)
+        plain = self.prompt == _FORMS["plain"]
+        return calls.concluded(await (calls.conclude_from() if plain else calls.conclude(self.prompt)))
 
 
 def _whole(name: str, value: object, *, agent: str) -> int:
@@ -394,114 +489,31 @@ def _whole(name: str, value: object, *, agent: str) -> int:
     return value
 
 
-class _Searcher(_Thinker):
-    """Settings of those that work on several thoughts: their bounds, and ``search``."""
+class ThoughtGrounder(_Thinker):
+    """One of the `CONFIGURATIONS`, with ``search`` or without."""
 
-    agent: ClassVar[str]
-    defaults: ClassVar[Mapping[str, int]]
-
-    def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
-        bounds = dict(options)
+    def __init__(self, name: str, settings: AgentSettings, options: Mapping[str, Any]) -> None:
+        self.configuration = CONFIGURATIONS[name]
+        defaults, bounds = self.configuration.defaults, dict(options)
         search = bounds.pop("search", False)
         if not isinstance(search, bool):
-            raise BadSetting(f"search of {self.agent} is true or false, not {search!r:.40}")
-        if unknown := sorted(set(bounds) - set(self.defaults)):
-            raise BadSetting(
-                f"{self.agent} has no setting {unknown[0]!r}; it has: {', '.join(self.defaults)}"
-            )
+            raise BadSetting(f"search of {name} is true or false, not {search!r:.40}")
+        if unknown := sorted(set(bounds) - set(defaults)):
+            raise BadSetting(f"{name} has no setting {unknown[0]!r}; it has: {', '.join(defaults)}")
         self.open_web = open_leaf_web if search else None
-        self.bounds = {
-            name: _whole(name, value, agent=self.agent) for name, value in {**self.defaults, **bounds}.items()
-        }
+        self.bounds = {key: _whole(key, value, agent=name) for key, value in {**defaults, **bounds}.items()}
 
-    def _calls(self, proposals: int, others: int) -> int:
+    @property
+    def expected_calls(self) -> int:
+        """Calls of one grounding where every reply can be read and no trees agree early."""
+        proposals, others = self.configuration.size(**self.bounds)
         # A search takes a call for its words, and at most one of the filter that reads what was found (layer 2).
         return proposals * (1 if self.open_web is None else 3) + others
 
-
-class TreeOfThoughtsGrounder(_Searcher):
-    """Breadth-first search over lines of thought: settings ``depth``, ``branching``, ``beam``, ``search``."""
-
-    agent, defaults = "tree-of-thoughts", {"depth": 2, "branching": 3, "beam": 2}
-
-    @property
-    def expected_calls(self) -> int:
-        """A proposal per line, a value per candidate, the conclusion."""
-        proposals, values = tree_size(**self.bounds)
-        return self._calls(proposals, values + 1)
-
     async def _think(self, calls: ThoughtCalls) -> Grounding:
-        return calls.concluded(await search_tree(calls, **self.bounds))
+        return await self.configuration.program(calls, **self.bounds)
 
 
-class GraphOfThoughtsGrounder(_Searcher):
-    """Thoughts generated apart, valued, merged and refined: settings ``branching``, ``refine``, ``search``."""
-
-    agent, defaults = "graph-of-thoughts", {"branching": 3, "refine": 1}
-
-    @property
-    def expected_calls(self) -> int:
-        """Thoughts and their values, the merge, refinements, the conclusion."""
-        branching = self.bounds["branching"]
-        return self._calls(branching, branching + 1 + self.bounds["refine"] + 1)
-
-    async def _think(self, calls: ThoughtCalls) -> Grounding:
-        branching = self.bounds["branching"]
-        thoughts = [(await calls.propose((), 1))[0] for _ in range(branching)]
-        best = await calls.best([(thought,) for thought in thoughts], (branching + 1) // 2)
-        merged = await calls.merge([thought for (thought,) in best], _MERGE, stage="merge")
-        for _ in range(self.bounds["refine"]):
-            merged = await calls.merge((merged,), _REFINE, stage="refine")
-        return calls.concluded(await calls.conclude_from((merged,)))
-
-
-class ForestOfThoughtsGrounder(_Searcher):
-    """Several trees of thoughts and a decision between them: settings ``trees`` and those of a tree."""
-
-    agent, defaults = "forest-of-thoughts", {"trees": 3, **TreeOfThoughtsGrounder.defaults}
-
-    def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
-        super().__init__(settings, options)
-        self.trees = self.bounds.pop("trees")
-
-    @property
-    def expected_calls(self) -> int:
-        """All trees and the decision between them."""
-        proposals, values = tree_size(**self.bounds)
-        return self._calls(self.trees * proposals, self.trees * (values + 1) + (self.trees > 1))
-
-    async def _think(self, calls: ThoughtCalls) -> Grounding:
-        conclusions: list[Conclusion] = []
-        for _ in range(self.trees):
-            conclusion = await search_tree(calls, **self.bounds)
-            conclusions.append(conclusion)
-            near = agreeing([tree.p for tree in conclusions])
-            if near is not None:  # the trees that are left out could not change the consensus
-                text = f"Trees of thoughts agree: {near:g} and {conclusion.p:g}.\n\n{conclusion.report}"
-                return calls.grounding("agreement", conclusion.key_factor, text)
-        if self.trees == 1:
-            return calls.concluded(conclusions[0])
-        views = [f"One tree of thoughts gives {tree.p:g}: {tree.key_factor}" for tree in conclusions]
-        return calls.concluded(await calls.conclude_from(views))
-
-
-def tree_size(*, depth: int, branching: int, beam: int) -> tuple[int, int]:
-    """Return how many proposals and how many values one tree of thoughts takes.
-
-    >>> tree_size(depth=2, branching=3, beam=2)
-    (3, 9)
-    """
-    proposals, values, lines = 0, 0, 1
-    for _ in range(depth):
-        proposals, values = proposals + lines, values + lines * branching
-        lines = min(beam, lines * branching)
-    return proposals, values
-
-
-async def search_tree(calls: ThoughtCalls, *, depth: int, branching: int, beam: int) -> Conclusion:
-    """Search a tree of thoughts breadth first and conclude from its best line."""
-    lines: list[tuple[str, ...]] = [()]
-    for _ in range(depth):
-        candidates = [(*line, thought) for line in lines for thought in await calls.propose(line, branching)]
-        lines = await calls.best(candidates, beam)
-    return await calls.conclude_from(lines[0])
+TreeOfThoughtsGrounder = partial(ThoughtGrounder, "tree-of-thoughts")
+GraphOfThoughtsGrounder = partial(ThoughtGrounder, "graph-of-thoughts")
+ForestOfThoughtsGrounder = partial(ThoughtGrounder, "forest-of-thoughts")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from workbench.agents.errors import MalformedReply
+from workbench.agents.loop.tool_box import tool_texts
 from workbench.agents.replies.json_reply import loads, number_of
 from workbench.quoting import one_line
 
@@ -74,32 +75,7 @@ class BeliefState:
 
 def belief_schema() -> dict[str, Any]:
     """Return the JSON schema of ``updated_belief``, which is added to the parameters of every tool."""
-    piece = {
-        "type": "object",
-        "properties": {"text": {"type": "string"}, "sources": {"type": "array", "items": {"type": "string"}}},
-        "required": ["text", "sources"],
-    }
-    pieces = {"type": "array", "items": piece}
-    return {
-        "type": "object",
-        "description": "What you believe now, before the answer to this call.",
-        "properties": {
-            "probability": {"type": "number", "description": "That the proposition is true, from 0 to 1."},
-            "confidence": {"type": "string", "enum": list(get_args(Confidence))},
-            "evidence_for": pieces,
-            "evidence_against": pieces,
-            "open_questions": {"type": "array", "items": {"type": "string"}},
-            "update_reasoning": {"type": "string", "description": "Why the probability moved, or did not."},
-        },
-        "required": [
-            "probability",
-            "confidence",
-            "evidence_for",
-            "evidence_against",
-            "open_questions",
-            "update_reasoning",
-        ],
-    }
+    return tool_texts()[FIELD]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.grounders.proof_log import ProofLog
-from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource
-from workbench.models.base import ToolSpec
+from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource, tool_spec
 from workbench.quoting import quote
 
 if TYPE_CHECKING:
@@ -19,25 +18,7 @@ class CellTool:
     """Runs cells one after another; a failed one stays on record, and the next may say that it corrects it."""
 
     independent = False
-    spec = ToolSpec(
-        name="cell",
-        description=(
-            "Run one Python cell in a notebook without network; variables stay from cell to cell. CALL_API(path, params) and"
-            " CALL_API.frame(path, params) read data. Only what it prints comes back."
-        ),
-        parameters={
-            "type": "object",
-            "properties": {
-                "source": {"type": "string", "maxLength": 20_000},
-                "corrects_last": {
-                    "type": "boolean",
-                    "description": "Whether it replaces the last cell, which failed.",
-                },
-            },
-            "required": ["source"],
-            "additionalProperties": False,
-        },
-    )
+    spec = tool_spec("cell")
 
     def __init__(
         self, open_notebook: Callable[[], Awaitable[ProofSession]], *, characters: int = 6000

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.grounders.documentation import DocumentationTool
-from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource
-from workbench.models.base import ToolCall, ToolSpec
+from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource, tool_spec
+from workbench.models.base import ToolCall
 from workbench.quoting import one_line, quote
 
 if TYPE_CHECKING:
@@ -37,32 +37,11 @@ CHARACTERS = 6000
 _SHOWN = 60
 
 
-def tool_spec(
-    name: str, description: str, required: tuple[str, ...], properties: dict[str, dict[str, Any]]
-) -> ToolSpec:
-    """Return a tool whose parameters are these and no others."""
-    return ToolSpec(
-        name=name,
-        description=description,
-        parameters={
-            "type": "object",
-            "properties": properties,
-            "required": list(required),
-            "additionalProperties": False,
-        },
-    )
-
-
 class CallApiTool:
     """One data call by path and parameters."""
 
     independent = True
-    spec = tool_spec(
-        "call_api",
-        "Read data as known before the cutoff: a full path and its parameters, as api_docs documents them.",
-        ("path",),
-        {"path": {"type": "string", "maxLength": 200}, "params": {"type": "object"}},
-    )
+    spec = tool_spec("call_api")
 
     def __init__(self, call_api: DataCaller) -> None:
         self._call_api = call_api
@@ -78,15 +57,7 @@ class ApiDocsTool:
     """Documentation by words and by paths."""
 
     independent = True
-    spec = tool_spec(
-        "api_docs",
-        "Find data by words, or read the documentation of full paths (up to 25). Read it before the first call_api of a path.",
-        (),
-        {
-            "search": {"type": "string", "maxLength": 200},
-            "full_paths": {"type": "array", "items": {"type": "string"}},
-        },
-    )
+    spec = tool_spec("api_docs")
 
     def __init__(self, data: DataGuide) -> None:
         self._documentation = DocumentationTool(data)
@@ -103,17 +74,7 @@ class SeriesTool:
     """A series' past: its last values and a few plain figures of all of them (BLF's history-fetch)."""
 
     independent = True
-    spec = tool_spec(
-        "series",
-        "The past of one series up to the cutoff: its last values, and of all values count, range, spread of changes and share"
-        " of rises. Series ids as api_docs finds them.",
-        ("source", "series_id"),
-        {
-            "source": {"type": "string", "enum": sorted(SERIES)},
-            "series_id": {"type": "string", "maxLength": 100},
-            "last": {"type": "integer", "description": f"How many of the last values to show; {_SHOWN}."},
-        },
-    )
+    spec = tool_spec("series")
 
     def __init__(self, call_api: DataCaller) -> None:
         self._call_api = call_api
@@ -130,25 +91,7 @@ class MarketHistoryTool:
     """The price path of a market's outcome over its last sixty days before the cutoff (BLF, App. C.5)."""
 
     independent = True
-    spec = tool_spec(
-        "market_history",
-        f"Prices of one market outcome over the last {MARKET_DAYS} days before the cutoff: on kalshi by series and market"
-        " ticker, on polymarket by the token id of the outcome.",
-        ("venue", "market"),
-        {
-            "venue": {"type": "string", "enum": ["kalshi", "polymarket"]},
-            "market": {
-                "type": "string",
-                "maxLength": 200,
-                "description": "Ticker of the market, or token id.",
-            },
-            "series": {
-                "type": "string",
-                "maxLength": 100,
-                "description": "kalshi only: ticker of the series.",
-            },
-        },
-    )
+    spec = tool_spec("market_history")
 
     def __init__(self, call_api: DataCaller, cutoff: Cutoff) -> None:
         self._call_api = call_api

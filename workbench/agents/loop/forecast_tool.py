@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.agents.loop.data_tools import FORECAST_SERIES, answered, tool_spec
-from workbench.agents.loop.tool_box import Observation, ToolPlace
+from workbench.agents.loop.data_tools import FORECAST_SERIES, answered
+from workbench.agents.loop.tool_box import Observation, ToolPlace, tool_spec
 from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.leaf_models.spec import TooLittleHistory, refuse_too_few
 from workbench.forecasts.reading import Reading, chance
@@ -56,23 +56,7 @@ class ForecastSeriesTool:
     def __init__(self, call_api: DataCaller, cutoff: Cutoff, description: str) -> None:
         self._call_api = call_api
         self._cutoff = cutoff
-        self.spec = tool_spec(
-            FORECAST_SERIES,
-            description,
-            ("source", "series_id", "day"),
-            {
-                "source": {"type": "string", "enum": list(_SOURCES)},
-                "series_id": {"type": "string", "maxLength": 100},
-                "day": {"type": "string", "maxLength": 10, "description": "YYYY-MM-DD, after the cutoff."},
-                "level": {"type": "number"},
-                "side": {"type": "string", "enum": list(_SIDES), "description": "Of the level; above."},
-                "window": {
-                    "type": "string",
-                    "enum": list(_WINDOWS),
-                    "description": "on: on the day itself, which is the default; by: at least once until it.",
-                },
-            },
-        )
+        self.spec = tool_spec(FORECAST_SERIES, description=description)
 
     async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Read the series and forecast it; raises ``ProxyError`` where the series is refused."""

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.errors import MalformedReply
-from workbench.models.base import ToolSpec
+from workbench.agents.loop.tool_box import ToolSource, tool_spec
 from workbench.quoting import one_line
 
 if TYPE_CHECKING:
     from workbench.agents.loop.belief_state import BeliefState
-    from workbench.agents.loop.tool_box import ToolSource
 
 #: The tool that ends such a loop.
 HAND_IN = "hand_in"
@@ -31,28 +30,7 @@ class LoopNote:
 class NotesEnding:
     """``hand_in`` as the end of a loop."""
 
-    spec = ToolSpec(
-        name=HAND_IN,
-        description="End the work on this question with your notes. Nothing can be looked up after it.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "notes": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "text": {"type": "string"},
-                            "sources": {"type": "array", "items": {"type": "string"}},
-                        },
-                        "required": ["text", "sources"],
-                    },
-                },
-            },
-            "required": ["notes"],
-            "additionalProperties": False,
-        },
-    )
+    spec = tool_spec(HAND_IN)
 
     def read(self, arguments: Mapping[str, Any], belief: BeliefState | None) -> tuple[LoopNote, ...]:
         """Return the notes; raises `MalformedReply`."""

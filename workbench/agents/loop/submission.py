@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.loop.belief_state import BeliefState, read_probability
+from workbench.agents.loop.tool_box import tool_spec, tool_texts
 from workbench.models.base import ToolSpec
 from workbench.quoting import visible
 
@@ -54,40 +55,19 @@ def clamped(p: float, clamp: Sequence[float]) -> float:
 
 def submit_spec(dates: Sequence[str]) -> ToolSpec:
     """Return the tool that ends a loop, for one probability or one for each of these dates (BLF, App. J.3)."""
-    if dates:
-        wanted: dict[str, Any] = {
-            "probabilities": {
-                "type": "array",
-                "items": {"type": "number"},
-                "minItems": len(dates),
-                "maxItems": len(dates),
-                "description": f"That the proposition is true on each of {', '.join(dates)}, in this order.",
-            }
-        }
-    else:
-        wanted = {
-            "probability": {"type": "number", "description": "That the proposition is true, from 0 to 1."}
-        }
-    return ToolSpec(
-        name=SUBMIT,
-        description="End the work with your answer. Nothing can be looked up after it.",
-        parameters={
-            "type": "object",
-            "properties": {
-                **wanted,
-                "reasoning": {
-                    "type": "string",
-                    "description": "A report for a reader who saw none of this; cite ids.",
-                },
-                "key_factor": {
-                    "type": "string",
-                    "description": "What decides it, in one or two sentences.",
-                },
-            },
-            "required": [*wanted, "reasoning", "key_factor"],
-            "additionalProperties": False,
-        },
-    )
+    if not dates:
+        return tool_spec(SUBMIT)
+    properties = dict(tool_texts()[SUBMIT]["properties"])
+    del properties["probability"]
+    each = {
+        "type": "array",
+        "items": {"type": "number"},
+        "minItems": len(dates),
+        "maxItems": len(dates),
+        "description": f"That the proposition is true on each of {', '.join(dates)}, in this order.",
+    }
+    properties = {"probabilities": each, **properties}
+    return tool_spec(SUBMIT, properties=properties, required=list(properties))
 
 
 def read_submission(

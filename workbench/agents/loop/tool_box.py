@@ -10,7 +10,11 @@ import asyncio
 import json
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Any, Protocol, TypeVar
+
+import yaml
 
 from proxies.errors import ProxyError
 from proxies.hashing import sha256_of
@@ -24,6 +28,23 @@ TRACK = 100_000
 _PER_STEP = 100
 #: Calls of one move that are answered.
 MAX_CALLS = 10
+
+
+@cache
+def tool_texts() -> dict[str, dict[str, Any]]:
+    """Return what models are told of each tool, by its name."""
+    texts: dict[str, dict[str, Any]] = yaml.safe_load(
+        files("workbench.agents.loop").joinpath("tools.yaml").read_text("utf-8")
+    )
+    return texts
+
+
+def tool_spec(name: str, **other: Any) -> ToolSpec:
+    """Return a tool as models read it, with ``other`` in place of parts of its text."""
+    text = {**tool_texts()[name], **other}
+    description = text.pop("description").strip()
+    parameters = {"type": "object", **text, "additionalProperties": False}
+    return ToolSpec(name=name, description=description, parameters=parameters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource
-from workbench.models.base import ToolSpec
+from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource, tool_spec
 from workbench.quoting import one_line, quote
 
 if TYPE_CHECKING:
@@ -15,46 +14,11 @@ if TYPE_CHECKING:
 #: Characters of one snippet in the dialogue; the whole text is a page away.
 SNIPPET = 700
 
-_SEARCH = ToolSpec(
-    name="search",
-    description=(
-        "Search the web as it was known before the cutoff. Gives dated results with ids (S3.1) and snippets. Ask in a few words"
-        " of the matter; several different searches find more than one long one."
-    ),
-    parameters={
-        "type": "object",
-        "properties": {
-            "words": {"type": "string", "maxLength": 400, "description": "What to look for."},
-        },
-        "required": ["words"],
-        "additionalProperties": False,
-    },
-)
-_OPEN = ToolSpec(
-    name="open_page",
-    description=(
-        "Read a page as it stood before the cutoff: the id of a search result, or a full address. A page without a dated copy,"
-        " or one that settles questions, is refused."
-    ),
-    parameters={
-        "type": "object",
-        "properties": {
-            "page": {
-                "type": "string",
-                "maxLength": 2000,
-                "description": "Id of a result, such as S3.1, or an address.",
-            },
-        },
-        "required": ["page"],
-        "additionalProperties": False,
-    },
-)
-
 
 class SearchTool:
     """Searches; keeps the addresses of what it gave, so that a page can be opened by its id."""
 
-    spec = _SEARCH
+    spec = tool_spec("search")
     independent = True
 
     def __init__(self, web: Web, *, results: int = 10) -> None:
@@ -103,7 +67,7 @@ class SearchTool:
 class OpenPageTool:
     """Opens a page by the id of a result or by its address."""
 
-    spec = _OPEN
+    spec = tool_spec("open_page")
     independent = True
 
     def __init__(self, web: Web, search: SearchTool, *, characters: int = 6000) -> None:
