@@ -59,23 +59,32 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
-    """A reply taken apart: its rule, the probability it states (None for logic), key factor and report."""
+class Asked:
+    """What a model is asked for: the rule explained, the answer spelt, and its JSON schema for models that take one."""
 
-    rule: Rule
-    p: float | None
-    key_factor: str
-    report: str
-    conclusion: Conclusion | None = None
+    rule: str
+    reply_format: str
+    schema: ReplySchema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
-    """A reply that fits its node: what it states, the value that its rule gives, and what deserves a second look."""
+    """A reply that fits its node: its rule, the probability it states (None for logic), what the rule gives (None for vanilla), doubts."""
 
-    stated: Stated
-    p: float
+    rule: Rule
+    stated: float | None
+    key_factor: str
+    report: str
+    conclusion: Conclusion | None = None
+    computed: float | None = None
     doubts: tuple[str, ...] = ()
+
+    @property
+    def p(self) -> float:
+        """What counts: a computed value before a stated one."""
+        p = self.stated if self.computed is None else self.computed
+        assert p is not None, "a reply without either is sent back"
+        return p
 
 
 class RuleSynthesizer(ABC):
@@ -148,7 +157,7 @@ class RuleSynthesizer(ABC):
         if not children or any(child.p is None for child in children):
             raise ValueError(f"{node.id} cannot be synthesized before all its children have a probability")
         prompts = prompts_of(ask)
-        reply_format = self.reply_format(node, children, prompts)
+        asked = self.asked(node, children, prompts)
         shown = [text] if looked_up is not None and (text := looked_up.for_prompt(prompts)) else []
         prompt = prompts.render(
             "synthesize",
@@ -156,10 +165,10 @@ class RuleSynthesizer(ABC):
             causality=node.causality or "(no note)",
             children="\n\n".join([*(child_block(node, child) for child in children), *shown]),
             cutoff=cutoff.shown,
-            rule=self.instructions(node, children, prompts),
-            reply_format=reply_format,
+            rule=asked.rule,
+            reply_format=asked.reply_format,
         )
-        dialogue = Conversation(
+        conversation = Conversation(
             ask,
             prompts.render("synthesis_system").text,
             nodes=[NodeRef(id=item.id, statement=item.statement) for item in (node, *children)],
@@ -176,8 +185,8 @@ class RuleSynthesizer(ABC):
 
         def held(weighed: Weighed) -> Weighed:
             """A stated value that no rule computes is held to what was shown, as a leaf's is to its cells; sent back once."""
-            said = weighed.stated.conclusion
-            if weighed.stated.rule.numeric or said is None or not self.settings.critic:
+            said = weighed.conclusion
+            if weighed.rule.numeric or said is None or not self.settings.critic:
                 return weighed
             kind = RunKind(live=cutoff.live)
             findings = synthesis_findings(said, material, f"{node.id}: {node.statement}", kind)
@@ -191,56 +200,49 @@ class RuleSynthesizer(ABC):
                 raise RetryWorthwhile(sent_back(findings), doubted)
             return doubted
 
+        def read(text: str, stand_by: bool) -> Weighed:
+            weighed = self.weigh(text, node, children, stand_by=stand_by)
+            if prior is not None and weighed.rule.numeric and prior.far_from(weighed.p):
+                weighed = replace(weighed, doubts=(*weighed.doubts, prior.doubt(node.id, weighed.p)))
+            return held(weighed)
+
         async def exchange(prompt: str, *, stand_by: bool) -> Weighed:
-            return await dialogue.exchange(
+            return await conversation.exchange(
                 self.name,
                 prompt,
-                lambda text: held(
-                    _beside_prior(prior, node, self.weigh(text, node, children, stand_by=stand_by))
-                ),
+                lambda text: read(text, stand_by),
                 propositions=in_brief(node, children),
-                reply_format=reply_format,
-                schema=self.reply_schema(node, children),
+                reply_format=asked.reply_format,
+                schema=asked.schema,
                 choice="none",
                 keeps_prose=True,
             )
 
         weighed = await exchange(prompt.text, stand_by=self.settings.stand_by)
-        if weighed.doubts and weighed.stated.rule.numeric:
-            low, high = weighed.stated.rule.reachable()
+        if weighed.doubts and weighed.rule.numeric:
+            low, high = weighed.rule.reachable()
             again = prompts.render(
                 "second_look",
-                equation=f"p({node.id}) = {weighed.stated.rule.equation()}",
+                equation=f"p({node.id}) = {weighed.rule.equation()}",
                 value=f"{weighed.p:.4g}",
                 low=f"{low:.4g}",
                 high=f"{high:.4g}",
                 doubts="\n".join(f"- {doubt}" for doubt in weighed.doubts),
                 propositions=in_brief(node, children),
                 cutoff=cutoff.shown,
-                reply_format=reply_format,
+                reply_format=asked.reply_format,
             )
             weighed = await exchange(again.text, stand_by=True)
         rule, belief = self.settled(weighed, children)
-        if prior is not None:
-            belief = replace(belief, report=f"{belief.report}\n\n{prior.for_report()}")
-        if looked_up is None:
-            return rule, belief
-        return rule, replace(belief, report=f"{belief.report}\n\n{looked_up.for_report()}")
-
-    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema | None:
-        """The answer as a JSON schema, for models that take one; None where the rule has none."""
-        return None
+        beside = [part.for_report() for part in (prior, looked_up) if part is not None]
+        return rule, replace(belief, report="\n\n".join([belief.report, *beside]))
 
     @abstractmethod
-    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
-        """The part of the prompt that explains the rule."""
+    def asked(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> Asked:
+        """The rule and the answer, with this node's children by name."""
 
     @abstractmethod
-    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
-        """The part of the prompt that spells the answer."""
-
-    @abstractmethod
-    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Weighed:
         """What a reply states; raises `MalformedReply` or an error of the rule's own."""
 
     def weigh(
@@ -256,12 +258,13 @@ class RuleSynthesizer(ABC):
             It cannot be read, or the rule does not fit.
         """
         try:
-            stated = self.parse(text, node.polarities)
+            weighed = self.parse(text, node.polarities)
+            rule, stated = weighed.rule, weighed.stated
             doubts, bound = [], self.settings.abs_intercept_max
-            if stand_by and isinstance(stated.rule, LinearRule) and (doubt := self._constant(stated.rule)):
+            if stand_by and isinstance(rule, LinearRule) and (doubt := self._constant(rule)):
                 doubts, bound = [doubt], math.inf
             p = checked_value(
-                stated.rule,
+                rule,
                 [child.id for child in children],
                 node.polarities,
                 probabilities(children),
@@ -271,29 +274,30 @@ class RuleSynthesizer(ABC):
         except (RuleError, TreeError) as error:  # TreeError: a formula may name what is no id at all
             raise MalformedReply(str(error)) from error
         if p is None:
-            if stated.p is None:
+            if stated is None:
                 raise MalformedReply("it states no probability, and its rule gives none")
-            return Weighed(stated=stated, p=stated.p)
-        if stand_by and (flat := rule_finding(replace(node, rule=stated.rule))) is not None:
+            return weighed
+        if stand_by and (flat := rule_finding(replace(node, rule=rule))) is not None:
             doubts.append(f"{flat.words[0].upper()}{flat.words[1:]}.")
         # The tolerance is inclusive; 1e-9 keeps rounding out of it.
-        if stated.p is not None and abs(stated.p - p) > self.settings.stated_p_tolerance + 1e-9:
-            doubts.append(self._disagreement(stated.rule, stated.p, p))
+        if stated is not None and abs(stated - p) > self.settings.stated_p_tolerance + 1e-9:
             if not stand_by:
                 raise MalformedReply(
-                    f'"p_true" is stated as {stated.p:.4g}, but your own numbers give {p:.4g}; '
+                    f'"p_true" is stated as {stated:.4g}, but your own numbers give {p:.4g}; '
                     "change one or the other"
                 )
-        return Weighed(stated=stated, p=p, doubts=tuple(doubts))
+            low, high = rule.reachable()
+            beyond = "" if low <= stated <= high else f"; no probabilities of the children give {stated:.4g}"
+            doubts.append(f'"p_true" is stated as {stated:.4g}, but the numbers give {p:.4g}{beyond}.')
+        return replace(weighed, computed=p, doubts=tuple(doubts))
 
     def settled(self, weighed: Weighed, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
         """Rule and belief to store; what the model stands by against doubts is said at the end of the report."""
-        stated = weighed.stated
-        report = stated.report
+        report = weighed.report
         if weighed.doubts:
             lines = "\n".join(f"- {doubt}" for doubt in weighed.doubts)
             report = f"{report}\n\n{STOOD_BY}\n\n{lines}"
-        return stated.rule, Belief(p=weighed.p, key_factor=stated.key_factor, report=report)
+        return weighed.rule, Belief(p=weighed.p, key_factor=weighed.key_factor, report=report)
 
     def _constant(self, rule: LinearRule) -> str | None:
         """What to say of a constant that is out of its bounds; None if it keeps to them."""
@@ -306,12 +310,6 @@ class RuleSynthesizer(ABC):
         except RuleError:
             return None  # another fault; the check that follows says which
         return None
-
-    @staticmethod
-    def _disagreement(rule: Rule, stated: float, computed: float) -> str:
-        low, high = rule.reachable()
-        beyond = "" if low <= stated <= high else f"; no probabilities of the children give {stated:.4g}"
-        return f'"p_true" is stated as {stated:.4g}, but the numbers give {computed:.4g}{beyond}.'
 
 
 class LinearSynthesizer(RuleSynthesizer):
@@ -371,26 +369,19 @@ class LinearSynthesizer(RuleSynthesizer):
         p = min(1.0, max(0.0, rule.evaluate(probabilities(children))))
         return rule, replace(belief, p=p)
 
-    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
-        """The rule in words, and its equation for these children."""
-        return prompts.render(
+    def asked(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> Asked:
+        """The equation for these children, who are the keys of the answer."""
+        rule = prompts.render(
             "linear_rule",
             equation=equation_to_fill(node, children),
             intercept_max=f"{self.settings.abs_intercept_max:g}",
             tolerance=f"{self.settings.stated_p_tolerance:g}",
-        ).text
+        )
+        ids = [child.id for child in children]
+        answer = prompts.render("linear_reply", weights=_holes(ids))
+        return Asked(rule=rule.text, reply_format=answer.text, schema=linear(ids))
 
-    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
-        """The answer, with this node's children as keys."""
-        return prompts.render(
-            "linear_reply", weights=", ".join(f'"{child.id}": w' for child in children)
-        ).text
-
-    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
-        """The answer as a JSON schema, with this node's children as keys."""
-        return linear([child.id for child in children])
-
-    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Weighed:
         """Rule and result of a reply, in either form of its weights."""
         reply = parse_linear(text)
         return _stated(rule_of_reply(reply.intercept, reply.weights, polarities), reply.conclusion)
@@ -401,19 +392,12 @@ class VanillaSynthesizer(RuleSynthesizer):
 
     name = "vanilla"
 
-    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
-        """The rule in words."""
-        return prompts.render("vanilla_rule").text
+    def asked(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> Asked:
+        """A conclusion as a leaf's."""
+        rule, answer = (prompts.render(name).text for name in ("vanilla_rule", "conclusion_reply"))
+        return Asked(rule=rule, reply_format=answer, schema=CONCLUSION)
 
-    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
-        """The answer."""
-        return prompts.render("conclusion_reply").text
-
-    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
-        """The answer as a JSON schema."""
-        return CONCLUSION
-
-    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Weighed:
         """Result of a reply; the rule is empty."""
         return _stated(VanillaRule(), parse_conclusion(text))
 
@@ -423,26 +407,21 @@ class LogicSynthesizer(RuleSynthesizer):
 
     name = "logic"
 
-    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
-        """The rule in words."""
-        return prompts.render("logic_rule").text
+    def asked(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> Asked:
+        """A formula with this node's children as variables."""
+        answer = prompts.render("logic_reply", variables=", ".join(child.id for child in children))
+        return Asked(rule=prompts.render("logic_rule").text, reply_format=answer.text, schema=LOGIC)
 
-    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
-        """The answer, with this node's children as variables."""
-        return prompts.render("logic_reply", variables=", ".join(child.id for child in children)).text
-
-    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
-        """The answer as a JSON schema."""
-        return LOGIC
-
-    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Weighed:
         """Rule of a reply; it states no probability."""
         reply = parse_logic(text)
         said = reply.assumption
         assumption = said and Assumption(detail=said.detail, probability=said.probability)
-        report = reply.prose or reply.written
-        return Stated(
-            rule=LogicRule(reply.formula, assumption), p=None, key_factor=reply.key_factor, report=report
+        return Weighed(
+            rule=LogicRule(reply.formula, assumption),
+            stated=None,
+            key_factor=reply.key_factor,
+            report=reply.prose or reply.written,
         )
 
 
@@ -451,43 +430,23 @@ class NoisyOrSynthesizer(RuleSynthesizer):
 
     name = "noisy-or"
 
-    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
-        """The rule in words."""
-        return prompts.render("noisy_or_rule", tolerance=f"{self.settings.stated_p_tolerance:g}").text
-
-    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
-        """The answer, with this node's children sorted into causes and inhibitors."""
-        keys: dict[bool, list[str]] = {False: [], True: []}
-        for child in children:
-            keys[node.polarities.get(child.id) is Polarity.NEGATIVE].append(f'"{child.id}": w')
-        return prompts.render(
-            "noisy_or_reply", weights=", ".join(keys[False]), inhibitors=", ".join(keys[True])
-        ).text
-
-    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
-        """The answer as a JSON schema."""
+    def asked(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> Asked:
+        """Children of the node, sorted into causes and inhibitors."""
         negative = [child.id for child in children if node.polarities.get(child.id) is Polarity.NEGATIVE]
         causes = [child.id for child in children if child.id not in negative]
-        return noisy_or(causes, negative)
+        rule = prompts.render("noisy_or_rule", tolerance=f"{self.settings.stated_p_tolerance:g}")
+        answer = prompts.render("noisy_or_reply", weights=_holes(causes), inhibitors=_holes(negative))
+        return Asked(rule=rule.text, reply_format=answer.text, schema=noisy_or(causes, negative))
 
-    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Weighed:
         """Rule and result of a reply."""
         reply = parse_noisy_or(text)
         return _stated(NoisyOrRule(reply.leak, reply.weights, reply.inhibitors), reply.conclusion)
 
 
-def _beside_prior(prior: Prior | None, node: Proposition, weighed: Weighed) -> Weighed:
-    """A reply with one doubt more where its value lies far from the prior; a rule without numbers has none to mend."""
-    if prior is None or not weighed.stated.rule.numeric or not prior.far_from(weighed.p):
-        return weighed
-    return replace(weighed, doubts=(*weighed.doubts, prior.doubt(node.id, weighed.p)))
+def _holes(ids: Sequence[NodeId]) -> str:
+    return ", ".join(f'"{child}": w' for child in ids)
 
 
-def _stated(rule: Rule, conclusion: Conclusion) -> Stated:
-    return Stated(
-        rule=rule,
-        p=conclusion.p,
-        key_factor=conclusion.key_factor,
-        report=conclusion.report,
-        conclusion=conclusion,
-    )
+def _stated(rule: Rule, said: Conclusion) -> Weighed:
+    return Weighed(rule=rule, stated=said.p, key_factor=said.key_factor, report=said.report, conclusion=said)
