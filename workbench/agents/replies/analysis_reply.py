@@ -1,7 +1,6 @@
 """Reading an analyzer's round: the children of each expanded proposition, their ids and their polarities."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,6 +15,10 @@ from workbench.agents.replies.stage_replies import JSON_BLOCK, LONGEST_NOTE, Rep
 from workbench.propositions import NodeId, Polarity
 
 END_OF_ANALYSIS = "<END_OF_ANALYSIS>"
+_SIDES = {
+    Polarity.POSITIVE: ["positive", "+", "+1", "positively", "pro", "supports"],
+    Polarity.NEGATIVE: ["negative", "-", "-1", "−", "negatively", "con", "opposes"],
+}
 LONGEST_STATEMENT = 400  # characters; a statement stands in every later prompt of its tree
 
 
@@ -129,47 +132,46 @@ def _joined_analyses(parts: list[AnalysisReply]) -> AnalysisReply:
 def _expansion(shape: _GroupShape, require_polarity: bool, names: dict[str, NodeId]) -> Expansion:
     """One group with the ids of the tree; ``names`` maps ids that the model invented, also those of parents further up."""
     parent = names.get(shape.parent, shape.parent)
-    written: list[tuple[str | None, _ChildShape]] = []
-    if isinstance(shape.children, list):
-        written = [(child.id, child) for child in shape.children]
-    else:
-        for key, child in shape.children.items():
-            written.append((key, child if isinstance(child, _ChildShape) else _ChildShape(statement=child)))
-    ids = [key for key, _ in written]
-    allotted = [f"P{n}" if parent == "P0" else f"{parent}.{n}" for n in range(1, len(written) + 1)]
-    causality = shape.causality.strip()
-    if not any(key is not None and _is_tree_id(key) for key in ids):
-        if any(key is not None and count > 1 for key, count in Counter(ids).items()):
-            raise MalformedReply(f"two children of {first_line(parent, 60)} have the same id")
-        mapping = {key: new for key, new in zip(ids, allotted, strict=True) if key is not None}
-        names.update(mapping)
-        causality = _renamed(causality, mapping)
-        polarity_of = {mapping.get(key, key): value for key, value in shape.polarity.items()}
-    else:
-        if None in ids:
+    written: list[tuple[str | None, str | _ChildShape]] = (
+        [(child.id, child) for child in shape.children]
+        if isinstance(shape.children, list)
+        else list(shape.children.items())
+    )
+    keys = [key for key, _ in written]
+    ids = [f"P{n}" if parent == "P0" else f"{parent}.{n}" for n in range(1, len(written) + 1)]
+    renamed: dict[str, NodeId] = {}
+    if any(key is not None and _is_tree_id(key) for key in keys):
+        if None in keys:
             raise MalformedReply(f"a child of {first_line(parent, 60)} has no id while others have one")
-        allotted = [str(key) for key in ids]
-        polarity_of = dict(shape.polarity)
-    children = {new: child.statement.strip() for new, (_, child) in zip(allotted, written, strict=True)}
-    for text in (*children.values(), causality):
+        ids = list(map(str, keys))
+    else:
+        given = [key for key in keys if key is not None]
+        if len(set(given)) < len(given):
+            raise MalformedReply(f"two children of {first_line(parent, 60)} have the same id")
+        renamed = {key: new for key, new in zip(keys, ids, strict=True) if key is not None}
+        names.update(renamed)
+    causality = _renamed(shape.causality.strip(), renamed)
+    children = {
+        new: child if isinstance(child, _ChildShape) else _ChildShape(statement=child)
+        for new, (_, child) in zip(ids, written, strict=True)
+    }
+    statements = {child: of.statement.strip() for child, of in children.items()}
+    for text in (*statements.values(), causality):
         refuse_placeholder(text)
-    named = {new: child for new, (_, child) in zip(allotted, written, strict=True)}
-    if empty := [child for child, statement in children.items() if not statement]:
+    if empty := [child for child, statement in statements.items() if not statement]:
         raise MalformedReply(f"{', '.join(empty)} has no statement")
-    for child, statement in children.items():
+    for child, statement in statements.items():
         if fault := _shape_fault(statement):
             raise MalformedReply(f"the statement of {child} {fault}")
-    for new, (_, child) in zip(allotted, written, strict=True):
-        if child.polarity is not None:
-            polarity_of[new] = child.polarity
+    words = {renamed.get(key, key): word for key, word in shape.polarity.items()}
+    words |= {child: of.polarity for child, of in children.items() if of.polarity is not None}
     polarities = _polarities(causality, list(children))
-    stated = {child: _polarity(child, word) for child, word in polarity_of.items() if child in children}
+    stated = {child: _polarity(child, word) for child, word in words.items() if child in children}
     for child, side in stated.items():
-        if polarities.get(child, side) is not side:
+        if polarities.setdefault(child, side) is not side:
             raise MalformedReply(
                 f"{child} is {side.value} by its polarity and {polarities[child].value} in the causality note; choose one"
             )
-    polarities |= stated
     missing = [child for child in children if child not in polarities]
     if missing and require_polarity:
         raise MalformedReply(
@@ -178,21 +180,21 @@ def _expansion(shape: _GroupShape, require_polarity: bool, names: dict[str, Node
         )
     return Expansion(
         parent=parent,
-        children=children,
+        children=statements,
         polarities=polarities,
         causality=causality,
-        resolves_by=_said(named, "resolves_by"),
-        reference_class=_said(named, "reference_class"),
+        resolves_by=_side_notes({child: of.resolves_by for child, of in children.items()}),
+        reference_class=_side_notes({child: of.reference_class for child, of in children.items()}),
         combine=_combination(shape.combine or ""),
     )
 
 
 def _combination(word: str) -> Literal["", "all", "any"]:
     """How the children of a group work together; what is no such word is additive, which is what nothing said means."""
-    plain = re.sub(r"[^a-z]+", " ", word.lower()).split()
-    if plain[:1] in (["all"], ["and"], ["conjunction"]):
+    first = (re.sub(r"[^a-z]+", " ", word.lower()).split() or [""])[0]
+    if first in ("all", "and", "conjunction"):
         return "all"
-    return "any" if plain[:1] in (["any"], ["or"], ["either"]) else ""
+    return "any" if first in ("any", "or", "either") else ""
 
 
 def _shape_fault(statement: str) -> str:
@@ -201,13 +203,13 @@ def _shape_fault(statement: str) -> str:
         return f"has {len(statement)} characters; {LONGEST_STATEMENT} at most, one sentence"
     if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", statement):
         return "must be one line without control characters"
-    if "```" in statement or re.search(r"</?[A-Za-z][^<>]*>|<\|", statement):
+    if re.search(r"```|</?[A-Za-z][^<>]*>|<\|", statement):
         return "holds tags or fences; write it as one plain sentence"
     return ""
 
 
-def _said(children: Mapping[NodeId, _ChildShape], name: str) -> dict[NodeId, str]:
-    texts = {child: (getattr(shape, name) or "").strip()[:LONGEST_NOTE] for child, shape in children.items()}
+def _side_notes(notes: Mapping[NodeId, str | None]) -> dict[NodeId, str]:
+    texts = {child: (note or "").strip()[:LONGEST_NOTE] for child, note in notes.items()}
     for text in texts.values():
         refuse_placeholder(text)
     return {child: text for child, text in texts.items() if text}
@@ -228,10 +230,9 @@ def _renamed(text: str, mapping: Mapping[str, str]) -> str:
 
 def _polarity(child: str, word: str) -> Polarity:
     plain = word.strip().strip("*_`\"'").lower()
-    if plain in ("positive", "+", "+1", "positively", "pro", "supports"):
-        return Polarity.POSITIVE
-    if plain in ("negative", "-", "-1", "−", "negatively", "con", "opposes"):
-        return Polarity.NEGATIVE
+    for polarity, words in _SIDES.items():
+        if plain in words:
+            return polarity
     raise MalformedReply(f"the polarity of {child} is Positive or Negative, not {first_line(word, 40)!r}")
 
 
