@@ -18,7 +18,7 @@ from proxies.remedies import reworded
 from sandbox.errors import IsolationUnavailable
 from sandbox.types import IsolationReport
 from workbench.api.python_terms import CALLS, KEYWORDS, python_terms
-from workbench.cli.main import COMMANDS
+from workbench.cli.commands import COMMANDS
 from workbench.errors import Command, Option, UsageError, command, option_text, sentence
 from workbench.mcp.mcp_terms import ARGUMENTS, TOOLS, for_client, line_for_client, mcp_terms
 from workbench.mcp.mcp_tools import Tools

@@ -68,7 +68,7 @@ def test_nothing_begins_it_before_a_yes(tmp_path: Path, proposed: str) -> None:
     with closing(Store(tmp_path / "home")) as store:
         (step,) = undecided_steps(store, load_state(store, proposed))
         assert not ApiLedger(store).rows(proposed)
-    said = run_cli(tmp_path, "approve", proposed, step.name, "--yes", "--author", "Ann")
+    said = run_cli(tmp_path, "approve", proposed, step.name, "--yes", "--set", "author=Ann")
     assert f"workbench resume {proposed}" in said.stderr
     with closing(Store(tmp_path / "home")) as store:
         state = load_state(store, proposed)
@@ -86,7 +86,7 @@ def test_without_the_guard_it_would_begin(
 def test_a_no_ends_it(tmp_path: Path, proposed: str) -> None:
     with closing(Store(tmp_path / "home")) as store:
         (step,) = undecided_steps(store, load_state(store, proposed))
-    run_cli(tmp_path, "approve", proposed, step.name, "--no", "not ours", "--author", "Ann")
+    run_cli(tmp_path, "approve", proposed, step.name, "--no", "not ours", "--set", "author=Ann")
     with closing(Store(tmp_path / "home")) as store:
         state = load_state(store, proposed)
     assert (state.phase, state.reason) == ("failed", "turned down by Ann: not ours")
