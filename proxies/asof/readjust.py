@@ -28,7 +28,7 @@ from proxies.asof.split_ratio import (
     total_factor,
 )
 from proxies.asof.statement_lines import CHART, kind_of_line, line_lookups, line_scaler
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import CutoffRefused
 
 RAW = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
