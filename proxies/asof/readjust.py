@@ -35,7 +35,7 @@ RAW = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
 ADJUSTED = "fmp/chart/end-of-day/historical-price-eod/light"
 TOTAL = "fmp/chart/end-of-day/historical-price-eod/dividend-adjusted"
 SPLITS = "fmp/calendar/splits/splits"
-# one bar is enough, each further one narrows the ratio (`bar_factor`); three weeks hold some over any run of holidays
+# one bar is enough; three weeks hold some over any run of holidays
 _BACK = timedelta(days=21)
 _FAR = "2100-01-01"
 #: How long a rescaled answer may be kept.
