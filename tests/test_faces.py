@@ -64,9 +64,9 @@ def of_python(model: type[WhatIf]) -> dict[str, str]:
 
 
 def of_mcp(model: type[WhatIf]) -> dict[str, str]:
-    from workbench.mcp.mcp_tools import RunArguments, with_edits
+    from workbench.mcp.mcp_tools import arguments_of
 
-    properties = with_edits(RunArguments, "Sample", "sample", model).model_json_schema()["properties"]
+    properties = arguments_of(model).model_json_schema()["properties"]
     return {each.name: properties[each.word]["description"] for each in fields_of(model)}
 
 
@@ -107,12 +107,12 @@ def test_every_field_says_what_it_is(model: type[WhatIf]) -> None:
 def test_the_faces_are_those_that_people_use(tmp_path: Path) -> None:
     """The command, the magic, Python, MCP and the page are made by the functions that are walked above."""
     from workbench.api import Analysis
-    from workbench.mcp.mcp_tools import EditArguments, ProposalArguments
+    from workbench.mcp.mcp_tools import tools
 
     assert {*keywords_of(WhatIf)} - {"run"} <= {*inspect.signature(Analysis.what_if).parameters}
     assert all(each.says.text in str(Analysis.what_if.__doc__) for each in fields_of(WhatIf)[1:])
     words = {each.word for each in fields_of(EditRequest)}
-    assert words <= {*EditArguments.model_fields} and words <= {*ProposalArguments.model_fields}
+    assert all(words <= {*tools()[name].arguments.model_fields} for name in ("what_if", "propose_edit"))
 
 
 def test_every_setting_is_a_keyword_of_python_with_its_sentence() -> None:

@@ -131,7 +131,7 @@ def test_the_magic_reads_its_line_as_the_command_does() -> None:
         "--set",
         "leaf_budget_usd=2",
     ]
-    request = typed("%%proposition", Analyze, words)
+    request: Any = typed("%%proposition", Analyze, words)
     assert (
         request.trials == 3 and request.fallback == ["openai/x"] and request.settings == ["leaf_budget_usd=2"]
     )

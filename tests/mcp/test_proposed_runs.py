@@ -16,7 +16,7 @@ from workbench.engine.assembly import open_engine
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
-from workbench.mcp import mcp_tools
+from workbench.mcp import proposals
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.views.claims_list import needs_you
 from workbench.views.run_view import load_run
@@ -98,7 +98,7 @@ async def test_what_is_no_claim_and_too_many_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_small_run(tmp_path)
-    monkeypatch.setattr(mcp_tools, "MOST_PROPOSED", 2)
+    monkeypatch.setattr(proposals, "MOST_PROPOSED", 2)
     async with connected(tmp_path, CUTOFF) as client:
         for wrong in ({"claim": " "}, {"claim": "x" * 601}, {"claim": CLAIM, "cutoff": "now"}, {}):
             assert not (await answer(client, "propose_run", **wrong))[0], wrong
