@@ -122,53 +122,51 @@ class ThoughtCalls:
     async def propose(self, path: Sequence[str], count: int) -> list[str]:
         """Return ``count`` thoughts that go on from a path."""
         found = "" if self._tools is None else await self._look_up(self._tools, path)
-        thoughts = await self._ask(
-            "propose", "thought_propose", "thoughts_reply", lambda text: read_thoughts(text, count),
-            found=found, path=_numbered(path), count=count,
+        return await self._ask(
+            "propose", f"Propose {count} thoughts", "thought_propose", "thoughts_reply",
+            partial(read_thoughts, count=count), thoughts_text, found=found, path=_numbered(path), count=count,
         )  # fmt: skip
-        self._step("propose", f"Propose {count} thoughts", thoughts_text(thoughts))
-        return thoughts
 
     async def _look_up(self, tools: Toolset, path: Sequence[str]) -> str:
         """Search once for what the next thoughts need, and return what was found as part of their prompt."""
-        words = await self._ask("query", "thought_query", "query_reply", read_query, path=_numbered(path))
+        words = await self._ask(
+            "query", "Search", "thought_query", "query_reply", read_query, query_text, path=_numbered(path)
+        )
         search = ToolUse(id=None, name="search", arguments={"words": words})
         (seen,) = await tools.box(("search",)).run([search], self._count)
         # The text of strangers stands in a block that it cannot close.
-        text = query_text(words) + seen.text.replace("```", "~~~") + "\n```"
-        self._steps.append(
-            TraceStep(title="Search", text=text, answers=seen.answers, stage=f"query-{self._count}")
-        )
+        text = self._steps[-1].text + seen.text.replace("```", "~~~") + "\n```"
+        self._steps[-1] = replace(self._steps[-1], text=text, answers=seen.answers, reply=None)
         quoted = json.dumps(words, ensure_ascii=False)
         return f"{self._render('thought_found', words=quoted, results=seen.text).text}\n\n"
 
     async def best(self, paths: Sequence[tuple[str, ...]], count: int) -> list[tuple[str, ...]]:
         """Value each path in a call of its own and return the most useful; of equals the first."""
-        values = []
-        for path in paths:
-            value = await self._ask("value", "thought_value", "value_reply", read_value, path=_numbered(path))
-            self._step("value", "Value a line of thought", value_text(value) + path[-1])
-            values.append(value)
+        values = [
+            await self._ask(
+                "value", "Value a line of thought", "thought_value", "value_reply", read_value,
+                lambda value, path=path: value_text(value) + path[-1], path=_numbered(path),
+            )
+            for path in paths
+        ]  # fmt: skip
         ranked = sorted(range(len(paths)), key=lambda place: -values[place])
         return [paths[place] for place in ranked[:count]]
 
     async def merge(self, thoughts: Sequence[str], task: str, *, stage: str) -> str:
         """Return one thought made of several, or of one."""
         (merged,) = await self._ask(
-            stage, "thought_merge", "thoughts_reply", lambda text: read_thoughts(text, 1),
+            stage, stage.capitalize(), "thought_merge", "thoughts_reply", partial(read_thoughts, count=1), "".join,
             path=_numbered(thoughts), task=task,
         )  # fmt: skip
-        self._step(stage, stage.capitalize(), merged)
         return merged
 
     async def conclude(
         self, prompt: str, *, stage: str = "answer", title: str = "Conclude", **inputs: Any
     ) -> Conclusion:
         """Return the probability that the model states."""
-        conclusion = await self._ask(
-            stage, prompt, "conclusion_reply", parse_conclusion, schema=CONCLUSION, **inputs
-        )
-        return self._answer(stage, title, conclusion)
+        return await self._ask(
+            stage, title, prompt, "conclusion_reply", parse_conclusion, conclusion_text, schema=CONCLUSION, **inputs
+        )  # fmt: skip
 
     async def conclude_from(self, path: Sequence[str] = ()) -> Conclusion:
         """Return the probability after a path of thoughts."""
@@ -184,35 +182,33 @@ class ThoughtCalls:
         """Return the probability of the leaf's outcome, from one call that asks for every outcome or percentile."""
         title = as_of(event.event or self.task.node.statement, self.task.cutoff, kind="title")
         number = event.number
+
+        def read(text: str) -> Conclusion:
+            if number is not None:
+                forecast = parse_percentiles(text, number_scale(number))
+                self._outcome = json.dumps(dict(number), sort_keys=True), forecast.probabilities
+                return forecast.number_conclusion(number)
+            forecast = parse_outcomes(text, event.outcomes, exclusive=event.exclusive)
+            self._outcome = event.leaf, forecast.probabilities
+            return forecast.conclusion(event.leaf)
+
         if number is not None:
-            forecast = await self._ask(
-                "percentiles", "zero_shot_percentiles", "percentiles_reply",
-                lambda text: parse_percentiles(text, number_scale(number)), event=title, scale=scale_words(number),
+            return await self._ask(
+                "percentiles", "Forecast the number", "zero_shot_percentiles", "percentiles_reply", read, conclusion_text,
+                event=title, scale=scale_words(number),
             )  # fmt: skip
-            self._outcome = json.dumps(dict(number), sort_keys=True), forecast.probabilities
-            return self._answer("percentiles", "Forecast the number", forecast.number_conclusion(number))
+        shown = {} if event.exclusive else {"prices": event.price_lines()}
         prompt, reply = "zero_shot_brief", "outcomes_reply"
-        inputs: dict[str, Any] = {"event": title, "outcomes": event.listing(), "prices": event.price_lines()}
         if event.exclusive:
             prompt, reply = "zero_shot_choice", "choice_reply"
-            del inputs["prices"]
-        forecast = await self._ask(
-            "outcomes",
-            prompt,
-            reply,
-            lambda text: parse_outcomes(text, event.outcomes, exclusive=event.exclusive),
-            form={"example": event.example()},
-            **inputs,
-        )
-        self._outcome = event.leaf, forecast.probabilities
-        return self._answer("outcomes", "Forecast every outcome", forecast.conclusion(event.leaf))
+        return await self._ask(
+            "outcomes", "Forecast every outcome", prompt, reply, read, conclusion_text,
+            form={"example": event.example()}, event=title, outcomes=event.listing(), **shown,
+        )  # fmt: skip
 
     async def vote(self) -> Vote:
         """Return a yes or no with its confidence."""
-        vote = await self._ask("vote", "zero_shot_vote", "vote_reply", read_vote)
-        self._step("vote", "Vote", str(vote))
-        self._answers.append(vote)
-        return vote
+        return await self._ask("vote", "Vote", "zero_shot_vote", "vote_reply", read_vote, str)
 
     def pooled(self, way: str, what: str, parts: Sequence[float], key_factor: str) -> Grounding:
         """Return the finished grounding of several answers that count together."""
@@ -245,42 +241,39 @@ class ThoughtCalls:
             findings=conclusion_findings(conclusion, None, kind),
         )
 
-    def _answer(self, stage: str, title: str, conclusion: Conclusion) -> Conclusion:
-        self._step(stage, title, conclusion_text(conclusion), p=conclusion.p)
-        self._answers.append(conclusion)
-        return conclusion
-
-    def _step(self, stage: str, title: str, text: str, *, p: float | None = None) -> None:
-        self._steps.append(TraceStep(title=title, text=text, p=p, stage=f"{stage}-{self._count}", reply=0))
-
     async def _ask(
         self,
         stage: str,
+        title: str,
         prompt: str,
         reply: str,
         read: Callable[[str], T],
+        shown: Callable[[T], str],
         *,
         schema: ReplySchema | None = None,
         form: Mapping[str, str] | None = None,
         **inputs: Any,
     ) -> T:
+        """Ask in a conversation of its own; what is read becomes a step of the trace, and an answer counts."""
         self._count += 1
-        task = self.task
-        inputs |= {
-            "proposition": task.proposition,
-            "cutoff": task.cutoff.shown,
-            "reply_format": self._render(reply, **form or {}).text,
-        }
-        return await Conversation.of_leaf(task, self._render("thought_system").text).exchange(
-            f"{stage}-{self._count}",
+        stage, task = f"{stage}-{self._count}", self.task
+        reply_format = self._render(reply, **form or {}).text
+        inputs |= {"proposition": task.proposition, "cutoff": task.cutoff.shown, "reply_format": reply_format}
+        value = await Conversation.of_leaf(task, self._render("thought_system").text).exchange(
+            stage,
             self._render(prompt, **inputs).text,
             read,
             propositions=task.proposition,
-            reply_format=inputs["reply_format"],
+            reply_format=reply_format,
             schema=schema,
             choice="none",
             whole=True,
         )
+        if isinstance(value, Conclusion | Vote):
+            self._answers.append(value)
+        p = value.p if isinstance(value, Conclusion) else None
+        self._steps.append(TraceStep(title=title, text=shown(value), p=p, stage=stage, reply=0))
+        return value
 
 
 def _numbered(thoughts: Sequence[str]) -> str:
@@ -306,7 +299,7 @@ async def _aggregate(calls: ThoughtCalls, way: str, count: int) -> Grounding:
 async def _votes(calls: ThoughtCalls, way: str, count: int) -> Grounding:
     votes = [await calls.vote() for _ in range(count)]
     what = "Share of yes" + ", weighed by confidence" * (way == "weighted-votes")
-    return calls.pooled(way, what, [float(vote.yes) for vote in votes], votes[0].key_factor)
+    return calls.pooled(way, what, [float(vote.yes) for vote in votes], votes[0].key_factor or "")
 
 
 async def _manners(

@@ -15,7 +15,7 @@ from math import fsum, isfinite
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.replies.json_reply import first_line
@@ -45,12 +45,6 @@ class _Value(ReplyShape):
     value: Annotated[float, Field(ge=0, le=10)]
 
 
-class _Vote(ReplyShape):
-    vote: str
-    confidence: Annotated[float, Field(ge=0, le=1)]
-    key_factor: str | None = None
-
-
 class _Query(ReplyShape):
     words: _Words
 
@@ -71,16 +65,29 @@ class _Days(ReplyShape):
     key_factor: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vote:
+class Vote(ReplyShape):
     """A yes or no, how sure the model is of it in [0, 1], and what decides it."""
 
-    yes: bool
-    confidence: float
-    key_factor: str
+    vote: str
+    confidence: Annotated[float, Field(ge=0, le=1)]
+    key_factor: Annotated[str | None, AfterValidator(lambda text: (text or "").strip()[:LONGEST_THOUGHT])] = (
+        ""
+    )
+
+    @field_validator("vote")
+    @classmethod
+    def _one_of_two(cls, vote: str) -> str:
+        if vote.strip().lower() not in ("yes", "no"):
+            raise MalformedReply(f'"vote" must be "yes" or "no", not {first_line(vote, 40)}')
+        return vote.strip().lower()
+
+    @property
+    def yes(self) -> bool:
+        """Whether it is a yes."""
+        return self.vote == "yes"
 
     def __str__(self) -> str:
-        return f"{'yes' if self.yes else 'no'}, confidence {self.confidence:g}: {self.key_factor}"
+        return f"{self.vote}, confidence {self.confidence:g}: {self.key_factor}"
 
 
 Answer = Conclusion | Vote
@@ -101,12 +108,7 @@ def read_value(text: str) -> float:
 
 def read_vote(text: str) -> Vote:
     """Return a yes or no with its confidence; raises `MalformedReply`."""
-    reply = read_reply(_Vote, text)
-    vote = reply.vote.strip().lower()
-    if vote not in ("yes", "no"):
-        raise MalformedReply(f'"vote" must be "yes" or "no", not {first_line(reply.vote, 40)}')
-    factor = (reply.key_factor or "").strip()[:LONGEST_THOUGHT]
-    return Vote(yes=vote == "yes", confidence=reply.confidence, key_factor=factor)
+    return read_reply(Vote, text)
 
 
 def read_query(text: str) -> str:
