@@ -142,15 +142,15 @@ class ThoughtCalls:
 
     async def best(self, paths: Sequence[tuple[str, ...]], count: int) -> list[tuple[str, ...]]:
         """Value each path in a call of its own and return the most useful; of equals the first."""
-        values = [
-            await self._ask(
-                "value", "Value a line of thought", "thought_value", "value_reply", read_value,
-                lambda value, path=path: value_text(value) + path[-1], path=_numbered(path),
-            )
-            for path in paths
-        ]  # fmt: skip
+        values = [await self._value(path) for path in paths]
         ranked = sorted(range(len(paths)), key=lambda place: -values[place])
         return [paths[place] for place in ranked[:count]]
+
+    async def _value(self, path: tuple[str, ...]) -> float:
+        return await self._ask(
+            "value", "Value a line of thought", "thought_value", "value_reply", read_value,
+            lambda value: value_text(value) + path[-1], path=_numbered(path),
+        )  # fmt: skip
 
     async def merge(self, thoughts: Sequence[str], task: str, *, stage: str) -> str:
         """Return one thought made of several, or of one."""

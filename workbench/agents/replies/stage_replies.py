@@ -78,7 +78,8 @@ def read_reply(shape: type[_S], text: str) -> _S:
         value._notes = tuple(f"key {first_line(key, 60)!r} passed over" for key in sorted(set(data) - names))
         return value
 
-    value, value._prose = read_json(clean(text), read, what=JSON_BLOCK)
+    value, prose = read_json(clean(text), read, what=JSON_BLOCK)
+    value._prose = prose
     return value
 
 

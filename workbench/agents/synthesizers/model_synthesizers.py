@@ -234,8 +234,12 @@ class RuleSynthesizer(ABC):
             )
             weighed = await exchange(again.text, stand_by=True)
         rule, belief = self.settled(weighed, children)
-        beside = [part.for_report() for part in (prior, looked_up) if part is not None]
-        return rule, replace(belief, report="\n\n".join([belief.report, *beside]))
+        report = belief.report
+        if prior is not None:
+            report += f"\n\n{prior.for_report()}"
+        if looked_up is not None:
+            report += f"\n\n{looked_up.for_report()}"
+        return rule, replace(belief, report=report)
 
     @abstractmethod
     def asked(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> Asked:
@@ -416,7 +420,7 @@ class LogicSynthesizer(RuleSynthesizer):
         """Rule of a reply; it states no probability."""
         reply = parse_logic(text)
         said = reply.assumption
-        assumption = said and Assumption(detail=said.detail, probability=said.probability)
+        assumption = None if said is None else Assumption(detail=said.detail, probability=said.probability)
         return Weighed(
             rule=LogicRule(reply.formula, assumption),
             stated=None,
