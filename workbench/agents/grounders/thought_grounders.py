@@ -197,7 +197,7 @@ class ThoughtCalls:
                 "percentiles", "Forecast the number", "zero_shot_percentiles", "percentiles_reply", read, conclusion_text,
                 event=title, scale=scale_words(number),
             )  # fmt: skip
-        shown = {} if event.exclusive else {"prices": event.price_lines()}
+        shown: dict[str, Any] = {} if event.exclusive else {"prices": event.price_lines()}
         prompt, reply = "zero_shot_brief", "outcomes_reply"
         if event.exclusive:
             prompt, reply = "zero_shot_choice", "choice_reply"
