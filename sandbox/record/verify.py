@@ -55,7 +55,7 @@ _ROUNDING = 2e-5
 _LAST_LINES = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Difference:
     """One difference: the comparison that saw it, the id of its cell if it has one, and a description."""
 
@@ -75,7 +75,7 @@ class Verification:
     the last lines that the re-run's cells printed; empty where nothing was re-run.
     """
 
-    cells: int
+    cells: int = 0
     differing: tuple[Difference, ...] = ()
     advisory: tuple[Difference, ...] = ()
     unrepeatable: tuple[Difference, ...] = ()
@@ -121,8 +121,24 @@ async def verify_proof(
 ) -> Verification:
     """Compare a proof's records with each other and, if nothing differs, with a re-run."""
     recorded = compare_proof(journal=journal, notebook=notebook, rows=rows, conclusion=conclusion)
+    recorded = compare_proof(journal=journal, notebook=notebook, rows=rows, conclusion=conclusion)
     if recorded.differing:
         return recorded
+    return await rerun_proof(
+        sandbox, journal=journal, rows=rows, isolation=isolation, limits=limits, same_packages=same_packages
+    )
+
+
+async def rerun_proof(
+    sandbox: Sandbox,
+    *,
+    journal: Path,
+    rows: Sequence[LedgerRow],
+    isolation: str = "namespaces",
+    limits: Limits | None = None,
+    same_packages: bool = True,
+) -> Verification:
+    """Run the cells of a journal again, whose records have been compared, and compare what they show."""
     lines = read_lines(journal)
     cells = cells_of(lines, journal.name)
     # the order of the calls: equal calls are answered by their n-th use

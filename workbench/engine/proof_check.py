@@ -11,15 +11,9 @@ import orjson
 from sandbox import Limits, Sandbox
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import ends_at
-from sandbox.record.verify import Difference, Verification, verify_proof
-from workbench.agents.evidence.base import (
-    Evidence,
-    EvidenceBroken,
-    MissingEvidence,
-    ProofContext,
-    package_errors,
-    read_evidence,
-)
+from sandbox.record.verify import Difference, Verification, rerun_proof
+from workbench.agents.evidence.base import Evidence, MissingEvidence, ProofContext, read_evidence
+from workbench.agents.evidence.check import compare, verify
 from workbench.engine.access.look_up_records import look_up_faults
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.manifest import packages
@@ -250,21 +244,15 @@ async def verify_trial(
 
     The level is asked for when evidence re-runs a notebook, and not before.
     """
-    try:
-        evidence = stored_evidence(store, state, node, trial)
-    except (StoreCorrupt, MissingEvidence, EvidenceBroken) as error:
-        return _unreadable(error)
     # whoever wrote the journal anew would choose what runs; in a thread, as a journal may be long
     if await asyncio.to_thread(_anchor_faults, store, state, node, trial):
         return compare_trial(store, state, node, trial)
 
-    async def replay(proof: ProofContext, conclusion: Callable[[], str | None]) -> Verification:
-        return await verify_proof(
+    async def replay(proof: ProofContext) -> Verification:
+        return await rerun_proof(
             sandbox,
             journal=proof.journal,
-            notebook=proof.notebook,
             rows=proof.data_calls("cell"),
-            conclusion=conclusion,
             isolation=await level(),
             limits=limits,
             # With other versions than the run had, what differs in the re-run is advisory. A run without a manifest cannot
@@ -273,12 +261,10 @@ async def verify_trial(
         )
 
     try:
-        with package_errors(evidence.kind, "while it was verified"):
-            return _outcome(await evidence.verify(proof_context(store, state, node, trial), replay))
-    except EvidenceBroken as error:
+        evidence = stored_evidence(store, state, node, trial)
+        return await verify(evidence, proof_context(store, state, node, trial), replay)
+    except (MissingEvidence, StoreCorrupt) as error:
         return _unreadable(error)
-    except StoreCorrupt as error:
-        return _corrupt(error)
 
 
 def compare_trial(store: Store, state: RunState, node: NodeId, trial: int) -> Verification:
@@ -286,20 +272,11 @@ def compare_trial(store: Store, state: RunState, node: NodeId, trial: int) -> Ve
     faults = _anchor_faults(store, state, node, trial)
     try:
         evidence = stored_evidence(store, state, node, trial)
-        with package_errors(evidence.kind, "while it was compared with the records"):
-            outcome = _outcome(evidence.compare(proof_context(store, state, node, trial)))
-        # a broken chain is named by evidence that reads the journal in the same words
-        return replace(outcome, differing=tuple(dict.fromkeys((*faults, *outcome.differing))))
-    except (MissingEvidence, EvidenceBroken) as error:
+        outcome = compare(evidence, proof_context(store, state, node, trial))
+    except (MissingEvidence, StoreCorrupt) as error:
         return _unreadable(error)
-    except StoreCorrupt as error:
-        return _corrupt(error)
-
-
-def _outcome(result: object) -> Verification:
-    if not isinstance(result, Verification):
-        raise TypeError(f"{type(result).__name__} in place of a Verification")
-    return result
+    # a broken chain is named by evidence that reads the journal in the same words
+    return replace(outcome, differing=tuple(dict.fromkeys((*faults, *outcome.differing))))
 
 
 def _anchor_faults(store: Store, state: RunState, node: NodeId, trial: int) -> tuple[Difference, ...]:
@@ -319,7 +296,7 @@ def _anchor_faults(store: Store, state: RunState, node: NodeId, trial: int) -> t
         fault = str(error)
     except OSError as error:
         fault = f"the journal that the log holds the head of cannot be read ({error.strerror})"
-    return (Difference(check="chain", cell=None, what=fault),)
+    return (Difference("chain", None, fault),)
 
 
 def _journal(store: Store, state: RunState, node: NodeId, trial: int) -> Path:
@@ -344,19 +321,16 @@ def proof_context(store: Store, state: RunState, node: NodeId, trial: int) -> Pr
 
 
 def stored_evidence(store: Store, state: RunState, node: NodeId, trial: int) -> Evidence:
-    """Return what a concluded trial rests on, as its kind reads it; raises ``MissingEvidence`` or ``StoreCorrupt``."""
+    """Return what a concluded trial rests on, for its check; raises ``MissingEvidence`` or ``StoreCorrupt``."""
     record = state.trial(node, trial).evidence
     assert record is not None, "a concluded trial has evidence"
     data = orjson.loads(store.body(record.body)) if record.body else {}
-    return read_evidence(record.kind, data, package=record.package)
+    return read_evidence(data, package=record.package)
 
 
-def _unreadable(error: Exception) -> Verification:
-    return Verification(cells=0, differing=(Difference(check="evidence", cell=None, what=str(error)),))
-
-
-def _corrupt(error: StoreCorrupt) -> Verification:
-    return Verification(cells=0, differing=(Difference(check="ledger", cell=None, what=str(error)),))
+def _unreadable(error: MissingEvidence | StoreCorrupt) -> Verification:
+    check = "ledger" if isinstance(error, StoreCorrupt) else "evidence"
+    return Verification(differing=(Difference(check, None, str(error)),))
 
 
 def _packages_of(store: Store, state: RunState) -> dict[str, str] | None:

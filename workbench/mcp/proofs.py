@@ -5,7 +5,7 @@ from typing import Any
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import ends_at, read_journal
 from sandbox.record.session_notebook import render_notebook
-from workbench.agents.evidence.base import rendered
+from workbench.agents.evidence.notebook import proof_notebook
 from workbench.engine.proof_check import proof_context, stored_evidence
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, command
@@ -31,7 +31,7 @@ def proof_document(store: Store, state: RunState, node: NodeId, trial: int = 1) 
         leaves = ", ".join(sorted({leaf for (leaf, _), each in state.trials.items() if each.belief}))
         raise UsageError(f"{node} has no concluded proof of trial {trial}; proofs are there for {leaves}")
     proof = proof_context(store, state, node, trial)
-    book = rendered(stored_evidence(store, state, node, trial), proof)
+    book = proof_notebook(stored_evidence(store, state, node, trial), proof)
     if book is None:
         head = concluded.journal_head
         try:
