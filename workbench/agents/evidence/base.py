@@ -202,7 +202,8 @@ def read_evidence(data: object, *, package: str | None = None) -> Evidence:
 
 def plain(value: Any) -> dict[str, Any]:
     """Return a dataclass as JSON values, without what has its default."""
-    written: dict[str, Any] = _adapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
+    kind: Any = type(value)
+    written: dict[str, Any] = _adapter(kind).dump_python(value, mode="json", exclude_defaults=True)
     return written
 
 
