@@ -205,7 +205,7 @@ async def test_cells_of_a_loop_are_in_its_proof_and_run_again(tmp_path: Path) ->
     # A cell that was run, altered in the proof
     code[1].outputs[0].text = "False\n"
     nbformat.write(book, ran.proof)
-    assert await differences(ran) == ["notebook: is not what the evidence says"]
+    assert await differences(ran) == ["notebook: outputs were changed"]
     (journal,) = (store.folder(run_id) / "sessions").glob("*.jsonl")
     journal.write_text(journal.read_text().replace("calm", "wild"))
     assert any(line.startswith("chain") for line in await differences(ran))

@@ -242,7 +242,7 @@ async def test_notes_and_answers_that_were_altered_are_found(tmp_path: Path) -> 
     book = nbformat.read(ran.notebook, as_version=4)
     book.cells[-1].source += "\n- Another note."
     nbformat.write(book, ran.notebook)
-    assert await differences(ran) == ["P0 look-up: notebook: is not what the evidence says"]
+    assert await differences(ran) == ["P0 look-up: notebook: source was changed"]
     assert look_up_faults(ran.store, ran.state)
     (check,) = [
         check

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,21 +27,34 @@ from workbench.propositions import NodeId
 from workbench.store import Store, StoreCorrupt
 from workbench.store import events as ev
 from workbench.synthesis import evaluate
+from workbench.terminal import printable
 
 #: How far a stored p may be from the one that it follows from: the last bits of a sum.
 TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Combined:
-    """A node whose stored belief does not follow; ``check`` is ``pooled``, ``rule``, ``look-up`` or ``root``."""
+@dataclass(frozen=True, slots=True)
+class ProofFault:
+    """One difference, as ``verify --json`` lists it; ``node`` is None for the run's own, ``trial`` where it is of no single one."""
 
-    node: NodeId
+    node: NodeId | None
+    trial: int | None
     check: str
+    cell: str | None
     what: str
 
+    @classmethod
+    def of_node(cls, node: NodeId | None, check: str, what: str) -> "ProofFault":
+        """Return what does not follow above the trials; ``check`` is ``pooled``, ``rule``, ``look-up``, ``root`` or ``signature``."""
+        return cls(node, None, check, None, what)
 
-def combined_faults(store: Store, state: RunState) -> list[Combined]:
+    def line(self) -> str:
+        """Return it on one line; what a stranger wrote in it cannot steer a terminal."""
+        text = f"{self.node or '-'} {self.check} {self.cell or ''}: {self.what}"
+        return printable(text, keep="")[:300]
+
+
+def combined_faults(store: Store, state: RunState) -> list[ProofFault]:
     """Return every leaf that is not its trials, every node that is not its rule or its look-up, and an end that is not the root's.
 
     Read up to where the state stands, so that who may see a run only as it once stood is told nothing of later.
@@ -50,10 +63,10 @@ def combined_faults(store: Store, state: RunState) -> list[Combined]:
     return [
         *_pooled_faults((row.event for row in rows), state.settings.aggregation),
         *(
-            Combined(node=node, check="rule", what="the stored p is not what its rule gives")
+            ProofFault.of_node(node, "rule", "the stored p is not what its rule gives")
             for node in rule_faults(state)
         ),
-        *(Combined(node=node, check="look-up", what=what) for node, what in look_up_faults(store, state)),
+        *(ProofFault.of_node(node, "look-up", what) for node, what in look_up_faults(store, state)),
     ]
 
 
@@ -68,7 +81,7 @@ def rule_faults(state: RunState) -> list[NodeId]:
     ]
 
 
-def _pooled_faults(events: Iterable[ev.Event], aggregation: Aggregation) -> list[Combined]:
+def _pooled_faults(events: Iterable[ev.Event], aggregation: Aggregation) -> list[ProofFault]:
     """Follow the log: the tree may have been edited since, and an edited leaf is what a person says it is."""
     concluded: dict[NodeId, dict[int, ev.LeafGrounded]] = {}
     root: float | None = None
@@ -80,19 +93,14 @@ def _pooled_faults(events: Iterable[ev.Event], aggregation: Aggregation) -> list
             case ev.LeafPooled():
                 trials = [row for _, row in sorted(concluded.get(event.node, {}).items())]
                 if what := _pooled_fault(event, trials, aggregation):
-                    faults.append(Combined(node=event.node, check="pooled", what=what))
+                    faults.append(ProofFault.of_node(event.node, "pooled", what))
             case ev.LeafReopened():  # what its trials concluded before counts no more
                 concluded.pop(event.node, None)
             case ev.TreeEdited():
                 root = None
             case ev.RunFinished() if root is not None and abs(event.p - root) > TOLERANCE:
-                faults.append(
-                    Combined(
-                        node="P0",
-                        check="root",
-                        what=f"the run ended with {event.p!r}, its claim says {root!r}",
-                    )
-                )
+                what = f"the run ended with {event.p!r}, its claim says {root!r}"
+                faults.append(ProofFault.of_node("P0", "root", what))
             case _:
                 pass
         if isinstance(event, ev.LeafPooled | ev.NodeSynthesized) and event.node == "P0":
@@ -123,18 +131,9 @@ class ProofCheck:
     trial: int
     outcome: Verification
 
-    def rows(self, differences: tuple[Difference, ...]) -> list[dict[str, Any]]:
+    def rows(self, differences: Iterable[Difference]) -> list[dict[str, Any]]:
         """Return differences as JSON rows that name the leaf."""
-        return [
-            {
-                "node": self.node,
-                "trial": self.trial,
-                "check": item.check,
-                "cell": item.cell,
-                "what": item.what,
-            }
-            for item in differences
-        ]
+        return [asdict(ProofFault(self.node, self.trial, **asdict(item))) for item in differences]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,21 +148,16 @@ class RunCheck:
     isolation: str | None
     signer: str | None = None
     signature_fault: str | None = None
-    combined: tuple[Combined, ...] = ()
+    combined: tuple[ProofFault, ...] = ()
 
     @property
     def differing(self) -> list[dict[str, Any]]:
         """All that differs, as JSON rows; those of no leaf have null for it."""
         rows = [row for check in self.proofs for row in check.rows(check.outcome.differing)]
-        rows += [_difference_row(item.node, item.check, item.what) for item in self.combined]
+        rows += map(asdict, self.combined)
         if self.signature_fault is not None:
-            rows.append(_difference_row(None, "signature", self.signature_fault))
+            rows.append(asdict(ProofFault.of_node(None, "signature", self.signature_fault)))
         return rows
-
-
-def _difference_row(node: NodeId | None, check: str, what: str) -> dict[str, Any]:
-    """A difference that is of no single trial, or of no leaf at all."""
-    return {"node": node, "trial": None, "check": check, "cell": None, "what": what}
 
 
 async def verify_run(

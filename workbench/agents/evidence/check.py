@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import fields, replace
-from pathlib import Path
-from typing import Any
 
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import read_journal
-from sandbox.record.verify import Difference, Verification, compare_proof
+from sandbox.record.verify import Difference, Verification, compare_cells, compare_proof
 from workbench.agents.errors import MalformedReply
 from workbench.agents.evidence.base import Evidence, EvidencePart, ProofContext
 from workbench.agents.evidence.notebook import proof_cells
@@ -45,7 +42,8 @@ def compare(evidence: Evidence, proof: ProofContext) -> Verification:
     outcome = _joined(outcomes, [part.grounder for part in evidence.parts])
     faults = [*outcome.differing, *_pooled_faults(evidence, proof)]
     if not any(fault.check == "chain" for fault in faults):
-        faults += notebook_faults(proof_cells(evidence, proof), proof.notebook)
+        cells = proof_cells(evidence, proof)
+        faults += [] if cells is None else compare_cells(cells, proof.notebook)
     return replace(outcome, differing=tuple(faults))
 
 
@@ -205,42 +203,3 @@ def _recomputed(evidence: Evidence, proof: ProofContext) -> Verification:
         )
         words = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         return Verification(differing=(Difference("rerun", None, f"{by} {words}"),))
-
-
-def notebook_faults(cells: Sequence[Any] | None, path: Path) -> list[Difference]:
-    """Return the cells in which a proof notebook on disk differs from these; none where a session wrote it (None)."""
-    if cells is None:
-        return []
-    from nbformat import from_dict
-    from nbformat.v4 import rwbase
-
-    if not path.is_file():
-        return [Difference("notebook", None, "the proof notebook is gone")]
-    rejoined: Any = rwbase.rejoin_lines
-    # Compared as the file holds them, lines joined; validating both against the whole schema would take longer than all else.
-    try:
-        books = [
-            rejoined(from_dict(json.loads(text)))  # type: ignore[no-untyped-call]
-            for text in (json.dumps({"nbformat": 4, "cells": cells}), path.read_text(encoding="utf-8"))
-        ]
-        forms = [(book.nbformat, [cell.id for cell in book.cells]) for book in books]
-        wanted, present = ({cell.id: _reader_sees(cell) for cell in book.cells} for book in books)
-    except (ValueError, AttributeError, TypeError, KeyError) as error:
-        return [Difference("notebook", None, f"the proof notebook cannot be read: {error}")]
-    faults = [
-        Difference("notebook", cell, "is not what the evidence says")
-        for cell in dict.fromkeys((*wanted, *present))
-        if wanted.get(cell) != present.get(cell)
-    ]
-    if faults or forms[0] == forms[1]:
-        return faults
-    # a second cell of an id would hide behind the true one
-    return [Difference("notebook", None, "its cells are not those of the evidence, one by one")]
-
-
-def _reader_sees(cell: Any) -> tuple[str, str, list[Any]]:
-    outputs = [
-        {key: value for key, value in output.items() if key not in ("metadata", "execution_count")}
-        for output in cell.get("outputs", [])
-    ]
-    return cell.cell_type, cell.source, outputs

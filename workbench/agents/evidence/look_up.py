@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from sandbox.record.verify import Difference
+from sandbox.record.verify import Difference, compare_cells
 from workbench.agents.errors import MalformedReply
 from workbench.agents.evidence.base import Evidence, plain
-from workbench.agents.evidence.check import notebook_faults
 from workbench.agents.evidence.notebook import (
     inert,
     markdown,
@@ -112,7 +111,7 @@ class LookUp:
             ]
         except StoreCorrupt as error:
             return [Difference("ledger", None, str(error))]
-        return faults or notebook_faults(self.cells(proof), proof.notebook)
+        return faults or compare_cells(self.cells(proof), proof.notebook)
 
     def _note_faults(self, replies: Sequence[RecordedReply]) -> Iterator[Difference]:
         handed = [
