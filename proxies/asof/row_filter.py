@@ -7,7 +7,7 @@ from itertools import chain, compress
 from operator import not_
 from typing import Any
 
-from proxies.asof import guards, later_text, market_texts
+from proxies.asof import guards, row_texts
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, Judge, PolicyContext, policy_of
 from proxies.asof.policies.base import UNDATED, by_stamp
@@ -151,9 +151,9 @@ class RowFilter:
             self._undated.append(self._stayed)
         if reason is None and "content_check" in as_of.guards:
             if as_of.texts == "market":
-                row = market_texts.cut_market(row, self._cutoff)
+                row = row_texts.cut_market(row, self._cutoff)
             else:
-                row, reason = later_text.cut_page(row, self._cutoff, as_of.text_fields)
+                row, reason = row_texts.cut_page(row, self._cutoff, as_of.text_fields)
         if reason is None and as_of.keep:
             row = guards.keep_only(row, as_of.keep)
             reason = UNLISTED if row is DROP or not row else None
