@@ -1,6 +1,6 @@
 """The broker, the one door to data: allow-list, clamp, fetch, filter, meta, ledger; fail closed.
 
-A `Broker` holds what is shared (sources, raw cache, last answers, calls in flight); a `BrokerSession` holds one cutoff and one
+A `Broker` holds what is shared (sources, raw cache, calls in flight); a `BrokerSession` holds one cutoff and one
 ledger, so that parallel tasks with other dates cannot touch each other's clock.
 """
 
@@ -10,9 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from proxies.answer_cache import AnswerCache, Exchange, question
 from proxies.answers import Job, NextPage, PageReader, empty, gives_rows, read_pages
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, AskAgain, Lookup
@@ -32,13 +31,11 @@ from proxies.errors import (
     SchemaDrift,
     SourceRejected,
 )
-from proxies.fetch.raw_store import RawStore
+from proxies.fetch.raw_store import RawStore, SingleFlight, Source
 from proxies.fetch.read_back import is_beyond
-from proxies.fetch.single_flight import SingleFlight
-from proxies.fetch.source import Source
 from proxies.fetch.transport import Transport
 from proxies.fetch.worker import LARGE, CannotStart, Worker
-from proxies.hashing import content_hash
+from proxies.hashing import canonical_json, content_hash
 from proxies.ledger import Address, Answer, Ledger, LedgerRow
 from proxies.request import as_json, check
 from proxies.settings import ProxySettings
@@ -52,6 +49,13 @@ _MOST_AGAIN = 4
 _IN_THREAD = 200_000  # bytes
 
 
+class Exchange(NamedTuple):
+    """An answer and the requests that were sent for it."""
+
+    answer: Answer
+    sent: list[dict[str, Any]]
+
+
 class Broker:
     """Fetches and filters for all sessions of a process, sending equal requests once. Made by `open_broker`."""
 
@@ -62,7 +66,6 @@ class Broker:
         self.settings = settings
         self._worker = Worker()
         self._raw = RawStore(sources, settings)
-        self._answers = AnswerCache()
         self._exchanges: SingleFlight[Exchange] = SingleFlight()
 
     def session(
@@ -85,28 +88,21 @@ class Broker:
     async def exchange(
         self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff, *, most: Residual
     ) -> Exchange:
-        """Answer a checked request as of a cutoff; simultaneous equal requests are sent once.
+        """Answer a checked request as of a cutoff; simultaneous equal requests are sent and read once.
 
         Raises `Refused, SourceError`: As BrokerSession.call.
         """
         request = ApiRequest(endpoint=endpoint, params=dict(params))
-        cached = self._answers.find(request, cutoff, most=most, now=self.settings.now())
-        if cached is not None:
-            return cached
-        key = question(request, cutoff, most=most)
-        return await self._exchanges.run(key, lambda: self._exchange(request, cutoff, most=most))
-
-    async def _exchange(self, request: ApiRequest, cutoff: Cutoff, *, most: Residual) -> Exchange:
-        exchange = await self._ask(request, cutoff, most=most)
-        self._answers.store(exchange, request, cutoff, most=most, now=self.settings.now())
-        return exchange
+        # with the residual risk a session allows: what one is refused another may have
+        key = endpoint.path, canonical_json(request.params), cutoff.live, cutoff.instant, most
+        return await self._exchanges.run(key, lambda: self._ask(request, cutoff, most=most))
 
     async def _ask(self, request: ApiRequest, cutoff: Cutoff, *, most: Residual) -> Exchange:
         plan = plan_request(request, cutoff, most=most)
         sent: list[dict[str, Any]] = []
         if plan.empty:
             job = Job(request=request, cutoff=cutoff, plan=plan)
-            return Exchange(answer=empty(job, None, hint=False), sent=sent, from_vendor=False)
+            return Exchange(empty(job, None, hint=False), sent)
         lookups: dict[str, tuple[str, bytes] | None] = {}
         for lookup in plan.lookups:
             if not lookup.spared_by(lookups):
@@ -121,8 +117,7 @@ class Broker:
             # an empty list and "no such thing" must look alike: the difference can tell what came later
             # and a time of fetching is set: without one a name that never was differs from one whose rows are all late
             answer = empty(job, self.settings.now(), hint=True)
-            return Exchange(answer=answer, sent=sent, from_vendor=False)
-        return Exchange(answer=answer, sent=sent)
+        return Exchange(answer, sent)
 
     async def _windows(self, job: Job, sent: list[dict[str, Any]]) -> Answer:
         for _ in range(1 + _MOST_AGAIN):
@@ -254,7 +249,7 @@ class BrokerSession:
         begun = time.monotonic()
         try:
             if path in READING:
-                exchange = Exchange(answer=self._read(path, raw_params), sent=[])
+                exchange = Exchange(self._read(path, raw_params), [])
             elif cutoff is None:
                 raise NoCutoff(
                     "no cutoff is declared: declare one first (%cutoff 2018-06-30, or %cutoff live)"

@@ -66,13 +66,6 @@ class Answer:
         self.dropped: Mapping[str, int] = dropped or {}
         self._data = data
 
-    def unread(self) -> "Answer":
-        """Return the same answer without its parsed value: the JSON alone, shared, not copied."""
-        # Not through __init__: this is a third of what a cached call does beside its ledger row.
-        same = Answer.__new__(Answer)
-        same.meta, same.body, same.dropped, same._data = self.meta, self.encoded(), self.dropped, UNREAD
-        return same
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Answer) and self.meta == other.meta and self.data == other.data
 

@@ -127,16 +127,10 @@ class RowFilter:
                     self._undated.append(stayed)
                 stayed += reason is None
         fields = self._endpoint.fields.keys()
-        # all rows, for what was counted of them (`flat`) is true of objects alone
-        if set(map(type, rows)) <= {dict} and set().union(*out) <= fields and self._holds_values(out):
+        plain = set(map(type, out)) <= {dict} and set().union(*out) <= fields
+        if plain and {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, out)))):
             return out
         return [guards.inside(guards.listed_only(row, self._endpoint), self._shape) for row in out]
-
-    def _holds_values(self, rows: list[Any]) -> bool:
-        """Whether no row holds an object or a list; looking at each value takes as long as judging the rows."""
-        if self._context.flat:
-            return True
-        return {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, rows))))
 
     def _filter_row(self, row: Any) -> Any:
         shown = self._shown(row)

@@ -70,14 +70,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyContext:
-    """A judge's context: the parameters as sent, and the lookups' parsed answers by name.
-
-    ``flat`` says that the answer is known to be a list of objects of plain values.
-    """
+    """A judge's context: the parameters as sent, and the lookups' parsed answers by name."""
 
     sent: Mapping[str, Any] = field(default_factory=dict)
     lookups: Mapping[str, Any] = field(default_factory=dict)
-    flat: bool = False
 
 
 class AskAgain(Exception):
