@@ -41,15 +41,12 @@ class KalshiSource(HttpSource):
         limit = params.get(WHOLE)
         plain = {name: value for name, value in params.items() if name != WHOLE}
         if limit and endpoint.path == "kalshi/event":
-            return self._raw(await self._event(endpoint, plain))
+            return self.answer(await self._event(endpoint, plain))
         if limit:
-            return self._raw(await self._list(endpoint, plain, limit))
+            return self.answer(await self._list(endpoint, plain, limit))
         if endpoint.path in _CANDLES:
-            return self._raw(await self._candles(endpoint, plain))
+            return self.answer(await self._candles(endpoint, plain))
         return await self._single(endpoint, plain)
-
-    def _raw(self, payload: Any) -> RawAnswer:
-        return self.answer(payload)
 
     def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
         """Accept the archive's own forms of markets and candles too."""

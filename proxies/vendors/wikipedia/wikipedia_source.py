@@ -63,11 +63,13 @@ class WikipediaSource(HttpSource):
         for hit in hits:
             if not isinstance(hit, dict):
                 continue
-            first = await self._first(endpoint, hit)
+            page = {"pageids": str(hit.get("pageid"))}
+            first = (await self._edit(endpoint, rvprop="timestamp", rvdir="newer", **page)).get("timestamp")
+            first = first if isinstance(first, str) else None
             title = hit.get("title")
             # a page that was first saved later goes anyway: its moves need not be read
             if title_at is not None and first is not None and first <= str(title_at):
-                title = await self._title_at(endpoint, {"pageids": str(hit.get("pageid"))}, title, title_at)
+                title = await self._title_at(endpoint, page, title, title_at)
             if title is not None:
                 dated.append({**hit, "title": title, "first_revision": first})
         return self.answer({"query": {"search": dated}})
@@ -135,8 +137,7 @@ class WikipediaSource(HttpSource):
             **self._shared(endpoint), "list": "logevents", "letype": "move", "letitle": title, "ledir": "newer", "lestart": since,
             "leprop": "ids|title|timestamp|details", "lelimit": "50",
         }  # fmt: skip
-        url = self.build(endpoint, {}).url
-        payload, _ = await self.exchange(endpoint, HttpRequest(method="GET", url=url, query=query))
+        payload = await self._query(endpoint, query)
         rows = (payload.get("query") or {}).get("logevents") if isinstance(payload, dict) else None
         return [
             row
@@ -154,7 +155,9 @@ class WikipediaSource(HttpSource):
         requested = params.get("rvstart")
         if _content(newest) is None:
             start = {"rvstart": str(requested)} if requested else {}
-            newest = await self._edit(endpoint, title, rvprop="timestamp|content", rvslots="main", **start)
+            newest = await self._edit(
+                endpoint, titles=title, rvprop="timestamp|content", rvslots="main", **start
+            )
         saved, text = parse_instant(str(newest.get("timestamp")), _UTC), _content(newest)
         # checked here too, though rvstart asked for it: what a redirect says is followed before any policy sees a row
         limit = parse_instant(str(requested), _UTC)
@@ -165,7 +168,7 @@ class WikipediaSource(HttpSource):
         return _spaced(match[1]) if match else None
 
     async def _moved_to(self, endpoint: Endpoint, title: str) -> str | None:
-        comment = (await self._edit(endpoint, title, rvprop="comment", rvdir="newer")).get("comment")
+        comment = (await self._edit(endpoint, titles=title, rvprop="comment", rvdir="newer")).get("comment")
         match = _MOVE.search(comment) if isinstance(comment, str) else None
         if match is None or _spaced(match[1]).lower() != _spaced(title).lower():
             return None
@@ -198,8 +201,7 @@ class WikipediaSource(HttpSource):
                 **self._plain(endpoint), "rvprop": "timestamp|comment", "rvdir": "newer", "rvlimit": "500",
                 "rvstart": str(moment), **page, **more,
             }  # fmt: skip
-            url = self.build(endpoint, {}).url
-            payload, _ = await self.exchange(endpoint, HttpRequest(method="GET", url=url, query=query))
+            payload = await self._query(endpoint, query)
             for edit in (edit for item in _pages(payload) for edit in item.get("revisions") or []):
                 match = _MOVE.search(str(edit.get("comment"))) if isinstance(edit, dict) else None
                 # edits of the moment itself were known
@@ -214,11 +216,12 @@ class WikipediaSource(HttpSource):
             more = {"rvcontinue": str(following["rvcontinue"])}
         return None
 
-    async def _edit(self, endpoint: Endpoint, title: str, **fields: str) -> Mapping[str, Any]:
-        query = {**self._plain(endpoint), **fields, "rvlimit": "1", "titles": title}
-        payload, _ = await self.exchange(
-            endpoint, HttpRequest(method="GET", url=self.build(endpoint, {}).url, query=query)
-        )
+    async def _query(self, endpoint: Endpoint, query: Mapping[str, str]) -> Any:
+        request = HttpRequest(method="GET", url=self.build(endpoint, {}).url, query=query)
+        return (await self.exchange(endpoint, request))[0]
+
+    async def _edit(self, endpoint: Endpoint, **fields: str) -> Mapping[str, Any]:
+        payload = await self._query(endpoint, {**self._plain(endpoint), **fields, "rvlimit": "1"})
         revisions = [revision for page in _pages(payload) for revision in page.get("revisions") or []]
         return revisions[0] if revisions and isinstance(revisions[0], dict) else {}
 
@@ -228,18 +231,6 @@ class WikipediaSource(HttpSource):
 
     def _plain(self, endpoint: Endpoint) -> dict[str, str]:
         return {**self._shared(endpoint), "prop": "revisions"}
-
-    async def _first(self, endpoint: Endpoint, hit: Mapping[str, Any]) -> str | None:
-        query = {
-            **self._plain(endpoint), "rvprop": "timestamp", "rvdir": "newer", "rvlimit": "1", "pageids": str(hit.get("pageid")),
-        }  # fmt: skip
-        url = self.build(endpoint, {}).url
-        payload, _ = await self.exchange(endpoint, HttpRequest(method="GET", url=url, query=query))
-        for page in _pages(payload):
-            for revision in page.get("revisions") or []:
-                stamp = revision.get("timestamp")
-                return stamp if isinstance(stamp, str) else None
-        return None
 
     def busy(self, response: HttpResponse) -> bool:
         """Whether a response asks to come back later: a lagging database says so under status 200, with Retry-After."""
