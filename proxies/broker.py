@@ -215,7 +215,6 @@ class BrokerSession:
         self.cutoff = cutoff
         self.most = most
         self._ledger = ledger
-        self._written: tuple[Cutoff | None, str] = (None, "")
 
     def pin(self, cutoff: Cutoff) -> None:
         """Declare the cutoff; afterwards it can only move back.
@@ -237,7 +236,7 @@ class BrokerSession:
         cutoff = self.cutoff
         # before the check, and of anything that was passed: refusals are recorded and replayed too
         raw_params = as_json(params if isinstance(params, Mapping) else {"params": params} if params else {})
-        instant = self._instant(cutoff)
+        instant = "none" if cutoff is None else "live" if cutoff.live else cutoff.instant.isoformat()
         request_hash = content_hash([as_json(str(path)), raw_params, instant, self.most])
         recorded = self._ledger.recall(address, request_hash)
         if recorded is not None:
@@ -281,14 +280,6 @@ class BrokerSession:
             assert refused is not None, "a call ends in an answer or a refusal"
             raise refused
         return answer
-
-    def _instant(self, cutoff: Cutoff | None) -> str:
-        """Return the cutoff as requests are hashed with it; written once per cutoff."""
-        written_for, text = self._written
-        if written_for is not cutoff or text == "":
-            text = "none" if cutoff is None else "live" if cutoff.live else cutoff.instant.isoformat()
-            self._written = (cutoff, text)
-        return text
 
     def _read(self, path: str, params: Mapping[str, Any]) -> Answer:
         """Answer `CALL_API.search` or `.doc`; recorded like data, so that a cell can be run again."""

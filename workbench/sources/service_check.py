@@ -16,15 +16,13 @@ from proxies.asof.clock import Cutoff
 from proxies.asof.policies.base import stamp_of
 from proxies.asof.rows import RowStep, ShapeError, get, rewrite, steps_of
 from proxies.asof.stamps import known_from
-from proxies.broker import open_broker
 from proxies.catalogue.schema import Endpoint, SourceInfo
 from proxies.errors import ProxyError
 from proxies.fetch.transport import HttpRequest, HttpResponse, Transport
-from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import DATE, KNOWN, PLACE, OwnColumn, OwnManifest, OwnPolicy
 from workbench.sources.services import Service
-from workbench.sources.source_check import Finding, finding, findings_document, row_findings
+from workbench.sources.source_check import Finding, ask_all, finding, findings_document, row_findings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,11 +30,6 @@ if TYPE_CHECKING:
 #: Months of the upstream that is made for an attack, and the cutoffs that it is asked as of.
 _MONTHS = 36
 _ATTACKED = ("2016-07-01", "2017-01-01", "2018-03-01")
-
-
-def service_report(service: Service, findings: list[Finding]) -> dict[str, Any]:
-    """Build a document of findings with a summary."""
-    return findings_document(service.name, "", findings)
 
 
 async def check_service(service: Service, environ: Mapping[str, str]) -> dict[str, Any]:
@@ -58,7 +51,7 @@ async def check_service(service: Service, environ: Mapping[str, str]) -> dict[st
                 findings.append(finding("wrong", f"the example of {endpoint.path} fails: {words}", service.line(endpoint, "path")))  # fmt: skip
                 continue
             findings += _example_findings(service, endpoint, data, rows)
-    return service_report(service, findings)
+    return findings_document(service.name, "", findings)
 
 
 def _example_findings(
@@ -155,7 +148,7 @@ async def attack_service(service: Service) -> dict[str, Any]:
                 break
         if endpoint.as_of.policy not in ("vintage", "revision_at") and not (endpoint.as_of.window and endpoint.as_of.window.at):  # fmt: skip
             findings.append(finding("note", f"{endpoint.path}: a value that is revised in place shows at every cutoff, which is why its residual risk is {endpoint.as_of.residual}"))  # fmt: skip
-    return service_report(service, findings)
+    return findings_document(service.name, "", findings)
 
 
 async def _worlds_differ(service: Service, endpoint: Endpoint, cutoff: Cutoff) -> Finding | None:
@@ -284,13 +277,10 @@ async def _call_example(
     cutoff: Cutoff,
     transport: Callable[[SourceInfo], Transport] | None = None,
 ) -> Any:
-    broker = open_broker(settings, transport=transport)
-    try:
-        address = Address(run="check", node="-", trial=0, attempt=0, stage="call", step=0, retry=0)
-        session = broker.session(cutoff, MemoryLedger())
-        return (await session.call(endpoint.path, endpoint.example, address)).data
-    finally:
-        await broker.aclose()
+    (reply,) = await ask_all(settings, cutoff, [(endpoint.path, endpoint.example)], transport)
+    if isinstance(reply, ProxyError):
+        raise reply
+    return reply.data
 
 
 def _rows_of(data: Any, endpoint: Endpoint) -> list[dict[str, Any]]:

@@ -5,15 +5,14 @@ window lies after the cutoff). ``judge`` makes, once per answer, the `Judge` tha
 does I/O nor looks at a clock.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from proxies.asof.clock import Cutoff, parse_day
+from proxies.asof.clock import Cutoff
 from proxies.asof.market_hours import day_end
 from proxies.asof.rows import get
 from proxies.asof.stamps import Stamp, known_from
@@ -231,35 +230,6 @@ class StampJudge(Judge):
         # a text equals nothing but texts, so that the few distinct values say it of all
         if set(map(type, distinct)) != {str}:
             return super().reasons(rows)
-        self._judge_texts(distinct - self._texts.keys())
+        for text in distinct - self._texts.keys():
+            self._texts[text] = _verdict(text, self._stamp, self._cutoff)
         return list(map(self._texts.__getitem__, values))
-
-    def _judge_texts(self, texts: Set[str]) -> None:
-        # the search reads about 18 stamps (the days of 600 years, halved each time): too many for a short list
-        last = (
-            _last_day(self._stamp, self._cutoff)
-            if self._stamp.form == "iso" and not self._stamp.pattern and len(texts) > 50
-            else None
-        )
-        for text in texts:
-            day = parse_day(text) if last else None
-            if last and day and _FIRST_DAY <= day <= _FINAL_DAY:
-                self._texts[text] = None if day <= last else LATE
-            else:
-                self._texts[text] = _verdict(text, self._stamp, self._cutoff)
-
-
-_FIRST_DAY, _FINAL_DAY = date(1800, 1, 1), date(2400, 1, 1)
-
-
-def _last_day(stamp: Stamp, cutoff: Cutoff) -> date:
-    """Return the last day whose stamp was known before the cutoff; a later day is never known earlier."""
-    low, high = _FIRST_DAY.toordinal() - 1, _FINAL_DAY.toordinal()
-    while low < high:
-        middle = (low + high + 1) // 2
-        known_at = known_from(date.fromordinal(middle).isoformat(), stamp)
-        if known_at is not None and cutoff.admits(known_at):
-            low = middle
-        else:
-            high = middle - 1
-    return date.fromordinal(low)
