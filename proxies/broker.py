@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from proxies.answers import Job, NextPage, PageReader, empty, gives_rows, read_pages
 from proxies.asof.clock import Cutoff
@@ -36,6 +36,7 @@ from proxies.fetch.read_back import is_beyond
 from proxies.fetch.transport import Transport
 from proxies.fetch.worker import LARGE, CannotStart, Worker
 from proxies.hashing import canonical_json, content_hash
+from proxies.json_text import Fields, Row
 from proxies.ledger import Address, Answer, Ledger, LedgerRow
 from proxies.request import as_json, check
 from proxies.settings import ProxySettings
@@ -53,7 +54,7 @@ class Exchange(NamedTuple):
     """An answer and the requests that were sent for it."""
 
     answer: Answer
-    sent: list[dict[str, Any]]
+    sent: list[Row]
 
 
 class Broker:
@@ -86,7 +87,7 @@ class Broker:
         await self._raw.aclose()
 
     async def exchange(
-        self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff, *, most: Residual
+        self, endpoint: Endpoint, params: Fields, cutoff: Cutoff, *, most: Residual
     ) -> Exchange:
         """Answer a checked request as of a cutoff; simultaneous equal requests are sent and read once.
 
@@ -99,7 +100,7 @@ class Broker:
 
     async def _ask(self, request: ApiRequest, cutoff: Cutoff, *, most: Residual) -> Exchange:
         plan = plan_request(request, cutoff, most=most)
-        sent: list[dict[str, Any]] = []
+        sent: list[Row] = []
         if plan.empty:
             job = Job(request=request, cutoff=cutoff, plan=plan)
             return Exchange(empty(job, None, hint=False), sent)
@@ -119,7 +120,7 @@ class Broker:
             answer = empty(job, self.settings.now(), hint=True)
         return Exchange(answer, sent)
 
-    async def _windows(self, job: Job, sent: list[dict[str, Any]]) -> Answer:
+    async def _windows(self, job: Job, sent: list[Row]) -> Answer:
         for _ in range(1 + _MOST_AGAIN):
             try:
                 return await self._pages(job, sent)
@@ -134,7 +135,7 @@ class Broker:
             f"{job.request.endpoint.path} gives no window that ends before the cutoff: ask for a longer one"
         )
 
-    async def _pages(self, job: Job, sent: list[dict[str, Any]]) -> Answer:
+    async def _pages(self, job: Job, sent: list[Row]) -> Answer:
         """Answer from one page, or from as many as it takes until enough rows survive the policy."""
         endpoint = job.request.endpoint
         bodies: list[bytes] = []
@@ -184,9 +185,7 @@ class Broker:
             # a thread still holds the lock while it parses, but a loop that stalls is better than no answer
             return await asyncio.to_thread(read_pages, job, bodies, fetched_at)
 
-    async def _look_up(
-        self, lookup: Lookup, cutoff: Cutoff, sent: list[dict[str, Any]]
-    ) -> tuple[str, bytes] | None:
+    async def _look_up(self, lookup: Lookup, cutoff: Cutoff, sent: list[Row]) -> tuple[str, bytes] | None:
         """Return another endpoint's raw answer, for the policy and never for the caller; None if there is none."""
         endpoint = self.catalogue.resolve(lookup.path)
         try:
@@ -227,7 +226,7 @@ class BrokerSession:
             )
         self.cutoff = cutoff
 
-    async def call(self, path: str, params: Mapping[str, Any] | None, address: Address) -> Answer:
+    async def call(self, path: str, params: Fields | None, address: Address) -> Answer:
         """Answer a request as of the session's cutoff, from the ledger if it is recorded at this address.
 
         Raises `Refused`: The request cannot be answered as asked. Raises `SourceError`: The upstream failed; nothing is recorded, so that
@@ -281,7 +280,7 @@ class BrokerSession:
             raise refused
         return answer
 
-    def _read(self, path: str, params: Mapping[str, Any]) -> Answer:
+    def _read(self, path: str, params: Fields) -> Answer:
         """Answer `CALL_API.search` or `.doc`; recorded like data, so that a cell can be run again."""
         settings = self._broker.settings
         setting = Availability.of(settings.keys, self.cutoff, most=self.most)
@@ -315,7 +314,7 @@ def _order(cutoff: Cutoff) -> float:
     return float("inf") if cutoff.live else cutoff.instant.timestamp()
 
 
-def _audit(answer: Answer, seconds: float) -> dict[str, Any]:
+def _audit(answer: Answer, seconds: float) -> Row:
     if not answer.dropped:
         return {"rows_dropped": 0, "dropped_why": {}, "seconds": round(seconds, 4)}
     dropped = dict(answer.dropped)

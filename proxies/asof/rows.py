@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from proxies.json_text import Row
+
 DROP: Any = object()
 _TOKEN = re.compile(r"\[\]|\{[^}]*\}|\*|[^.\[\]{}]+")
 
@@ -117,7 +119,7 @@ def _rewrite(
     return out
 
 
-def _columns(value: dict[str, Any], names: tuple[str, ...], change: Callable[[Any], Any]) -> dict[str, Any]:
+def _columns(value: Row, names: tuple[str, ...], change: Callable[[Any], Any]) -> Row:
     """Rewrite rows that lie across parallel lists; a list of another length belongs to no row and is left out."""
     present = [name for name in names if isinstance(value.get(name), list)]
     if not present:
@@ -126,7 +128,7 @@ def _columns(value: dict[str, Any], names: tuple[str, ...], change: Callable[[An
     if length < 0:
         raise ShapeError(f"the list {names[0]!r} is missing")
     even = [name for name in present if len(value[name]) == length]
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for cells in zip(*(value[name] for name in even), strict=True):
         new = change(dict(zip(even, cells, strict=True)))
         if new is not DROP:

@@ -15,6 +15,7 @@ from proxies.catalogue.schema import Endpoint
 from proxies.errors import CutoffRefused, ProxyError, SourceRejected, SourceUnavailable
 from proxies.fetch.cache import RawAnswer, RawCache, may_serve
 from proxies.hashing import canonical_json, sha256_of
+from proxies.json_text import Fields, Row
 from proxies.settings import ProxySettings
 
 log = logging.getLogger(__name__)
@@ -26,7 +27,7 @@ class Source(Protocol):
 
     name: str
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the vendor's answer to checked parameters as JSON bytes, or raise a ProxyError."""
         ...
 
@@ -77,7 +78,7 @@ class RawStore:
         self._settings = settings
         self._fetches: SingleFlight[RawAnswer] = SingleFlight()
 
-    async def get(self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff) -> RawAnswer:
+    async def get(self, endpoint: Endpoint, params: Fields, cutoff: Cutoff) -> RawAnswer:
         """Return the raw answer to a request as it is sent. The broker asks for pages and for a policy's lookups.
 
         Raises `CutoffRefused`: The endpoint's source is not set up. Raises `SourceUnavailable`: The network is switched off, and the cache
@@ -105,9 +106,7 @@ class RawStore:
             )
         return await self._fetches.run(name, lambda: self._fetch(name, source, endpoint, dict(params)))
 
-    async def _fetch(
-        self, name: str, source: Source, endpoint: Endpoint, params: dict[str, Any]
-    ) -> RawAnswer:
+    async def _fetch(self, name: str, source: Source, endpoint: Endpoint, params: Row) -> RawAnswer:
         try:
             raw = await source.fetch(endpoint, params)
         except ProxyError:
@@ -136,7 +135,7 @@ class RawStore:
             log.warning("the cache of answers is not used (%s)", error)
             return None
 
-    async def discard(self, endpoint: Endpoint, params: Mapping[str, Any]) -> None:
+    async def discard(self, endpoint: Endpoint, params: Fields) -> None:
         """Remove a cached answer that turned out wrong. Answers are parsed after they were cached, so this comes late."""
         await self._on_disk(self.cache.discard, _name(endpoint, params))
 
@@ -148,7 +147,7 @@ class RawStore:
         self.cache.close()
 
 
-def _name(endpoint: Endpoint, params: Mapping[str, Any]) -> str:
+def _name(endpoint: Endpoint, params: Fields) -> str:
     """Hash what decides an answer, the upstream call included: a service's file may change under its path. Never a key."""
     source = endpoint.source
     call = [endpoint.method, source.hosts.get(endpoint.host, ""), endpoint.url, dict(endpoint.fixed), dict(source.always), endpoint.answer]  # fmt: skip

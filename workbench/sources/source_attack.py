@@ -13,6 +13,7 @@ import orjson
 
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
+from proxies.json_text import Row
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import DATE, KNOWN, PLACE, OwnManifest, own_folder
 from workbench.errors import Option, UsageError, sentence
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
 
 
 #: A path and its parameters.
-_Call = tuple[str, dict[str, Any]]
+_Call = tuple[str, Row]
 
 
-async def attack_source(home: Path, name: str) -> dict[str, Any]:
+async def attack_source(home: Path, name: str) -> Row:
     """List what a source reveals of the time after past cutoffs: ``workbench source attack``.
 
     Beside `row_findings`, copies of its newest rows are asked as of three cutoffs: with the later rows cut off, with other later
@@ -150,7 +151,7 @@ def _agent_calls(frame: pd.DataFrame, manifest: OwnManifest) -> Sequence[_Call]:
         return _document_calls(frame, manifest)
 
     middle, last = (day_text(frame[DATE].iloc[place], manifest) for place in (len(frame) // 2, -1))
-    calls: list[dict[str, Any]] = [
+    calls: list[Row] = [
         {},
         {"limit": 3},
         {"start": middle},

@@ -11,6 +11,7 @@ from proxies.broker import open_broker
 from proxies.catalogue.schema import SourceInfo
 from proxies.errors import ProxyError
 from proxies.fetch.transport import Transport
+from proxies.json_text import Row
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import DATE, KNOWN, PLACE, OwnManifest, own_folder, rows_path
@@ -45,7 +46,7 @@ def stored_rows(home: Path, manifest: OwnManifest, most: int = SAMPLE) -> pd.Dat
     return frame.sort_values([DATE, PLACE], ignore_index=True)
 
 
-async def check_source(home: Path, name: str) -> dict[str, Any]:
+async def check_source(home: Path, name: str) -> Row:
     """List faults and doubts of a source: ``workbench source check``.
 
     Raises `UsageError`: There is no such source.
@@ -59,7 +60,7 @@ async def check_source(home: Path, name: str) -> dict[str, Any]:
     return findings_document(name, manifest.version, findings)
 
 
-def findings_document(name: str, version: str, findings: list[Finding]) -> dict[str, Any]:
+def findings_document(name: str, version: str, findings: list[Finding]) -> Row:
     """Build the document of ``source check`` and ``source attack``."""
     leaks = sum(item["kind"] == "leaks" for item in findings)
     faults = sum(item["kind"] == "wrong" for item in findings)
@@ -233,7 +234,7 @@ async def _example(home: Path, manifest: OwnManifest) -> list[Finding]:
 async def ask_all(
     settings: ProxySettings,
     cutoff: Cutoff,
-    calls: Iterable[tuple[str, dict[str, Any]]],
+    calls: Iterable[tuple[str, Row]],
     transport: Callable[[SourceInfo], Transport] | None = None,
 ) -> list[Answer | ProxyError]:
     """Return the answer to each call, or its error, from a broker of its own that keeps nothing."""

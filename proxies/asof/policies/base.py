@@ -17,6 +17,7 @@ from proxies.asof.market_hours import day_end
 from proxies.asof.rows import get
 from proxies.asof.stamps import Stamp, known_from
 from proxies.catalogue.schema import Endpoint, StampRow
+from proxies.json_text import Fields
 
 LATE = "known on or after the cutoff"
 UNDATED = "no readable date"
@@ -29,7 +30,7 @@ class ApiRequest:
     """A checked request: the endpoint and its parameters, in the upstream's own types."""
 
     endpoint: Endpoint
-    params: Mapping[str, Any]
+    params: Fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class Lookup:
 
     name: str
     path: str
-    params: Mapping[str, Any]
+    params: Fields
     unless: tuple[str, ...] = ()
     needed: bool = False
 
@@ -60,7 +61,7 @@ class Plan:
     ``empty`` says that the whole window lies after the cutoff: the answer is empty, and nobody is asked.
     """
 
-    params: Mapping[str, Any]
+    params: Fields
     clamped: tuple[str, ...] = ()
     empty: bool = False
     lookups: tuple[Lookup, ...] = ()
@@ -71,14 +72,14 @@ class Plan:
 class PolicyContext:
     """A judge's context: the parameters as sent, and the lookups' parsed answers by name."""
 
-    sent: Mapping[str, Any] = field(default_factory=dict)
-    lookups: Mapping[str, Any] = field(default_factory=dict)
+    sent: Fields = field(default_factory=dict)
+    lookups: Fields = field(default_factory=dict)
 
 
 class AskAgain(Exception):
     """The answer needs other parameters, or lookups that its rows call for."""
 
-    def __init__(self, params: Mapping[str, Any], lookups: Sequence[Lookup] = ()) -> None:
+    def __init__(self, params: Fields, lookups: Sequence[Lookup] = ()) -> None:
         # handed to Exception as well: an exception is pickled by its args, and this one comes back from the worker
         super().__init__(dict(params), tuple(lookups))
         self.params = dict(params)

@@ -17,6 +17,7 @@ from proxies.catalogue.schema import Endpoint
 from proxies.errors import ProxyError, SourceRejected, SourceUnavailable
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpRequest, HttpResponse
+from proxies.json_text import Fields
 from proxies.vendors.base import HttpSource
 
 _AS_IT_STOOD = ("wikipedia/page", "wikipedia/sections", "wikipedia/revisions")
@@ -35,7 +36,7 @@ _NAMES = {"title": "titles", "q": "srsearch", "limit": "rvlimit"}
 class WikipediaSource(HttpSource):
     """MediaWiki over HTTP."""
 
-    def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
+    def http_request(self, endpoint: Endpoint, params: Fields) -> HttpRequest:
         """Return the request in MediaWiki's own names. ``section`` is not sent: the codec cuts sections out of the whole page."""
         if endpoint.host != "en":
             # the other host counts page views: days without hyphens, titles with underscores
@@ -49,7 +50,7 @@ class WikipediaSource(HttpSource):
         renamed = {names.get(name, name): str(value) for name, value in params.items() if name not in unsent}
         return HttpRequest(method="GET", url=plain.url, query={**plain.query, **renamed})
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the raw answer; hits of a search are given the day their page was first saved."""
         if endpoint.path in _AS_IT_STOOD:
             payload = await self._as_it_stood(endpoint, params)
@@ -74,7 +75,7 @@ class WikipediaSource(HttpSource):
                 dated.append({**hit, "title": title, "first_revision": first})
         return self.answer({"query": {"search": dated}})
 
-    async def _as_it_stood(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
+    async def _as_it_stood(self, endpoint: Endpoint, params: Fields) -> Any:
         title, shown_title = str(params["title"]), None
         payload: Any = None
         for _ in range(_MOST_HOPS):
@@ -148,9 +149,7 @@ class WikipediaSource(HttpSource):
             and isinstance(row.get("title"), str)
         ]
 
-    async def _redirect(
-        self, endpoint: Endpoint, params: Mapping[str, Any], title: str, newest: Mapping[str, Any]
-    ) -> str | None:
+    async def _redirect(self, endpoint: Endpoint, params: Fields, title: str, newest: Fields) -> str | None:
         """Return the title that a page redirected to at the asked time, or None if it was no redirect."""
         requested = params.get("rvstart")
         if _content(newest) is None:
@@ -174,9 +173,7 @@ class WikipediaSource(HttpSource):
             return None
         return _spaced(match[2])
 
-    async def _bore(
-        self, endpoint: Endpoint, page: Mapping[str, Any], title: str, name: Any, params: Mapping[str, Any]
-    ) -> bool:
+    async def _bore(self, endpoint: Endpoint, page: Fields, title: str, name: Any, params: Fields) -> bool:
         """Whether a page bore its shown title at the moment that matters; true of what the policy leaves out anyway."""
         title_at, saved = params.get(TITLE_AT), str(page["revisions"][0].get("timestamp"))
         if title_at is None or saved > str(title_at):
@@ -220,7 +217,7 @@ class WikipediaSource(HttpSource):
         request = HttpRequest(method="GET", url=self.build(endpoint, {}).url, query=query)
         return (await self.exchange(endpoint, request))[0]
 
-    async def _edit(self, endpoint: Endpoint, **fields: str) -> Mapping[str, Any]:
+    async def _edit(self, endpoint: Endpoint, **fields: str) -> Fields:
         payload = await self._query(endpoint, {**self._plain(endpoint), **fields, "rvlimit": "1"})
         revisions = [revision for page in _pages(payload) for revision in page.get("revisions") or []]
         return revisions[0] if revisions and isinstance(revisions[0], dict) else {}
@@ -258,7 +255,7 @@ def _pages(payload: Any) -> list[Any]:
     return [page for page in (pages.values() if isinstance(pages, dict) else pages) if isinstance(page, dict)]
 
 
-def _content(revision: Mapping[str, Any]) -> Any:
+def _content(revision: Fields) -> Any:
     slot = (revision.get("slots") or {}).get("main") or {}
     return slot.get("content", revision.get("content"))
 
