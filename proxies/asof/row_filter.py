@@ -1,7 +1,6 @@
 """Filter a raw answer to what was known before the cutoff. Pure; made anew for every answer."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain, compress
 from operator import not_
@@ -14,7 +13,7 @@ from proxies.asof.policies.base import UNDATED, by_stamp
 from proxies.asof.policies.first_days import require_first_days
 from proxies.asof.policies.vintage import until_window_end
 from proxies.asof.readjust import adjuster, unchanged
-from proxies.asof.rows import DROP, get, rewrite, steps_of
+from proxies.asof.rows import DROP, Change, get, rewrite, steps_of
 from proxies.catalogue.schema import AsOf, Nested
 from proxies.errors import no_answer
 
@@ -178,8 +177,8 @@ class RowFilter:
         judge: Judge,
         dropped: Counter[str],
         *,
-        adjust: Callable[[Any], Any] = unchanged,
-    ) -> Callable[[Any], Any]:
+        adjust: Change = unchanged,
+    ) -> Change:
         def shown(row: Any) -> Any:
             reason = judge.reason(row)
             if reason is not None:

@@ -5,12 +5,13 @@ of the split, and told the split. Money amounts and ratios stay as they are. Whe
 its shares times the price of its day must be its market value, or else the row loses these fields.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
 from typing import Any, TypeGuard
 
 from proxies.asof.policies.base import ApiRequest
+from proxies.asof.rows import Change
 from proxies.json_text import Fields, Row
 
 VALUES = "fmp/statements/analysis/enterprise-values"
@@ -33,7 +34,7 @@ class MarketValue:
     worth: float
 
 
-def share_scaler(request: ApiRequest, factor: float | None, values: Any) -> Callable[[Any], Any]:
+def share_scaler(request: ApiRequest, factor: float | None, values: Any) -> Change:
     """Return a function that converts a statement's row to the shares of the cutoff; without a factor these fields go."""
     as_of = request.endpoint.as_of
     named = {*as_of.per_share, *as_of.share_counts}

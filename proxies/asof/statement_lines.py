@@ -6,12 +6,13 @@ shares of today nor as filed, or for which there is no market value, is left out
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from proxies.asof.clock import Cutoff, parse_day
 from proxies.asof.policies.base import ApiRequest, Lookup
+from proxies.asof.rows import Change
 from proxies.asof.share_figures import MarketValue, divisor_of_count, is_number, is_rounded_quotient, rounded
 from proxies.json_text import Fields, Row
 
@@ -69,7 +70,7 @@ def line_lookups(request: ApiRequest, cutoff: Cutoff) -> tuple[Lookup, ...]:
     )
 
 
-def line_scaler(lookups: Fields, factor: float | None) -> Callable[[Any], Any]:
+def line_scaler(lookups: Fields, factor: float | None) -> Change:
     """Return a function from a row of one line to the row in the shares of the cutoff, without its value where that cannot be known."""
     periods = _Periods(lookups.get("worth"), lookups.get("closes"))
 
