@@ -127,7 +127,7 @@ def filtering() -> None:
     ask = ApiRequest(endpoint=endpoint, params={"symbol": "A"})
 
     def ours() -> int:
-        return len(apply_cutoff(ask, CUTOFF, rows, PolicyContext()).data)
+        return len(apply_cutoff(rows, PolicyContext(request=ask, cutoff=CUTOFF)).data)
 
     def frame() -> int:
         made = pd.DataFrame(rows)
@@ -193,12 +193,8 @@ async def stalls(broker: Broker, body: bytes, rounds: int, store: Store) -> None
             taken.append((time.perf_counter() - began) * 1e3)
         found["ours"].append(ticker.longest)
         async with Ticker() as ticker:
-            told = apply_cutoff(
-                ApiRequest(endpoint=endpoint, params={"symbol": "A"}),
-                CUTOFF,
-                json.loads(body),
-                PolicyContext(),
-            )
+            ask = ApiRequest(endpoint=endpoint, params={"symbol": "A"})
+            told = apply_cutoff(json.loads(body), PolicyContext(request=ask, cutoff=CUTOFF))
             json.dumps(told.data)
         found["plain"].append(ticker.longest)
         async with Ticker() as ticker:

@@ -65,7 +65,9 @@ class PageReader:
     def __init__(self, job: Job) -> None:
         self._job = job
         lookups = {name: parse(*lookup) if lookup else None for name, lookup in job.lookups.items()}
-        self._context = PolicyContext(sent=job.plan.params, lookups=lookups)
+        self._context = PolicyContext(
+            request=job.request, cutoff=job.cutoff, sent=job.plan.params, lookups=lookups
+        )
         self._pager = paging.pager(job.request, job.cutoff, job.plan)
         self._params = self._pager.next()
 
@@ -74,9 +76,8 @@ class PageReader:
 
         Raises `Refused, SchemaDrift, AskAgain`: As `apply_cutoff`. Raises `NotJson`: The page is not JSON.
         """
-        request = self._job.request
-        payload = parse(request.endpoint.source.name, body)
-        self._pager.add(payload, apply_cutoff(request, self._job.cutoff, payload, self._context))
+        payload = parse(self._job.request.endpoint.source.name, body)
+        self._pager.add(payload, apply_cutoff(payload, self._context))
         self._params = self._pager.next()
 
     def step(self, fetched_at: datetime | None) -> NextPage | Answer:
@@ -104,21 +105,21 @@ def read_pages(job: Job, bodies: Sequence[bytes], fetched_at: datetime | None) -
     return reader.step(fetched_at)
 
 
-def apply_cutoff(request: ApiRequest, cutoff: Cutoff, payload: Any, context: PolicyContext) -> Filtered:
+def apply_cutoff(payload: Any, context: PolicyContext) -> Filtered:
     """Return the part of a raw answer that may be shown, in the upstream's shape; the raw answer is not changed.
 
     Raises `SchemaDrift`: The answer is not built as the catalogue says. Raises `CutoffRefused`: The policy errs: nothing is shown.
     """
-    codec = CODECS[request.endpoint.codec]
+    request, endpoint, cutoff = context.request, context.request.endpoint, context.cutoff
+    codec = CODECS[endpoint.codec]
     if cutoff.live and not codec.live_too:
         return Filtered(data=payload)
-    endpoint = request.endpoint
     try:
         rows = codec.unpack(payload, request.params)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise _drifted(endpoint) from error
     try:
-        filtered = Filtered(data=rows) if cutoff.live else RowFilter(request, cutoff, context).apply(rows)
+        filtered = Filtered(data=rows) if cutoff.live else RowFilter(context).apply(rows)
         return replace(filtered, data=codec.pack(filtered.data, request.params))
     except (Refused, AskAgain):
         raise

@@ -129,17 +129,17 @@ def aged(endpoint: Endpoint, fetched_at: datetime, now: datetime) -> bool:
     return moves and now - fetched_at > FRESH
 
 
-def adjuster(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Change:
+def adjuster(context: PolicyContext) -> Change:
     """Return a function that restores a row as of the cutoff; it refuses rows if the factor is unknown."""
-    kind = request.endpoint.as_of.adjust
+    request, cutoff, kind = context.request, context.cutoff, context.as_of.adjust
     if cutoff.live or kind in ("", "drop"):
         return unchanged
     if kind == "state":
-        state = request.endpoint.as_of.state
+        state = context.as_of.state
         assert state is not None, "the loader checks that there are fields"
         return market_at(state, cutoff)
     if kind in ("lines", "earnings"):
-        per_share = request.endpoint.as_of.per_share
+        per_share = context.as_of.per_share
         undo, _ = chart_factors(context.lookups.get("chart"), cutoff)
         if kind == "lines":
             return line_scaler(context.lookups, undo)

@@ -7,8 +7,7 @@ from operator import not_
 from typing import Any
 
 from proxies.asof import guards, row_texts
-from proxies.asof.clock import Cutoff
-from proxies.asof.policies import ApiRequest, Judge, PolicyContext, policy_of
+from proxies.asof.policies import Judge, PolicyContext, policy_of
 from proxies.asof.policies.base import UNDATED, by_stamp
 from proxies.asof.policies.first_days import require_first_days
 from proxies.asof.policies.vintage import until_window_end
@@ -46,24 +45,20 @@ def is_search(as_of: AsOf) -> bool:
 class RowFilter:
     """Filters one answer of one request as of a cutoff. Call `apply` once.
 
-    `cutoff`: Not live: a live answer is not filtered.
+    `context`: Its cutoff is not live: a live answer is not filtered.
     """
 
-    def __init__(self, request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> None:
-        self._endpoint, self._as_of, self._cutoff = request.endpoint, request.endpoint.as_of, cutoff
-        self._request, self._context = request, context
-        self._judge = policy_of(request.endpoint).judge(request, cutoff, context)
+    def __init__(self, context: PolicyContext) -> None:
+        self._endpoint, self._as_of, self._cutoff = context.request.endpoint, context.as_of, context.cutoff
+        self._context = context
+        self._judge = policy_of(self._endpoint).judge(context)
         if self._as_of.policy == "vintage":
-            self._adjust = until_window_end(request, context)
+            self._adjust = until_window_end(context)
         else:
-            self._adjust = adjuster(request, cutoff, context)
+            self._adjust = adjuster(context)
         # without a stamp the list alone is enough: what may stand in an object is held below, in `_inside`
-        self._nested = [
-            (item, by_stamp(request, cutoff, item.stamp)) for item in self._as_of.nested if item.stamp
-        ]
-        self._beside = [
-            (item, by_stamp(request, cutoff, item.stamp)) for item in self._as_of.beside if item.stamp
-        ]
+        self._nested = [(item, by_stamp(context, item.stamp)) for item in self._as_of.nested if item.stamp]
+        self._beside = [(item, by_stamp(context, item.stamp)) for item in self._as_of.beside if item.stamp]
         self._shape = guards.shape_of(self._as_of.nested)
         # tomorrow it finds other pages: how many of them bear no date follows from what is written later
         self._is_search = is_search(self._as_of)
@@ -82,7 +77,7 @@ class RowFilter:
         endpoint = self._endpoint
         if endpoint.rows is None:
             return Filtered(data=payload)
-        require_first_days(self._request, self._cutoff, payload, self._context)
+        require_first_days(self._context, payload)
         # a shortcut for prices and other long lists; anything a row must lose or change takes the path below
         if self._only_judges() and type(payload) is list:
             data: Any = self._filter_list(payload)

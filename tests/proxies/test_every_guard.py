@@ -158,7 +158,7 @@ GUARDS: dict[str, tuple[Pair, Any, str, Any]] = {
     "param_allowlist": (chosen_by_what_is_known_today, broker, "check", lambda endpoint, params, cutoff: dict(params)),
     "overfetch": (a_list_in_pages, answers.paging, "pager", lambda request, cutoff, plan: paging.SinglePage(plan.params)),
     "strip": (fields_of_today, guards, "strip", lambda row, drop: row),
-    "readjust": (a_later_split, row_filter, "adjuster", lambda request, cutoff, context: unchanged),
+    "readjust": (a_later_split, row_filter, "adjuster", lambda context: unchanged),
     "content_check": (a_text_edited_later, row_texts, "cut_page", lambda row, cutoff, fields: (row, None)),
 }  # fmt: skip
 

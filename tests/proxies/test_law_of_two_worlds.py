@@ -84,7 +84,7 @@ GUARDS: dict[str, tuple[str, Any, str, Any, dict[str, bool]]] = {
         "kalshi/markets",
         row_filter,
         "adjuster",
-        lambda request, cutoff, context: readjust.unchanged,
+        lambda context: readjust.unchanged,
         {"ended": True},
     ),
     "only listed fields": (

@@ -16,7 +16,7 @@ from proxies.asof.clock import Cutoff
 from proxies.asof.market_hours import day_end
 from proxies.asof.rows import get
 from proxies.asof.stamps import Stamp, known_from
-from proxies.catalogue.schema import Endpoint, StampRow
+from proxies.catalogue.schema import AsOf, Endpoint, StampRow
 from proxies.json_text import Fields
 
 LATE = "known on or after the cutoff"
@@ -70,10 +70,17 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyContext:
-    """A judge's context: the parameters as sent, and the lookups' parsed answers by name."""
+    """What an answer is judged by: the request and its cutoff, the parameters as sent, the lookups' parsed answers by name."""
 
+    request: ApiRequest
+    cutoff: Cutoff
     sent: Fields = field(default_factory=dict)
     lookups: Fields = field(default_factory=dict)
+
+    @property
+    def as_of(self) -> AsOf:
+        """The as-of rule of the request's endpoint."""
+        return self.request.endpoint.as_of
 
 
 class AskAgain(Exception):
@@ -102,7 +109,7 @@ class Policy:
     """A policy's two halves."""
 
     prepare: Callable[[ApiRequest, Cutoff], Plan]
-    judge: Callable[[ApiRequest, Cutoff, PolicyContext], Judge]
+    judge: Callable[[PolicyContext], Judge]
 
 
 def asked_periods(request: ApiRequest) -> tuple[str, ...]:
@@ -120,7 +127,7 @@ def pass_on(request: ApiRequest, cutoff: Cutoff) -> Plan:
     return Plan(params=dict(request.params))
 
 
-def pass_rows(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
+def pass_rows(context: PolicyContext) -> Judge:
     """Return a judge that lets every row stay."""
     return Judge(lambda row: None)
 
@@ -167,21 +174,21 @@ def stamp_for(request: ApiRequest, row: StampRow) -> Stamp:
     return stamp_of(row, grain)
 
 
-def by_stamp(request: ApiRequest, cutoff: Cutoff, row_stamp: StampRow | None = None) -> Judge:
+def by_stamp(context: PolicyContext, row_stamp: StampRow | None = None) -> Judge:
     """Return a judge that lets rows stay whose stamp was known before the cutoff; rows without a readable one go."""
-    row = row_stamp or request.endpoint.as_of.stamp
+    row = row_stamp or context.as_of.stamp
     assert row is not None, "the loader checks that these policies have a stamp"
-    stamp = stamp_for(request, row)
+    stamp = stamp_for(context.request, row)
     if row.field.startswith("param:"):
         # the date is in the request: every row shares its verdict
-        shared = _verdict(request.params.get(row.field[6:]), stamp, cutoff)
+        shared = _verdict(context.request.params.get(row.field[6:]), stamp, context.cutoff)
         return Judge(lambda item: shared)
-    return StampJudge(row, stamp, cutoff)
+    return StampJudge(row, stamp, context.cutoff)
 
 
-def by_stamp_if_any(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
+def by_stamp_if_any(context: PolicyContext) -> Judge:
     """Return the judge of `by_stamp`, or one that lets every row stay: some answers date only the rows inside their rows."""
-    return by_stamp(request, cutoff) if request.endpoint.as_of.stamp else pass_rows(request, cutoff, context)
+    return by_stamp(context) if context.as_of.stamp else pass_rows(context)
 
 
 def _verdict(value: Any, stamp: Stamp, cutoff: Cutoff) -> Reason:
