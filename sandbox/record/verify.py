@@ -27,6 +27,7 @@ import orjson
 
 from proxies.errors import Refused
 from proxies.hashing import content_hash
+from proxies.json_text import Fields, Row
 from proxies.ledger import Answer, LedgerRow
 from sandbox.cell_library import CellLibrary, named_library
 from sandbox.errors import JournalBroken, SandboxError
@@ -94,7 +95,7 @@ class LedgerReplay:
     rows: Sequence[LedgerRow]
     _used: dict[str, int] = field(default_factory=dict)
 
-    async def __call__(self, path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Answer:
+    async def __call__(self, path: str, params: Fields, *, cell: int, nth: int) -> Answer:
         """Answer from the ledger; raises `Refused` for a call that it does not hold."""
         key = _key(path, params)
         number = self._used.get(key, 0)
@@ -208,7 +209,7 @@ def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Diffe
     return compare_cells(expected, notebook)
 
 
-def compare_cells(expected: Sequence[Mapping[str, Any]], notebook: Path) -> list[Difference]:
+def compare_cells(expected: Sequence[Fields], notebook: Path) -> list[Difference]:
     """List differences between cells and those of the .ipynb; it is read without validation, as valid ones are compared with it."""
     nbformat: Any = importlib.import_module("nbformat")
     try:
@@ -230,7 +231,7 @@ def compare_cells(expected: Sequence[Mapping[str, Any]], notebook: Path) -> list
         return [Difference("notebook", None, f"cannot be read: {error}")]
 
 
-def _reader_sees(cell: Mapping[str, Any]) -> dict[str, Any]:
+def _reader_sees(cell: Fields) -> Row:
     facts = (cell.get("metadata") or {}).get("analyst")
     return {
         "cell_type was": cell.get("cell_type"),
@@ -269,7 +270,7 @@ def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> l
     return differences
 
 
-def _began(journal: Path, lines: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, CellLibrary | None]:
+def _began(journal: Path, lines: Sequence[Fields]) -> tuple[datetime | None, CellLibrary | None]:
     """Return the session's start on its simulated clock, if it had one, and its library; raises `JournalBroken`."""
     began = lines[0].get("clock") if lines else None
     named = named_library(lines)
@@ -451,5 +452,5 @@ def _pixels(content: str) -> Any:
         return content
 
 
-def _key(path: str, params: Mapping[str, Any]) -> str:
+def _key(path: str, params: Fields) -> str:
     return orjson.dumps([path, dict(params)], option=orjson.OPT_SORT_KEYS).decode()
