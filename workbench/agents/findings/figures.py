@@ -95,6 +95,7 @@ class Figure:
     after: str
     sentence: str
     place: int
+    start: int
 
     @property
     def digits(self) -> int:
@@ -129,7 +130,7 @@ class Figure:
     @property
     def is_word(self) -> bool:
         """Whether it is as good as a word of its text: small and whole, an even chance, or a hundred."""
-        return _is_word(self.value, self.spelling)
+        return "." not in self.spelling and (abs(self.value) < 20 or abs(self.value) in (50, 100))
 
     @property
     def is_count(self) -> bool:
@@ -251,7 +252,8 @@ def quoted_figures(report: str) -> Iterator[Figure]:
         place = bisect_left(cuts, match.start() + 1) - 1
         before = masked[cuts[place] : match.start()]
         sentence = report[cuts[place] : cuts[place + 1]]
-        yield Figure(value, match[0], before, masked[match.end() : match.end() + 40], sentence, place)
+        after = masked[match.end() : match.end() + 40]
+        yield Figure(value, match[0], before, after, sentence, place, match.start())
 
 
 def quoted_spans(text: str) -> Iterator[tuple[int, int, str]]:
@@ -260,10 +262,9 @@ def quoted_spans(text: str) -> Iterator[tuple[int, int, str]]:
     >>> list(quoted_spans("In 61.3% of 38 windows since 1999"))
     [(3, 7, '61.3'), (12, 14, '38')]
     """
-    masked = _DATE.sub(lambda match: " " * len(match[0]), text)
-    for match in _NUMBER.finditer(masked):
-        if not _is_word(number_spelled(match[0]), match[0]):
-            yield match.start(), match.end(), match[0]
+    for figure in quoted_figures(text):
+        if not figure.is_word:
+            yield figure.start, figure.start + len(figure.spelling), figure.spelling
 
 
 def printed_by(spelling: str, outputs: Sequence[str], scales: Sequence[float] = _SCALES) -> int | None:
@@ -336,11 +337,6 @@ def number_spelled(spelling: str) -> float:
 def _step(spelling: str) -> float:
     mantissa, _, power = spelling.lower().partition("e")
     return 10.0 ** (int(power or 0) - len(mantissa.partition(".")[2]))
-
-
-def _is_word(value: float, spelling: str) -> bool:
-    """Whether a number is as good as a word of a text: small and whole, an even chance, or a hundred."""
-    return "." not in spelling and (abs(value) < 20 or abs(value) in (50, 100))
 
 
 def _beside(level: str) -> Iterator[float]:
