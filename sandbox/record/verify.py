@@ -27,6 +27,7 @@ import orjson
 
 from proxies.errors import Refused
 from proxies.hashing import content_hash
+from proxies.json_text import Fields, Row
 from proxies.ledger import Answer, LedgerRow
 from sandbox.cell_library import CellLibrary, named_library
 from sandbox.errors import JournalBroken, SandboxError
@@ -94,7 +95,7 @@ class LedgerReplay:
     rows: Sequence[LedgerRow]
     _used: dict[str, int] = field(default_factory=dict)
 
-    async def __call__(self, path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Answer:
+    async def __call__(self, path: str, params: Fields, *, cell: int, nth: int) -> Answer:
         """Answer from the ledger; raises `Refused` for a call that it does not hold."""
         key = _key(path, params)
         number = self._used.get(key, 0)
@@ -247,7 +248,7 @@ def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> l
     return differences
 
 
-def _began(journal: Path, lines: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, CellLibrary | None]:
+def _began(journal: Path, lines: Sequence[Fields]) -> tuple[datetime | None, CellLibrary | None]:
     """Return the session's start on its simulated clock, if it had one, and its library; raises `JournalBroken`."""
     began = lines[0].get("clock") if lines else None
     named = named_library(lines)
@@ -429,14 +430,14 @@ def _pixels(content: str) -> Any:
         return content
 
 
-def _findings(cell: Mapping[str, Any]) -> Any:
+def _findings(cell: Fields) -> Any:
     facts = (cell.get("metadata") or {}).get("analyst")
     return facts.get("findings") if isinstance(facts, Mapping) else None
 
 
-def _bare(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _bare(outputs: Sequence[Fields]) -> list[Row]:
     return [{key: value for key, value in output.items() if key != "execution_count"} for output in outputs]
 
 
-def _key(path: str, params: Mapping[str, Any]) -> str:
+def _key(path: str, params: Fields) -> str:
     return orjson.dumps([path, dict(params)], option=orjson.OPT_SORT_KEYS).decode()

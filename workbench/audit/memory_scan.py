@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from proxies.asof.asof_text import without_later
 from proxies.asof.clock import Cutoff
-from proxies.asof.later_text import later_dates, without_later
+from proxies.asof.later_text import later_dates
 from workbench.agents.findings.figures import unprinted
 from workbench.agents.replies.json_reply import every_text
 from workbench.engine.record.state import RunState
