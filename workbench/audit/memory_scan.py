@@ -34,10 +34,6 @@ class LateSentence:
     sentence: str
     own: bool
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the finding as JSON values."""
-        return asdict(self)
-
 
 def late_sentences(text: str, shown: str, cutoff: Cutoff) -> Iterator[tuple[str, bool]]:
     """Yield the late sentences of a text, each with whether it is the writer's own: its day, or a figure in it, was not shown.
@@ -99,7 +95,7 @@ def memory_document(store: Store, states: Sequence[RunState]) -> dict[str, Any]:
         "rate": wilson.rate,
         "wilson": [wilson.low, wilson.high],
         "over_runs": rate_over_runs(late, n),
-        "sentences": [row.to_json() for sentences in rows.values() for row in sentences],
+        "sentences": [asdict(row) for sentences in rows.values() for row in sentences],
     }
 
 
