@@ -10,7 +10,7 @@ from typing import Any
 from workbench.agents.base import Grounding, LeafTask
 from workbench.agents.conversation import Conversation, LoopLimits, Spent
 from workbench.agents.errors import AgentGaveUp, BadSetting, MalformedReply
-from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.agents.grounders.loop_parts import (
     LoopSettings,
     WebGrounder,
@@ -129,7 +129,7 @@ class _Research:
         self.spent.add(self._lead.spent)
         absent = [f"No notes on question {part.track}: {part.fault}." for part in self.parts if part.fault]
         listed = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
-        evidence = TraceEvidence(
+        evidence = Evidence(
             steps=tuple(self.steps),
             plan=f"{plan}\n\n{listed}",
             submission=submission,

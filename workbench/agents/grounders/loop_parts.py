@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.conversation import LoopLimits
-from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.agents.findings.check_table import RunKind
 from workbench.agents.findings.conclusion_checks import conclusion_findings
 from workbench.agents.grounders.proof_log import guarded
@@ -95,7 +95,7 @@ async def submitted(
         *horizon(submission, dates),
         *foreign_orders(loop.steps),
     ]
-    evidence = TraceEvidence(
+    evidence = Evidence(
         steps=tuple(loop.steps),
         plan=plan,
         submission=submission,
@@ -109,7 +109,7 @@ async def submitted(
     return grounding_of(evidence, submission, failed_cells=tools.cell.failed_cells)
 
 
-def grounding_of(evidence: TraceEvidence, submission: Submission, *, failed_cells: int = 0) -> Grounding:
+def grounding_of(evidence: Evidence, submission: Submission, *, failed_cells: int = 0) -> Grounding:
     """Return the grounding that a trace's submission gives."""
     ending = f"Not submitted by the model: {submission.forced}." if submission.forced else ""
     report = "\n\n".join(filter(None, (submission.reasoning, ending, *evidence.findings)))

@@ -17,7 +17,7 @@ from proxies.errors import ANOTHER_WAY
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.conversation import Conversation
 from workbench.agents.errors import RetryWorthwhile
-from workbench.agents.evidence.notebook_evidence import NotebookEvidence
+from workbench.agents.evidence.base import Evidence
 from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
 from workbench.agents.findings.conclusion_checks import (
     ASKED_NO_DATA,
@@ -104,7 +104,7 @@ class NotebookGrounder:
         await proof.note_unprinted(conclusion)
         return Grounding(
             belief=Belief(p=conclusion.p, key_factor=conclusion.key_factor, report=conclusion.report),
-            evidence=NotebookEvidence(),
+            evidence=Evidence(),
             trace={"steps": proof.steps, "failed_cells": proof.failed_cells},
             findings=proof.findings(conclusion),
         )

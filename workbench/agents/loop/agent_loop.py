@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from workbench.agents.conversation import Conversation, LoopLimits
 from workbench.agents.errors import AgentGaveUp, MalformedReply
-from workbench.agents.evidence.trace_steps import TraceCall, TraceStep
+from workbench.agents.evidence.base import TraceCall, TraceStep
 from workbench.agents.loop.belief_state import FIELD, BeliefState, merged_lists
 from workbench.agents.loop.moves import Move, read_move, with_belief
 from workbench.agents.loop.tool_box import Observation, ToolBox, ToolUse

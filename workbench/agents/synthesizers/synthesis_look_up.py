@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 from sandbox.errors import SandboxError
 from workbench.agents.conversation import LoopLimits
 from workbench.agents.errors import AgentGaveUp, BadSetting
+from workbench.agents.evidence.base import Evidence
 from workbench.agents.evidence.look_up import STAGE, LookUp
-from workbench.agents.evidence.trace import TraceEvidence
 from workbench.agents.grounders.loop_parts import LoopSettings, foreign_orders, statistics
 from workbench.agents.loop.agent_loop import AgentLoop, LoopPlan
 from workbench.agents.loop.loop_notes import LoopNote, NotesEnding
@@ -92,7 +92,7 @@ async def look_up(
         notes = await loop.run()
     except AgentGaveUp as error:
         fault = error.reason
-    trace = TraceEvidence(
+    trace = Evidence(
         steps=tuple(loop.steps),
         plan=f"Look up as of the cutoff, with {' and '.join(loop.box.names)}, what the weights of the children need.",
         sources=tuple(loop.box.sources.values()),
