@@ -33,7 +33,7 @@ class CellTool:
     async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Run the cell, or take its result from the journal where an earlier sitting ran it.
 
-        Raises `ProofLogMismatch`: The journal holds another cell at this place. Raises `SandboxError`: No kernel can be started, or it
+        Raises `ProofFailed`: The journal holds another cell at this place. Raises `SandboxError`: No kernel can be started, or it
         died for good.
         """
         if self._log is None:
