@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.screens import RUN, asked, demo_tree, visible
+from tests.fakes.screens import RUN, agreed, asked, demo_tree, visible
 from tests.fakes.stored_run import write_tree_run
 from workbench.engine.detached import Detached
 from workbench.engine.record.fold import load_state
@@ -20,7 +20,6 @@ from workbench.synthesis import AverageRule, LinearRule, settle
 from workbench.synthesis.whatif.apply_edits import play
 from workbench.views.run_view import load_run
 from workbench.whatif.edit_request import EditRequest
-from workbench.widgets.edits import node_actions as regrounding
 from workbench.widgets.home_page import Home
 from workbench.widgets.run_page import Dashboard
 
@@ -102,29 +101,23 @@ def resumed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...]]
         runs.append((run_id, tuple(leaves)))
         return Detached(pid=1)
 
-    monkeypatch.setattr(regrounding, "resume_detached", resume)
+    monkeypatch.setattr("workbench.engine.detached.resume_detached", resume)
     return runs
 
 
 def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
     board: Dashboard, home: Path, resumed: list[Any]
 ) -> None:
-    form = board.side_panels.regrounding
+    pane = board.side_panels.regrounding
     board.tree.selected = "P2"
-    assert not visible(form)[0], "an inner proposition is not grounded"
+    assert visible(pane.again, pane.retry) == [False, False], "an inner proposition is not grounded"
     board.tree.selected = "P2.1"
-    assert visible(form, form.ask, form.confirm) == [True, True, False]
-    form.ask.click()
-    assert (
-        "evidence for P2.1 again: about" in form.line.value
-        and "recomputed by the stored rules" in form.line.value
-    )
+    assert visible(pane.again, pane.retry) == [True, False]
+    board.side_panels.author.value = "Ann"
+    said = asked(pane.again, reason="the VIX has moved")
+    assert "evidence for P2.1 again: about" in said and "recomputed by the stored rules" in said
     assert not events(home, "leaf.reopened") and resumed == []
-    form.cancel.click()
-    assert visible(form.ask, form.confirm) == [True, False]
-    form.ask.click()
-    board.side_panels.author.value, form.why.value = "Ann", "the VIX has moved"
-    form.confirm.click()
+    agreed(pane.again)
     (event,) = events(home, "leaf.reopened")
     assert (event.node, event.author, event.reason, event.resynthesis) == (
         "P2.1",
@@ -132,12 +125,9 @@ def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
         "the VIX has moved",
         "numeric",
     )
-    assert resumed == [(RUN, ("P2.1",))]
+    assert [run for run, _leaves in resumed] == [RUN]
     board.look()
-    assert (
-        "50.0%" in board.side_panels.regrounding.earlier.value
-        and "the VIX has moved" in board.side_panels.regrounding.earlier.value
-    )
+    assert "50.0%" in pane.earlier.value and "the VIX has moved" in pane.earlier.value
     assert board.session.base["P2.1"].p == 0.5, "the old value stands until the new is in"
     board.poller.stop()
 
@@ -154,16 +144,11 @@ def test_a_failed_leaf_is_tried_again(home: Path, resumed: list[Any]) -> None:
         store.append(OTHER, ev.RunStopped(why="failure", detail="P2.1 failed for good"))
     board = Dashboard(load_run(home, OTHER))
     board.tree.selected = "P2.1"
-    form = board.side_panels.regrounding
-    assert visible(form, form.retry, form.ask) == [True, True, False]
-    form.retry.click()
-    assert resumed == [] and "trying P2.1: about" in form.line.value
-    assert "left as they are" in form.line.value
-    assert visible(form.retry, form.try_now, form.cancel) == [False, True, True]
-    form.cancel.click()
-    assert visible(form.retry, form.try_now) == [True, False]
-    form.retry.click()
-    form.try_now.click()
+    pane = board.side_panels.regrounding
+    assert visible(pane.retry, pane.again) == [True, False]
+    said = asked(pane.retry)
+    assert resumed == [] and "trying P2.1: about" in said and "left as they are" in said
+    agreed(pane.retry)
     assert resumed == [(OTHER, ("P2.1",))]
     board.poller.stop()
 
