@@ -117,7 +117,7 @@ class SurroundingPanes(EditBar):
         self.detail = Panel()
         self.detail.on_select = edits.choose
         self.proof = html()
-        self.assuming = AssumptionForm(edits.session)
+        self.assuming = AssumptionForm(edits.session, edits.choose)
         self.change = Fold("Change this driver", self._make_form)
         self.regrounding = RegroundingPane(replace(desk, reread=follow))
         self.refitting = replace(desk, reread=lambda: read_anew(True)).form(
