@@ -9,8 +9,8 @@ import json
 import os
 import shlex
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -153,8 +153,10 @@ def processes_in_this_one(folder: Path) -> Iterator[None]:
         return run_cli(folder, *words[3:], OPENAI_API_KEY="none")
 
     def spawned(words: list[str], log: Path, environ: dict[str, str]) -> int:
-        with ThreadPoolExecutor() as beside:  # the form that starts it has a loop in its own thread
-            done = beside.submit(started, words).result()
+        if threading.current_thread() is threading.main_thread():
+            done = started(words)
+        else:  # of a form, whose thread the command line cannot have
+            done = run(words, env=environ, capture_output=True, text=True)
         log.write_text(done.stderr)
         return os.posix_spawn("/bin/sh", ["sh", "-c", f"exit {done.returncode}"], {})
 
