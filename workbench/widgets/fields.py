@@ -150,8 +150,11 @@ def pane(
     title: str, children: list[ipywidgets.Widget], name: str, *, beside: ipywidgets.Widget | None = None
 ) -> ipywidgets.Widget:
     """Return a part of a page under a heading, with something to do beside the heading."""
-    head = html(f"<h2>{title}</h2>")
-    top = box(ipywidgets.HBox, [head, beside] if beside is not None else [head], "wb-pane-head")
+    top = html(f"<h2>{title}</h2>")
+    if beside is None:
+        top.add_class("wb-pane-head")
+    else:
+        top = box(ipywidgets.HBox, [top, beside], "wb-pane-head")
     whole = box(ipywidgets.VBox, [top, *children], "wb-pane")
     whole.add_class(name)
     return whole
