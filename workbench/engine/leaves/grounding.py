@@ -207,7 +207,7 @@ class TrialGrounding:
                 async with asyncio.timeout(self._seconds_left(node, trial)):
                     outcome = await self._attempt(node, trial, attempt)
             except TimeoutError:
-                more = sentence("its time is used up: ", Option("leaf_budget_seconds"))
+                more = sentence("its time is used up: ", Option("leaf_budget_seconds", by_set=True))
                 self._wait(node, trial, attempt, more)
                 return
             except AccountRefused:
