@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import ipywidgets
@@ -334,11 +334,17 @@ class AssumptionForm(ipywidgets.VBox):  # type: ignore[misc]
     """What is assumed, and a field for its probability: an edit like any other, so it is undone and kept as they are."""
 
     def __init__(self, session: WhatIfSession, select: Callable[[NodeId], None]) -> None:
-        self._session = session
+        self._session, self._select = session, select
         self.detail = html()
-        self.form = EditingForm(session, select, kinds=[ASSUMPTION])
-        super().__init__([self.detail, self.form], layout=look(ipywidgets.Layout))
+        super().__init__([self.detail], layout=look(ipywidgets.Layout))
         self.add_class("wb-assuming")
+
+    @cached_property
+    def form(self) -> EditingForm:
+        """The field and its button; made for the first proposition that assumes something."""
+        form = EditingForm(self._session, self._select, kinds=[ASSUMPTION])
+        self.children = (*self.children, form)
+        return form
 
     def show(self, node: NodeId) -> None:
         """Fill it in for a proposition of the edited tree; it is away where nothing is assumed."""
@@ -348,4 +354,4 @@ class AssumptionForm(ipywidgets.VBox):  # type: ignore[misc]
         if p is not None:
             detail = assumption_detail(tree, name)
             self.detail.value = panels.rendered("assumption", name=name, detail=detail, p=p)
-        self.form.show(node)
+            self.form.show(node)
