@@ -74,6 +74,8 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
     `priced`: the first line that is said is a price, and has to be agreed to.
     """
 
+    children: tuple[Any, ...]
+
     def __init__(
         self,
         operation: type[Operation],
@@ -182,7 +184,7 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
         require_writable(self._folder)  # else whoever sees the page could read any file of this machine
         typed = {name: self._typed(self._fields[name]) for name in self.inputs}
         given = self.given()
-        if missing := [self.labels[name] for name in self._needed if not (typed | given).get(name)]:
+        if missing := [self.labels[name] for name in self._needed if not {**typed, **given}.get(name)]:
             raise UsageError(f'fill in the field "{missing[0]}" first')
         # What says what the default says is left to it: of some requests it counts what was said at all.
         said = {

@@ -333,6 +333,8 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
 class AssumptionForm(ipywidgets.VBox):  # type: ignore[misc]
     """What is assumed, and a field for its probability: an edit like any other, so it is undone and kept as they are."""
 
+    children: tuple[Any, ...]
+
     def __init__(self, session: WhatIfSession, select: Callable[[NodeId], None]) -> None:
         self._session, self._select = session, select
         self.detail = html()
