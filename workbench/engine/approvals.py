@@ -124,7 +124,7 @@ class ApprovedData:
                 path=path,
                 asked=dict(params or {}),
                 sent=[],
-                cutoff=self._job.cutoff,
+                cutoff=self._job.cutoff.text,
                 answer=None,
                 refused=reason,
                 request_hash=sha256_of(text.encode()),

@@ -20,9 +20,9 @@ from workbench.agents.base import Brief
 from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.model_gateway import require_price, run_gateway
 from workbench.engine.access.outage import ProviderDown, Timing
-from workbench.engine.access.web_access import NodeLookUps, run_verdicts
+from workbench.engine.access.web_access import run_verdicts
 from workbench.engine.approvals import PATIENT_CELL_SECONDS, Approvals, check_answerable
-from workbench.engine.leaves.grounding import LeafGrounding, TrialGrounding
+from workbench.engine.leaves.grounding import Sitting
 from workbench.engine.leaves.job import Workers
 from workbench.engine.leaves.leaf_notebook import KernelSlots
 from workbench.engine.leaves.shared_calls import SharedCalls
@@ -201,37 +201,24 @@ class Engine:
             if waiting and opens_notebook:
                 await seal.level()  # before a model is asked: a machine that cannot seal must cost nothing
             await asyncio.sleep(0)
-            slots = KernelSlots()
-            approvals = None if state.settings.approve == "none" else Approvals(recorder)
-            verdicts = run_verdicts(self._store, state, self._model, prompts)
-            shared_calls = SharedCalls(recorder, agents.grounder, ApiLedger(self._store))
-            trials = TrialGrounding(
-                recorder,
-                grounder=agents.grounder,
+            sitting = Sitting(
+                recorder=recorder,
                 gateway=gateway,
+                grounder=agents.grounder,
+                synthesizer=agents.synthesizer,
                 broker=self._broker,
                 guide=guide,
                 sandbox=self._sandbox,
                 level=seal.level,
                 limits=_limits_of(self._limits, recorder.state),
-                slots=slots,
+                slots=KernelSlots(),
                 keyed=keyed,
                 workers=self._workers,
-                approvals=approvals,
-                verdicts=verdicts,
-                shared_calls=shared_calls,
+                approvals=None if state.settings.approve == "none" else Approvals(recorder),
+                verdicts=run_verdicts(self._store, state, self._model, prompts),
+                shared_calls=SharedCalls(recorder, agents.grounder, ApiLedger(self._store)),
             )
-            look_ups = NodeLookUps(
-                recorder=recorder,
-                broker=self._broker,
-                guide=guide,
-                slots=slots,
-                keyed=keyed,
-                approvals=approvals,
-                verdicts=verdicts,
-            )
-            leaves = LeafGrounding(recorder, trials, shared_calls)
-            await TreeGrounding(recorder, leaves, agents.synthesizer, gateway, look_ups, only=only).ground()
+            await TreeGrounding(sitting, only=only).ground()
             root = recorder.state.tree.root
             assert root.belief is not None
             recorder.record(ev.RunFinished(p=root.belief.p))

@@ -299,7 +299,7 @@ async def _ground(
         ask=Relayed(prompts, ask),
         data=RowsWithOwner(lease.line, begun.rows, lambda ledger: data_session(place.broker, job, ledger)),
         guide=CatalogueGuide.for_run(
-            place.broker.catalogue, settings, job.parsed_cutoff(), job.keyed, network=job.network
+            place.broker.catalogue, settings, job.cutoff, job.keyed, network=job.network
         ),
         sandbox=place.sandbox,
         level=level,
