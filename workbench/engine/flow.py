@@ -93,8 +93,8 @@ class Engine:
         """Refuse a claim before a run is opened for it; raises ``UsageError``."""
         check_answerable(settings, answered=self._answered, workers=self._workers is not None)
         await check_claim(statement, cutoff, settings, self._model)
-        for name in model_names(self._model):
-            require_price(settings, name)
+        if settings.budget_usd is not None or settings.leaf_budget_usd is not None:
+            require_price(model_names(self._model), settings.prices)
 
     async def work(
         self, run_id: str, *, plan_only: bool = False, only: Collection[NodeId] = (), rebuy: bool = False
