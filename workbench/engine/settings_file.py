@@ -48,7 +48,7 @@ _ENTRIES: dict[str, _Entry] = {
         'must name an environment variable, "env:NAME": no keys in files',
     ),
     "limits": (
-        dict[Literal[RATES], float],
+        dict[Literal["requests_per_minute", "tokens_per_minute"], float],
         f"needs numbers of {' and '.join(RATES)}, as [limits.openai] has them",
     ),
 }
