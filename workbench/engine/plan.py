@@ -1,4 +1,4 @@
-"""From a claim to a planned tree: the analyzer's rounds, its further analyses of leaves, and what the run will cost."""
+"""From a claim to a planned tree: the analyzer's rounds and its further analyses of leaves."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,14 +7,11 @@ from contextlib import suppress
 from workbench.agents.base import Analyzer, Brief
 from workbench.agents.errors import AgentGaveUp
 from workbench.engine.access.model_gateway import ModelGateway
-from workbench.engine.expected_cost import analysis_calls, forecast_of
 from workbench.engine.leaves.traversal import first_error
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.run_files import tree_body
-from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
-from workbench.models.costs import CostForecast
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.growth import next_leaves, recursion_round
 from workbench.store import events as ev
@@ -150,50 +147,3 @@ class _Growing:
             with suppress(UsageError):  # two repeat each other: only one will stand in the end
                 self._whole = self._whole.graft(leaf, tree)
         return self._whole
-
-
-#: Who asks models once the tree stands.
-_ROLES = ("grounder", "synthesizer")
-
-
-def forecast(state: RunState, *, whole: bool = False) -> CostForecast:
-    """Return what the rest of a planned run will take; with ``whole`` what all of it was expected to."""
-    tree, settings = state.tree, state.settings
-    inner = [node for node in tree.inner() if whole or tree[node].belief is None]
-    beside = {"prior": 1} if settings.agent.root_prior and tree.root.id in inner else {}
-    return forecast_of(
-        settings,
-        leaves=[tree[leaf] for leaf in tree.leaves() if whole or tree[leaf].belief is None],
-        inner=len(inner),
-        beside=beside | (analysis_calls(settings, len(inner)) if whole else {}),
-        claim=tree.root.statement,
-        cutoff=state.parsed_cutoff(),
-    )
-
-
-def cost_line(state: RunState) -> str:
-    """Return the cost forecast as one line: calls, and US dollars where the price of a token is known, with a range."""
-    expected = forecast(state)
-    roles = {role: name for role, name in state.settings.models.items() if role in _ROLES}
-    models = dict.fromkeys(roles.get(role, state.settings.model) for role in _ROLES)
-    line = f"collecting the evidence will take about {expected.model_calls} calls to {' and '.join(models)}"
-    few, many = expected.range_of(expected.model_calls)
-    if expected.spread > 1:
-        line += f" ({few:.0f} to {many:.0f}), {expected.token_words}"
-    if expected.cost_usd is None:
-        return f"{line}, whose price is unknown"
-    low, high = expected.range_of(expected.cost_usd)
-    between = f" (${low:.2f} to ${high:.2f})" if expected.spread > 1 else ""
-    return f"{line}, about ${expected.cost_usd:.2f}{between}"
-
-
-def error_line(state: RunState, calls: int, cost_usd: float | None) -> str | None:
-    """Return how far off the forecast of a finished run was; None for a model that costs nothing."""
-    expected = forecast(state, whole=True)
-    if expected.spread == 1:
-        return None
-    off = calls / expected.model_calls - 1
-    line = f"forecast {expected.model_calls} calls for the tree, {calls} were made ({off:+.0%})"
-    if not expected.cost_usd or cost_usd is None:
-        return line
-    return f"{line}; forecast ${expected.cost_usd:.2f}, cost ${cost_usd:.2f} ({cost_usd / expected.cost_usd - 1:+.0%})"
