@@ -40,10 +40,7 @@ from workbench.models.providers.abilities import (
     window_in,
 )
 from workbench.models.providers.account_errors import is_account_refusal
-from workbench.models.providers.connections import (
-    close_with_the_loop,
-    nothing_left_behind,
-)
+from workbench.models.providers.connections import close_with_the_loop
 from workbench.models.providers.failures import (
     body_of,
     failed_generation,
@@ -239,7 +236,7 @@ class LiteLLMModel:
         total = self._retries.total
         try:
             async with asyncio.timeout(total):
-                with nothing_left_behind(), observed(exchange):
+                with observed(exchange):
                     response = await self._whole(arguments, exchange)
         except TimeoutError:
             raise self._error(408, f"no whole reply in {total:.0f} s") from None
