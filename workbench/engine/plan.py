@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from workbench.agents.base import Analyzer, Brief
 from workbench.agents.errors import AgentGaveUp
@@ -17,14 +18,14 @@ from workbench.propositions.growth import next_leaves, recursion_round
 from workbench.store import events as ev
 
 
+@dataclass(frozen=True, slots=True)
 class Planning:
     """Plans the tree of one run."""
 
-    def __init__(self, recorder: Recorder, analyzer: Analyzer, gateway: ModelGateway, brief: Brief) -> None:
-        self._recorder = recorder
-        self._analyzer = analyzer
-        self._gateway = gateway
-        self._brief = brief
+    recorder: Recorder
+    analyzer: Analyzer
+    gateway: ModelGateway
+    brief: Brief
 
     async def plan(self) -> None:
         """Let the analyzer build the tree, then deepen it: n - 1 more rounds over all leaves, or leaf by leaf to a target.
@@ -34,17 +35,17 @@ class Planning:
 
         Raises `AgentGaveUp`: The analyzer gave no usable tree for the claim itself.
         """
-        state = self._recorder.state
+        state = self.recorder.state
         if (
             state.follows is not None
         ):  # a review asks about the drivers of the run before, so that the two can be compared
             planned = tree_body(state.follows.tree)
-            self._recorder.record(lambda put: ev.TreePlanned(tree=put(planned)))
+            self.recorder.record(lambda put: ev.TreePlanned(tree=put(planned)))
             return
         try:
             tree = await self._analyze(Tree.root_only(state.statement), "P0")
         except AgentGaveUp as error:
-            self._recorder.record(ev.NodeFailed(node="P0", reason=str(error)))
+            self.recorder.record(ev.NodeFailed(node="P0", reason=str(error)))
             raise
         analyzed: set[NodeId] = set()
         for _ in range(1, state.settings.depth):
@@ -57,7 +58,7 @@ class Planning:
             while following := next_leaves(tree, state.settings.leaf_target, most, analyzed):
                 analyzed.update(following)
                 tree = await self._deepen(tree, following)
-        self._recorder.record(lambda put: ev.TreePlanned(tree=put(tree_body(tree))))
+        self.recorder.record(lambda put: ev.TreePlanned(tree=put(tree_body(tree))))
 
     async def _deepen(self, tree: Tree, leaves: Sequence[NodeId]) -> Tree:
         """Return the tree with these leaves analyzed side by side, each as the root of its own analysis.
@@ -93,7 +94,7 @@ class Planning:
                     continue
                 except UsageError as error:  # it repeats a proposition that an earlier leaf has got
                     outcome = str(error)
-            self._recorder.record(ev.LeafKept(node=leaf, reason=outcome))
+            self.recorder.record(ev.LeafKept(node=leaf, reason=outcome))
         return tree
 
     async def _analyze(self, local: Tree, node: NodeId, *, growing: "_Growing | None" = None) -> Tree:
@@ -107,13 +108,13 @@ class Planning:
                 0
             )  # to write a tree of a thousand leaves as text takes 15 ms, to read it back 40
             number = rounds  # of this round, whenever the event is made
-            self._recorder.record(lambda put: ev.TreeExpanded(node=node, tree=put(body), round=number))
+            self.recorder.record(lambda put: ev.TreeExpanded(node=node, tree=put(body), round=number))
             await asyncio.sleep(0)
 
-        state = self._recorder.state
+        state = self.recorder.state
         # The attempt counts the failures of the claim itself: they alone end the planning, and the next sitting asks anew.
         # Further analyses of leaves use the same number.
-        ask = self._gateway.asker(
+        ask = self.gateway.asker(
             run=state.run_id,
             node=node,
             trial=0,
@@ -121,9 +122,9 @@ class Planning:
             role="analyzer",
         )
         more = {}
-        if getattr(self._analyzer, "takes_brief", False):
-            more["brief"] = self._brief
-        return await self._analyzer.analyze(
+        if getattr(self.analyzer, "takes_brief", False):
+            more["brief"] = self.brief
+        return await self.analyzer.analyze(
             local, cutoff=state.parsed_cutoff(), ask=ask, on_round=on_round, **more
         )
 
