@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
@@ -192,7 +192,7 @@ class ModelGateway:
         names = (name_for(self.model, request), *self.names)
         places = [_place(address, request.canonical_hash(name)) for name in names]
         asked = self.announce.events(address.run, kinds=("call.asked",))
-        return any(stored.event.model_dump(include=_PLACE) in places for stored in asked)
+        return any(stored.event.model_dump(include={*_PLACE, "request_hash"}) in places for stored in asked)
 
     async def _send(
         self,
@@ -344,14 +344,13 @@ def _room_on_disk(request: ModelRequest, output_tokens: int) -> int:
     return 65_536 + 2 * (text + 6 * (output_tokens or _USUAL_TOKENS))
 
 
-#: What an event about a request says of its place.
-_PLACE = {"node", "trial", "attempt", "stage", "step", "retry", "request_hash"}
+#: What an event about a request says of its place, beside the hash of the request.
+_PLACE = ("node", "trial", "attempt", "stage", "step", "retry")
 
 
 def _place(address: Address, digest: str) -> dict[str, Any]:
-    place = asdict(address) | {"request_hash": digest}
-    del place["run"]
-    return place
+    # Not asdict, which copies what it finds: each request comes by here.
+    return {**{name: getattr(address, name) for name in _PLACE}, "request_hash": digest}
 
 
 def require_price(names: Iterable[str], prices: Mapping[str, Sequence[float]]) -> None:
@@ -425,10 +424,7 @@ def spending(store: Store, run_id: str, node: str | None = None) -> Spending:
         assert isinstance(event, ev.CallAsked | ev.CallUnbilled)
         if node is not None and (event.node != node or event.trial == 0):
             continue
-        key = tuple(
-            getattr(event, name)
-            for name in ("node", "trial", "attempt", "stage", "step", "retry", "request_hash")
-        )
+        key = tuple(getattr(event, name) for name in (*_PLACE, "request_hash"))
         if isinstance(event, ev.CallAsked):
             open_calls.setdefault(key, []).append(event)
         elif open_calls.get(key):
