@@ -12,7 +12,7 @@ from tests.fakes.screens import RUN, make_run
 from workbench.cli.run.terminal_progress import TerminalProgress, shown_progress
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.progress import print_progress
-from workbench.engine.record.stages import LeafPace, Stages, pace_of, reply_heading
+from workbench.engine.record.stages import LeafPace, Stages, pace_of, replay, reply_heading
 from workbench.engine.record.state import RunState
 from workbench.propositions import Belief, Tree
 from workbench.store import Store
@@ -85,10 +85,7 @@ def test_the_pace_is_that_of_finished_runs_with_this_model_and_grounder(store: S
     assert found.seconds == pytest.approx(state.worked_seconds / 6)
     other = SimpleNamespace(run_id="later", settings=SimpleNamespace(model="other", grounder="x"))
     assert pace_of(store, other) is None  # type: ignore[arg-type]
-    stages = Stages()
-    for each in store.events(RUN):
-        stages.take(each.event)
-    assert stages.words == {}, "a finished run is at nothing"
+    assert replay(Stages(), store.events(RUN)).words == {}, "a finished run is at nothing"
 
 
 @pytest.mark.parametrize(

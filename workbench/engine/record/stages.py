@@ -12,7 +12,7 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.propositions import NodeId
-from workbench.store import Store
+from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 
 #: Runs that are looked at, newest first, and those of the same kind that are enough.
@@ -122,3 +122,10 @@ class Stages:
         if seconds < 2:
             return "nearly done"
         return f"about {seconds:.0f} s left" if seconds < 90 else f"about {seconds / 60:.0f} min left"
+
+
+def replay(stages: Stages, events: Iterable[StoredEvent]) -> Stages:
+    """Take in what happened before somebody began to look, and return the same fold."""
+    for stored in events:
+        stages.take(stored.event)
+    return stages
