@@ -13,8 +13,7 @@ from typing import Any
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest
 from proxies.asof.readjust import aged
-from proxies.catalogue.loader import Endpoint
-from proxies.catalogue.schema import Residual
+from proxies.catalogue.schema import Endpoint, Residual
 from proxies.hashing import canonical_json
 from proxies.ledger import Answer
 

@@ -17,7 +17,7 @@ from proxies.asof.policies.base import stamp_of
 from proxies.asof.row_filter import Filtered, RowFilter, is_search
 from proxies.asof.rows import ShapeError, any_row, empty_answer, get, in_order, rewrite, steps_of
 from proxies.asof.stamps import known_from
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import CutoffRefused, NotJson, Refused, SchemaDrift
 from proxies.fetch import paging
 from proxies.hashing import content_hash

@@ -19,8 +19,8 @@ from proxies.asof.policies import ApiRequest, AskAgain, Lookup
 from proxies.asof.upstream_plan import plan_request
 from proxies.catalogue.availability import Availability
 from proxies.catalogue.docs import READING, read_catalogue
-from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo
-from proxies.catalogue.schema import Residual, residual_limit
+from proxies.catalogue.loader import Catalogue
+from proxies.catalogue.schema import Endpoint, Residual, SourceInfo, residual_limit
 from proxies.errors import (
     ANOTHER_WAY,
     CutoffRefused,

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day, parse_instant
-from proxies.catalogue.loader import Endpoint
-from proxies.catalogue.schema import Param
+from proxies.catalogue.schema import Endpoint, Param
 from proxies.errors import MissingParameter, ParameterInvalid, ParameterNotListed
 
 # ^ and = are in Yahoo's symbols: ^GSPC, CL=F

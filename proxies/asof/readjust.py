@@ -28,14 +28,14 @@ from proxies.asof.split_ratio import (
     total_factor,
 )
 from proxies.asof.statement_lines import CHART, kind_of_line, line_lookups, line_scaler
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import CutoffRefused
 
 RAW = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
 ADJUSTED = "fmp/chart/end-of-day/historical-price-eod/light"
 TOTAL = "fmp/chart/end-of-day/historical-price-eod/dividend-adjusted"
 SPLITS = "fmp/calendar/splits/splits"
-# one bar is enough, each further one narrows the ratio (`bar_factor`); three weeks hold some over any run of holidays
+# one bar is enough; three weeks hold some over any run of holidays
 _BACK = timedelta(days=21)
 _FAR = "2100-01-01"
 #: How long a rescaled answer may be kept.

@@ -2,7 +2,7 @@
 
 import re
 
-from proxies.catalogue.schema import GUARD_NEEDS, NEEDS, EndpointRow, exceeds, least_residual
+from proxies.catalogue.schema import GUARD_NEEDS, NEEDS, Endpoint, exceeds, least_residual
 from proxies.errors import CatalogueError
 
 # one character: a class, an escaped one, or itself
@@ -28,7 +28,7 @@ def is_plain_form(pattern: str) -> bool:
     return sum(bool(match[1]) for match in _SEVERAL.finditer(pattern)) <= 2
 
 
-def check_as_of(row: EndpointRow) -> None:
+def check_as_of(row: Endpoint) -> None:
     """Refuse a row that would fail at its first call: a policy or guard without its arguments.
 
     Raises `CatalogueError`: Says which row lacks what.

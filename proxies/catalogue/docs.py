@@ -9,8 +9,8 @@ from typing import Any
 
 from proxies.catalogue.availability import Availability, everything
 from proxies.catalogue.endpoint_search import Match, search_of
-from proxies.catalogue.loader import Catalogue, Endpoint
-from proxies.catalogue.schema import Param
+from proxies.catalogue.loader import Catalogue
+from proxies.catalogue.schema import Endpoint, Param
 from proxies.errors import ParameterInvalid, UnknownPath
 from proxies.ledger import CATALOGUE
 

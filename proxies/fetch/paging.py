@@ -13,7 +13,7 @@ from proxies.asof.policies import ApiRequest, Plan
 from proxies.asof.policies.first_days import MOST_HITS
 from proxies.asof.row_filter import Filtered
 from proxies.asof.rows import in_order
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import ParameterInvalid
 from proxies.fetch.read_back import ReadBack, not_reached, reader_of_stamps
 from proxies.fetch.stretches import Stretches, minutes_of, open_day

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import POLICY_VERSION
 from proxies.asof.readjust import aged
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import CutoffRefused, ProxyError, SourceRejected, SourceUnavailable
 from proxies.fetch.cache import RawAnswer, RawCache, may_serve
 from proxies.fetch.single_flight import SingleFlight

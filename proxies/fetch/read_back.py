@@ -19,7 +19,7 @@ from proxies.asof.policies.first_days import too_many_hits
 from proxies.asof.row_filter import Filtered
 from proxies.asof.rows import get
 from proxies.asof.stamps import known_from
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import CutoffRefused
 
 #: Requests to find the page where the cutoff lies, enough for a million pages however unevenly the rows came; and pages

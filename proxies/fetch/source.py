@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.fetch.cache import RawAnswer
 
 

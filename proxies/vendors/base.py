@@ -13,8 +13,7 @@ import orjson
 
 from proxies.asof.clock import parse_day, parse_instant
 from proxies.asof.rows import get, steps_of
-from proxies.catalogue.loader import Endpoint, SourceInfo
-from proxies.catalogue.schema import NoneReply
+from proxies.catalogue.schema import Endpoint, NoneReply, SourceInfo
 from proxies.errors import (
     MissingKey,
     ParameterInvalid,

@@ -21,7 +21,7 @@ from typing import Any
 import orjson
 
 from proxies.asof.stamps import month_end
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import ParameterInvalid, SourceUnavailable
 from proxies.fetch.cache import RawAnswer
 from proxies.settings import ProxySettings

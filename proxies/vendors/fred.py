@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import CutoffRefused, NoSuch, ProxyError, SourceRejected, no_answer
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.paging import WHOLE

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from proxies.asof.clock import parse_instant
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import NoSuch, ParameterInvalid, SourceRejected, no_answer
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.paging import WHOLE

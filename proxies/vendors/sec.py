@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from proxies.asof.clock import parse_day
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import ParameterInvalid, ProxyError, SourceRejected, no_answer
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpRequest, HttpResponse

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import SourceRejected
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpRequest, HttpResponse

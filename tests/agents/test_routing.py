@@ -261,7 +261,7 @@ async def test_a_grounder_of_another_package_is_the_one_that_was_asked_for(
     # where only those that need a series or a market may be chosen, there is none for it
     grounder = routed(monkeypatch, others, among=["statistical", "market"])
     leaf = await ground_leaf(grounder, open_question, "2018-06-30", tmp_path)
-    assert "--ground-with" in leaf.reason
+    assert "--set ground_with" in leaf.reason
 
 
 @pytest.mark.parametrize(

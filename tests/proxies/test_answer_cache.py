@@ -1,7 +1,6 @@
 """The answers made last: given again for the very question only, by all that decides it, and bounded in bytes."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -56,8 +55,12 @@ def test_the_same_question_gets_the_same_answer() -> None:
         {"question": request(symbol="B")},
         {"question": request(symbol="A", limit=1)},
         {"question": request(RESCALED)},
-        {"question": request(replace(EOD, as_of=replace(EOD.as_of, policy="snapshot_refused")))},
-        {"question": request(replace(EOD, codec="another"))},
+        {
+            "question": request(
+                EOD.model_copy(update={"as_of": EOD.as_of.model_copy(update={"policy": "snapshot_refused"})})
+            )
+        },
+        {"question": request(EOD.model_copy(update={"codec": "another"}))},
         {"cutoff": Cutoff.parse("2024-06-02")},
         {"cutoff": Cutoff.parse("2024-06-01T04:00:00.000001Z")},
         {"cutoff": Cutoff(instant=CUTOFF.instant, text="live", live=True)},

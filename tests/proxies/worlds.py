@@ -3,7 +3,7 @@
 import asyncio
 import functools
 from collections.abc import Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -151,7 +151,9 @@ def unpaced_broker(settings: ProxySettings, transport: Transport, *names: str) -
     """
     catalogue = load_catalogue()
     at_once = [
-        replace(info, limits=replace(info.limits, per_second=None, per_minute=None))
+        info.model_copy(
+            update={"limits": info.limits.model_copy(update={"per_second": None, "per_minute": None})}
+        )
         for info in catalogue.sources()
         if not names or info.name in names
     ]

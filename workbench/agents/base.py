@@ -86,9 +86,7 @@ class ClaimContext:
     news: str = setting(
         "", "Claim", "What was gathered about the claim, beside its background.", in_file="no"
     )
-    horizon: str = setting(
-        "", "Claim", "By when, if the statement does not say it.", option="--horizon", in_file="no"
-    )
+    horizon: str = setting("", "Claim", "By when, if the statement does not say it.", in_file="no")
     crowd: float | None = setting(
         None,
         "Claim",
@@ -271,9 +269,7 @@ class AgentSettings:
         "Tree",
         "Whether a model is asked how often claims like this come true before its drivers are seen; a tree that lands far from it is looked at again.",
     )
-    rule_seed: int = setting(
-        0, "Tree", "Seed of the weights of the rule random.", option="--rule-seed", in_file="any"
-    )
+    rule_seed: int = setting(0, "Tree", "Seed of the weights of the rule random.", in_file="any")
 
     __pydantic_config__ = STRICT
 

@@ -132,31 +132,24 @@ class RunSettings:
         in_file="less",
     )
     leaf_budget_usd: float | None = setting(
-        None,
-        "Budget",
-        "budget_usd of one driver; one that reaches it waits, the others go on.",
-        option="--leaf-budget-usd",
-        resume=True,
+        None, "Budget", "budget_usd of one driver; one that reaches it waits, the others go on.", resume=True
     )
     leaf_budget_tokens: int | None = setting(
         None,
         "Budget",
         "budget_tokens of one driver; one that reaches it waits, the others go on.",
-        option="--leaf-budget-tokens",
         resume=True,
     )
     leaf_budget_calls: int | None = setting(
         None,
         "Budget",
         "budget_calls of one driver; one that reaches it waits, the others go on.",
-        option="--leaf-budget-calls",
         resume=True,
     )
     leaf_budget_seconds: float | None = setting(
         None,
         "Budget",
         "budget_seconds of one driver; one that reaches it waits, the others go on.",
-        option="--leaf-budget-seconds",
         resume=True,
     )
     prices: dict[str, list[float]] = setting(
@@ -197,7 +190,6 @@ class RunSettings:
         "auto",
         "Model",
         "auto asks for JSON schemas where LiteLLM's list says that the model takes them; text never, schema always.",
-        option="--reply-form",
         resume=True,
     )
     headers: dict[str, str] = setting(
@@ -208,11 +200,7 @@ class RunSettings:
     )
     body: dict[str, Any] = setting({}, "Model", "What goes with every request to a remote model besides.")
     cell_timeout: float | None = setting(
-        None,
-        "Drivers",
-        "Seconds a notebook cell may run; 120 without it.",
-        option="--cell-timeout",
-        resume=True,
+        None, "Drivers", "Seconds a notebook cell may run; 120 without it.", resume=True
     )
     timeout: float | None = setting(
         None,
@@ -222,11 +210,7 @@ class RunSettings:
         resume=True,
     )
     patience: float = setting(
-        900.0,
-        "Model",
-        "Seconds a provider may answer nobody before the run stops, resumable.",
-        option="--patience",
-        resume=True,
+        900.0, "Model", "Seconds a provider may answer nobody before the run stops, resumable.", resume=True
     )
     approve: Approve = setting(
         "none",
@@ -246,12 +230,11 @@ class RunSettings:
     max_proof_retries: int = setting(
         3, "Drivers", "Attempts that a driver gets before the run stops (paper A, C.1)."
     )
-    strict: bool = setting(False, "Data", "Refuse data whose date cannot be fully proven.", option="--strict")
+    strict: bool = setting(False, "Data", "Refuse data whose date cannot be fully proven.")
     max_residual: Literal["none", "low", "medium", "high"] | None = setting(
         None,
         "Data",
         "Refuse data with more residual risk of later knowledge than none, low, medium or high; strict means medium.",
-        option="--max-residual",
     )
     threshold: float = setting(
         PRODUCT_THRESHOLD, "Tree", "Probability above which a driver is taken as true (paper A, C.1)."

@@ -17,7 +17,7 @@ from proxies.asof.policies.base import stamp_of
 from proxies.asof.rows import RowStep, ShapeError, get, rewrite, steps_of
 from proxies.asof.stamps import known_from
 from proxies.broker import open_broker
-from proxies.catalogue.loader import Endpoint, SourceInfo
+from proxies.catalogue.schema import Endpoint, SourceInfo
 from proxies.errors import ProxyError
 from proxies.fetch.transport import HttpRequest, HttpResponse, Transport
 from proxies.ledger import Address, MemoryLedger

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from proxies.atomic import private_folder, replace_file
-from proxies.catalogue.loader import CatalogueText, Endpoint, SourceInfo, catalogue_with, load_catalogue
+from proxies.catalogue.loader import CatalogueText, catalogue_with, load_catalogue
+from proxies.catalogue.schema import Endpoint, SourceInfo
 from proxies.catalogue.service_versions import (
     keep_versions,
     record_version,

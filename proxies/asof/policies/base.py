@@ -17,8 +17,7 @@ from proxies.asof.clock import Cutoff, parse_day
 from proxies.asof.market_hours import day_end
 from proxies.asof.rows import get
 from proxies.asof.stamps import Stamp, known_from
-from proxies.catalogue.loader import Endpoint
-from proxies.catalogue.schema import StampRow
+from proxies.catalogue.schema import Endpoint, StampRow
 
 LATE = "known on or after the cutoff"
 UNDATED = "no readable date"

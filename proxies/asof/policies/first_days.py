@@ -21,8 +21,7 @@ from proxies.asof.policies.base import (
 )
 from proxies.asof.rows import ShapeError, get, rewrite
 from proxies.asof.stamps import known_from
-from proxies.catalogue.loader import Endpoint
-from proxies.catalogue.schema import First
+from proxies.catalogue.schema import Endpoint, First
 from proxies.errors import CutoffRefused
 
 #: How many hits of an answer are dated; the others are left out.

@@ -1,6 +1,5 @@
 """Implement policies that only look at rows or fields: static, strip_fields, snapshot_refused, filter_rows, publication_date."""
 
-from dataclasses import replace
 from typing import Any
 
 from proxies.asof.clock import Cutoff
@@ -62,8 +61,8 @@ def _in_spell(request: ApiRequest, cutoff: Cutoff) -> Judge:
     spell, stamp = request.endpoint.as_of.spell, request.endpoint.as_of.stamp
     assert spell is not None and stamp is not None, "the loader checks the stamp"
     begun = by_stamp(request, cutoff)
-    ended = by_stamp(request, cutoff, replace(stamp, field=spell.until))
-    reached = by_stamp(request, cutoff, replace(stamp, field=spell.reach))
+    ended = by_stamp(request, cutoff, stamp.model_copy(update={"field": spell.until}))
+    reached = by_stamp(request, cutoff, stamp.model_copy(update={"field": spell.reach}))
 
     def reason_of(row: Any) -> Reason:
         if reached.reason(row) is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import NoSuch, ParameterInvalid, SourceUnavailable
 from proxies.fetch.cache import RawAnswer
 from proxies.settings import ProxySettings

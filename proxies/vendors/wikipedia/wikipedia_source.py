@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from proxies.asof.clock import parse_instant
 from proxies.asof.policies.revisions import TITLE_AT
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import ProxyError, SourceRejected, SourceUnavailable
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpRequest, HttpResponse

@@ -73,7 +73,8 @@ class RouterGrounder:
         if route is None:
             return GroundingFailure(
                 reason=sentence(
-                    "no grounder of this installation fits the leaf: name one with ", Option("ground_with")
+                    "no grounder of this installation fits the leaf: name one with ",
+                    Option("ground_with", by_set=True),
                 ),
                 retryable=False,
             )

@@ -329,7 +329,7 @@ class TrialGrounding:
                 async with asyncio.timeout(self._seconds_left()):
                     outcome = await self._attempt()
             except TimeoutError:
-                self._wait(sentence("its time is used up: ", Option("leaf_budget_seconds")))
+                self._wait(sentence("its time is used up: ", Option("leaf_budget_seconds", by_set=True)))
                 return
             except AccountRefused:
                 raise  # nobody in this run will be answered: it stops once, and the attempt stays open
