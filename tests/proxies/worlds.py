@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
-from proxies.asof.market_texts import MARKET_TEXTS
+from proxies.asof.row_texts import MARKET_TEXTS
 from proxies.broker import Broker, open_broker
 from proxies.catalogue import Endpoint, load_catalogue
 from proxies.errors import Refused, SourceError

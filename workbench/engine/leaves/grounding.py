@@ -17,7 +17,8 @@ from sandbox.errors import JournalBroken, KernelStartFailed, SandboxError
 from sandbox.record.journal import read_head, read_journal
 from sandbox.record.session_notebook import render_notebook
 from workbench.agents.base import Grounder, Grounding, GroundingFailure, LeafTask, Synthesizer
-from workbench.agents.evidence.base import Evidence, EvidenceBroken, MissingEvidence, read_evidence, rendered
+from workbench.agents.evidence.base import Evidence, MissingEvidence, read_evidence
+from workbench.agents.evidence.notebook import proof_notebook
 from workbench.agents.grounders.carried_leaf import CarriedGrounder
 from workbench.engine.access.budget import LeafBudgetSpent
 from workbench.engine.access.catalogue_guide import CatalogueGuide
@@ -406,8 +407,8 @@ class TrialGrounding:
         if isinstance(outcome, Grounding):
             # Evidence that cannot be read back would stay so on an append-only log.
             try:
-                read_evidence(outcome.evidence.kind, orjson.loads(_stored(outcome.evidence)))
-            except (MissingEvidence, EvidenceBroken, TypeError, AttributeError) as error:
+                read_evidence(orjson.loads(_stored(outcome.evidence)))
+            except (MissingEvidence, TypeError, AttributeError) as error:
                 return self._broken(f"gave evidence that cannot be read back: {error}")
         return outcome
 
@@ -463,26 +464,11 @@ class TrialGrounding:
         proof = proof_context(sitting.store, sitting.state, *place)
 
         def write() -> None:
-            book = rendered(evidence, proof)
+            book = proof_notebook(evidence, proof)
             if book is not None:
                 write_notebook(proof.notebook, book)
 
-        def verified(holds: bool, lines: Sequence[str], findings: Sequence[ev.FindingRecord] = ()) -> None:
-            sitting.recorder.record(
-                ev.LeafVerified(
-                    node=self.node,
-                    trial=self.number,
-                    verified=holds,
-                    differing=tuple(lines),
-                    findings=tuple(findings),
-                )
-            )
-
-        try:
-            await asyncio.to_thread(write)
-        except EvidenceBroken as error:  # a stranger's: this leaf is not verified, the run goes on
-            verified(False, [str(error)])
-            return
+        await asyncio.to_thread(write)
         # The re-run's kernel is open while it computes and no longer, so a slot bounds both.
         async with sitting.slots.run():
             outcome = await verify_trial(
@@ -493,13 +479,18 @@ class TrialGrounding:
                 level=sitting.level,
                 limits=sitting.limits,
             )
-        verified(
-            outcome.verified,
-            [f"{item.check} {item.cell or ''}: {item.what}"[:300] for item in outcome.differing],
-            [
-                ev.FindingRecord(check=REPEATS, words=f"{item.cell}: {item.what}")
-                for item in outcome.unrepeatable
-            ],
+        lines = tuple(f"{item.check} {item.cell or ''}: {item.what}"[:300] for item in outcome.differing)
+        sitting.recorder.record(
+            ev.LeafVerified(
+                node=self.node,
+                trial=self.number,
+                verified=outcome.verified,
+                differing=lines,
+                findings=tuple(
+                    ev.FindingRecord(check=REPEATS, words=f"{item.cell}: {item.what}")
+                    for item in outcome.unrepeatable
+                ),
+            )
         )
 
 
