@@ -1,0 +1,262 @@
+"""A reading in its plain sentence, and as a claim of the grammar where that holds it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from workbench.questions.claims import Claim, Pattern, Side, number
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.grammar import read_claim
+from workbench.questions.reader.calendar_days import months_of
+from workbench.questions.reader.names import SeriesName
+from workbench.questions.reader.slots import SlotReading
+
+#: Of the average that the grammar knows.
+AVERAGE_DAYS = 200
+
+_SIDES: dict[str, tuple[Side, bool]] = {
+    "above": ("above", True),
+    "at_least": ("above", False),
+    "below": ("below", True),
+    "at_most": ("below", False),
+    "toward": ("toward", False),
+    "between": ("above", False),
+}
+WORDS = {"above": "above", "at_least": "at or above", "below": "below", "at_most": "at or below"}
+OPPOSITE = {"above": "at_most", "at_least": "below", "below": "at_least", "at_most": "above"}
+
+
+def completed(reading: SlotReading, names: tuple[SeriesName, ...]) -> SlotReading:
+    """Return a reading with its sentence, and as a claim where that can hold it."""
+    claim = claim_of(reading, names)
+    if claim is None:
+        return replace(reading, claim=None, statement=_sentence(reading, names))
+    return replace(reading, claim=claim, statement=claim.statement, notes=(*reading.notes, *claim.remarks))
+
+
+def claim_of(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
+    """Return the reading as a claim of the grammar; None where the grammar has no sentence for it."""
+    claim = _claim(reading, names)
+    if claim is None:
+        return None
+    try:
+        # The grammar knows what fits together; a sentence that it reads otherwise is not the same claim.
+        return claim if read_claim(claim.statement) == claim else None
+    except (ClaimRefused, ValueError, KeyError):
+        return None
+
+
+def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
+    keys = tuple(each.source for each in names)
+    if not all(keys) or reading.end is None:
+        return None
+    toward = reading.relation == "touch" and reading.comparison == "toward"
+    if (
+        reading.never
+        and not toward
+        and reading.relation not in ("move_by", "any_step", "from_peak", "new_high", "new_low", "first")
+    ):
+        return None
+    if reading.window not in ("on", "by", "during") or reading.comparison not in _SIDES:
+        return None
+    side, strict = _SIDES[reading.comparison]
+    level, start = reading.level, reading.start
+    claim = Claim(pattern="level", series=keys[0], end=reading.end, side=side, strict=strict, level=level)
+    daily = not names[0].monthly
+    every = reading.every if daily else None
+    counted = every is not None or not reading.step
+    match reading.relation:
+        case "level" if reading.comparison == "between" and len(keys) == 1:
+            return replace(claim, pattern="range", upper=reading.upper, side="above", strict=False)
+        case "level" if len(keys) == 1 and reading.comparison != "toward":
+            return claim
+        case "compare":
+            return replace(claim, pattern="compare", start=start, level=None)
+        case "change" if reading.unit == "%" and reading.comparison != "between":
+            return replace(claim, pattern="change", start=start, strict=_change_strict(reading))
+        case "drawdown" if (
+            daily and reading.unit == "%" and side == ("below" if (level or 0) < 0 else "above")
+        ):
+            return replace(claim, pattern="drawdown", start=start, strict=False)
+        case "touch" if reading.comparison != "between":
+            return replace(claim, pattern="touch", strict=False, start=start, never=reading.never)
+        case "stay" if reading.comparison in OPPOSITE:
+            away, _ = _SIDES[OPPOSITE[reading.comparison]]
+            return replace(claim, pattern="touch", side=away, strict=False, start=start, never=True)
+        case "mean" | "maximum" | "minimum" if reading.comparison in WORDS and len(keys) == 1:
+            pattern: Pattern = {"mean": "mean", "maximum": "highest", "minimum": "lowest"}[reading.relation]  # type: ignore[assignment]
+            return replace(claim, pattern=pattern, start=start)
+        case "count" if counted and reading.comparison in WORDS and len(keys) == 1:
+            return replace(claim, pattern="count", start=start, times=reading.times, level=level, every=every)
+        case "change" if reading.comparison in WORDS and level and len(keys) == 1:
+            return replace(claim, pattern="points", start=start, strict=_change_strict(reading))
+        case "any_step" if (
+            reading.unit == "%"
+            and level
+            and len(keys) == 1
+            and counted
+            and reading.comparison in WORDS
+            and (daily or names[0].embedded)
+        ):
+            up = level > 0
+            if (reading.comparison in ("above", "at_least")) != up:
+                return None
+            return replace(claim, pattern="step", start=start, every=every, never=reading.never)
+        case "from_peak" if reading.unit == "%" and level and len(keys) == 1 and daily:
+            return replace(claim, pattern="peak", start=start, level=-abs(level), side="below", strict=False, never=reading.never)  # fmt: skip
+        case "streak" if (
+            counted
+            and level is None
+            and len(keys) == 1
+            and reading.comparison in ("above", "below")
+            and (daily or names[0].embedded)  # a month is no day, whatever the sentence of a reference says
+        ):
+            return replace(claim, pattern="streak", start=start, times=reading.times, every=every)
+        case "new_high" | "new_low" if len(keys) == 1 and daily and reading.lag != 1:
+            beyond: Side = "above" if reading.relation == "new_high" else "below"
+            return replace(claim, pattern="record", start=start, level=None, side=beyond, times=reading.lag or 1, strict=True, never=reading.never)  # fmt: skip
+        case "first" if len(keys) == 1:
+            pattern = "first_move" if reading.unit == "%" and names[0].kind == "price" else "first"
+            return replace(
+                claim, pattern=pattern, upper=reading.upper, start=start, strict=False, never=reading.never
+            )
+        case "move_by" if reading.unit == "%" and len(keys) == 1:
+            return replace(claim, pattern="move", start=start, side="above", strict=reading.comparison == "above", never=reading.never)  # fmt: skip
+        case "growth_mom" if (
+            reading.lag == 1 and len(keys) == 1 and names[0].monthly and reading.window == "on"
+        ):
+            before = reading.end.replace(day=1) - timedelta(days=1)
+            if reading.comparison in WORDS and (level or 0) > 0:
+                rises = reading.comparison in ("above", "at_least")
+                return replace(claim, pattern="change", start=before, side="above" if rises else "below", strict=not rises)  # fmt: skip
+        case "average_gap" if reading.lag == AVERAGE_DAYS and daily:
+            return replace(claim, pattern="average", strict=not level, level=abs(level) if level else None)
+        case "volatility" if daily:
+            return replace(claim, pattern="volatility", start=start, strict=side == "above")
+        case "beats" if len(keys) == 2 and not level:
+            return replace(claim, pattern="relative", other=keys[1], start=start, level=None, strict=True)
+        case "growth_yoy" if (
+            reading.lag == 12 and len(keys) == 1 and names[0].monthly and reading.window == "on"
+        ):
+            year_before = reading.end.replace(year=reading.end.year - 1, day=28)
+            # A year's growth is the change since the month a year before; its rounding is finer than "more than".
+            month_before = months_of(year_before.year, year_before.month).last
+            if reading.comparison in ("above", "at_least") and (level or 0) > 0:
+                return replace(claim, pattern="change", start=month_before, side="above", strict=False)
+            if reading.comparison in ("below", "at_most") and (level or 0) > 0:
+                return replace(claim, pattern="change", start=month_before, side="below", strict=True)
+    return None
+
+
+def _change_strict(reading: SlotReading) -> bool:
+    # The grammar's "rises at least 5 %" holds at 5 %, its "does not rise at least 5 %" below it.
+    grows = (reading.level or 0) > 0
+    return (reading.comparison in ("above", "at_least")) != grows
+
+
+def _amount(reading: SlotReading, *, size: bool = False) -> str:
+    value = abs(reading.level or 0.0) if size else reading.level or 0.0
+    return number(value) + {"%": " %", "points": " points", "percentage points": " percentage points"}.get(
+        reading.unit if reading.relation not in ("level", "touch", "stay") or reading.unit == "%" else "", ""
+    )
+
+
+def _sentence(reading: SlotReading, names: tuple[SeriesName, ...]) -> str:
+    article = names[0].article
+    other = names[1].article if len(names) == 2 else ""
+    word = WORDS.get(reading.comparison, "")
+    level = _amount(reading)
+    rises = "rises" if reading.comparison in ("above", "at_least") else "falls"
+    match reading.relation:
+        case "level" if reading.comparison == "between":
+            middle = f"is between {number(reading.level or 0)} and {number(reading.upper or 0)}"
+        case "level":
+            middle = f"{f'less {other} ' if other else ''}is {word} {level}"
+        case "compare":
+            middle = {
+                "above": "is higher",
+                "at_least": "is no lower",
+                "below": "is lower",
+                "at_most": "is no higher",
+            }[reading.comparison]
+        case "change" if reading.comparison == "between":
+            low, high = sorted(abs(each or 0.0) for each in (reading.level, reading.upper))
+            verb = "falls" if (reading.level or 0.0) < 0 else "rises"
+            middle = f"{verb} by between {number(low)} and {number(high)} {reading.unit}".rstrip()
+        case "change":
+            happens = rises == "rises" if (reading.level or 0) >= 0 else rises == "falls"
+            verb = "rises" if (reading.level or 0) >= 0 else "falls"
+            middle = (
+                f"{verb if happens else 'does not ' + verb[:-1]} by at least {_amount(reading, size=True)}"
+            )
+        case "move_by":
+            middle = f"moves by {'more than' if reading.comparison == 'above' else 'at least'} {_amount(reading)} either way"
+        case "touch":
+            middle = f"touches {level}" if not word else f"is {word} {level} at least once"
+        case "stay":
+            within = f"between {number(reading.level or 0)} and {number(reading.upper or 0)}" if reading.upper else f"{word} {level}"  # fmt: skip
+            middle = f"stays {within}"
+        case "drawdown" | "rise_once":
+            middle = f"closes {_amount(reading, size=True)} or more {'below' if (reading.level or 0) < 0 else 'above'} its starting value at least once"
+        case "from_peak":
+            middle = f"closes {_amount(reading, size=True)} or more below its highest close at least once"
+        case "from_trough":
+            middle = f"closes {_amount(reading, size=True)} or more above its lowest close at least once"
+        case "new_high":
+            middle = f"closes at a new {f'{reading.lag}-week ' if reading.lag else ''}high at least once"
+        case "new_low":
+            middle = f"closes at a new {f'{reading.lag}-week ' if reading.lag else ''}low at least once"
+        case "mean" | "maximum" | "minimum":
+            what = {"mean": "average", "maximum": "highest value", "minimum": "lowest value"}[
+                reading.relation
+            ]
+            bound = f"between {number(reading.level or 0)} and {number(reading.upper or 0)}" if reading.upper else f"{word} {level}"  # fmt: skip
+            middle = f"has its {what} {bound}"
+        case "average_gap" | "average_cross":
+            beyond = f"{number(abs(reading.level))} % " if reading.level else ""
+            verb = "closes" if reading.relation == "average_gap" else "crosses"
+            middle = f"{verb} {beyond}{word} its {reading.lag}-day average"
+        case "volatility":
+            middle = f"has a realised volatility {word} {number(reading.level or 0)} %"
+        case "count" | "streak":
+            what = (
+                f"{word} {level}" if reading.level is not None else "higher" if rises == "rises" else "lower"
+            )
+            steps = f"{reading.step or ('month' if names[0].monthly else 'day')}s"
+            middle = f"closes {what} {'on' if steps == 'days' else 'in'} at least {reading.times} {'consecutive ' if reading.relation == 'streak' else ''}{steps}"
+        case "unchanged":
+            middle = "does not change"
+        case "any_step":
+            verb = "rises" if (reading.level or 0) >= 0 else "falls"
+            middle = (
+                f"{verb} by {_amount(reading, size=True)} or more within one of the {reading.step or 'step'}s"
+            )
+        case "first" if reading.unit == "%" and names[0].kind == "price":
+            up, down = (f"{each} {number(abs(amount))} %" for each, amount in zip(("rises", "falls") if (reading.level or 0) > 0 else ("falls", "rises"), (reading.level or 0, reading.upper or 0), strict=True))  # fmt: skip
+            middle = f"{up} before it {down}"
+        case "first":
+            middle = f"reaches {number(reading.level or 0)} before {number(reading.upper or 0)}"
+        case "beats":
+            by = f" by at least {_amount(reading)}" if reading.level else ""
+            middle = f"{'outperforms' if reading.comparison == 'above' else 'underperforms'} {other}{by}"
+        case name:
+            what = {"growth_yoy": "on the year", "growth_mom": "on the month", "growth_qoq": "on the quarter"}.get(name, "at an annual rate")  # fmt: skip
+            bound = f"between {number(reading.level or 0)} and {number(reading.upper or 0)}" if reading.upper else f"{word} {number(reading.level or 0)}"  # fmt: skip
+            middle = f"grows {bound} % {what}" if reading.level is not None else f"grows {what}"
+    negation = "it is not so that " if reading.never else ""
+    sentence = f"{negation}{article} {middle} {_days_of(reading)}".strip()
+    return sentence if ":" in article and sentence.startswith(article) else sentence[0].upper() + sentence[1:]
+
+
+def _days_of(reading: SlotReading) -> str:
+    end = reading.end
+    since = f"from {reading.start} to" if reading.start else ""
+    match reading.window:
+        case "next_release":
+            return f"in the next release, for the month to {end}"
+        case "next_meeting":
+            return f"at the meeting that ends on {end}"
+        case "on":
+            than = f" than on {reading.start}" if reading.start and reading.relation == "compare" else ""
+            return f"on {end}{than}" if not since or than else f"{since} {end}"
+        case _:
+            return f"{since or 'through'} {end}"
