@@ -18,7 +18,7 @@ _NUMBER = r"\d+(?:\.\d+)?e[-+]?\d{1,3}(?!\d)|\d{1,3}(?:[,' ]\d{3})+(?:\.\d+)?(?!
 _AMOUNT = re.compile(
     rf"(?P<sign>(?<![\w%])[-+](?=[$€£\d.]))?(?P<money>us ?\$|\$|€|£|usd |eur )? ?"
     rf"(?:\b(?P<half>(?:a |one )?half|(?:a|one) third|two thirds|(?:a|one) quarter|three quarters|(?:a|one) fifth|(?:a|one) tenth|[a-z]+ tenths)(?: an?| of an?)?(?=(?: (?:percent(?:age)?|point|of (?:its|their|the|what)|from|or more|as much|its|their|dearer|cheaper|higher|lower|more|less|[A-Z]+))|$)|\b(?P<one>an?)(?= (?:percentage point|percent\b|basis point|full (?:point|percentage)))|(?<![\w.])(?P<number>{_NUMBER})(?!\d*(?:st|nd|rd|th)\b)(?: (?P<top>\d)/(?P<bottom>\d+)(?!\d))?|\b(?P<words>(?:a )?(?:{_WORD})(?:[- ](?:and )?(?:{_WORD}))*)\b)"
-    r"(?P<rest> and (?:a half|(?:a|one) quarter|three[- ]quarters))?(?: ?(?P<short>k|grand|mn?|mln|bn|b|tn|thousand|million|billion|trillion)s?\b)?"
+    r"(?P<rest> and (?:a half|(?:a|one) quarter|three[- ]quarters))?(?: ?(?P<short>k|grand|mn?|mln|bn|b|tn|thousand|million|billion|trillion)s?\b)?(?P<plus> ?\+(?!\d))?"
     r"(?: ?(?:-)?(?P<unit>%(?:-?points?)?|percent(?:age)?(?:[- ]points?)?|per cent|pct|pc\b|ppts?|pps?|bps?|basis[- ]points?|(?:index |vol |full )?points?|pts?|dollars?|bucks|usd|euros?|c(?:ents?)?|pips?|vols?|handles(?= (?:higher|lower|up|down))|[$€£])(?![\w]))?"
     r"(?: ?(?:[$]?/|an? |per )(?:lb|pound|barrel|bbl|ounce|oz|share|gallon|bushel|coin|ton(?:ne)?|mmbtu)\b)?"
 )
@@ -33,6 +33,8 @@ class Amount:
     value: float
     unit: Unit = ""
     signed: bool = False
+    #: "500+".
+    plus: bool = False
 
 
 def take_amounts(text: Text) -> None:
@@ -54,7 +56,7 @@ def _amount(match: re.Match[str]) -> Amount | None:
     unit = (match["unit"] or "").replace("-", " ")
     value *= {"pip": 1e-4, "c": 0.01, "cent": 0.01}.get(unit.removesuffix("s"), 1)
     sign = match["sign"]
-    return Amount(value=-value if sign == "-" else value, unit=_unit(unit, match), signed=bool(sign))
+    return Amount(value=-value if sign == "-" else value, unit=_unit(unit, match), signed=bool(sign), plus=bool(match["plus"]))
 
 
 def _value(match: re.Match[str]) -> float | None:

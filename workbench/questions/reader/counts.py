@@ -74,7 +74,7 @@ def _count(match: re.Match[str]) -> Count | None:
         before = match.string[: match.start()]
         which = groups["which"] or ""
         way = way or ("up" if "gains" in which else "down" if "losses" in which else "")
-        if re.search(r"(?:next|within|in|over|coming|following|past|last|the|first|final) $", before) or not (groups["more"] or groups["on"] or groups["more2"] or row or way or which):  # fmt: skip
+        if times < 2 or re.search(r"(?:next|within|in|over|coming|following|past|last|the|first|final) $", before) or not (groups["more"] or (groups["on"] or "in").strip() != "in" or groups["more2"] or row or way or which):  # fmt: skip
             return None
     more = (groups.get("more") or "").startswith("more")
     of = groups.get("all") or groups.get("of")

@@ -308,12 +308,12 @@ _FORMS: tuple[tuple[str, Callable[[_Match, Calendar], Window | str | None]], ...
 _COMPILED = [(re.compile(pattern), meaning) for pattern, meaning in _FORMS]
 #: "Early 2019", "the end of Q3", "mid-July".
 _EDGES = (
-    rf"(?P<word>early|late)(?: in(?: the)?)? (?P<p>P+)",
-    rf"(?:the )?(?<!\d )(?<!% )(?P<word>end|close|start|beginning|middle|back end|first day|opening|(?:last|final) (?:trading |business )?(?:day|session))(?: of)?(?: the)? (?P<p>[DP]+)(?: (?:is|runs) (?:out|over))?",
-    rf"(?P<word>mid) ?(?P<p>[DP]+)",
-    rf"(?P<p>P+)(?P<word>)(?:'s)? (?:end|close)(?= |$)(?<! close of)",
-    rf"(?P<p>P+) (?:year|quarter|month) ?end\b(?P<word>)",
-    rf"(?:(?<=before )|(?<=time )|(?<=until )|(?<=when ))(?P<p>P+)(?P<word>) (?:(?:is|runs) (?:out|over|through|done|finished|up)|ends|closes|draws to (?:a|its) close|comes to an end)\b",
+    rf"(?P<word>early|late)(?: in(?: the)?)? (?P<p>P++)",
+    rf"(?:the )?(?<!\d )(?<!% )(?<!best )(?<!worst )(?<!highest )(?<!lowest )(?<!record )(?P<word>end|close|start|beginning|middle|back end|first day|opening|(?:last|final) (?:trading |business )?(?:day|session))(?: of)?(?: the)? (?P<p>[DP]++)(?: (?:is|runs) (?:out|over))?",
+    rf"(?P<word>mid) ?(?P<p>[DP]++)",
+    rf"(?P<p>P++)(?P<word>)(?:'s)? (?:end|close)(?= |$)(?<! close of)",
+    rf"(?P<p>P++) (?:year|quarter|month) ?end\b(?P<word>)",
+    rf"(?:(?<=before )|(?<=time )|(?<=until )|(?<=when ))(?P<p>P++)(?P<word>) (?:(?:is|runs) (?:out|over|through|done|finished|up)|ends|closes|draws to (?:a|its) close|comes to an end)\b",
 )  # fmt: skip
 
 
@@ -368,6 +368,29 @@ def _third(period: Period, *, early: bool) -> Period:
     return replace(period, last=month - timedelta(days=1)) if early else replace(period, first=month)
 
 
+_LEVEL = r"(?:levels?|price|close|value|settings?|stance|quote|reading|print)"
+_WHERE = r"(?:where (?:it|they) (?:is|are|stands?|trades?)|(?:it|they) (?:is|are|does|do|was|were|stands?))"
+
+
+def take_now(text: Text, today: date) -> None:
+    """Take what measures from the last known value: "from here", "than it is today", "above today's level"."""
+    last = tuple(WEEKDAYS)[[*WEEKDAYS.values()].index(min(today.weekday(), 4))]
+    this = rf"(?:(?:its |the |their )?(?:current|present|prevailing|existing|last known|last|latest) {_LEVEL}|(?:today|yesterday|(?:last )?{last})'s (?:closing )?{_LEVEL}|spot(?: levels?)?|its (?:current )?value|their (?:current )?value|(?:its|the|their) current levels?|here|the last value known)"
+    measured = r"(?:away from|from|th[ae]n|versus|vs\.?|compared (?:to|with)|relative to|of|off)"
+    text.find(rf"\b{measured} (?:{this}|{_WHERE}(?: (?:right )?(?:now|today|tonight|at present|currently))?|what it is(?: now| today)|(?:now|today)(?! to\b)(?:'s {_LEVEL})?|at present)(?![\w'])", "now", lambda match: match[0])  # fmt: skip
+    text.find(rf"(?:(?<=above )|(?<=below )|(?<=over )|(?<=under )|(?<=at )|(?<=beyond ))(?:{this}|{_WHERE} (?:now|today))(?![\w'])", "now", lambda match: match[0])  # fmt: skip
+    text.find(r"\b(?:now|from today|here)\b(?=$|,)(?<!between now)", "now", lambda match: match[0] if match[0] != "now" else None)
+    # "Lower than it started": its window says when that was.
+    text.find(r"\b(?:where|what|th[ae]n(?: where)?|from where) (?:it|they) (?:started|began|opened)(?: at| from)?\b", "filler", lambda match: match[0])  # fmt: skip
+
+
+def take_peaks(text: Text) -> None:
+    """Take what is measured from an extreme: "from its 2018 high", "off the recent lows"; before windows, which know the days in it."""
+    said = r"(?:its |the |their |a |any |[DP]+(?:'s)? |recent |prior |previous |latest |earlier |record |all time |closing |running |current |\d{1,2} week |week )*"
+    text.find(rf"\b(?:down from|from|off of|off|below|under) {said}(?:peak|highs?|top|ath|highest close|high water mark)\b(?: so far| close)?(?! (?:of|in|for) )", "from peak", lambda match: match[0])  # fmt: skip
+    text.find(rf"\b(?:up from|from|off of|off|above) {said}(?:lows?|trough|bottom|lowest close)\b(?: so far| close)?", "from trough", lambda match: match[0])  # fmt: skip
+
+
 def take_spans(text: Text, today: date) -> None:
     """Take what is counted from today: "within 90 days", "in three months", "over the next year"."""
 
@@ -388,7 +411,7 @@ def take_spans(text: Text, today: date) -> None:
     )
     for pattern in spans:
         text.find(pattern, "W", lambda match: Window(kind="during", end=end(match), once=_SOME.match(match[0]) is not None, always="throughout" in match[0]))  # fmt: skip
-    later = rf"\b{count}(?: |(?<=\d)){_UNIT} (?:from (?:now|today)|hence|out|ahead|later)\b|\bin {count.replace('<n>', '<n2>')} ?{_UNIT.replace('<unit>', '<unit2>')}(?:'?s?'? time)?\b(?! (?:high|low|of))"
+    later = rf"\b{count}(?: |(?<=\d)){_UNIT} (?:from (?:now|today)|hence|out|ahead|later)\b|\bin (?!(?:an?|one|1|any) (?:single )?(?:day|session)\b)(?!one ){count.replace('<n>', '<n2>')} ?{_UNIT.replace('<unit>', '<unit2>')}(?:'?s?'? time)?\b(?! (?:high|low|of))"
     text.find(later, "W", lambda match: Window(kind="on", end=end(_Second(match))))
     # "Up on the week": since the close of the week before.
     week = r"(?:(?<=up )|(?<=down )|(?<=higher )|(?<=lower ))on the (?P<unit>week|month|quarter|year)\b"
@@ -462,7 +485,7 @@ def take_windows(text: Text, calendar: Calendar) -> None:
         months = first.period and last.period and (first.period.last - first.period.first).days <= 31
         return Window(kind="during", start=since, end=last.end, from_month=first.period.last if months else None, notes=first.notes + last.notes, full=last.full)  # fmt: skip
 
-    two = r"(?P<a>D+)(?: close)?{0}(?P<b>[DP]+)"
+    two = r"(?P<a>D+)(?: close)?{0}(?P<b>[DP]++)"
     text.find(two.format(" ?- ?"), "W", span)
     text.find(r"(?:at some point |once |sometime )?\b(?:from|between|in|in either|during) (?:the )?" + two.format(r"(?:'s close)? ?(?:to|and|until|through|till|or|-) (?:the )?").replace("D+", "[DP]+", 1), "W", span)  # fmt: skip
 
@@ -470,9 +493,9 @@ def take_windows(text: Text, calendar: Calendar) -> None:
         found: Window = text.at(match.start("p")).value
         return Window(kind="since", end=found.end, notes=found.notes, full=found.full)
 
-    text.find(r"\b(?:than|since|from|versus|vs\.?|compared (?:to|with)|relative to|against|off)(?: it (?:was|did|closed|is))?(?: (?:on|in|at|the|its))* (?P<p>[DP]+)(?:'s)?(?: close| level| value)?(?! (?:to|through|until|high|low|peak|top))", "W", base)  # fmt: skip
-    text.find(r"\b(?:its|their) (?:close (?:on|of)|level (?:on|of|at)) (?P<p>[DP]+)|\b(?:its|their|the) (?P<q>[DP]+)(?:'s)? (?:close|level|value)", "W", lambda match: base(match) if match["p"] else Window(kind="since", end=text.at(match.start("q")).value.end))  # fmt: skip
-    text.find(r"(?:(?<=above )|(?<=below )|(?<=over )|(?<=under )|(?<=beyond )|(?<=exceeds )|(?<=exceed )|(?<=tops ))(?:its|the|their) (?P<p>[DP]+)(?:'s)?(?: (?:close|level|value))?(?= |$)", "W", base)  # fmt: skip
+    text.find(r"(?<!later )\b(?:than|since|from|versus|vs\.?|compared (?:to|with)|relative to|against|off)(?: it (?:was|did|closed|is))?(?: (?:on|in|at|the|its))* (?P<p>[DP]++)(?:'s)?(?: close| level| value)?(?! (?:to|through|until|high|low|peak|top))", "W", base)  # fmt: skip
+    text.find(r"\b(?:its|their) (?:close (?:on|of)|level (?:on|of|at)) (?P<p>[DP]++)|\b(?:its|their|the) (?P<q>[DP]++)(?:'s)? (?:close|level|value)", "W", lambda match: base(match) if match["p"] else Window(kind="since", end=text.at(match.start("q")).value.end))  # fmt: skip
+    text.find(r"(?:(?<=above )|(?<=below )|(?<=over )|(?<=under )|(?<=beyond )|(?<=exceeds )|(?<=exceed )|(?<=tops ))(?:its|the|their) (?P<p>[DP]++)(?:'s)?(?: (?:close|level|value))?(?= |$)", "W", base)  # fmt: skip
 
     def window(match: _Match) -> Window:
         piece = text.at(match.start("p"))
@@ -483,9 +506,9 @@ def take_windows(text: Text, calendar: Calendar) -> None:
         return replace(found, kind="on", start=found.period.before if found.period else None)
 
     closes = "".join(f"(?<={verb} )|" for verb in ("close", "closes", "end", "ends", "finish", "finishes", "settle", "settles", "closing", "ending", "finishing", "closes out", "ends off", "close out"))  # fmt: skip
-    text.find(rf"(?:{closes[:-1]})(?<!\d close )(?<!% close )(?<!a close )(?P<p>[DP]+)", "W", closing)
-    text.find(rf"\b(?P<word>{_UNTIL})(?: the)?(?: (?:close (?:of|on)|full|whole|entire|calendar|data for|month of))* *(?<= )(?P<p>[DP]+)(?:'s close|'s data)?(?: (?:data|reading|print)\b)?", "W", window)  # fmt: skip
-    text.find(r"(?P<p>[DP]+)(?P<word>)(?:'s)?", "W", window)
+    text.find(rf"(?:{closes[:-1]})(?<!\d close )(?<!% close )(?<!a close )(?P<p>[DP]++)", "W", closing)
+    text.find(rf"\b(?P<word>{_UNTIL})(?: the)?(?: (?:close (?:of|on)|full|whole|entire|calendar|data for|month of))* *(?<= )(?P<p>[DP]++)(?:'s close|'s data)?(?: (?:data|reading|print)\b)?", "W", window)  # fmt: skip
+    text.find(r"(?P<p>[DP]++)(?P<word>)(?:'s)?", "W", window)
 
 
 def _meaning(word: str, found: Window, written: str, today: date) -> Window:
@@ -499,7 +522,7 @@ def _meaning(word: str, found: Window, written: str, today: date) -> Window:
         return replace(found, kind="by", once=once)  # before the end of a year its last day counts
     if early:
         return replace(found, kind="by", end=(period.first if period else found.end) - timedelta(days=1), period=None if not period else period, once=once)  # fmt: skip
-    until = word in ("by", "by the time", "by or before", "on or before", "no later than", "not later than", "through", "thru", "through to", "until", "till", "up to", "up until", "come", "between now and") or word.startswith("from ") or (word == "within" and not period)  # fmt: skip
+    until = word in ("by", "by the time", "by or before", "on or before", "no later than", "not later than", "through", "thru", "through to", "until", "till", "up to", "up until", "between now and") or word.startswith("from ") or (word == "within" and not period) or (word == "come" and period is not None)  # fmt: skip
     if until or once:
         start = period.before if period and re.search("(?:in|during|this|over)$", word) else None
         return replace(found, kind="by", start=start, once=once)

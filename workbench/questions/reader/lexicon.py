@@ -28,13 +28,13 @@ class Lexicon(BaseModel):
     holidays: dict[str, str]
 
     @cached_property
-    def phrases(self) -> dict[str, str]:
-        """Every phrase of words and its kind; of two kinds with the same phrase the first has it."""
-        known: dict[str, str] = {}
+    def phrases(self) -> dict[str, list[str]]:
+        """Every phrase of words and its kinds, the usual one first."""
+        known: dict[str, list[str]] = {}
         for kind, listed in self.kinds.items():
             for phrase in listed.split(","):
                 for form in _forms(" ".join(phrase.split())):
-                    known.setdefault(form, kind)
+                    known.setdefault(form, []).append(kind)
         return known
 
     @cached_property

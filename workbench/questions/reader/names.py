@@ -140,7 +140,7 @@ def named_otherwise(text: Text) -> SeriesName | None:
     return None
 
 
-def _content(said: list[str], phrases: dict[str, str]) -> Iterator[str]:
+def _content(said: list[str], phrases: dict[str, list[str]]) -> Iterator[str]:
     """The first run of words that say nothing of a relation."""
     begun = False
     for word in said:

@@ -12,7 +12,7 @@ from workbench.questions.grammar import read_claim
 from workbench.questions.reader.amounts import THOUSANDS_DOT, Amount, take_amounts
 from workbench.questions.reader.calendar_days import after, period_of
 from workbench.questions.reader.counts import UNITS, Count, take_counts
-from workbench.questions.reader.days import Calendar, Window, take_days, take_events, take_spans, take_windows
+from workbench.questions.reader.days import Calendar, Window, take_days, take_events, take_now, take_peaks, take_spans, take_windows
 from workbench.questions.reader.lexicon import lexicon, words
 from workbench.questions.reader.names import (
     SeriesName,
@@ -24,7 +24,7 @@ from workbench.questions.reader.names import (
     take_series,
 )
 from workbench.questions.reader.placements import placed_readings
-from workbench.questions.reader.relations import Pieces, Relation, mirrored, relations, uncertain
+from workbench.questions.reader.relations import QUARTER_POINT, Pieces, Relation, mirrored, relations, uncertain
 from workbench.questions.reader.sentences import completed
 from workbench.questions.reader.slots import Readings, Slot, SlotReading
 from workbench.questions.reader.tokens import Piece, Text, text_of
@@ -89,6 +89,8 @@ def _joined(text: str, first: "_Draft", rows: Sequence[Sequence[SlotReading]]) -
 
 #: Slots and the kinds of pieces that fill them.
 _SLOTS: Mapping[str, tuple[str, ...]] = {"series": ("S",), "level": ("A",), "window": ("W",)}
+#: "Hikes twice more": how often a central bank moves its rate.
+_MOVES = re.compile(r"\b(?:another )?(once|twice|one|two|three|four|[1-4])(?: more| further| additional)?(?: times)?(?: more| again)?(?= (?:rate )?(?:hikes?|cuts?|increases?)\b| (?:this|in|by|before|at|next)\b|$)")
 _SPEAKER = re.compile(
     r"^(?:the |most |many |some |our |my )*(?:goldman(?: sachs)?|jp ?morgan|morgan stanley|citi(?:group)?|barclays|ubs|hsbc|deutsche bank|bofa|bank of america|nomura|wells fargo|societe generale|socgen|credit suisse|analysts?|economists?|strategists?|traders?|investors?|pundits|opec|the eia|eia|the imf|imf|everyone|consensus|house view|bulls|bears)(?: analysts?| economists?| strategists?)? (?:(?:is|are) )?(?:calls? for|calling for|looking for|looks? for|sees?|seeing|expects?|expecting|forecasts?|predicts?|projects?|thinks?|says?|reckons?|bets?(?: on)?|betting on|targets?|wants?|tips?|is)(?: that)? "
 )
@@ -114,17 +116,21 @@ class _Draft:
         self.text = text_of(self.written)
         self.notes += self.text.notes
         inverse = self._take_slots()
-        pieces = Pieces(self.text.in_order())
+        pieces = Pieces(self.text.in_order(two=len(self.names) == 2))
         self.pieces = pieces
         if not self.names and (pieces.said("A", "mean", "record high", "record low")):
             name = named_otherwise(self.text)
             if name is not None:
                 self.names, self.unsettled["name"] = [name], 1
                 self.notes.append(f"no series is known as {name.article!r}; it is taken as a name")
-                pieces = self.pieces = Pieces(self.text.in_order())
+                pieces = self.pieces = Pieces(self.text.in_order(two=len(self.names) == 2))
         main, base = self._windows(pieces)
         stated = self._relations(pieces, inverse)
         self._match(pieces)
+        if not stated and (pieces.said("hole", "between") or "to" in pieces) and not pieces.said("A", "turn"):
+            self.missing.append("level")
+        if main is None and not any(piece.kind == "W" for piece in pieces.all) and re.search(r"\bnext (?=S)", self.text.masked) and self.names and self.names[0].monthly:  # fmt: skip
+            main = Window(kind="next_release", end=period_of(self.today, "month").last)
         if not self.names:
             self.missing.append("series")
         if not stated:
@@ -154,9 +160,13 @@ class _Draft:
         else:
             mentioned = None
         calendar = Calendar(today, self.choices)
+        if condition := re.match(r"(?:should|were|had) [^,]*,|.*(?:[,;] |and )(?:should|were|had) (?:the |[a-z]+ ){1,4}(?:to )?[a-z]+,", text.plain):  # fmt: skip
+            text.take(*condition.span(), "turn", condition[0])
         take_counts(text)
+        take_now(text, today)
         take_spans(text, today)
         take_days(text, calendar)
+        take_peaks(text)
         take_windows(text, calendar)
         self.unsettled |= dict.fromkeys(sorted(calendar.asked), 2)
         take_amounts(text)
@@ -236,7 +246,12 @@ class _Draft:
         name = self.names[0] if self.names else SeriesName(ref="", article="")
         usual = _USUAL.get(name.ref) or _QUOTED.get(name.ref)
         stated = relations(pieces, series=len(self.names), kind=name.kind, monthly=name.monthly, usual=usual)
-        moves = re.search(r"\b(?:another )?(once|twice|one|two|three|four|[1-4])(?: more| further| additional)?(?: times)?(?: more| again)?(?= (?:rate )?(?:hikes?|cuts?|increases?)\b|$| Z| W)", self.text.masked) if name.ref == "federal funds rate" else None  # fmt: skip
+        moves = _MOVES.search(self.text.plain) if name.ref == "federal funds rate" and stated else None
+        if moves and stated[0].way and not re.search(r"\d ?(?:bp|basis|%|percent)", self.text.plain):
+            times = {"once": 1, "one": 1, "twice": 2, "two": 2, "three": 3, "four": 4}.get(moves[1]) or int(moves[1])
+            self.notes.append("a move is read as a quarter of a percentage point")
+            now = re.search("more|another|further|additional|again", moves[0]) is not None
+            stated = [Relation(name="change", comparison="at_least", level=Amount(value=QUARTER_POINT * times, unit="pp"), way=stated[0].way, now=now, never=stated[0].never)]  # fmt: skip
         if name.ref == "US recession indicator" and not stated and "not" not in pieces:
             stated = [Relation(name="touch", comparison="at_least", level=Amount(value=1))]
         return [mirrored(each) for each in stated] if inverse else stated
@@ -250,34 +265,36 @@ class _Draft:
         rest = [piece for piece in pieces.all if piece.kind not in ("S", "A", "W", "D", "P", "?", "filler", "turn", "of", "by", "impossible")]
         if rest:
             self.matched["relation"] = " ... ".join(self.text.words(piece.start, piece.end) for piece in rest)
-        self.leftover += [self.text.words(piece.start, piece.end) for piece in pieces.all if piece.kind in ("?", "turn", "impossible", "negation of range")]  # fmt: skip
+        self.leftover += [self.text.words(piece.start, piece.end) for piece in pieces.all if piece.kind in ("?", "turn", "impossible", "out of")]  # fmt: skip
 
     def _certain(self, pieces: Pieces, stated: list[Relation]) -> list[Relation]:
         """What is still stated beside words of no part; where it is not all, it is asked."""
         if not stated:
-            if pieces.said("negation of range") or len([1 for piece in pieces.all if piece.kind == "A"]) > 1:
+            if pieces.said("out of") or len([1 for piece in pieces.all if piece.kind == "A"]) > 1:
                 self.notes.append(TWO_CLAIMS)
             return []
         relation = stated[0]
         used = [each for each in (relation.level, relation.upper) if each]
         levels = [piece for piece in pieces.all if piece.kind == "A"]
         spare = [piece for piece in levels if not any(abs(piece.value.value) == abs(each.value) for each in used)] if used and relation.name not in ("level", "touch") or len(levels) > max(1, len(used)) else []  # fmt: skip
-        if pieces.said("negation of range") and len(levels) > 1 or "turn" in pieces or "impossible" in pieces:
+        if pieces.said("out of") and len(levels) > 1 or "turn" in pieces or "impossible" in pieces:
             if len(levels) > 1:
                 self.notes.append(TWO_CLAIMS)
             return []
         unknown = [piece for piece in pieces.all if piece.kind == "?"]
         if len(unknown) > 3 or len(self.names) > 2:
             return []
-        joins = pieces.said("and", "or") and relation.name not in ("first",) and relation.comparison != "between" and len(self.names) < 2
-        if joins or spare:
-            if len(levels) > 1 and joins:
+        joins = relation.name not in ("first", "beats", "move_by", "unchanged") and relation.comparison != "between" and pieces.said("and", "or")  # fmt: skip
+        if joins and _two_predicates(pieces):
+            if len(levels) > 1:
                 self.notes.append(TWO_CLAIMS)
-                return []
-            if joins and "and" in pieces:
-                return []
+            return []
+        if unknown and "window" in self.missing:
+            return []
         if unknown:
             self.notes.append(f"{', '.join(repr(piece.value) for piece in unknown)} is passed over")
+        if sum(piece.kind == "not" for piece in pieces.all) > 1 or "leave" in pieces and levels:
+            self.unsettled["words"] = 1
         if unknown or joins or spare or len(stated) > 1 or uncertain(relation, pieces):
             self.unsettled["words"] = 1
         return stated
@@ -303,6 +320,17 @@ class _Draft:
                     noted = replace(placed, read_from=dict(self.matched), notes=tuple(self.notes) + placed.notes)
                     readings.append(completed(noted, names))
         self.readings = tuple({each.statement: each for each in readings}.values())
+
+
+def _two_predicates(pieces: Pieces) -> bool:
+    """Whether words on both sides of "and" say something of a series: two claims."""
+    for place, piece in enumerate(pieces.all):
+        if piece.kind in ("and", "or") and all(any(each.kind in _SAYS for each in part) for part in (pieces.all[:place], pieces.all[place + 1 :])):  # fmt: skip
+            return True
+    return False
+
+
+_SAYS = ("A", "up", "down", "higher", "lower", "above", "below", "at least", "at most", "reach", "cross", "hold", "end", "volatility")
 
 
 def _counted_days(count: Count, today: date, *, monthly: bool) -> Window:

@@ -59,11 +59,11 @@ _PLAIN = {"S", "A", "W", "D", "P", "filler", "to", "by", "of", "end", "on", "at"
 _USES: dict[str, set[str]] = {
     "level": _MOTION | _SIDES | {"not", *_GROWTH, "between", "and", "from", "turn positive", "invert", "now at"},
     "bare": {*_GROWTH},
-    "touch": _MOTION | _SIDES | {"not", *_GROWTH, "reach", "cross", "once", "first", "invert", "highest", "lowest", "or", "beats"},
+    "touch": _MOTION | _SIDES | {"step", "step week", "step month", "step quarter", "not", *_GROWTH, "reach", "cross", "once", "first", "invert", "highest", "lowest", "or", "beats"},
     "stay": _MOTION | _SIDES | {"not", *_GROWTH, "hold", "always", "between", "and", "once", "reach", "cross", "from", "invert"},
     "compare": _MOTION | {"not", "now", "apart", "at least", "at most", "or more", "or less", "above", "below", "cross", "stays", "or"},
     "change": _MOTION | _SIDES | {"not", "now", "double", "halve", "triple", "quadruple", "multiple", "once", "between", "and", "apart", "moves", "from", "cross"},
-    "drawdown": _MOTION | {"crash", "once", "not"},
+    "drawdown": _MOTION | {"crash", "once", "not", "step"},
     "move_by": _MOTION | _SIDES | {"not", "now", "move", "either way", "between", "and", "hold", "or", "within"},
     "any_step": _MOTION | _SIDES | {"not", "once", "step", "step week", "step month", "step quarter", "reach", "cross"},
     "beats": {"beats", "trails", "at least", "above", "apart", "not"},
@@ -79,7 +79,7 @@ _USES: dict[str, set[str]] = {
     "mean": _MOTION | _SIDES | {"mean", "between", "and", *_GROWTH},
     "maximum": _MOTION | _SIDES | {"highest", "not", "reach", "cross", *_GROWTH},
     "minimum": _MOTION | _SIDES | {"lowest", "not", "reach", "cross", *_GROWTH},
-    "unchanged": {"stays", "hold", "not", "reach"},
+    "unchanged": {"stays", "hold", "not", "reach", "leave"},
     "first": _MOTION | {"first", "reach", "cross", "not", "or", "below", "above"},
 }  # fmt: skip
 
@@ -146,7 +146,7 @@ class _Teller:
         self.way: Way = self.verb_way or ({"higher": "up", "lower": "down"}[adjective.kind] if adjective else "")  # type: ignore[assignment]
         windows = [piece.value for piece in pieces.all if piece.kind == "W"]
         self.never = sum(piece.kind == "not" for piece in pieces.all) % 2 == 1
-        self.once = pieces.said("once") or any(window.once for window in windows)
+        self.once = pieces.said("once", "step", "step week", "step month", "step quarter") or any(window.once for window in windows)
         self.always = pieces.said("always") or any(window.always for window in windows)
         self.growth = next((name for word, name in _GROWTH.items() if word in pieces), "")
         if "annualised" in pieces and "qoq" in pieces:
@@ -157,6 +157,7 @@ class _Teller:
     def _comparison(self) -> tuple[Piece | None, str]:
         """The words of a comparison; "or more" after a number turns "above" into "at least"."""
         suffix = self.pieces.first("or more", "or less")
+        suffix = suffix or next((Piece("or more", 0, 0) for piece in self.pieces.all if piece.kind == "A" and piece.value.plus), None)
         found = next((piece for kind in ("at least", "at most", "above", "over", "below") if (piece := self.pieces.first(kind))), None)  # fmt: skip
         if found is not None and found.kind == "at least" and (other := self.pieces.first("above", "over", "below")) and self._amount_after(other):  # fmt: skip
             found = other  # "at least once above 30"
@@ -220,7 +221,7 @@ class _Teller:
         elif "mean" in pieces:
             if amount and self.leaning:
                 yield replace(base, name="mean", comparison=self.leaning, level=amount)
-        elif amount and pieces.said("step", "step week", "step month", "step quarter") and (self.way or amount.signed) and "reach" not in pieces:
+        elif amount and pieces.said("step", "step week", "step month", "step quarter") and (self.way or amount.signed) and self._is_move(amount):
             step = next((name for name in ("week", "month", "quarter") if f"step {name}" in pieces), "")
             way: Way = self.way or ("down" if amount.value < 0 else "up")
             yield replace(base, name="any_step", comparison=self.comparison if self.comparison in ("at_least", "at_most", "above") else "at_least" if not self.comparison else "above", level=size, way=way, step=step)  # fmt: skip
@@ -342,6 +343,11 @@ class _Teller:
     def _without_number(self) -> Iterator[Relation]:
         pieces, base = self.pieces, self.base
         signed = pieces.first("invert", "turn positive")
+        if pieces.said("between", "hole") or any(piece.kind == "to" and self._hole(piece) for piece in pieces.all):
+            return
+        if self.kind != "price" and self.kind != "rate" and self.moved and self.moved.value.startswith(("contract", "shrink", "shrank")):  # fmt: skip
+            yield replace(base, name="level", comparison="below", level=_ZERO, way="", growth=self.growth)
+            return
         levelled = self.kind != "price" or bool(self.growth)
         sign = self.pieces.first("higher", "lower")
         if pieces.said("crash"):
@@ -366,6 +372,16 @@ class _Teller:
             yield replace(base, name="compare", comparison=(weak if negated else "") or side)
         elif self.comparison and (self.base.now or any(piece.value.kind == "since" for piece in pieces.all if piece.kind == "W")):  # fmt: skip
             yield replace(base, name="compare", comparison=self.comparison, way="up" if self.comparison in ("above", "at_least") else "down")  # fmt: skip
+
+    def _is_move(self, amount: Amount) -> bool:
+        if "reach" in self.pieces or (amount.unit == "%" and self.kind == "rate" and self.comparison):
+            return False
+        return amount.unit in ("%", "bp", "pp", "points", "money") or (self.usual is not None and amount.value < self.usual[0] / 2)
+
+    def _hole(self, piece: Piece) -> bool:
+        """ "Rises to by December": where to is not said."""
+        after = self.pieces.next_to(piece, 1)
+        return piece.value == "to" and self.pieces.before(piece, "up", "down", "higher", "lower") and (after is None or after.kind in ("W", "by"))  # fmt: skip
 
     def _extreme(self, amount: Amount) -> Iterator[Relation]:
         high = "highest" in self.pieces
@@ -409,8 +425,8 @@ class _Teller:
             # "Drops more than $200" is by how much; "drops below $200" is to where.
             return quantity and (
                 (self.compared is not None and self.compared.value != "over")
-                or said.split(" ")[0].rstrip("sed") in ("up", "down", "gain", "los", "add", "tack", "h")
-                or said in ("lost", "losing", "adds", "sheds", "shed", "higher", "lower")
+                or self.base.now
+                or said.startswith(("up", "down", "gain", "los", "add", "tack", "shed", "higher", "lower"))
             )
         if self.kind == "rate" and amount.unit == "" and amount.value in (25, 50, 75, 100) and self.way and not self.compared:
             return True
@@ -435,7 +451,7 @@ class _Teller:
             side = self.comparison if self.comparison in ("at_least", "at_most", "below") else "above" if self.comparison else "at_least"  # fmt: skip
             yield replace(base, name="change", comparison=side, level=size, way=way)
             return
-        if by and self.kind == "price" and amount.unit == "%":
+        if by and (self.kind == "price" or amount.unit == "bp") and amount.unit in ("%", "bp") and not self.comparison:
             for each in ("up", "down"):
                 yield replace(base, name="change", comparison="at_least", level=size, way=each)  # type: ignore[arg-type]
             return

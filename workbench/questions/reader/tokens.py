@@ -12,9 +12,12 @@ _WRITTEN = re.compile(r"<\d+>|\b[Bb]4\b|\b[Bb]/[Ww]\b|[A-Za-z]+(?:'[A-Za-z]+)?|\
 _SIGNS = {
     "’": "'", "‘": "'", "`": "'", "´": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " ", "≥": ">=", "≤": "<=", "½": ".5", "¼": ".25", "¾": ".75", "％": "%", "…": ".",
 }  # fmt: skip
+_COUNTED = {word: number for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(), start=1)} | {"twenty": 20, "thirty": 30}  # fmt: skip
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 #: What parts the words of a phrase.
 _APART = "ABCDEFGHIJKLMNOPQRSTUVWXYZ,;:()!?"
+#: Kinds of words that compare two series.
+_OF_TWO = ("beats", "trails", "apart")
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
@@ -68,12 +71,18 @@ class Text:
             if (found := value(match)) is not None:
                 self.take(match.start(), match.end(), kind, found)
 
-    def in_order(self) -> list[Piece]:
-        """All pieces as they stand, and the words of no kind between them, as pieces of the kind ``?``."""
-        return sorted((*self.pieces, *self._phrases()), key=lambda piece: piece.start)
+    def in_order(self, *, two: bool) -> list[Piece]:
+        """All pieces as they stand, and the words of no kind between them, as pieces of the kind ``?``; of ``two`` series."""
+        return sorted((*self.pieces, *self._phrases(two)), key=lambda piece: piece.start)
 
-    def _phrases(self) -> Iterator[Piece]:
+    def _phrases(self, two: bool) -> Iterator[Piece]:
         known = lexicon()
+
+        def kind_of(said: str) -> str | None:
+            kinds = known.phrases.get(said, [])
+            of_two = [kind for kind in kinds if kind in _OF_TWO]
+            return (of_two if two and of_two else [kind for kind in kinds if kind not in _OF_TWO] or [None])[0]
+
         tokens = [*re.finditer(r"[a-z][a-z'.&/]*[a-z]|[a-z]|\d[\d.,]*|[<>]=?|=[<>]|[+=&]|[A-Z]+|[,;:()!?]", self.masked)]
         place = 0
         while place < len(tokens):
@@ -84,14 +93,13 @@ class Text:
                 part = tokens[place : place + length]
                 # an article in a phrase changes nothing of it
                 said = " ".join(each[0] for i, each in enumerate(part) if not (i and length > 1 and each[0] == "the"))
-                if (kind := known.phrases.get(said)) is not None:
+                if (kind := kind_of(said)) is not None:
                     yield Piece(kind, part[0].start(), part[-1].end(), said)
                     place += length
                     break
             else:
                 bare = tokens[place][0].removesuffix("'s")
-                kind = known.phrases.get(bare, "?") if bare != tokens[place][0] or len(bare) > 1 else "?"
-                yield Piece(kind, tokens[place].start(), tokens[place].end(), bare)
+                yield Piece(kind_of(bare) or "?", tokens[place].start(), tokens[place].end(), bare)
                 place += 1
 
 
@@ -114,6 +122,9 @@ def text_of(written: str) -> Text:
         elif word[0].isalpha():
             word = word.lower()
             right = short.get(word) or spelled(word)
+            if word in _COUNTED and re.match(r"[- ](?:year|yr|month|week|day|trading)", written[piece.end() :], re.I):
+                right = str(_COUNTED[word])
+                short = {**short, word: right}
             if right != word and word not in short:
                 notes.append(f"{source!r} is read as {right!r}")
             word = right
@@ -125,8 +136,8 @@ def text_of(written: str) -> Text:
             said = text.words(*match.span()).strip(" ,;:.!?()")
             notes.append(f"{said!r} is an aside, and no part of the claim")
             _replace(text, match.start(), match.end(), " ")
-    for match in reversed([*re.finditer(r"^ +|(?<= ) +|[ .?!]+$|n't\b", text.plain)]):
-        _replace(text, match.start(), match.end(), " not" if match[0] == "n't" else "")
+    for match in reversed([*re.finditer(r"^ +|(?<= ) +|[ .?!]+$|\bwon't\b|\bcan't\b|n't\b", text.plain)]):
+        _replace(text, match.start(), match.end(), {"won't": "will not", "can't": "can not", "n't": " not"}.get(match[0], ""))
     text.masked = text.plain
     return text
 
