@@ -17,9 +17,9 @@ _WORD = "|".join(sorted((*SMALL, *_BIG), key=len, reverse=True))
 _NUMBER = r"\d+(?:\.\d+)?e[-+]?\d{1,3}(?!\d)|\d{1,3}(?:[,' ]\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:\.\d{3})+,\d+|\d+(?:[.,]\d+)?|\.\d+"
 _AMOUNT = re.compile(
     rf"(?P<sign>(?<![\w%])[-+](?=[$€£\d.]))?(?P<money>us ?\$|\$|€|£|usd |eur )? ?"
-    rf"(?:\b(?P<half>(?:a |one )?half|(?:a|one) third|two thirds|(?:a|one) quarter|three quarters|(?:a|one) fifth|(?:a|one) tenth|[a-z]+ tenths)(?: an?| of an?)?(?=(?: (?:percent(?:age)?|point|of (?:its|their|the|what)|from|or more|as much|its|their|dearer|cheaper|higher|lower|more|less|[A-Z]+))|$)|\b(?P<one>an?)(?= (?:percentage point|percent\b|basis point|full (?:point|percentage)))|(?<![\w.])(?P<number>{_NUMBER})(?!\d*(?:st|nd|rd|th)\b)(?: (?P<top>\d)/(?P<bottom>\d+)(?!\d))?|\b(?P<words>(?:a )?(?:{_WORD})(?:[- ](?:and )?(?:{_WORD}))*)\b)"
+    rf"(?:\b(?P<half>(?:a |one )?half|(?:a|one) third|two thirds|(?:a|one) quarter|three quarters|(?:a|one) fifth|(?:a|one) tenth|[a-z]+ tenths)(?: an?| of an?)?(?=(?: (?:percent(?:age)?|point|of (?:its|their|the|what)|from|or more|as much|its|their|dearer|cheaper|higher|lower|more|less|[A-Z]+))|$)|\b(?P<one>an?)(?= (?:percentage point|percent\b|basis point|cent\b|point\b|buck\b|full (?:point|percentage)))|(?<![\w.])(?P<number>{_NUMBER})(?!\d*(?:st|nd|rd|th)\b)(?: (?P<top>\d)/(?P<bottom>\d+)(?!\d))?|\b(?P<words>(?:a )?(?:{_WORD})(?:[- ](?:and )?(?:{_WORD}))*)\b)"
     r"(?P<rest> and (?:a half|(?:a|one) quarter|three[- ]quarters))?(?: ?(?P<short>k|grand|mn?|mln|bn|b|tn|thousand|million|billion|trillion)s?\b)?(?P<plus> ?\+(?!\d))?"
-    r"(?: ?(?:-)?(?P<unit>%(?:-?points?)?|percent(?:age)?(?:[- ]points?)?|per cent|pct|pc\b|ppts?|pps?|bps?|basis[- ]points?|(?:index |vol |full )?points?|pts?|dollars?|bucks|usd|euros?|c(?:ents?)?|pips?|vols?|handles(?= (?:higher|lower|up|down))|[$€£])(?![\w]))?"
+    r"(?: ?(?:-)?(?P<unit>%(?:-?points?)?|percent(?:age)?(?:[- ]points?)?|per cent|pct|pc\b|ppts?|pps?|bps?|basis[- ]points?|(?:index |vol |full )?points?|pts?|dollars?|bucks|usd|euros?|c(?:ents?)?|pips?|vols?|handles|[$€£])(?![\w]))?"
     r"(?: ?(?:[$]?/|an? |per )(?:lb|pound|barrel|bbl|ounce|oz|share|gallon|bushel|coin|ton(?:ne)?|mmbtu)\b)?"
 )
 #: "2.800", which is 2,800 in half of Europe.

@@ -29,7 +29,7 @@ class Count:
 
 _FORMS = (
     rf"(?:in |on |for )?(?:every(?: single)?(?: one)?|each(?: and every)?(?: one)?|all)(?: of)? (?:the |its )?(?:next |coming |following )?(?P<all>{_N}) (?:trading |monthly )?{_STEP}\b",
-    rf"(?:(?:on|in|at|for) )?{_MORE}(?P<n>{_N})(?: or more)?(?: (?:out )?of| in) (?:the |its )?(?:next |coming |following )(?P<of>{_N})(?: (?:trading |monthly |weekly )?{_STEP}\b| (?=(?:on|in|by|before)\b)|$)",
+    rf"(?:(?:on|in|at|for) )?{_MORE}(?P<n>{_N})(?: or more)? (?:out )?of (?:the |its )?(?:next |coming |following )(?P<of>{_N})(?: (?:trading |monthly |weekly )?{_STEP}\b| (?=(?:on|in|by|before)\b)|$)",
     rf"(?:(?:on|in|at|for) )?{_MORE}(?P<n>{_N})(?: or more)? (?:out )?of (?:the |its )?(?P<of>{_N}) (?:trading |monthly |weekly )?{_STEP}\b",
     rf"(?:on |in )?{_MORE}(?P<n>{_N}) of them\b",
     rf"(?:(?:on|at) )?{_MORE}(?:(?P<twice>twice)|(?P<n>{_N}) (?:times|occasions|separate days))(?! (?:as|more|the|that|higher|lower))",
@@ -56,6 +56,9 @@ def take_counts(text: Text) -> None:
     units = {"m": "month", "d": "trading day", "w": "week", "y": "year"}
     text.find(r"(?<![\d.])(\d+) ?(months?|days?|weeks?|years?|m|d|w|y)(?= (?:(?:annuali[sz]ed|forward|trailing) )*(?:realised|realized|actual|historical|vol|volatility)\b)", "length", lambda match: (int(match[1]), units[match[2][0]]))  # fmt: skip
     text.find(r"\b([2-9]) ?x(?= |$)", "multiple", lambda match: float(match[1]))
+    text.find(r"\b(?:into |in )?(?:the )?(single|double|triple) digits?\b", "digits", lambda match: match[1])
+    for match in reversed([*re.finditer(r"(?:%|percent|points?|pts?|bps?) (?:(?:up|down|green|red) )?(?P<day>day|session)\b", text.masked)]):  # fmt: skip
+        text.take(match.start("day"), match.end(), "step", "day")
     for form in _COMPILED:
         match = form.search(text.masked)
         if match and (found := _count(match)) is not None:

@@ -50,6 +50,8 @@ class Window:
     #: "At some point in", and "throughout".
     once: bool = False
     always: bool = False
+    #: The end of a period is named: before it, it counts itself.
+    edge: bool = False
     #: No text names it.
     supposed: bool = False
 
@@ -201,7 +203,7 @@ def _rest(match: _Match, calendar: Calendar) -> Window | None:
 
 def _end_of_unit(match: _Match, calendar: Calendar) -> Window | None:
     unit = {"y": "year", "m": "month", "q": "quarter", "w": "week"}[match["unit"][0]]
-    return calendar.today and Window(end=period_of(calendar.today, unit).last)  # type: ignore[return-value]
+    return calendar.today and Window(end=period_of(calendar.today, unit).last, edge=True)  # type: ignore[return-value]
 
 
 def _season(match: _Match, calendar: Calendar) -> Window | None:
@@ -241,8 +243,8 @@ def _expiry(match: _Match, calendar: Calendar) -> Window | None:
 
 
 def _year_end(match: _Match, calendar: Calendar) -> Window | None:
-    year = _year(match, calendar)
-    return year and Window(end=date(year, 12, 31), full=True)  # type: ignore[return-value]
+    year = _year(match, calendar) or (2000 + int(match["short"]) if match["short"] else None)
+    return year and Window(end=date(year, 12, 31), full=True, edge=True)  # type: ignore[return-value]
 
 
 def _middle_of_year(match: _Match, calendar: Calendar) -> Window | None:
@@ -282,7 +284,8 @@ _FORMS: tuple[tuple[str, Callable[[_Match, Calendar], Window | str | None]], ...
     (r"\b(?:the )?turn of the (?P<unit>year)\b", _end_of_unit),
     (r"\beo(?=q[1-4])q(?P<q>[1-4])" + _OF_YEAR, lambda match, calendar: _part_of_year(int(match["q"]), 3, match, calendar)),
     (r"\beo(?P<unit>[ymqw])\b", _end_of_unit),
-    (r"\bye\b(?=$|[ ,.])(?<!until ye)", lambda match, calendar: calendar.today and Window(end=date(calendar.today.year, 12, 31))),
+    (r"\bye\b(?=$|[ ,.])(?<!until ye)", lambda match, calendar: calendar.today and Window(end=date(calendar.today.year, 12, 31), edge=True)),
+    (rf"\beo[mqy] {_M}(?:,? {_Y}\b)?", lambda match, calendar: (found := _month(match, calendar)) and replace(found, period=None, edge=True)),
     (r"\b(?P<y>(?:19|20)\d\d) ?q(?P<q>[1-4])\b", lambda match, calendar: _part_of_year(int(match["q"]), 3, match, calendar)),
     (r"\b(?P<y>(?:19|20)\d\d) ?h(?P<q>[12])\b", lambda match, calendar: _part_of_year(int(match["q"]), 6, match, calendar)),
     (rf"\b(?:quarter |q)(?P<q>[1-4])\b{_OF_YEAR}|\b(?P<q2>[1-4])q\b{_OF_YEAR.replace('<y>', '<y2>')}", lambda match, calendar: _part_of_year(int(match["q"] or match["q2"]), 3, match, calendar)),
@@ -297,7 +300,7 @@ _FORMS: tuple[tuple[str, Callable[[_Match, Calendar], Window | str | None]], ...
     (rf"{_BEFORE_A_PERIOD}(?P<m>may|march|mar)\b,?(?: {_Y}\b)?{_PRINT}|\b(?P<next>next )(?P<m2>may|march|mar)\b", lambda match, calendar: _month(match, calendar) if match["m"] else None),
     (r"\b(?P<m>may|march|mar) (?:of )?(?P<y>(?:19|20)\d\d)\b", _month),
     (r"\b(?P<which>this|the current|current|the next|next|the coming|coming|the following|the upcoming)(?: calendar| trading)? (?P<unit>week|month|quarter|half|year)\b(?! (?:highs?|lows?)\b)", _this_or_next),
-    (r"(?:(?<=of )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=out )|(?<=for )|(?<=into )|(?<=before )|(?<=time )|(?<=until )|(?<=when ))(?P<which>the|this) (?P<unit>week|month|quarter|half|year)\b(?! (?:highs?|lows?)\b)", _this_or_next),
+    (r"(?:(?<=of )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=ending )|(?<=closing )|(?<=finishing )|(?<=out )|(?<=for )|(?<=into )|(?<=before )|(?<=time )|(?<=until )|(?<=when ))(?P<which>the|this) (?P<unit>week|month|quarter|half|year)\b(?! (?:highs?|lows?)\b)", _this_or_next),
     (r"(?:(?<=ends )|(?<=end )|(?<=end of )|(?<=finishes )|(?<=finish )|(?<=closes )|(?<=all )|(?<=into ))(?P<which>)(?P<unit>week|month|quarter|year)\b", _this_or_next),
     (rf"{_BEFORE_A_PERIOD}(?P<y>(?:19|20)\d\d)(?![\d%.,]\d)\b(?! ?(?:points?|dollars?|usd|a |%|percent|bp|handle))", _whole_year),
     (r"^(?P<y>(?:19|20)\d\d)(?= (?:closes?|ends?|will|higher|lower|is|up|down))", _whole_year),
@@ -353,7 +356,7 @@ def _edge(text: Text, match: _Match) -> Window | None:
         if days > 200:
             day = date(period.first.year, 6, 30)
         return replace(found, end=day, period=None, notes=(*found.notes, f"the middle is read as {day}"))
-    return replace(found, end=period.last, period=None)
+    return replace(found, end=period.last, period=None, edge=True)
 
 
 def _third(period: Period, *, early: bool) -> Period:
@@ -381,13 +384,13 @@ def take_now(text: Text, today: date) -> None:
     text.find(rf"(?:(?<=above )|(?<=below )|(?<=over )|(?<=under )|(?<=at )|(?<=beyond ))(?:{this}|{_WHERE} (?:now|today))(?![\w'])", "now", lambda match: match[0])  # fmt: skip
     text.find(r"\b(?:now|from today|here)\b(?=$|,)(?<!between now)", "now", lambda match: match[0] if match[0] != "now" else None)
     # "Lower than it started": its window says when that was.
-    text.find(r"\b(?:where|what|th[ae]n(?: where)?|from where) (?:it|they) (?:started|began|opened)(?: at| from)?\b", "filler", lambda match: match[0])  # fmt: skip
+    text.find(r"\b(?:where|what|th[ae]n(?: where)?|from where) (?:it|they) (?:started|began|opened)(?: at| from)?\b", "started", lambda match: match[0])  # fmt: skip
 
 
 def take_peaks(text: Text) -> None:
     """Take what is measured from an extreme: "from its 2018 high", "off the recent lows"; before windows, which know the days in it."""
     said = r"(?:its |the |their |a |any |[DP]+(?:'s)? |recent |prior |previous |latest |earlier |record |all time |closing |running |current |\d{1,2} week |week )*"
-    text.find(rf"\b(?:down from|from|off of|off|below|under) {said}(?:peak|highs?|top|ath|highest close|high water mark)\b(?: so far| close)?(?! (?:of|in|for) )", "from peak", lambda match: match[0])  # fmt: skip
+    text.find(rf"\b(?:down from|from|off of|off|below|under) {said}(?:peak|highs?|top|ath|record|highest close|high water mark)\b(?: so far| close)?(?! (?:of|in|for) )", "from peak", lambda match: match[0])  # fmt: skip
     text.find(rf"\b(?:up from|from|off of|off|above) {said}(?:lows?|trough|bottom|lowest close)\b(?: so far| close)?", "from trough", lambda match: match[0])  # fmt: skip
 
 
@@ -494,7 +497,7 @@ def take_windows(text: Text, calendar: Calendar) -> None:
         return Window(kind="since", end=found.end, notes=found.notes, full=found.full)
 
     text.find(r"(?<!later )\b(?:than|since|from|versus|vs\.?|compared (?:to|with)|relative to|against|off)(?: it (?:was|did|closed|is))?(?: (?:on|in|at|the|its))* (?P<p>[DP]++)(?:'s)?(?: close| level| value)?(?! (?:to|through|until|high|low|peak|top))", "W", base)  # fmt: skip
-    text.find(r"\b(?:its|their) (?:close (?:on|of)|level (?:on|of|at)) (?P<p>[DP]++)|\b(?:its|their|the) (?P<q>[DP]++)(?:'s)? (?:close|level|value)", "W", lambda match: base(match) if match["p"] else Window(kind="since", end=text.at(match.start("q")).value.end))  # fmt: skip
+    text.find(r"\b(?:its|their) (?:close (?:on|of)|level (?:on|of|at)) (?P<p>[DP]++)|\b(?:(?:its|their|the) )?(?P<q>[DP]++)(?:'s)? (?:close|level|value)(?! to)", "W", lambda match: base(match) if match["p"] else Window(kind="since", end=text.at(match.start("q")).value.end))  # fmt: skip
     text.find(r"(?:(?<=above )|(?<=below )|(?<=over )|(?<=under )|(?<=beyond )|(?<=exceeds )|(?<=exceed )|(?<=tops ))(?:its|the|their) (?P<p>[DP]++)(?:'s)?(?: (?:close|level|value))?(?= |$)", "W", base)  # fmt: skip
 
     def window(match: _Match) -> Window:
@@ -507,7 +510,7 @@ def take_windows(text: Text, calendar: Calendar) -> None:
 
     closes = "".join(f"(?<={verb} )|" for verb in ("close", "closes", "end", "ends", "finish", "finishes", "settle", "settles", "closing", "ending", "finishing", "closes out", "ends off", "close out"))  # fmt: skip
     text.find(rf"(?:{closes[:-1]})(?<!\d close )(?<!% close )(?<!a close )(?P<p>[DP]++)", "W", closing)
-    text.find(rf"\b(?P<word>{_UNTIL})(?: the)?(?: (?:close (?:of|on)|full|whole|entire|calendar|data for|month of))* *(?<= )(?P<p>[DP]++)(?:'s close|'s data)?(?: (?:data|reading|print)\b)?", "W", window)  # fmt: skip
+    text.find(rf"\b(?P<word>{_UNTIL})(?: the)?(?: (?:close (?:of|on)|full|whole|entire|calendar|data for|month of|us|u\.s\.|presidential))* *(?<= )(?P<p>[DP]++)(?:'s close|'s data)?(?: (?:data|reading|print)\b)?", "W", window)  # fmt: skip
     text.find(r"(?P<p>[DP]++)(?P<word>)(?:'s)?", "W", window)
 
 
@@ -518,7 +521,7 @@ def _meaning(word: str, found: Window, written: str, today: date) -> Window:
     if early and period is not None and period.first <= today and not re.search(r"\d\d|'\d|\b(?:this|current|next|coming|year)\b|^(?:the )?(?:week|month|quarter|half)$", written):  # fmt: skip
         shifted = Period(first=after(period.first, 1, "year"), last=after(period.last, 1, "year"))
         period = shifted
-    if early and re.search(r"end|eo[ymqw]\b|\bye\b|close|over|out|last", written) and not period:
+    if early and found.edge:
         return replace(found, kind="by", once=once)  # before the end of a year its last day counts
     if early:
         return replace(found, kind="by", end=(period.first if period else found.end) - timedelta(days=1), period=None if not period else period, once=once)  # fmt: skip

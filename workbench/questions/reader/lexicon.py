@@ -33,7 +33,7 @@ class Lexicon(BaseModel):
         known: dict[str, list[str]] = {}
         for kind, listed in self.kinds.items():
             for phrase in listed.split(","):
-                for form in _forms(" ".join(phrase.split())):
+                for form in _forms(re.sub(r"(?<=.) the(?= )", "", " ".join(phrase.split()))):
                     known.setdefault(form, []).append(kind)
         return known
 

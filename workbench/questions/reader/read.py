@@ -163,12 +163,13 @@ class _Draft:
         if condition := re.match(r"(?:should|were|had) [^,]*,|.*(?:[,;] |and )(?:should|were|had) (?:the |[a-z]+ ){1,4}(?:to )?[a-z]+,", text.plain):  # fmt: skip
             text.take(*condition.span(), "turn", condition[0])
         take_counts(text)
-        take_now(text, today)
         take_spans(text, today)
+        take_now(text, today)
         take_days(text, calendar)
         take_peaks(text)
         take_windows(text, calendar)
         self.unsettled |= dict.fromkeys(sorted(calendar.asked), 2)
+        text.find(r"\(?\+ ?/ ?-(?= ?[\d$])", "within", lambda match: match[0])
         take_amounts(text)
         self.names = [self._chosen(i, each) for i, each in enumerate(mentioned)] if mentioned else self._named()
         if not self.names and (note := take_hint(text)):

@@ -57,14 +57,14 @@ _SIDES = {"above", "below", "over", "at least", "at most", "or more", "or less"}
 _PLAIN = {"S", "A", "W", "D", "P", "filler", "to", "by", "of", "end", "on", "at", "in", "for", "handle", "length", "at all"}  # fmt: skip
 #: Kinds of words that a relation has a use for, beside those of days, levels and fillers; with any other it is asked.
 _USES: dict[str, set[str]] = {
-    "level": _MOTION | _SIDES | {"not", *_GROWTH, "between", "and", "from", "turn positive", "invert", "now at"},
+    "level": _MOTION | _SIDES | {"digits", "not", *_GROWTH, "between", "and", "from", "turn positive", "invert", "now at"},
     "bare": {*_GROWTH},
     "touch": _MOTION | _SIDES | {"step", "step week", "step month", "step quarter", "not", *_GROWTH, "reach", "cross", "once", "first", "invert", "highest", "lowest", "or", "beats"},
     "stay": _MOTION | _SIDES | {"not", *_GROWTH, "hold", "always", "between", "and", "once", "reach", "cross", "from", "invert"},
-    "compare": _MOTION | {"not", "now", "apart", "at least", "at most", "or more", "or less", "above", "below", "cross", "stays", "or"},
+    "compare": _MOTION | {"started", "invert", "turn positive", "not", "now", "apart", "at least", "at most", "or more", "or less", "above", "below", "cross", "stays", "or"},
     "change": _MOTION | _SIDES | {"not", "now", "double", "halve", "triple", "quadruple", "multiple", "once", "between", "and", "apart", "moves", "from", "cross"},
     "drawdown": _MOTION | {"crash", "once", "not", "step"},
-    "move_by": _MOTION | _SIDES | {"not", "now", "move", "either way", "between", "and", "hold", "or", "within"},
+    "move_by": _MOTION | _SIDES | {"stays", "not", "now", "move", "either way", "between", "and", "hold", "or", "within"},
     "any_step": _MOTION | _SIDES | {"not", "once", "step", "step week", "step month", "step quarter", "reach", "cross"},
     "beats": {"beats", "trails", "at least", "above", "apart", "not"},
     "average_gap": _MOTION | _SIDES | {"average", "not"},
@@ -148,8 +148,9 @@ class _Teller:
         self.never = sum(piece.kind == "not" for piece in pieces.all) % 2 == 1
         self.once = pieces.said("once", "step", "step week", "step month", "step quarter") or any(window.once for window in windows)
         self.always = pieces.said("always") or any(window.always for window in windows)
-        self.growth = next((name for word, name in _GROWTH.items() if word in pieces), "")
-        if "annualised" in pieces and "qoq" in pieces:
+        counted = kind == "count"
+        self.growth = "" if counted and "annualised" in pieces else next((name for word, name in _GROWTH.items() if word in pieces), "")
+        if "annualised" in pieces and "qoq" in pieces and not counted:
             self.growth = "annualized"
         self.amounts = self._levels()
         self.base = Relation(name="", now="now" in pieces, never=self.never, once=self.once, way=self.way, closing="end" in pieces, growth=self.growth)  # fmt: skip
@@ -192,10 +193,17 @@ class _Teller:
             if self.leaning and average.value:
                 name = "average_cross" if "cross" in pieces or self.once else "average_gap"
                 yield replace(base, name=name, comparison=self.leaning, level=amount, lag=average.value)
+        elif "stays" in pieces and pieces.said("or less", "or more"):
+            yield replace(base, name="compare", comparison="at_most" if "or less" in pieces else "at_least")
+        elif (digits := pieces.first("digits")) is not None and not self.amounts:
+            size = Amount(value=100.0 if digits.value == "triple" else 10.0)
+            if digits.value != "single" and self.kind == "price" and self.way:
+                yield replace(base, name="change", comparison="at_least", level=replace(size, unit="%"))
+            else:
+                side = "below" if digits.value == "single" else "at_least"
+                yield replace(base, name="touch" if self.once else "level", comparison=side, level=size, way="up" if side == "at_least" else "down")
         elif pieces.said("stays") and not self.amounts and (self.kind == "rate" or "hold" not in pieces) and not pieces.said("or", "apart"):
             yield replace(base, name="unchanged", comparison="between")
-        elif "stays" in pieces and pieces.said("or") and self.way:
-            yield replace(base, name="compare", comparison="at_most" if self.way == "down" else "at_least")
         elif amount and pieces.said("either way", "move") and not self.verb_way:
             # "Less than 5 % either way" is that it does not move so far.
             small = self.comparison in ("below", "at_most")
@@ -219,8 +227,9 @@ class _Teller:
         elif len(self.amounts) > 1 and "first" in pieces:
             yield from self._which_first()
         elif "mean" in pieces:
-            if amount and self.leaning:
-                yield replace(base, name="mean", comparison=self.leaning, level=amount)
+            for side in [self.leaning] if self.leaning else ["at_least", "at_most"]:
+                if amount:
+                    yield replace(base, name="mean", comparison=side, level=amount)
         elif amount and pieces.said("step", "step week", "step month", "step quarter") and (self.way or amount.signed) and self._is_move(amount):
             step = next((name for name in ("week", "month", "quarter") if f"step {name}" in pieces), "")
             way: Way = self.way or ("down" if amount.value < 0 else "up")
@@ -254,6 +263,8 @@ class _Teller:
 
     def _within_of_now(self) -> bool:
         inside = self.pieces.first("between", "within")
+        if "within" in self.pieces:
+            return True
         return len(self.amounts) == 1 and "now" in self.pieces and inside is not None and inside.value in ("within", "inside")  # fmt: skip
 
     def _of_two(self, amount: Amount | None) -> Iterator[Relation]:
@@ -289,12 +300,16 @@ class _Teller:
         """Two numbers that bound a range: "60 to 80", "above 60 but below 80"."""
         (first, low), (second, high) = self.amounts[:2]
         joined = self.pieces.all[self.pieces.all.index(first) + 1 : self.pieces.all.index(second)]
-        kinds = [piece.kind for piece in joined if piece.kind != "filler"]
+        kinds = [piece.kind for piece in joined if piece.kind not in ("filler",) or piece.value == "of"]
+        inside = self.pieces.first("between")
+        if inside is not None and inside.value in ("within", "inside") and kinds == ["of"] or kinds == ["now"]:
+            width = high.value * low.value / 100 if low.unit == "%" else low.value
+            return replace(high, value=high.value - width), replace(high, value=high.value + width)
         opposed = {"above", "over", "at least"} & set(kinds) and self.pieces.before(first, "below", "at most")
         opposed = opposed or ({"below", "at most"} & set(kinds) and self.pieces.before(first, "above", "over", "at least"))  # fmt: skip
         if opposed and set(kinds) <= {"and", "or", "above", "over", "below", "at least", "at most", "not", "turn"} and ("and" in kinds or "not" in kinds or "turn" in kinds):  # fmt: skip
             return (low, high) if low.value <= high.value else (high, low)
-        if kinds in ([], ["to"], ["and"], ["or"]) and (kinds != ["or"] or "between" in self.pieces):
+        if [kind for kind in kinds if kind != "filler"] in ([], ["to"], ["and"], ["or"]) and (kinds != ["or"] or "between" in self.pieces):
             if not kinds and second.start - first.end > 3:
                 return None
             return (low, high) if low.value <= high.value else (high, low)
@@ -352,6 +367,9 @@ class _Teller:
         sign = self.pieces.first("higher", "lower")
         if pieces.said("crash"):
             yield replace(base, name="drawdown", comparison="at_least", level=Amount(value=20.0, unit="%"), way="down")  # fmt: skip
+        elif signed is not None and not levelled:
+            yield replace(base, name="touch", comparison="below" if signed.kind == "invert" else "above", level=_ZERO, way="")
+            yield replace(base, name="compare", comparison="below" if signed.kind == "invert" else "above")
         elif self.series == 1 and signed is not None and levelled:
             side = "below" if signed.kind == "invert" else "above"
             held = "hold" in pieces or self.always
@@ -370,7 +388,7 @@ class _Teller:
             negated = self.pieces.first("at least", "at most")
             side = "above" if self.way == "up" else "below"
             yield replace(base, name="compare", comparison=(weak if negated else "") or side)
-        elif self.comparison and (self.base.now or any(piece.value.kind == "since" for piece in pieces.all if piece.kind == "W")):  # fmt: skip
+        elif self.comparison and (self.base.now or "started" in pieces or any(piece.value.kind == "since" for piece in pieces.all if piece.kind == "W")):  # fmt: skip
             yield replace(base, name="compare", comparison=self.comparison, way="up" if self.comparison in ("above", "at_least") else "down")  # fmt: skip
 
     def _is_move(self, amount: Amount) -> bool:
@@ -413,7 +431,7 @@ class _Teller:
         pointed = before
         while pointed is not None and pointed.kind in _SIDES | {"end"}:
             pointed = self.pieces.next_to(pointed, -1)
-        if pointed is not None and pointed.kind == "to" and (before is not pointed or not amount.unit == "bp"):
+        if pointed is not None and pointed.kind == "to":
             return False
         after = self.pieces.next_to(piece, 1)
         measured = after is not None and after.kind in ("higher", "lower", "above", "below", "over") and self.base.now
@@ -428,9 +446,9 @@ class _Teller:
                 or self.base.now
                 or said.startswith(("up", "down", "gain", "los", "add", "tack", "shed", "higher", "lower"))
             )
-        if self.kind == "rate" and amount.unit == "" and amount.value in (25, 50, 75, 100) and self.way and not self.compared:
+        if self.kind == "rate" and amount.unit == "" and amount.value in (25, 50, 75, 100) and not self.compared:
             return True
-        return quantity and amount.unit in ("bp", "pp", "points")
+        return quantity and amount.unit in ("%", "bp", "pp", "points")
 
     def _at_or_by(self, piece: Piece, amount: Amount, size: Amount | None) -> Iterator[Relation]:
         pieces, base = self.pieces, replace(self.base, level=amount)
@@ -447,16 +465,20 @@ class _Teller:
             least = "at_least" if self.compared is edge or self.comparison in ("at_least", "") else self.comparison
             yield replace(base, name="change", comparison=least, level=size, way=way, closing=True)
             return
+        if amount.unit == "%" and not way and self.comparison and edge is not None and edge.kind == "now" and edge.value.startswith("of "):  # fmt: skip
+            # "Less than half of today's price": it falls by more than half.
+            yield replace(base, name="change", comparison=MIRRORED[self.comparison], level=replace(size, value=100 - size.value), way="down")  # fmt: skip
+            return
         if by and way:
             side = self.comparison if self.comparison in ("at_least", "at_most", "below") else "above" if self.comparison else "at_least"  # fmt: skip
             yield replace(base, name="change", comparison=side, level=size, way=way)
             return
-        if by and (self.kind == "price" or amount.unit == "bp") and amount.unit in ("%", "bp") and not self.comparison:
+        if by and not way and not self.comparison and not pieces.said("reach", "cross", "hold"):
             for each in ("up", "down"):
                 yield replace(base, name="change", comparison="at_least", level=size, way=each)  # type: ignore[arg-type]
             return
         if pieces.said("hold") or self.always:
-            held = self.comparison or ("at_least" if way == "up" else "at_most" if way == "down" else "")
+            held = self.comparison or ("at_most" if way == "down" else "at_least")
             if held:
                 yield replace(base, name="touch" if self.never else "stay", comparison=held)
             return

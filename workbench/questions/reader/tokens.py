@@ -12,7 +12,7 @@ _WRITTEN = re.compile(r"<\d+>|\b[Bb]4\b|\b[Bb]/[Ww]\b|[A-Za-z]+(?:'[A-Za-z]+)?|\
 _SIGNS = {
     "’": "'", "‘": "'", "`": "'", "´": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " ", "≥": ">=", "≤": "<=", "½": ".5", "¼": ".25", "¾": ".75", "％": "%", "…": ".",
 }  # fmt: skip
-_COUNTED = {word: number for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(), start=1)} | {"twenty": 20, "thirty": 30}  # fmt: skip
+_COUNTED = {word: number for number, word in enumerate("two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(), start=2)} | {"twenty": 20, "thirty": 30}  # fmt: skip
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 #: What parts the words of a phrase.
 _APART = "ABCDEFGHIJKLMNOPQRSTUVWXYZ,;:()!?"
