@@ -7,7 +7,7 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from workbench.errors import ClaimRefused, Option, UsageError, command
-from workbench.questions.grammar import read_claim
+from workbench.questions.reader.canonical import read_claim
 from workbench.questions.reader.read import read
 from workbench.questions.reader.slots import Readings, SlotReading
 from workbench.requests import Says

@@ -320,9 +320,9 @@ _EDGES = (
 )  # fmt: skip
 
 
-def take_days(text: Text, calendar: Calendar) -> None:
-    """Take the days and periods of a text, as pieces ``D`` and ``P``."""
-    for pattern, meaning in _COMPILED:
+def take_days(text: Text, calendar: Calendar, *, iso: bool = False) -> None:
+    """Take the days and periods of a text, as pieces ``D`` and ``P``; ``iso`` only those written so."""
+    for pattern, meaning in _COMPILED[: 1 if iso else None]:
         for match in reversed([*pattern.finditer(text.masked)]):
             found = meaning(match, calendar)
             if isinstance(found, str):
@@ -484,6 +484,8 @@ def take_windows(text: Text, calendar: Calendar) -> None:
 
     def span(match: _Match) -> Window | None:
         first, last = text.at(match.start("a")).value, text.at(match.start("b")).value
+        if last.end < first.end:
+            last = replace(last, end=after(last.end, 1, "year"), period=None)
         since = first.period.before if first.period else first.end
         months = first.period and last.period and (first.period.last - first.period.first).days <= 31
         return Window(kind="during", start=since, end=last.end, from_month=first.period.last if months else None, notes=first.notes + last.notes, full=last.full)  # fmt: skip

@@ -8,7 +8,7 @@ from itertools import islice, product
 
 from workbench.questions.claims import Claim
 from workbench.questions.errors import ClaimRefused
-from workbench.questions.grammar import read_claim
+from workbench.questions.reader.canonical import read_claim
 from workbench.questions.reader.amounts import THOUSANDS_DOT, Amount, take_amounts
 from workbench.questions.reader.calendar_days import after, period_of
 from workbench.questions.reader.counts import UNITS, Count, take_counts

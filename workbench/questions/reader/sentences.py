@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from workbench.questions.claims import Claim, Pattern, Side, number
 from workbench.questions.errors import ClaimRefused
-from workbench.questions.grammar import read_claim
+from workbench.questions.reader.canonical import read_claim
 from workbench.questions.reader.calendar_days import months_of
 from workbench.questions.reader.names import SeriesName
 from workbench.questions.reader.slots import SlotReading
