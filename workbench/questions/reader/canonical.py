@@ -69,7 +69,7 @@ _LETTERS = {"S": "S", "A": "A", "D": "D", "P": "P", "average": "V", "impossible"
 
 
 class _Sentence:
-    """A sentence in a small alphabet: ``S0`` a series, ``A1`` a number, ``%2`` a percentage, ``D3`` a day, ``P4`` a period."""
+    """A sentence in a small alphabet: ``S0`` a series, ``A1`` a number, ``%2`` a percentage, ``D3`` a day, ``P4`` a month, ``Y5`` a year."""
 
     def __init__(self, words: str, *, iso: bool) -> None:
         self.text = text = text_of(words)
@@ -113,8 +113,7 @@ class _Sentence:
 
     @staticmethod
     def _before(window: Window | None) -> date:
-        if window is None or window.period is None or (window.period.last - window.period.first).days < 360:
-            raise ClaimRefused(f"{_NO_FORM}; ", *CAN_DO)
+        assert window is not None and window.period is not None, "a year is a period"
         return window.period.before
 
     @staticmethod
@@ -140,7 +139,7 @@ class _Sentence:
             return "the claim joins several claims, so state them one at a time"
         if re.search(r"\b(?:the|this|next|last) year\b", plain):
             return "the claim names no year (write it as in: closes 2018 higher)"
-        if not re.search(r"[DP]\d", self.plain):
+        if not re.search(r"[DPY]\d", self.plain):
             return "the claim names no full date (write YYYY-MM-DD)"
         return _NO_FORM
 
@@ -156,7 +155,10 @@ def _normal(text: Text, pieces: list[Piece]) -> str:
     for index, piece in enumerate(pieces):
         letter = _LETTERS[piece.kind]
         if piece.kind == "A":
-            letter = {"%": "%", "money": "A", "": "A", "points": "N"}.get(piece.value.unit, "A")
+            letter = {"%": "%", "bp": "X"}.get(piece.value.unit, "A")
+        if piece.kind == "P":
+            days = (piece.value.period.last - piece.value.period.first).days
+            letter = "P" if days < 31 else "Y" if days > 360 else "X"
         if piece.kind == "S" and _nameable(piece.value) is None:
             letter = "X"
         parts += [text.masked[place : piece.start], f"{letter}{index}"]
@@ -165,19 +167,19 @@ def _normal(text: Text, pieces: list[Piece]) -> str:
     plain = re.sub(r"^(?:will|does|do|is it true that|it is true that) ", "", plain)
     plain = re.sub(r"\b(?:will|would|shall) (not )?", lambda match: "does not " if match[1] else "", plain)
     plain = re.sub(r"\bdo not\b", "does not", plain).replace("realized", "realised")
-    plain = re.sub(r"[,:](?=\s|$)|\bthe (?=[SDP]\d)|(?<=[AN%]\d) or more(?= on| in)", "", plain)
+    plain = re.sub(r"[,:](?=\s|$)|\bthe (?=[SDPY]\d)|(?<=[A%]\d) or more(?= on| in)", "", plain)
     return " ".join(plain.split())
 
 
 _S = r"S(?P<series>\d+)(?:'s)?"
 _D, _D0 = r"[DP](?P<end>\d+)", r"[DP](?P<start>\d+)"
-_N, _U = r"[AN%](?P<level>\d+)", r"[AN%](?P<upper>\d+)"
+_N, _U = r"[A%](?P<level>\d+)", r"[A%](?P<upper>\d+)"
 _P = r"%(?P<level>\d+)"
 _V = r"(?:(?:closes?|ends?|finishes|finish|settles?|is|be|stands?|trades?|remains?|stays?) )?"
 _NOT = r"(?P<neg>does not |is not |not |never )?"
 _ON = r"(?:on|in|at|for|as of)"
 _BY = r"(?P<by>before|by|through|until|up to)"
-_SPAN = rf"(?:(?:from|between) {_D0} (?:to|and|until|through) {_D}|(?:by|through) [DP](?P<end2>\d+)|(?:in|over|during) P(?P<span>\d+))"
+_SPAN = rf"(?:(?:from|between) {_D0} (?:to|and|until|through) {_D}|(?:by|through) [DP](?P<end2>\d+)|(?:in|over|during) Y(?P<span>\d+))"
 _UP = r"rises?|gains?|increases?|climbs?|advances?|grows?|widens?|goes up"
 _DOWN = r"falls?|drops?|declines?|loses|lose|decreases?|narrows?|goes down"
 _MOVES = rf"(?P<verb>{_UP}|{_DOWN})"
@@ -300,9 +302,9 @@ _VOLATILITY = rf"{_NOT}{_V}{_RELATION} {_N}(?: a year)?"
 _EXPRESSIONS: tuple[tuple[str, _Fields], ...] = (
     (rf"{_S} {_NOT}{_V}{_WORD} (?:on|in|by|at) {_D} than (?:it (?:did|was|closed) )?(?:(?:on|in|at) {_D0}|its [DP](?P<start2>\d+) close|the last value known)", _worded),
     (rf"{_S} {_NOT}{_V}{_RELATION} its {_D0} (?:close|level|value) {_ON} {_D}", _related("compare")),
-    (rf"{_S} {_NOT}{_V}{_D} {_WORD}(?: than (?:it (?:did|was|closed) )?(?:in |at )?[DP](?P<start>\d+))?", _worded_year),
-    (rf"{_S} {_NOT}{_V}{_WORD} (?:in|for|on|over) {_D.replace('[DP]', 'P')}(?: than (?:it (?:did|was|closed) )?(?:in |at )?[DP](?P<start>\d+))?", _worded_year),
-    (rf"{_S} {_NOT}{_V}P(?P<end>\d+) {_RELATION} {_N}", _related("level")),
+    (rf"{_S} {_NOT}{_V}[DY](?P<end>\d+) {_WORD}(?: than (?:it (?:did|was|closed) )?(?:in |at )?[DY](?P<start>\d+))?", _worded_year),
+    (rf"{_S} {_NOT}{_V}{_WORD} (?:in|for|on|over) Y(?P<end>\d+)(?: than (?:it (?:did|was|closed) )?(?:in |at )?[DY](?P<start>\d+))?", _worded_year),
+    (rf"{_S} {_NOT}{_V}[DY](?P<end>\d+) {_RELATION} {_N}", _related("level")),
     (rf"{_S} {_NOT}{_V}(?:(?:at least |by |more than )?{_P} )?(?P<rel>above|below|over|under) its V\d+ {_ON} {_D}", _average),
     (rf"{_S} {_V}(?:within |in the range )?(?:between|from) {_N} (?:and|to) {_U} {_ON} {_D}", _range),
     (rf"{_S} {_NOT}{_V}{_RELATION} {_N} {_ON} {_D}", _related("level")),
