@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from workbench.questions.reader.lexicon import compiled, lexicon, words
-from workbench.questions.reader.tokens import Text
+from workbench.questions.readings.lexicon import compiled, lexicon, words
+from workbench.questions.readings.tokens import Text
 from workbench.questions.series.series_registry import series_named
 
 EMBEDDED = "embedded:"
@@ -68,7 +68,10 @@ def take_series(text: Text) -> None:
     for match in reversed([*re.finditer(r"<(\d+)>(?:'s)?", text.masked)]):
         text.take(match.start(), match.end(), "S", (embedded_name(text.refs[int(match[1])].reference),))
     for pattern, names in _patterns():
-        text.find(pattern, "S", lambda match: names or (SeriesName(ref=match[0].upper(), article=match[0].upper()),))  # noqa: B023
+        for match in reversed([*pattern.finditer(text.masked)]):
+            unlisted = SeriesName(ref=match[0].upper(), article=match[0].upper())
+            text.take(match.start(), match.end(), "S", names or (unlisted,))
+
 
 
 def take_hint(text: Text) -> str:
@@ -145,7 +148,9 @@ def _content(said: list[str], phrases: dict[str, list[str]]) -> Iterator[str]:
     begun = False
     for word in said:
         known = phrases.get(word)
-        if known is None or (begun and word in ("index", "price", "prices", "rate", "rates", "yield", "yields")):
+        if known is None or (
+            begun and word in ("index", "price", "prices", "rate", "rates", "yield", "yields")
+        ):
             begun = True
             yield word
         elif begun:

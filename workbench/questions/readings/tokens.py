@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.questions.reader.lexicon import lexicon, words
+from workbench.questions.readings.lexicon import lexicon, words
 from workbench.questions.series.series_reference import SeriesRef, replace_references
 
 _WRITTEN = re.compile(r"<\d+>|\b[Bb]4\b|\b[Bb]/[Ww]\b|[A-Za-z]+(?:'[A-Za-z]+)?|\s+|.", re.DOTALL)
 _SIGNS = {
     "’": "'", "‘": "'", "`": "'", "´": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " ", "≥": ">=", "≤": "<=", "½": ".5", "¼": ".25", "¾": ".75", "％": "%", "…": ".",
 }  # fmt: skip
-_COUNTED = {word: number for number, word in enumerate("two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(), start=2)} | {"twenty": 20, "thirty": 30}  # fmt: skip
+_COUNTED = {word: number for number, word in enumerate(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen"], start=2)} | {"twenty": 20, "thirty": 30}  # fmt: skip
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 #: What parts the words of a phrase.
 _APART = "ABCDEFGHIJKLMNOPQRSTUVWXYZ,;:()!?"
@@ -65,7 +65,9 @@ class Text:
         """The piece that begins at a place."""
         return next(each for each in self.pieces if each.start == place)
 
-    def find(self, pattern: "re.Pattern[str] | str", kind: str, value: Callable[[re.Match[str]], Any]) -> None:
+    def find(
+        self, pattern: "re.Pattern[str] | str", kind: str, value: Callable[[re.Match[str]], Any]
+    ) -> None:
         """Take every match of a pattern that has a value, the last one first."""
         for match in reversed([*re.finditer(pattern, self.masked)]):
             if (found := value(match)) is not None:
@@ -81,9 +83,15 @@ class Text:
         def kind_of(said: str) -> str | None:
             kinds = known.phrases.get(said, [])
             of_two = [kind for kind in kinds if kind in _OF_TWO]
-            return (of_two if two and of_two else [kind for kind in kinds if kind not in _OF_TWO] or [None])[0]
+            return (of_two if two and of_two else [kind for kind in kinds if kind not in _OF_TWO] or [None])[
+                0
+            ]
 
-        tokens = [*re.finditer(r"[a-z][a-z'.&/]*[a-z]|[a-z]|\d[\d.,]*|[<>]=?|=[<>]|[+=&]|[A-Z]+|[,;:()!?]", self.masked)]
+        tokens = [
+            *re.finditer(
+                r"[a-z][a-z'.&/]*[a-z]|[a-z]|\d[\d.,]*|[<>]=?|=[<>]|[+=&]|[A-Z]+|[,;:()!?]", self.masked
+            )
+        ]
         place = 0
         while place < len(tokens):
             if tokens[place][0][0] in _APART:
@@ -92,7 +100,9 @@ class Text:
             for length in range(min(known.longest, len(tokens) - place), 0, -1):
                 part = tokens[place : place + length]
                 # an article in a phrase changes nothing of it
-                said = " ".join(each[0] for i, each in enumerate(part) if not (i and length > 1 and each[0] == "the"))
+                said = " ".join(
+                    each[0] for i, each in enumerate(part) if not (i and length > 1 and each[0] == "the")
+                )
                 if (kind := kind_of(said)) is not None:
                     yield Piece(kind, part[0].start(), part[-1].end(), said)
                     place += length
@@ -122,7 +132,9 @@ def text_of(written: str) -> Text:
         elif word[0].isalpha():
             word = word.lower()
             right = short.get(word) or spelled(word)
-            if word in _COUNTED and re.match(r"[- ](?:year|yr|month|week|day|trading)", written[piece.end() :], re.I):
+            if word in _COUNTED and re.match(
+                r"[- ](?:year|yr|month|week|day|trading)", written[piece.end() :], re.I
+            ):
                 right = str(_COUNTED[word])
                 short = {**short, word: right}
             if right != word and word not in short:
@@ -137,7 +149,12 @@ def text_of(written: str) -> Text:
             notes.append(f"{said!r} is an aside, and no part of the claim")
             _replace(text, match.start(), match.end(), " ")
     for match in reversed([*re.finditer(r"^ +|(?<= ) +|[ .?!]+$|\bwon't\b|\bcan't\b|n't\b", text.plain)]):
-        _replace(text, match.start(), match.end(), {"won't": "will not", "can't": "can not", "n't": " not"}.get(match[0], ""))
+        _replace(
+            text,
+            match.start(),
+            match.end(),
+            {"won't": "will not", "can't": "can not", "n't": " not"}.get(match[0], ""),
+        )
     text.masked = text.plain
     return text
 

@@ -3,11 +3,13 @@
 import re
 from dataclasses import dataclass
 
-from workbench.questions.reader.amounts import SMALL
-from workbench.questions.reader.tokens import Text
+from workbench.questions.readings.amounts import SMALL
+from workbench.questions.readings.tokens import Text
 
 _N = "|".join(["\\d+", *sorted(SMALL, key=len, reverse=True)])
-_STEP = r"(?P<step>trading day|day|session|week|month|quarter|close|meeting|reading|print|release|sesh)(?:s|es)?"
+_STEP = (
+    r"(?P<step>trading day|day|session|week|month|quarter|close|meeting|reading|print|release|sesh)(?:s|es)?"
+)
 _MORE = r"(?P<more>at least |more than |a minimum of |no fewer than |no less than )?"
 _ROW = r"(?: (?:in a row|running|straight|on the trot|on end)| consecutively)"
 _COLOUR = r"(?:(?P<up>green|up|positive|winning|higher)|(?P<down>red|down|negative|losing|lower))"
@@ -42,7 +44,7 @@ _COMPILED = [re.compile(rf"(?<![\w.]){form}") for form in _FORMS]
 def take_counts(text: Text) -> None:
     """Take what counts steps, as the piece ``count``; averages, highs of so many weeks and lengths of volatilities as their own.
 
-    >>> from workbench.questions.reader.tokens import text_of
+    >>> from workbench.questions.readings.tokens import text_of
     >>> text = text_of("closes higher on 3 of the next 5 days")
     >>> take_counts(text)
     >>> text.pieces[0].value

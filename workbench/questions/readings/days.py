@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal
 
-from workbench.questions.reader.amounts import SMALL, number_in_words
-from workbench.questions.reader.calendar_days import (
+from workbench.questions.readings.amounts import SMALL, number_in_words
+from workbench.questions.readings.calendar_days import (
     FOMC,
     MONTHS,
     WEEKDAYS,
@@ -20,8 +20,8 @@ from workbench.questions.reader.calendar_days import (
     period_of,
     weekday_after,
 )
-from workbench.questions.reader.lexicon import lexicon
-from workbench.questions.reader.tokens import Piece, Text
+from workbench.questions.readings.lexicon import lexicon
+from workbench.questions.readings.tokens import Piece, Text
 
 Kind = Literal["on", "by", "during", "since", "next_release", "next_meeting"]
 #: What a choice between two meanings of a date is called.
@@ -65,6 +65,7 @@ class Calendar:
     asked: set[str] = field(default_factory=set)
 
     def choose(self, name: str) -> int:
+        """Return which of two meanings is taken, from 0."""
         self.asked.add(name)
         return self.choices.get(name, 0)
 
@@ -93,7 +94,9 @@ _UNIT = r"(?P<unit>trading day|business day|session|day|d|wk|week|fortnight|mont
 _UNITS = {"yr": "year", "y": "year", "d": "day", "w": "week", "wk": "week", "m": "month", "mo": "month", "mth": "month", "half year": "half"}  # fmt: skip
 _RANKS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": 0, "final": 0, "closing": 0, "opening": 1}  # fmt: skip
 _RANK = "(?P<rank>" + "|".join(_RANKS) + ")"
-_PRINT = r"(?: (?:jobs |cpi |inflation |employment )?(?:report|number|print|reading|release|figure|data)s?\b)?"
+_PRINT = (
+    r"(?: (?:jobs |cpi |inflation |employment )?(?:report|number|print|reading|release|figure|data)s?\b)?"
+)
 
 
 def _year(match: _Match, calendar: Calendar) -> int | None:
@@ -105,7 +108,9 @@ def _year(match: _Match, calendar: Calendar) -> int | None:
     return int(text) if len(text) == 4 else 2000 + int(text[-2:])
 
 
-def _yearly(match: _Match, calendar: Calendar, of_year: Callable[[int], Window | None], **how: bool) -> Window | None:
+def _yearly(
+    match: _Match, calendar: Calendar, of_year: Callable[[int], Window | None], **how: bool
+) -> Window | None:
     """In the year that is written, else the next time."""
     year = _year(match, calendar)
     if year is None:
@@ -178,7 +183,11 @@ def _month(match: _Match, calendar: Calendar) -> Window | None:
 
 def _whole_year(match: _Match, calendar: Calendar) -> Window | None:
     year = _year(match, calendar)
-    if match.string[: match.start()].endswith("than ") and calendar.today and abs((year or 0) - calendar.today.year) > 5:
+    if (
+        match.string[: match.start()].endswith("than ")
+        and calendar.today
+        and abs((year or 0) - calendar.today.year) > 5
+    ):
         return None  # "no lower than 2000" is a level
     return year and replace(_months(1, 12, year), full=True)  # type: ignore[return-value]
 
@@ -261,13 +270,12 @@ def _fiscal(match: _Match, calendar: Calendar) -> Window | None:
 
 
 _BEFORE_A_PERIOD = r"(?:(?<=in )|(?<=of )|(?<=during )|(?<=for )|(?<=over )|(?<=by )|(?<=before )|(?<=until )|(?<=till )|(?<=through )|(?<=year )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=settles )|(?<=settle )|(?<=ending )|(?<=closing )|(?<=finishing )|(?<=since )|(?<=mid )|(?<=early )|(?<=late )|(?<=than )|(?<=throughout )|(?<=to )|(?<=into )|(?<=after )|(?<=all )|(?<=calendar )|(?<=from )|(?<=next )|(?<=between )|(?<=start )|(?<=out )|(?<=on )|(?<=at )|(?<=and ))"
-_HOLIDAYS = "|".join(sorted(map(re.escape, lexicon().holidays), key=len, reverse=True))
 _FORMS: tuple[tuple[str, Callable[[_Match, Calendar], Window | str | None]], ...] = (
     (r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})\b", _iso),
     (r"(?<![\d.,$-])(?<!\d )(?P<a>\d{1,2})(?P<sign>[/.-])(?P<b>\d{1,2})(?:(?P=sign)(?P<y>(?:20)?\d\d))?(?![\d%/.,])\b(?! ?(?:%|percent|points?|bps?|k\b))", _slashed),
     (rf"\b(?:the )?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_M}(?:[ ,]+{_Y}\b)?", _day_month),
     (rf"\b(?P<m>{'|'.join(MONTHS)})(?:\b\.?|(?=\d)) ?(?:the )?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\b(?![,.]?\d)(?:,? {_Y}\b)?", _day_month),
-    (rf"\b(?:november'?s )?(?P<name>{_HOLIDAYS})\b(?: day)?(?: (?:of )?(?P<y>(?:19|20)\d\d))?", _holiday),
+    (r"\b(?:november'?s )?(?P<name>{holidays})\b(?: day)?(?: (?:of )?(?P<y>(?:19|20)\d\d))?", _holiday),
     (r"\b(?:this )?(?P<next>next |this |coming |this coming )?(?P<w>" + "|".join(WEEKDAYS) + r")\b(?:'s (?:close|bell))?", _weekday),
     (r"(?<!than )(?<!from )(?<!versus )(?<!vs )(?<!above )(?<!below )(?:\btomorrow\b|\btoday\b|\btonight\b)(?!'s)", _today),
     (rf"\b(?:year ?end|eoy|ye)(?: (?:of )?|-)?{_Y}\b|\b(?:eoy|ye) ?(?P<short>\d\d)\b", _year_end),
@@ -290,7 +298,7 @@ _FORMS: tuple[tuple[str, Callable[[_Match, Calendar], Window | str | None]], ...
     (r"\b(?P<y>(?:19|20)\d\d) ?h(?P<q>[12])\b", lambda match, calendar: _part_of_year(int(match["q"]), 6, match, calendar)),
     (rf"\b(?:quarter |q)(?P<q>[1-4])\b{_OF_YEAR}|\b(?P<q2>[1-4])q\b{_OF_YEAR.replace('<y>', '<y2>')}", lambda match, calendar: _part_of_year(int(match["q"] or match["q2"]), 3, match, calendar)),
     (rf"\bh(?P<q>[12])\b{_OF_YEAR}", lambda match, calendar: _part_of_year(int(match["q"]), 6, match, calendar)),
-    (rf"\b(?P<q>[1-4])q(?P<y>\d\d)\b", lambda match, calendar: _part_of_year(int(match["q"]), 3, match, calendar)),
+    (r"\b(?P<q>[1-4])q(?P<y>\d\d)\b", lambda match, calendar: _part_of_year(int(match["q"]), 3, match, calendar)),
     (rf"\b(?P<q>[12])h{_OF_YEAR}", lambda match, calendar: _part_of_year(int(match["q"]), 6, match, calendar)),
     (rf"\b(?:the )?(?:{_M}(?: |-| to | through )(?P<last>march|mar|june|jun|september|sept|sep|december|dec)\b\.?) (?:quarter|period)\b", lambda match, calendar: _part_of_year(MONTHS[match["last"]] // 3, 3, match, calendar)),
     (r"\b(?:the )?(?:three|3) months (?:to|through|ending(?: in)?|until) (?P<last>march|mar|june|jun|september|sept|sep|december|dec)\b", lambda match, calendar: _part_of_year(MONTHS[match["last"]] // 3, 3, match, calendar)),
@@ -308,21 +316,28 @@ _FORMS: tuple[tuple[str, Callable[[_Match, Calendar], Window | str | None]], ...
     (r"\b(?P<y>(?:19|20)\d\d)(?='?s? (?:clos(?:e|ing)|final|year end|gains?|returns?|rise|loss|fall|performance|high|low|average|up|down|higher|lower)\b)", _whole_year),
     (r"\bfy ?(?P<y>(?:20)?\d\d)\b", _fiscal),
 )  # fmt: skip
-_COMPILED = [(re.compile(pattern), meaning) for pattern, meaning in _FORMS]
+
+
+@cache
+def _forms() -> list[tuple[re.Pattern[str], Callable[[_Match, Calendar], Window | str | None]]]:
+    holidays = "|".join(sorted(map(re.escape, lexicon().holidays), key=len, reverse=True))
+    return [(re.compile(pattern.replace("{holidays}", holidays)), meaning) for pattern, meaning in _FORMS]
+
+
 #: "Early 2019", "the end of Q3", "mid-July".
 _EDGES = (
-    rf"(?P<word>early|late)(?: in(?: the)?)? (?P<p>P++)",
-    rf"(?:the )?(?<!\d )(?<!% )(?<!best )(?<!worst )(?<!highest )(?<!lowest )(?<!record )(?P<word>end|close|start|beginning|middle|back end|first day|opening|(?:last|final) (?:trading |business )?(?:day|session))(?: of)?(?: the)? (?P<p>[DP]++)(?: (?:is|runs) (?:out|over))?",
-    rf"(?P<word>mid) ?(?P<p>[DP]++)",
-    rf"(?P<p>P++)(?P<word>)(?:'s)? (?:end|close)(?= |$)(?<! close of)",
-    rf"(?P<p>P++) (?:year|quarter|month) ?end\b(?P<word>)",
-    rf"(?:(?<=before )|(?<=time )|(?<=until )|(?<=when ))(?P<p>P++)(?P<word>) (?:(?:is|runs) (?:out|over|through|done|finished|up)|ends|closes|draws to (?:a|its) close|comes to an end)\b",
+    r"(?P<word>early|late)(?: in(?: the)?)? (?P<p>P++)",
+    r"(?:the )?(?<!\d )(?<!% )(?<!best )(?<!worst )(?<!highest )(?<!lowest )(?<!record )(?P<word>end|close|start|beginning|middle|back end|first day|opening|(?:last|final) (?:trading |business )?(?:day|session))(?: of)?(?: the)? (?P<p>[DP]++)(?: (?:is|runs) (?:out|over))?",
+    r"(?P<word>mid) ?(?P<p>[DP]++)",
+    r"(?P<p>P++)(?P<word>)(?:'s)? (?:end|close)(?= |$)(?<! close of)",
+    r"(?P<p>P++) (?:year|quarter|month) ?end\b(?P<word>)",
+    r"(?:(?<=before )|(?<=time )|(?<=until )|(?<=when ))(?P<p>P++)(?P<word>) (?:(?:is|runs) (?:out|over|through|done|finished|up)|ends|closes|draws to (?:a|its) close|comes to an end)\b",
 )  # fmt: skip
 
 
 def take_days(text: Text, calendar: Calendar, *, iso: bool = False) -> None:
     """Take the days and periods of a text, as pieces ``D`` and ``P``; ``iso`` only those written so."""
-    for pattern, meaning in _COMPILED[: 1 if iso else None]:
+    for pattern, meaning in _forms()[: 1 if iso else None]:
         for match in reversed([*pattern.finditer(text.masked)]):
             found = meaning(match, calendar)
             if isinstance(found, str):
@@ -382,7 +397,11 @@ def take_now(text: Text, today: date) -> None:
     measured = r"(?:away from|from|th[ae]n|versus|vs\.?|compared (?:to|with)|relative to|of|off)"
     text.find(rf"\b{measured} (?:{this}|{_WHERE}(?: (?:right )?(?:now|today|tonight|at present|currently))?|what it is(?: now| today)|(?:now|today)(?! to\b)(?:'s {_LEVEL})?|at present)(?![\w'])", "now", lambda match: match[0])  # fmt: skip
     text.find(rf"(?:(?<=above )|(?<=below )|(?<=over )|(?<=under )|(?<=at )|(?<=beyond ))(?:{this}|{_WHERE} (?:now|today))(?![\w'])", "now", lambda match: match[0])  # fmt: skip
-    text.find(r"\b(?:now|from today|here)\b(?=$|,)(?<!between now)", "now", lambda match: match[0] if match[0] != "now" else None)
+    text.find(
+        r"\b(?:now|from today|here)\b(?=$|,)(?<!between now)",
+        "now",
+        lambda match: match[0] if match[0] != "now" else None,
+    )
     # "Lower than it started": its window says when that was.
     text.find(r"\b(?:where|what|th[ae]n(?: where)?|from where) (?:it|they) (?:started|began|opened)(?: at| from)?\b", "started", lambda match: match[0])  # fmt: skip
 
@@ -439,7 +458,7 @@ _MEETS = r"(?:(?:fomc|fed|federal reserve)(?:'?s)?(?: policy| rate)? (?:meeting|
 _NEXT = "(?:next|coming|upcoming|following)"
 _MEETINGS = (
     rf"\b(?:(?:at|on|by|after|in|following|before|ahead of|prior to|until) )?(?:the |its |their )?{_NEXT} (?:policy |rate setting |rate )?{_MEETS}\b",
-    rf"\b(?:when|once|the next time|next time) (?:the )?(?:it|they|fed|fomc|committee|policy ?makers|officials|rate setters)(?: next)? (?:meets?|convenes?|gathers?|sits? down)(?: next| again)?\b",
+    r"\b(?:when|once|the next time|next time) (?:the )?(?:it|they|fed|fomc|committee|policy ?makers|officials|rate setters)(?: next)? (?:meets?|convenes?|gathers?|sits? down)(?: next| again)?\b",
     rf"\b(?:at|on|by|by the time(?: of)?|after|in|following|before|ahead of|prior to|until) (?:the |its )?(?:\d{{1,2}}(?:[a-z]+)? )?{_M}(?: \d{{1,2}}(?:-\d{{1,2}})?)?(?: \d{{4}})? {_MEETS}(?: ends| is over)?\b",
     r"\bat the next (?:one|go)\b",
 )  # fmt: skip
@@ -447,7 +466,7 @@ _RELEASE = r"(?:(?:us )?(?:core )?(?:employment situation|cpi|inflation|jobs|pay
 _RELEASES = (
     rf"\b(?:(?:when|on|in|at|with|by|as) )?(?:the )?{_NEXT}(?: monthly| weekly)? {_RELEASE}(?: (?:drops?|lands?|comes? out|(?:is|are) (?:out|released|published)))?\b",
     r"\bwhen (?:the )?(?:[a-z]+ ){1,3}next (?:reports?|publishes)\b",
-    rf"\b(?:in )?(?:next |this |this coming )?(?:monday|tuesday|wednesday|thursday|friday)'s (?:jobs |payrolls? |employment |cpi )?(?:report|release|print|number|figure|data)\b",
+    r"\b(?:in )?(?:next |this |this coming )?(?:monday|tuesday|wednesday|thursday|friday)'s (?:jobs |payrolls? |employment |cpi )?(?:report|release|print|number|figure|data)\b",
 )  # fmt: skip
 
 
@@ -458,7 +477,9 @@ def take_events(text: Text, today: date) -> None:
         month = match.groupdict().get("m")
         if today < date(FOMC[0].year, 1, 1):
             return None
-        day = next((day for day in FOMC if day >= today and (month is None or day.month == MONTHS[month])), None)
+        day = next(
+            (day for day in FOMC if day >= today and (month is None or day.month == MONTHS[month])), None
+        )
         if day is not None and re.match("before|ahead|prior|until", match[0]):
             return Window(kind="by", end=day - timedelta(days=1))
         return day and Window(kind="next_meeting", end=day)  # type: ignore[return-value]
@@ -504,7 +525,9 @@ def take_windows(text: Text, calendar: Calendar) -> None:
 
     def window(match: _Match) -> Window:
         piece = text.at(match.start("p"))
-        return _meaning((match["word"] or "").strip(), piece.value, text.plain[piece.start : piece.end], today)
+        return _meaning(
+            (match["word"] or "").strip(), piece.value, text.plain[piece.start : piece.end], today
+        )
 
     def closing(match: _Match) -> Window:
         found: Window = text.at(match.start("p")).value
@@ -526,7 +549,7 @@ def _meaning(word: str, found: Window, written: str, today: date) -> Window:
     if early and found.edge:
         return replace(found, kind="by", once=once)  # before the end of a year its last day counts
     if early:
-        return replace(found, kind="by", end=(period.first if period else found.end) - timedelta(days=1), period=None if not period else period, once=once)  # fmt: skip
+        return replace(found, kind="by", end=(period.first if period else found.end) - timedelta(days=1), period=period, once=once)  # fmt: skip
     until = word in ("by", "by the time", "by or before", "on or before", "no later than", "not later than", "through", "thru", "through to", "until", "till", "up to", "up until", "between now and") or word.startswith("from ") or (word == "within" and not period) or (word == "come" and period is not None)  # fmt: skip
     if until or once:
         start = period.before if period and re.search("(?:in|during|this|over)$", word) else None

@@ -1,1 +1,0 @@
-"""What a text about a series says: words as data (`lexicon.yaml`), one tokenizer, slots, and the readings that they make."""
