@@ -78,12 +78,14 @@ class _Sentence:
         # Figures and days first where days are written out: of "reaches 2000 before 1990" neither is a year.
         take_series(text)
         text.find(r"\b200 ?day (?:simple )?(?:moving )?average\b", "average", lambda match: 200)
-        take_days(text, Calendar(None), iso=iso)
+        calendar = Calendar(None)
+        take_days(text, calendar, iso=iso)
         take_amounts(text)
         self.pieces = sorted(
             (piece for piece in text.pieces if piece.kind in _LETTERS), key=lambda piece: piece.start
         )
-        self.plain = _normal(text, self.pieces)
+        #: A day of two meanings is asked about, and makes no sentence.
+        self.plain = "" if calendar.asked else _normal(text, self.pieces)
 
     def claim(self, match: re.Match[str], fields: "_Fields") -> Claim:
         """The claim of a match: what its groups say, and what its pattern says beside."""

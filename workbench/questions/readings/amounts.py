@@ -71,7 +71,7 @@ def _value(match: re.Match[str]) -> float | None:
         return 1.0
     if match["words"]:
         # "one" alone is a pronoun as often as a number.
-        if match["words"] == "one" and not match["unit"]:
+        if match["words"].removeprefix("a ") == "one" and not match["unit"]:
             return None
         value = number_in_words(match["words"].removeprefix("a "))
     else:

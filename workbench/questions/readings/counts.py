@@ -58,6 +58,7 @@ def take_counts(text: Text) -> None:
     units = {"m": "month", "d": "trading day", "w": "week", "y": "year"}
     text.find(r"(?<![\d.])(\d+) ?(months?|days?|weeks?|years?|m|d|w|y)(?= (?:(?:annuali[sz]ed|forward|trailing) )*(?:realised|realized|actual|historical|vol|volatility)\b)", "length", lambda match: (int(match[1]), units[match[2][0]]))  # fmt: skip
     text.find(r"\b([2-9]) ?x(?= |$)", "multiple", lambda match: float(match[1]))
+    text.find(r"\b(?:(?:new|fresh|its) (?:highs?|lows?|highest level|lowest level)|at its (?:highest|lowest) (?:level|close)) (?:for|of|on) the (?:yr|year)\b", "turn", lambda match: match[0])  # fmt: skip
     text.find(r"\b(?:into |in )?(?:the )?(single|double|triple) digits?\b", "digits", lambda match: match[1])
     for match in reversed([*re.finditer(r"(?:%|percent|points?|pts?|bps?) (?:(?:up|down|green|red) )?(?P<day>day|session)\b", text.masked)]):  # fmt: skip
         text.take(match.start("day"), match.end(), "step", "day")

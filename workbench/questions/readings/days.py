@@ -90,7 +90,7 @@ _M_ALONE = r"(?!(?:may|mar|march)\b(?! (?:of )?(?:19|20)\d\d)(?<!in may)(?<!by m
 _Y = r"(?P<y>(?:19|20)\d\d|'\d\d)"
 _OF_YEAR = r"(?:[ ,'/-]*(?:of |in )?(?P<y>(?:19|20)\d\d|'?\d\d(?! ?(?:\d|%|k))|(?:the|this|next) year))?"
 _COUNT = r"(?P<n>\d+|" + "|".join(sorted((*(f"{ten} {one}" for ten in ("twenty", "thirty") for one in ("one", "five")), *SMALL, "couple of"), key=len, reverse=True)) + ")"  # fmt: skip
-_UNIT = r"(?P<unit>trading day|business day|session|day|d|wk|week|fortnight|month|mth|quarter|half year|year|yr|half|(?<=\d)(?:mo?|w|y))s?"
+_UNIT = r"(?P<unit>h(?:ou)?r|trading day|business day|session|day|d|wk|week|fortnight|month|mth|quarter|half year|year|yr|half|(?<=\d)(?:mo?|w|y))s?"
 _UNITS = {"yr": "year", "y": "year", "d": "day", "w": "week", "wk": "week", "m": "month", "mo": "month", "mth": "month", "half year": "half"}  # fmt: skip
 _RANKS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": 0, "final": 0, "closing": 0, "opening": 1}  # fmt: skip
 _RANK = "(?P<rank>" + "|".join(_RANKS) + ")"
@@ -286,7 +286,7 @@ _FORMS: tuple[tuple[str, Callable[[_Match, Calendar], Window | str | None]], ...
     (r"\bthis time next (?P<unit>week|month|quarter|year)\b", lambda match, calendar: calendar.today and Window(end=after(calendar.today, 1, match["unit"]))),
     (r"\bthis (?P<unit>week|month|quarter|year) (?:or|and) next\b", lambda match, calendar: calendar.today and _of(Period(first=calendar.today, last=period_of(calendar.today, match["unit"], 1).last))),
     (r"\b(?:the )?(?:rest|remainder|balance) of (?:the |this )?(?P<unit>week|month|quarter|half|year|(?:19|20)\d\d|" + "|".join(MONTHS) + r")\b", _rest),
-    (r"(?:\b(?P<which>the|this|next|the coming|coming|the whole) |(?<=end of )|(?<=end )|(?<=by )|(?<=before )|(?<=all )|(?<=until ))(?P<season>winter|summer|spring(?! (?:meeting|strip))|autumn|(?<=this )fall|(?<=by )fall)\b(?! strip)(?: (?:of )?(?P<y>20\d\d))?(?: (?:is|runs) (?:out|over))?", _season),
+    (r"(?:\b(?P<which>the|this|next|the coming|coming|the whole) |(?<=end of )|(?<=end )|(?<=by )|(?<=before )|(?<=all )|(?<=until )|(?<=in )(?=[a-z]+ 20\d\d))(?P<season>winter|summer|spring(?! (?:meeting|strip))|autumn|(?<=this )fall|(?<=by )fall|(?<=in the )fall)\b(?! strip)(?: (?:of )?(?P<y>20\d\d))?(?: (?:is|runs) (?:out|over))?", _season),
     (r"\bmid ?year(?: (?:of )?(?P<y>(?:19|20)\d\d))?\b", _middle_of_year),
     (r"\b(?:the )?(?:turn of the )?(?P<unit>year|month|quarter|week)(?:'s)? ?end\b(?! (?:of )?(?:19|20)\d\d)", _end_of_unit),
     (r"\b(?:the )?turn of the (?P<unit>year)\b", _end_of_unit),
@@ -420,6 +420,8 @@ def take_spans(text: Text, today: date) -> None:
         number = match.groupdict().get("n")
         count = 1 if number is None else 2 if number == "couple of" else int(number) if number.isdigit() else int(number_in_words(number))  # fmt: skip
         unit = _UNITS.get(match["unit"], match["unit"])
+        if unit in ("hour", "hr"):
+            return after(today, -(-count // 24), "day")
         return after(today, 2 * count, "week") if unit == "fortnight" else after(today, count, unit)
 
     during = r"(?:in|over|during|for|across|throughout|within|inside)"
@@ -525,9 +527,10 @@ def take_windows(text: Text, calendar: Calendar) -> None:
 
     def window(match: _Match) -> Window:
         piece = text.at(match.start("p"))
-        return _meaning(
-            (match["word"] or "").strip(), piece.value, text.plain[piece.start : piece.end], today
-        )
+        word = (match["word"] or "").strip()
+        if word in ("until", "till") and re.search(r"\b(?:not|never)\b", text.plain[: match.start()]):
+            word = "before"  # "not until 2019"
+        return _meaning(word, piece.value, text.plain[piece.start : piece.end], today)
 
     def closing(match: _Match) -> Window:
         found: Window = text.at(match.start("p")).value

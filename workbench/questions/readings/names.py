@@ -73,7 +73,6 @@ def take_series(text: Text) -> None:
             text.take(match.start(), match.end(), "S", names or (unlisted,))
 
 
-
 def take_hint(text: Text) -> str:
     """Take the series that the words of a text hint at, where it names none; return a note of it."""
     for row in lexicon().hints:

@@ -75,6 +75,7 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
         ):
             raise ClaimRefused("what a comma or a dot parts is asked")
         best = reading_of_claim(read_claim(text), first.matched)
+        best = replace(best, notes=(*first.text.notes, *best.notes))
         return Readings(text=text, best=best, matched=best.read_from, notes=best.notes)
     except ClaimRefused:
         rest = [_Draft(text, cutoff, sources, choice) for choice in _choices(first.unsettled)]
@@ -108,7 +109,7 @@ def _joined(text: str, first: "_Draft", rows: Sequence[Sequence[SlotReading]]) -
 _SLOTS: Mapping[str, tuple[str, ...]] = {"series": ("S",), "level": ("A",), "window": ("W",)}
 #: "Hikes twice more": how often a central bank moves its rate.
 _MOVES = re.compile(
-    r"\b(?:another )?(once|twice|one|two|three|four|[1-4])(?: more| further| additional)?(?: times)?(?: more| again)?(?= (?:rate )?(?:hikes?|cuts?|increases?)\b| (?:this|in|by|before|at|next)\b|$)"
+    r"\b(?:at least )?(?:another )?(?:(once|twice)(?: more| again)?\b|(?<![\d.])(one|two|three|four|[1-4])(?:(?: more| further| additional)? times?(?: more| again)?\b|(?: more| further| additional)?(?= (?:rate )?(?:hikes?|cuts?|increases?)\b)))"
 )
 _SPEAKER = re.compile(
     r"^(?:the |most |many |some |our |my )*(?:goldman(?: sachs)?|jp ?morgan|morgan stanley|citi(?:group)?|barclays|ubs|hsbc|deutsche bank|bofa|bank of america|nomura|wells fargo|societe generale|socgen|credit suisse|analysts?|economists?|strategists?|traders?|investors?|pundits|opec|the eia|eia|the imf|imf|everyone|consensus|house view|bulls|bears)(?: analysts?| economists?| strategists?)? (?:(?:is|are) )?(?:calls? for|calling for|looking for|looks? for|sees?|seeing|expects?|expecting|forecasts?|predicts?|projects?|thinks?|says?|reckons?|bets?(?: on)?|betting on|targets?|wants?|tips?|is)(?: that)? "
@@ -181,6 +182,12 @@ class _Draft:
         calendar = Calendar(today, self.choices)
         if condition := re.match(r"(?:should|were|had) [^,]*,|.*(?:[,;] |and )(?:should|were|had) (?:the |[a-z]+ ){1,4}(?:to )?[a-z]+,", text.plain):  # fmt: skip
             text.take(*condition.span(), "turn", condition[0])
+        if re.search(
+            r"\b(?:fed|federal reserve|fomc|rates?)\b.*\b(?:hik|cut|rais|lower|increas)|\b(?:hike|cut)s?\b.*\bfed\b",
+            text.plain,
+        ):
+            times = {"once": 1, "one": 1, "twice": 2, "two": 2, "three": 3, "four": 4}
+            text.find(_MOVES, "moves", lambda match: times.get(match[1] or match[2]) or int(match[2]))
         take_counts(text)
         take_spans(text, today)
         take_now(text, today)
@@ -272,14 +279,11 @@ class _Draft:
         name = self.names[0] if self.names else SeriesName(ref="", article="")
         usual = _USUAL.get(name.ref) or _QUOTED.get(name.ref)
         stated = relations(pieces, series=len(self.names), kind=name.kind, monthly=name.monthly, usual=usual)
-        moves = _MOVES.search(self.text.plain) if name.ref == "federal funds rate" and stated else None
-        if moves and stated[0].way and not re.search(r"\d ?(?:bp|basis|%|percent)", self.text.plain):
-            times = {"once": 1, "one": 1, "twice": 2, "two": 2, "three": 3, "four": 4}.get(moves[1]) or int(
-                moves[1]
-            )
+        moves = pieces.first("moves")
+        if moves and stated and stated[0].way and name.ref == "federal funds rate":
             self.notes.append("a move is read as a quarter of a percentage point")
-            now = re.search("more|another|further|additional|again", moves[0]) is not None
-            stated = [Relation(name="change", comparison="at_least", level=Amount(value=QUARTER_POINT * times, unit="pp"), way=stated[0].way, now=now, never=stated[0].never)]  # fmt: skip
+            now = re.search("more|another|further|additional|again", self.text.plain[moves.start : moves.end]) is not None  # fmt: skip
+            stated = [Relation(name="change", comparison="at_least", level=Amount(value=QUARTER_POINT * moves.value, unit="pp"), way=stated[0].way, now=now, never=stated[0].never)]  # fmt: skip
         if name.ref == "US recession indicator" and not stated and "not" not in pieces:
             stated = [Relation(name="touch", comparison="at_least", level=Amount(value=1))]
         return [mirrored(each) for each in stated] if inverse else stated
@@ -297,7 +301,20 @@ class _Draft:
         ]
         if rest:
             self.matched["relation"] = " ... ".join(self.text.words(piece.start, piece.end) for piece in rest)
-        self.leftover += [self.text.words(piece.start, piece.end) for piece in pieces.all if piece.kind in ("?", "turn", "impossible", "out of")]  # fmt: skip
+        self.leftover += self._unplaced(pieces, "?", "turn", "impossible", "out of")
+
+    def _unplaced(self, pieces: Pieces, *kinds: str) -> list[str]:
+        """Words of no part, as they were typed; what a hyphen joins is one."""
+        said: list[str] = []
+        last = -2
+        for piece in pieces.all:
+            if piece.kind in kinds:
+                if piece.start == last + 1 and self.text.written[self.text.spans[last][0]] == "-":
+                    said[-1] = f"{said[-1]}-{self.text.words(piece.start, piece.end)}"
+                else:
+                    said.append(self.text.words(piece.start, piece.end))
+                last = piece.end
+        return said
 
     def _certain(self, pieces: Pieces, stated: list[Relation]) -> list[Relation]:
         """What is still stated beside words of no part; where it is not all, it is asked."""
@@ -309,11 +326,11 @@ class _Draft:
         used = [each for each in (relation.level, relation.upper) if each]
         levels = [piece for piece in pieces.all if piece.kind == "A"]
         spare = [piece for piece in levels if not any(abs(piece.value.value) == abs(each.value) for each in used)] if (used and relation.name not in ("level", "touch")) or len(levels) > max(1, len(used)) else []  # fmt: skip
-        if (pieces.said("out of") and len(levels) > 1) or "turn" in pieces or "impossible" in pieces:
+        if (pieces.said("out of", "leave") and len(levels) > 1) or "turn" in pieces or "impossible" in pieces:
             if len(levels) > 1:
                 self.notes.append(TWO_CLAIMS)
             return []
-        unknown = [piece for piece in pieces.all if piece.kind == "?"]
+        unknown = self._unplaced(pieces, "?")
         if len(unknown) > 3 or len(self.names) > 2:
             return []
         joins = relation.name not in ("first", "beats", "move_by", "unchanged") and relation.comparison != "between" and pieces.said("and", "or")  # fmt: skip
@@ -324,7 +341,7 @@ class _Draft:
         if unknown and "window" in self.missing:
             return []
         if unknown:
-            self.notes.append(f"{', '.join(repr(piece.value) for piece in unknown)} is passed over")
+            self.notes.append(f"{', '.join(map(repr, self._unplaced(pieces, '?')))} is passed over")
         if sum(piece.kind == "not" for piece in pieces.all) > 1 or ("leave" in pieces and levels):
             self.unsettled["words"] = 1
         if unknown or joins or spare or len(stated) > 1 or uncertain(relation, pieces):

@@ -119,6 +119,9 @@ class Pieces:
 def uncertain(relation: Relation, pieces: Pieces) -> bool:
     """Whether words of the text say what the relation has no place for."""
     uses = _USES.get(relation.name, set()) | _PLAIN | ({"now"} if relation.now else set())
+    uses |= {"move"} if "either way" in pieces else set()
+    if relation.once and relation.name in ("level", "mean", "compare", "average_gap"):
+        return True  # "higher at some point than today"
     return any(piece.kind not in uses for piece in pieces.all if piece.kind != "?")
 
 
@@ -205,7 +208,7 @@ class _Teller:
         if (count := pieces.first("count")) is not None:
             yield from self._counted(count.value, amount)
         elif (average := pieces.first("average")) is not None:
-            if self.leaning and average.value:
+            if self.leaning and average.value and (amount is None or amount.unit == "%"):
                 name = "average_cross" if "cross" in pieces or self.once else "average_gap"
                 yield replace(base, name=name, comparison=self.leaning, level=amount, lag=average.value)
         elif "stays" in pieces and pieces.said("or less", "or more"):
@@ -224,7 +227,8 @@ class _Teller:
                     way="up" if side == "at_least" else "down",
                 )
         elif (
-            pieces.said("stays")
+            self.series == 1
+            and pieces.said("stays")
             and not self.amounts
             and (self.kind == "rate" or "hold" not in pieces)
             and not pieces.said("or", "apart")
@@ -363,7 +367,7 @@ class _Teller:
             low = replace(low, value=low.value * 1000)
         base = replace(self.base, comparison="between", level=low, upper=high)
         by_how_much = low.unit == "%" if self.kind == "price" else low.unit in ("bp", "pp", "points")
-        by_how_much = by_how_much or (bool(self.way) and high.unit == "points")
+        by_how_much = by_how_much or (bool(self.way) and (high.unit == "points" or self.base.now))
         if by_how_much and self.way and not self.pieces.said("to at"):
             yield replace(base, name="change")
             return
@@ -403,6 +407,9 @@ class _Teller:
             piece.kind == "to" and self._hole(piece) for piece in pieces.all
         ):
             return
+        said = self.moved.value if self.moved else ""
+        if said.startswith(("accelerat", "decelerat", "quicken", "slow")) or (self.never and said.endswith(("day", "week", "month", "quarter", "year"))):  # fmt: skip
+            return  # of a pace it is not said against what, and "no down month" is no month
         if self.kind != "price" and self.kind != "rate" and self.moved and self.moved.value.startswith(("contract", "shrink", "shrank")):  # fmt: skip
             yield replace(base, name="level", comparison="below", level=_ZERO, way="", growth=self.growth)
             return

@@ -56,6 +56,8 @@ class Text:
         """Write a part over, as a piece."""
         while start < end and self.masked[start] == " ":
             start += 1
+        while end > start and self.masked[end - 1] == " ":
+            end -= 1
         self.pieces = [each for each in self.pieces if not start <= each.start < end]
         self.pieces.append(Piece(kind, start, end, value))
         letter = kind[0] if kind[0].isupper() else "Z"
