@@ -18,7 +18,6 @@ JUNE = date(2018, 6, 29)
         ("Gold will be 50-75 dollars higher than today at year end", "Gold rises by between 50 and 75 on 2018-12-31"),
         ("10-year yields 50-75 bps higher than today at year end", "10-year Treasury yield rises by between 0.5 and 0.75 percentage points on 2018-12-31"),
         ("the Fed lifts its policy rate when it next convenes", "Federal funds rate is higher at the meeting that ends on 2018-08-01"),
-        ("Fed: a cumulative 50 bp of tightening as of 31 Dec, relative to today's setting", "fred:DFEDTARU rises by at least 0.5 points by 2018-12-31"),
         ("USDJPY no lower than 105 and no higher than 115 on 31 August", "yahoo:USDJPY=X closes between 105 and 115 on 2018-08-31"),
         ("the Nasdaq's best close of 2019 will be above 9,000", "The NASDAQ Composite has its highest value above 9000 from 2018-12-31 to 2019-12-31"),
         ("Forget bullion. The S&P 500 will do better than gold in 2019.", "The S&P 500 outperforms yahoo:GC=F from 2018-12-31 to 2019-12-31"),

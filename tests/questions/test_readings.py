@@ -327,6 +327,7 @@ def test_a_word_of_no_part_stands_in_the_way(text: str) -> None:
         ("Tesla shares plummet below $250 by year end", "yahoo:TSLA closes at or below 250 at least once through 2018-12-31"),
         ("oil bulls are rewarded with $90 crude by the end of 2018", "WTI crude oil closes at or above 90 on 2018-12-31"),
         ("S&P 500 moves 5% in October 2018", "The S&P 500 moves by at least 5 % either way from 2018-09-30 to 2018-10-31"),
+        ("Fed: a cumulative 50 bp of tightening as of 31 Dec, relative to today's setting", "fred:DFEDTARU rises by at least 0.5 points by 2018-12-31"),
         ("Goldman calls for WTI at $82.50 in six months", "WTI crude oil closes at or above 82.5 on 2018-12-30"),
         ("the FOMC stands pat in August 2018", "Federal funds rate does not change from 2018-07-31 to 2018-08-31"),
         ("US crude tacks on a further $5 by 2018-08-31", "WTI crude oil rises by at least 5 points by 2018-08-31"),

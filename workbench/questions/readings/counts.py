@@ -63,9 +63,9 @@ def take_counts(text: Text) -> None:
     for match in reversed([*re.finditer(r"(?:%|percent|points?|pts?|bps?) (?:(?:up|down|green|red) )?(?P<day>day|session)\b", text.masked)]):  # fmt: skip
         text.take(match.start("day"), match.end(), "step", "day")
     for form in _COMPILED:
-        match = form.search(text.masked)
-        if match and (found := _count(match)) is not None:
-            text.take(match.start(), match.end(), "count", found)
+        counted = form.search(text.masked)
+        if counted and (found := _count(counted)) is not None:
+            text.take(counted.start(), counted.end(), "count", found)
             return
 
 

@@ -270,7 +270,8 @@ def _fiscal(match: _Match, calendar: Calendar) -> Window | None:
 
 
 _BEFORE_A_PERIOD = r"(?:(?<=in )|(?<=of )|(?<=during )|(?<=for )|(?<=over )|(?<=by )|(?<=before )|(?<=until )|(?<=till )|(?<=through )|(?<=year )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=settles )|(?<=settle )|(?<=ending )|(?<=closing )|(?<=finishing )|(?<=since )|(?<=mid )|(?<=early )|(?<=late )|(?<=than )|(?<=throughout )|(?<=to )|(?<=into )|(?<=after )|(?<=all )|(?<=calendar )|(?<=from )|(?<=next )|(?<=between )|(?<=start )|(?<=out )|(?<=on )|(?<=at )|(?<=and ))"
-_FORMS: tuple[tuple[str, Callable[[_Match, Calendar], Window | str | None]], ...] = (
+_Meaning = Callable[[_Match, Calendar], Any]
+_FORMS: tuple[tuple[str, _Meaning], ...] = (
     (r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})\b", _iso),
     (r"(?<![\d.,$-])(?<!\d )(?P<a>\d{1,2})(?P<sign>[/.-])(?P<b>\d{1,2})(?:(?P=sign)(?P<y>(?:20)?\d\d))?(?![\d%/.,])\b(?! ?(?:%|percent|points?|bps?|k\b))", _slashed),
     (rf"\b(?:the )?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_M}(?:[ ,]+{_Y}\b)?", _day_month),
@@ -319,7 +320,7 @@ _FORMS: tuple[tuple[str, Callable[[_Match, Calendar], Window | str | None]], ...
 
 
 @cache
-def _forms() -> list[tuple[re.Pattern[str], Callable[[_Match, Calendar], Window | str | None]]]:
+def _forms() -> list[tuple[re.Pattern[str], _Meaning]]:
     holidays = "|".join(sorted(map(re.escape, lexicon().holidays), key=len, reverse=True))
     return [(re.compile(pattern.replace("{holidays}", holidays)), meaning) for pattern, meaning in _FORMS]
 
@@ -344,8 +345,8 @@ def take_days(text: Text, calendar: Calendar, *, iso: bool = False) -> None:
                 text.take(match.start(), match.end(), found, match[0])
             elif found is not None:
                 text.take(match.start(), match.end(), "P" if found.period else "D", found)
-    for pattern in _EDGES:
-        text.find(rf"\b{pattern}", "D", partial(_edge, text))
+    for edge in _EDGES:
+        text.find(rf"\b{edge}", "D", partial(_edge, text))
     # "On election day, November 4th": the second says which day the first is.
     for match in reversed([*re.finditer(r"D+(?:,? ?\(?)(?=D)", text.masked)]):
         if match.end() - match.start() and not re.search(r"D\d|-$", match[0]) and match[0].strip("D"):
@@ -416,7 +417,7 @@ def take_peaks(text: Text) -> None:
 def take_spans(text: Text, today: date) -> None:
     """Take what is counted from today: "within 90 days", "in three months", "over the next year"."""
 
-    def end(match: _Match) -> date:
+    def end(match: "_Match | _Second") -> date:
         number = match.groupdict().get("n")
         count = 1 if number is None else 2 if number == "couple of" else int(number) if number.isdigit() else int(number_in_words(number))  # fmt: skip
         unit = _UNITS.get(match["unit"], match["unit"])

@@ -120,8 +120,8 @@ def joined_pair(text: Text, names: list[SeriesName]) -> tuple[list[SeriesName], 
             if match := re.search(rf"\b(?:more |fewer |less )?(?:against |versus |vs |per )?(?:the )?(?:{written})\b", text.masked):  # fmt: skip
                 text.take(match.start() + (match[0].find(" ") + 1 if match[0].startswith(("more ", "fewer", "less ")) else 0), match.end(), "filler")  # fmt: skip
                 return [_known(ref)], ref in _PER_OTHER
-    written = next((piece for piece in text.pieces if piece.kind == "S"), None)
-    inverse = bool(names) and names[0].ref in PER_DOLLAR and written is not None and not re.search("usd|dollar", text.plain[written.start : written.end])  # fmt: skip
+    first = next((piece for piece in text.pieces if piece.kind == "S"), None)
+    inverse = bool(names) and names[0].ref in PER_DOLLAR and first is not None and not re.search("usd|dollar", text.plain[first.start : first.end])  # fmt: skip
     return names, inverse
 
 

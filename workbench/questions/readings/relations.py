@@ -64,7 +64,7 @@ _USES: dict[str, set[str]] = {
     "compare": _MOTION | {"started", "invert", "turn positive", "not", "now", "apart", "at least", "at most", "or more", "or less", "above", "below", "cross", "stays", "or"},
     "change": _MOTION | _SIDES | {"not", "now", "double", "halve", "triple", "quadruple", "multiple", "once", "between", "and", "apart", "moves", "from", "cross"},
     "drawdown": _MOTION | {"crash", "once", "not", "step"},
-    "move_by": _MOTION | _SIDES | {"stays", "not", "now", "move", "either way", "between", "and", "hold", "or", "within"},
+    "move_by": _MOTION | _SIDES | {"stays", "not", "now", "either way", "between", "and", "hold", "or", "within"},
     "any_step": _MOTION | _SIDES | {"not", "once", "step", "step week", "step month", "step quarter", "reach", "cross"},
     "beats": {"beats", "trails", "at least", "above", "apart", "not"},
     "average_gap": _MOTION | _SIDES | {"average", "not"},
@@ -315,7 +315,7 @@ class _Teller:
             above = beats is not None and (trails is None or beats.start <= trails.start)
             yield replace(base, name="beats", comparison="above" if above else "below", level=None)
         elif amount is not None and (beats or trails) and amount.unit in ("%", "pp", "points"):
-            yield replace(base, name="beats", comparison="above" if beats else "below", level=replace(amount, unit="%"))  # fmt: skip
+            yield replace(base, name="beats", comparison="above" if beats else "below", level=amount)  # fmt: skip
         elif amount is not None and self._by(amount) and self.way:
             yield replace(base, name="change", comparison="at_least", level=amount)
         elif amount is not None and (self.comparison or self.way):
@@ -395,7 +395,7 @@ class _Teller:
 
     def _multiple(self) -> float | None:
         if multiple := self.pieces.first("multiple"):
-            return 100.0 * (multiple.value - 1)
+            return 100.0 * (float(multiple.value) - 1)
         if self.amounts:
             return None
         return next((times for word, times in (("double", 100.0), ("halve", -50.0), ("triple", 200.0), ("quadruple", 300.0)) if word in self.pieces), None)  # fmt: skip
@@ -550,7 +550,7 @@ class _Teller:
             return
         if by and not way and not self.comparison and not pieces.said("reach", "cross", "hold"):
             for each in ("up", "down"):
-                yield replace(base, name="change", comparison="at_least", level=size, way=each)  # type: ignore[arg-type]
+                yield replace(base, name="change", comparison="at_least", level=size, way=each)
             return
         if pieces.said("hold") or self.always:
             held = self.comparison or ("at_most" if way == "down" else "at_least")

@@ -84,10 +84,8 @@ class Text:
 
         def kind_of(said: str) -> str | None:
             kinds = known.phrases.get(said, [])
-            of_two = [kind for kind in kinds if kind in _OF_TWO]
-            return (of_two if two and of_two else [kind for kind in kinds if kind not in _OF_TWO] or [None])[
-                0
-            ]
+            fit = [kind for kind in kinds if (kind in _OF_TWO) is two] or [kind for kind in kinds if kind not in _OF_TWO]
+            return fit[0] if fit else None
 
         tokens = [
             *re.finditer(
