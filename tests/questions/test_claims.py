@@ -215,7 +215,9 @@ def claims(draw: st.DrawFn) -> Claim:
     if pattern == "step":
         claim = replace(claim, strict=draw(st.booleans()), every=draw(st.sampled_from([None, "week", "month"])), never=draw(st.booleans()))  # fmt: skip
     if pattern == "move":
-        claim = replace(claim, level=size, side="above", strict=draw(st.booleans()), never=draw(st.booleans()))
+        claim = replace(
+            claim, level=size, side="above", strict=draw(st.booleans()), never=draw(st.booleans())
+        )
     if pattern == "peak":
         claim = replace(claim, level=-size, side="below", strict=False, never=draw(st.booleans()))
     if pattern == "record":

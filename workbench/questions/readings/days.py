@@ -518,12 +518,15 @@ def take_windows(text: Text, calendar: Calendar) -> None:
     text.find(two.format(" ?- ?"), "W", span)
     text.find(r"(?:at some point |once |sometime )?\b(?:from|between|in|in either|during) (?:the )?" + two.format(r"(?:'s close)? ?(?:to|and|until|through|till|or|-) (?:the )?").replace("D+", "[DP]+", 1), "W", span)  # fmt: skip
 
-    def base(match: _Match) -> Window:
-        found: Window = text.at(match.start("p")).value
-        return Window(kind="since", end=found.end, notes=found.notes, full=found.full)
+    def base(match: _Match, name: str = "p") -> Window:
+        found: Window = text.at(match.start(name)).value
+        end = found.end
+        if end > today and not found.full and not found.period:
+            end = after(end, -1, "year")  # "its June 29 close" is the last one
+        return Window(kind="since", end=end, notes=found.notes, full=found.full)
 
     text.find(r"(?<!later )\b(?:than|since|from|versus|vs\.?|compared (?:to|with)|relative to|against|off)(?: it (?:was|did|closed|is))?(?: (?:on|in|at|the|its))* (?P<p>[DP]++)(?:'s)?(?: close| level| value)?(?! (?:to|through|until|high|low|peak|top))", "W", base)  # fmt: skip
-    text.find(r"\b(?:its|their) (?:close (?:on|of)|level (?:on|of|at)) (?P<p>[DP]++)|\b(?:(?:its|their|the) )?(?P<q>[DP]++)(?:'s)? (?:close|level|value)(?! to)", "W", lambda match: base(match) if match["p"] else Window(kind="since", end=text.at(match.start("q")).value.end))  # fmt: skip
+    text.find(r"\b(?:its|their) (?:close (?:on|of)|level (?:on|of|at)) (?P<p>[DP]++)|\b(?:(?:its|their|the) )?(?P<q>[DP]++)(?:'s)? (?:close|level|value)(?! to)", "W", lambda match: base(match, "p" if match["p"] else "q"))  # fmt: skip
     text.find(r"(?:(?<=above )|(?<=below )|(?<=over )|(?<=under )|(?<=beyond )|(?<=exceeds )|(?<=exceed )|(?<=tops ))(?:its|the|their) (?P<p>[DP]++)(?:'s)?(?: (?:close|level|value))?(?= |$)", "W", base)  # fmt: skip
 
     def window(match: _Match) -> Window:

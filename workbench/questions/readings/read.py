@@ -326,7 +326,12 @@ class _Draft:
         used = [each for each in (relation.level, relation.upper) if each]
         levels = [piece for piece in pieces.all if piece.kind == "A"]
         spare = [piece for piece in levels if not any(abs(piece.value.value) == abs(each.value) for each in used)] if (used and relation.name not in ("level", "touch")) or len(levels) > max(1, len(used)) else []  # fmt: skip
-        if (pieces.said("out of", "leave") and len(levels) > 1) or "turn" in pieces or "impossible" in pieces:
+        if (
+            (pieces.said("out of", "leave") and len(levels) > 1)
+            or ("nor" in pieces and relation.comparison != "between")
+            or "turn" in pieces
+            or "impossible" in pieces
+        ):
             if len(levels) > 1:
                 self.notes.append(TWO_CLAIMS)
             return []

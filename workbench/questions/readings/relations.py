@@ -57,7 +57,7 @@ _SIDES = {"above", "below", "over", "at least", "at most", "or more", "or less"}
 _PLAIN = {"S", "A", "W", "D", "P", "filler", "to", "by", "of", "end", "on", "at", "in", "for", "handle", "length", "at all"}  # fmt: skip
 #: Kinds of words that a relation has a use for, beside those of days, levels and fillers; with any other it is asked.
 _USES: dict[str, set[str]] = {
-    "level": _MOTION | _SIDES | {"digits", "not", *_GROWTH, "between", "and", "from", "turn positive", "invert", "now at"},
+    "level": _MOTION | _SIDES | {"nor", "digits", "not", *_GROWTH, "between", "and", "from", "turn positive", "invert", "now at"},
     "bare": {*_GROWTH},
     "touch": _MOTION | _SIDES | {"step", "step week", "step month", "step quarter", "not", *_GROWTH, "reach", "cross", "once", "first", "invert", "highest", "lowest", "or", "beats"},
     "stay": _MOTION | _SIDES | {"not", *_GROWTH, "hold", "always", "between", "and", "once", "reach", "cross", "from", "invert"},
@@ -350,7 +350,7 @@ class _Teller:
             return replace(high, value=high.value - width), replace(high, value=high.value + width)
         opposed = {"above", "over", "at least"} & set(kinds) and self.pieces.before(first, "below", "at most")
         opposed = opposed or ({"below", "at most"} & set(kinds) and self.pieces.before(first, "above", "over", "at least"))  # fmt: skip
-        if opposed and set(kinds) <= {"and", "or", "above", "over", "below", "at least", "at most", "not", "turn"} and ("and" in kinds or "not" in kinds or "turn" in kinds):  # fmt: skip
+        if opposed and set(kinds) <= {"and", "or", "above", "over", "below", "at least", "at most", "not", "nor"} and ("and" in kinds or "not" in kinds or "nor" in kinds):  # fmt: skip
             return (low, high) if low.value <= high.value else (high, low)
         if [kind for kind in kinds if kind != "filler"] in ([], ["to"], ["and"], ["or"]) and (
             kinds != ["or"] or "between" in self.pieces
@@ -371,7 +371,7 @@ class _Teller:
         if by_how_much and self.way and not self.pieces.said("to at"):
             yield replace(base, name="change")
             return
-        if self.comparison and self.compared is not None and self.compared.kind in ("above", "below", "over") and self._amount_after(self.compared) and not self.pieces.said("and", "not"):  # fmt: skip
+        if self.comparison and self.compared is not None and self.compared.kind in ("above", "below", "over") and self._amount_after(self.compared) and not self.pieces.said("and", "not", "nor"):  # fmt: skip
             beyond = high if self.comparison in ("above", "at_least") else low
             yield replace(base, name="level", comparison=self.comparison, level=beyond, upper=None)
             yield replace(base, name="touch", comparison=self.comparison, level=beyond, upper=None)
@@ -496,10 +496,9 @@ class _Teller:
         if pointed is not None and pointed.kind == "to":
             return False
         after = self.pieces.next_to(piece, 1)
-        measured = (
-            after is not None
-            and after.kind in ("higher", "lower", "above", "below", "over")
-            and self.base.now
+        measured = after is not None and (
+            (after.kind in ("higher", "lower") and (amount.unit != "" or self.base.now))
+            or (after.kind in ("above", "below", "over") and self.base.now)
         )
         if measured or (before is not None and before.kind == "by") or (amount.unit == "%" and self.kind == "price"):  # fmt: skip
             return True
@@ -554,8 +553,10 @@ class _Teller:
             return
         if pieces.said("hold") or self.always:
             held = self.comparison or ("at_most" if way == "down" else "at_least")
-            if held:
-                yield replace(base, name="touch" if self.never else "stay", comparison=held)
+            if self.never:  # what does not stay above a level is below it at some time
+                yield replace(base, name="touch", comparison=OPPOSITE[held], never=False)
+            else:
+                yield replace(base, name="stay", comparison=held)
             return
         side = self.comparison or {"up": "at_least", "down": "at_most"}.get(way, "")
         if self.once and self.compared is not None and self.compared.kind in ("at least", "at most") and self.compared.value.startswith(("no ", "not ")):  # fmt: skip

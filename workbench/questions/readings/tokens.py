@@ -84,7 +84,9 @@ class Text:
 
         def kind_of(said: str) -> str | None:
             kinds = known.phrases.get(said, [])
-            fit = [kind for kind in kinds if (kind in _OF_TWO) is two] or [kind for kind in kinds if kind not in _OF_TWO]
+            fit = [kind for kind in kinds if (kind in _OF_TWO) is two] or [
+                kind for kind in kinds if kind not in _OF_TWO
+            ]
             return fit[0] if fit else None
 
         tokens = [
