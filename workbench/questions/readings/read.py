@@ -1,7 +1,7 @@
 """``read``: what a claim as a person types it may say; every screen shows it before anything starts."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import islice, product
@@ -105,8 +105,14 @@ def _joined(text: str, first: "_Draft", rows: Sequence[Sequence[SlotReading]]) -
     )
 
 
-#: Slots and the kinds of pieces that fill them.
-_SLOTS: Mapping[str, tuple[str, ...]] = {"series": ("S",), "level": ("A",), "window": ("W",)}
+_NO_RELATION = ("S", "A", "W", "D", "P", "?", "filler", "turn", "of", "by", "impossible")
+#: Slots, and whether a piece of a kind fills one.
+_SLOTS: Mapping[str, Callable[[str], bool]] = {
+    "series": lambda kind: kind == "S",
+    "relation": lambda kind: kind not in _NO_RELATION,
+    "level": lambda kind: kind == "A",
+    "window": lambda kind: kind == "W",
+}
 #: "Hikes twice more": how often a central bank moves its rate.
 _MOVES = re.compile(
     r"\b(?:at least )?(?:another )?(?:(once|twice)(?: more| again)?\b|(?<![\d.])(one|two|three|four|[1-4])(?:(?: more| further| additional)? times?(?: more| again)?\b|(?: more| further| additional)?(?= (?:rate )?(?:hikes?|cuts?|increases?)\b)))"
@@ -202,7 +208,7 @@ class _Draft:
         )
         if not self.names and (note := take_hint(text)):
             self.notes.append(note)
-            self.names = self._named()
+            self.names = [piece.value[0] for piece in text.pieces if piece.kind == "S"]
             self.unsettled["name"] = 1
             self.missing.append("series")
         self.names, inverse = joined_pair(text, self.names)
@@ -290,17 +296,16 @@ class _Draft:
 
     def _match(self, pieces: Pieces) -> None:
         """Which words each slot was read from, and those that no slot took."""
-        for slot, kinds in _SLOTS.items():
-            said = [self.text.words(piece.start, piece.end) for piece in pieces.all if piece.kind in kinds]
-            if said:
-                self.matched[slot] = ", ".join(said)
-        rest = [
-            piece
-            for piece in pieces.all
-            if piece.kind not in ("S", "A", "W", "D", "P", "?", "filler", "turn", "of", "by", "impossible")
-        ]
-        if rest:
-            self.matched["relation"] = " ... ".join(self.text.words(piece.start, piece.end) for piece in rest)
+        for slot, says in _SLOTS.items():
+            spans: list[tuple[int, int]] = []
+            for piece in (piece for piece in pieces.all if says(piece.kind)):
+                if slot == "relation" and spans and piece.start == spans[-1][1] + 1:
+                    spans[-1] = (spans[-1][0], piece.end)
+                else:
+                    spans.append((piece.start, piece.end))
+            if spans:
+                between = " ... " if slot == "relation" else ", "
+                self.matched[slot] = between.join(self.text.words(*span) for span in spans)
         self.leftover += self._unplaced(pieces, "?", "turn", "impossible", "out of")
 
     def _unplaced(self, pieces: Pieces, *kinds: str) -> list[str]:

@@ -105,7 +105,7 @@ class Text:
                 said = " ".join(
                     each[0] for i, each in enumerate(part) if not (i and length > 1 and each[0] == "the")
                 )
-                if (kind := kind_of(said)) is not None:
+                if (kind := kind_of(said)) is not None and (length == 1 or part[-1][0] != "the"):
                     yield Piece(kind, part[0].start(), part[-1].end(), said)
                     place += length
                     break
