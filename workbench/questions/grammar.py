@@ -80,7 +80,7 @@ class _Sentence:
         text.find(r"\b200 ?day (?:simple )?(?:moving )?average\b", "average", lambda match: 200)
         calendar = Calendar(None)
         take_days(text, calendar, iso=iso)
-        take_amounts(text)
+        take_amounts(text, decimal=True)
         self.pieces = sorted(
             (piece for piece in text.pieces if piece.kind in _LETTERS), key=lambda piece: piece.start
         )

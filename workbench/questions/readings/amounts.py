@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from workbench.questions.readings.tokens import Text
@@ -37,8 +38,8 @@ class Amount:
     plus: bool = False
 
 
-def take_amounts(text: Text) -> None:
-    """Take the numbers of a text.
+def take_amounts(text: Text, *, decimal: bool = False) -> None:
+    """Take the numbers of a text; ``decimal`` where every dot is one of decimals, also in "10.000".
 
     >>> from workbench.questions.readings.tokens import text_of
     >>> text = text_of("to 120bp or 5 1/4 or $1.5bn or 2,5% or twenty-five")
@@ -46,11 +47,11 @@ def take_amounts(text: Text) -> None:
     >>> [(each.value.value, each.value.unit) for each in text.in_order() if each.kind == "A"]
     [(120.0, 'bp'), (5.25, ''), (1500000000.0, 'money'), (2.5, '%'), (25.0, '')]
     """
-    text.find(_AMOUNT, "A", _amount)
+    text.find(_AMOUNT, "A", partial(_amount, decimal=decimal))
 
 
-def _amount(match: re.Match[str]) -> Amount | None:
-    value = _value(match)
+def _amount(match: re.Match[str], *, decimal: bool) -> Amount | None:
+    value = _value(match, decimal=decimal)
     if value is None:
         return None
     unit = (match["unit"] or "").replace("-", " ")
@@ -64,7 +65,7 @@ def _amount(match: re.Match[str]) -> Amount | None:
     )
 
 
-def _value(match: re.Match[str]) -> float | None:
+def _value(match: re.Match[str], *, decimal: bool) -> float | None:
     if match["half"]:
         return _part(match["half"], whole=not match["unit"])
     if match["one"]:
@@ -75,7 +76,7 @@ def _value(match: re.Match[str]) -> float | None:
             return None
         value = number_in_words(match["words"].removeprefix("a "))
     else:
-        value = _digits(match["number"])
+        value = _digits(match["number"], decimal=decimal)
         if match["top"]:
             value += int(match["top"]) / int(match["bottom"])
     if match["rest"]:
@@ -90,9 +91,11 @@ def _part(text: str, *, whole: bool) -> float | None:
     return part if part is None or not whole else 100 * part
 
 
-def _digits(text: str) -> float:
+def _digits(text: str, *, decimal: bool) -> float:
     text = text.replace("'", "").replace(" ", "")
-    if re.fullmatch(r"\d{1,3}(?:\.000)+", text):  # nobody writes three decimals to say that there are none
+    if not decimal and re.fullmatch(
+        r"\d{1,3}(?:\.000)+", text
+    ):  # nobody writes three decimals to say that there are none
         text = text.replace(".", "")
     elif re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+", text):
         text = text.replace(".", "").replace(",", ".")
