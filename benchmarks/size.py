@@ -5,7 +5,11 @@
 
 The product is ``workbench``, ``sandbox``, ``proxies`` and ``kernels``; tests are counted apart, benchmarks not at all. Nodes of syntax
 decide, since packed lines and short names gain nothing. A circle is a set of files that import each other, directly or through others,
-imports inside functions and those for type checkers included; an upward arrow goes against the order that import-linter holds. Start
+imports inside functions and those for type checkers included; an upward arrow goes against the order that import-linter holds.
+
+Options are counted as the parser holds them: every option of every command and group, hidden ones too, once for each command object,
+however many names lead to it, and once each of those that one parser takes for all commands (``workbench.cli.lazy.SHARED``). What
+``--set NAME=VALUE`` names is no option: ``workbench help COMMAND`` lists it. Start
 times are processor seconds of whole commands, the median of the rounds; two checkouts take turns.
 """
 
@@ -146,17 +150,26 @@ def upward(root: Path, arrows: dict[str, set[str]]) -> int:
 COUNT_OPTIONS = """
 import typer
 from workbench.cli.main import app
-shown = every = commands = 0
+try:
+    from workbench.cli.lazy import SHARED
+except ImportError:
+    SHARED = ()
+shown = commands = 0
+every = len(SHARED)
+seen = set()
 def count(command, listed):
     global shown, every, commands
+    if id(command) in seen:
+        return
+    seen.add(id(command))
+    options = [param for param in command.params if param.param_type_name == "option"]
+    every += len(options)
     children = getattr(command, "commands", None)
     if children is not None:
         for name in list(children):
             count(children[name], listed and not children[name].hidden)
         return
-    options = [param for param in command.params if param.param_type_name == "option"]
     commands += listed
-    every += len(options)
     shown += sum(not param.hidden for param in options) if listed else 0
 count(typer.main.get_command(app), True)
 print(commands, shown, every)

@@ -13,7 +13,7 @@ from typing import Literal
 
 from proxies.asof.clock import NEW_YORK, Cutoff
 from proxies.broker import Broker
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import MissingKey, NoSuch, ProxyError
 from proxies.ledger import Address, MemoryLedger
 

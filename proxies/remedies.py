@@ -22,10 +22,11 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A setting of the refused call that remedies an error, and its value (True: a switch)."""
+    """A setting of the refused call that remedies an error, and its value (True: a switch); ``by_set``: it has no option of its own."""
 
     name: str
     value: str | bool = ""
+    by_set: bool = False
 
 
 #: Words a remedy as one face says it.
@@ -46,6 +47,8 @@ def option_text(name: str, value: Any = "") -> str:
 def shell_terms(remedy: Command | Option) -> str:
     """Write a remedy for a shell."""
     if isinstance(remedy, Option):
+        if remedy.by_set:
+            return f"--set {remedy.name}{remedy.value and f'={str(remedy.value).lower()}'}"
         return option_text(remedy.name, remedy.value)
     return f"`{' '.join(['workbench', remedy.name, *remedy.arguments, *(option_text(*pair) for pair in remedy.options)])}`"
 
@@ -57,7 +60,7 @@ def sentence(*parts: "str | Command | Option") -> str:
 
 #: A command or an option as `shell_terms` writes it.
 _TYPED = re.compile(
-    r"`workbench ([^`]+)`|(?<![\w`-])--([a-z][a-z-]+)(?: ([A-Z]\w*(?:[./=][\w./=,-]*\w)?|\d+(?:\.\d+)?(?!\w)))?"
+    r"`workbench ([^`]+)`|(?<![\w`-])--set ([a-z_]+)\b(?:=([\w.]*\w))?|(?<![\w`-])--([a-z][a-z-]+)(?: ([A-Z]\w*(?:[./=][\w./=,-]*\w)?|\d+(?:\.\d+)?(?!\w)))?"
 )
 
 
@@ -71,8 +74,10 @@ def reworded(text: str, terms: Terms) -> str:
 
 
 def _typed(match: "re.Match[str]") -> Command | Option:
+    if match[2]:
+        return Option(match[2], match[3] or "", by_set=True)
     if match[1] is None:
-        return Option(match[2].replace("-", "_"), match[3] or "")
+        return Option(match[4].replace("-", "_"), match[5] or "")
     try:
         words = shlex.split(match[1])
     except ValueError:  # a name with a lone quote in it

@@ -12,17 +12,15 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from proxies.asof.clock import Cutoff
 from proxies.errors import SchemaDrift
 from proxies.remedies import reworded
 from sandbox.errors import IsolationUnavailable
 from sandbox.types import IsolationReport
 from workbench.api.python_terms import CALLS, KEYWORDS, python_terms
-from workbench.cli.main import COMMANDS
+from workbench.cli.commands import COMMANDS
 from workbench.errors import Command, Option, UsageError, command, option_text, sentence
 from workbench.mcp.mcp_terms import ARGUMENTS, TOOLS, for_client, line_for_client, mcp_terms
-from workbench.mcp.mcp_tools import Tools
-from workbench.mcp.visible_runs import ClientHome, VisibleRuns
+from workbench.mcp.mcp_tools import tools
 from workbench.packages.package import PackageAltered
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
@@ -126,9 +124,8 @@ def test_a_remedy_in_mcp(remedy: Any, tool: str) -> None:
     assert mcp_terms(remedy) == tool
 
 
-def test_every_tool_and_argument_of_a_remedy_exists(tmp_path: Path) -> None:
-    cutoff = Cutoff.parse("now")
-    table = Tools(ClientHome(environ={}, folder=tmp_path, runs=VisibleRuns(cutoff=cutoff))).table()
+def test_every_tool_and_argument_of_a_remedy_exists() -> None:
+    table = tools()
     for tool, *arguments in TOOLS.values():
         assert {*arguments} <= {*table[tool].arguments.model_fields}, tool
     assert {*ARGUMENTS} <= {name for tool in table.values() for name in tool.arguments.model_fields}

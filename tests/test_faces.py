@@ -47,13 +47,16 @@ def commands(model: type[WhatIf]) -> set[str]:
 
 
 def of_command_line(model: type[WhatIf]) -> dict[str, str]:
-    return {each.name: each.option for each in fields_of(model) if each.option in commands(model)}
+    by_option = {each.name: each.option for each in fields_of(model) if each.option in commands(model)}
+    return by_option | {each.name: name for name, each in model.set_fields().items()}
 
 
 def of_magics(model: type[WhatIf]) -> dict[str, str]:
-    from workbench.magics import what_if_parser
+    """The magics read a line as the command line does."""
+    from workbench.magics import typed
 
-    return {action.dest: str(action.help) for action in what_if_parser(model)._actions}
+    typed("%whatif", model, ["last"])
+    return of_command_line(model)
 
 
 def of_python(model: type[WhatIf]) -> dict[str, str]:
@@ -61,9 +64,9 @@ def of_python(model: type[WhatIf]) -> dict[str, str]:
 
 
 def of_mcp(model: type[WhatIf]) -> dict[str, str]:
-    from workbench.mcp.mcp_tools import RunArguments, with_edits
+    from workbench.mcp.mcp_tools import arguments_of
 
-    properties = with_edits(RunArguments, "Sample", "sample", model).model_json_schema()["properties"]
+    properties = arguments_of(model).model_json_schema()["properties"]
     return {each.name: properties[each.word]["description"] for each in fields_of(model)}
 
 
@@ -104,14 +107,12 @@ def test_every_field_says_what_it_is(model: type[WhatIf]) -> None:
 def test_the_faces_are_those_that_people_use(tmp_path: Path) -> None:
     """The command, the magic, Python, MCP and the page are made by the functions that are walked above."""
     from workbench.api import Analysis
-    from workbench.mcp.mcp_tools import EditArguments, ProposalArguments
+    from workbench.mcp.mcp_tools import tools
 
     assert {*keywords_of(WhatIf)} - {"run"} <= {*inspect.signature(Analysis.what_if).parameters}
     assert all(each.says.text in str(Analysis.what_if.__doc__) for each in fields_of(WhatIf)[1:])
     words = {each.word for each in fields_of(EditRequest)}
-    assert words <= {*EditArguments.model_fields} and words <= {*ProposalArguments.model_fields}
-    magic = (ROOT / "workbench/magics.py").read_text(encoding="utf-8")
-    assert "WhatIf.typed(run=analysis.run_id, **_parsed_line(what_if_parser(), line))" in magic
+    assert all(words <= {*tools()[name].arguments.model_fields} for name in ("what_if", "propose_edit"))
 
 
 def test_every_setting_is_a_keyword_of_python_with_its_sentence() -> None:
@@ -149,7 +150,7 @@ def test_every_setting_is_on_the_page(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_reading_is_chosen_on_every_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import workbench as wb
-    from workbench.magics import proposition_parser, read_parser
+    from workbench.magics import typed
     from workbench.mcp.mcp_tools import arguments_of
     from workbench.operations.analysis import Analyze
     from workbench.operations.claim_reading import Read
@@ -157,8 +158,8 @@ def test_a_reading_is_chosen_on_every_face(tmp_path: Path, monkeypatch: pytest.M
     from workbench.widgets import home_page
 
     assert READING.text in {each.says.text for each in fields_of(Analyze) if each.name == "reading"}
-    for parser in (proposition_parser(), read_parser()):
-        assert READING.text in {each.help for each in parser._actions if each.dest == "reading"}
+    assert typed("%read", Read, ["x", "--reading", "2"]).reading == 2
+    assert typed("%%proposition", Analyze, ["x", "--cutoff", "now", "--reading", "2"]).reading == 2
     assert arguments_of(Read).model_json_schema()["properties"]["reading"]["description"] == READING.text
     assert all("reading" in inspect.signature(each).parameters for each in (wb.analyze, wb.read))
     asked: list[list[str]] = []

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.command_line import cli_environment, run_cli
 from workbench import manual, reference
+from workbench.cli.commands import LISTED
 from workbench.cli.main import app
 from workbench.cli.servers import manual_server
 from workbench.engine.named_settings import settings_by_name
@@ -39,7 +40,7 @@ def leaf_commands(found: Any, words: tuple[str, ...] = ()) -> list[tuple[str, ..
     return [
         leaf
         for name in inner
-        if not inner[name].hidden
+        if words or name in LISTED
         for leaf in leaf_commands(inner[name], (*words, name))
     ]
 

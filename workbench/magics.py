@@ -14,26 +14,22 @@
 are about the newest run.
 """
 
-import argparse
 import shlex
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
-from workbench.api import (
-    Analysis,
-    Proof,
-    analyze,
-    open_run,
-    read,
-)
+from workbench.api import Analysis, Proof, analyze, open_run, read
 from workbench.api.python_terms import python_terms
 from workbench.blocking import run_blocking
-from workbench.engine.named_settings import merged, read_settings, setting_of, settings_by_name
+from workbench.cli.lazy import command_from
 from workbench.errors import UsageError
-from workbench.models.model_options import OFFLINE
+from workbench.operations.analysis import Analyze
+from workbench.operations.base import Operation
+from workbench.operations.claim_reading import Read
 from workbench.operations.what_if import WhatIf
-from workbench.questions.readings.choice import READING
-from workbench.requests import fields_of
 from workbench.views.reading_documents import reading_lines
+
+Asked = TypeVar("Asked", bound=Operation)
 
 _FORMS = {
     "%%proposition": "write %%proposition --cutoff 2018-06-30 and the claim below it",
@@ -43,72 +39,30 @@ _FORMS = {
 }
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{self.prog}: {message}; {_FORMS[self.prog]}")
-
-
-def _parser(name: str) -> _Parser:
-    # argparse ends the process on a wrong option and on --help, and here the process is the user's kernel.
-    return _Parser(prog=name, add_help=False, exit_on_error=False, allow_abbrev=False)
-
-
-def _parsed_line(parser: _Parser, line: str) -> dict[str, Any]:
+def _split(magic: str, line: str) -> tuple[list[str], list[str]]:
+    """Return the words before the first option, and the rest."""
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise UsageError(f"{parser.prog}: {error}; {_FORMS[parser.prog]}") from None
+        raise UsageError(f"{magic}: {error}; {_FORMS[magic]}") from None
+    first = next((place for place, word in enumerate(words) if word.startswith("--")), len(words))
+    return words[:first], words[first:]
+
+
+def typed(magic: str, operation: type[Asked], words: Sequence[str]) -> Asked:
+    """Return the request of a line as its command reads it; raises ``UsageError``, and ends no process: it is the user's kernel."""
     try:
-        return vars(parser.parse_args(words))
-    except argparse.ArgumentError as error:
-        parser.error(str(error))
+        context = command_from(magic, operation).make_context(magic, [*words], help_option_names=[])
+    except Exception as error:
+        message = getattr(error, "format_message", None)  # the command line's own
+        if message is None:
+            raise
+        raise UsageError(f"{magic}: {' '.join(message().split())}; {_FORMS[magic]}") from None
+    return operation.typed(context.meta.get("--set", ()), **context.params)
 
 
-def proposition_parser() -> _Parser:
-    """Return what reads the line of ``%%proposition``: the settings that have an option of their own, and ``--set`` for all."""
-    parser = _parser("%%proposition")
-    parser.add_argument("--cutoff", required=True)
-    parser.add_argument("--plan-only", action="store_true")
-    parser.add_argument("--reading", type=int, metavar=READING.form, help=READING.text)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="named")
-    for each in settings_by_name().values():
-        option = setting_of(each).option
-        if option and each.shape == "flag":
-            parser.add_argument(option, dest=each.name, action="store_true", default=argparse.SUPPRESS)
-        elif option and each.shape == "value":
-            kind = each.bare if each.bare in (int, float) else str
-            parser.add_argument(option, dest=each.name, type=kind, default=argparse.SUPPRESS)
-    return parser
-
-
-def read_parser() -> _Parser:
-    """Return what reads the line of ``%read``."""
-    parser = _parser("%read")
-    parser.add_argument("text", nargs="+")
-    parser.add_argument("--cutoff", default="now")
-    parser.add_argument("--model", default=OFFLINE)
-    parser.add_argument("--reading", type=int, metavar=READING.form, help=READING.text)
-    return parser
-
-
-def what_if_parser(model: type[WhatIf] = WhatIf) -> _Parser:
-    """Return what reads the line of ``%whatif``: an argument for each field of the request, by the field's name."""
-    parser = _parser("%whatif")
-    for each in fields_of(model):
-        if each.name == "run":
-            continue
-        if each.name == "values":
-            parser.add_argument("values", nargs="*", metavar=each.metavar)
-            continue
-        match each.shape:
-            case "flag":
-                how: dict[str, Any] = {"action": "store_true"}
-            case "value":
-                how = {}
-            case _:
-                how = {"action": "append"}
-        parser.add_argument(each.option, dest=each.name, help=each.says.text, **how)
-    return parser
+def _fields(request: Operation) -> dict[str, Any]:
+    return {name: getattr(request, name) for name in request.model_fields_set}
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -119,21 +73,24 @@ def load_ipython_extension(shell: Any) -> None:
         return analysis if isinstance(analysis, Analysis) else open_run("last")
 
     def proposition(line: str, cell: str) -> "Analysis":
-        options = _parsed_line(proposition_parser(), line)
-        options = merged(options, read_settings(options.pop("named")))
+        before, options = _split("%%proposition", line)
         # A claim that is wrapped over several lines of the cell is one statement.
-        analysis: Analysis = run_blocking(analyze(" ".join(cell.split()), **options))
+        request = typed("%%proposition", Analyze, [*before, *options, "--", " ".join(cell.split())])
+        analysis: Analysis = run_blocking(analyze(**_fields(request)))
         shell.user_ns["analysis"] = analysis
         return analysis
 
     def what_if(line: str) -> Any:
         analysis = present()
-        return analysis.asked(WhatIf.typed(run=analysis.run_id, **_parsed_line(what_if_parser(), line)))
+        pairs, options = _split("%whatif", line)
+        values = (word for pair in pairs for word in ("--set", pair))
+        return analysis.asked(typed("%whatif", WhatIf, [analysis.run_id, *values, *options]))
 
     def proof(line: str) -> "Proof":
-        parser = _parser("%proof")
-        parser.add_argument("node")
-        return present().proof(_parsed_line(parser, line)["node"])
+        nodes, options = _split("%proof", line)
+        if len(nodes) != 1 or options:
+            raise UsageError(f"%proof: {_FORMS['%proof']}")
+        return present().proof(nodes[0])
 
     def run_of(line: str) -> "Analysis":
         analysis = open_run(line.strip() or "last")
@@ -141,9 +98,9 @@ def load_ipython_extension(shell: Any) -> None:
         return analysis
 
     def read_line(line: str) -> None:
-        options = _parsed_line(read_parser(), line)
-        text = " ".join(options.pop("text"))
-        for each in reading_lines(read(text, **options), python_terms):
+        text, options = _split("%read", line)
+        request = typed("%read", Read, [*options, "--", *([" ".join(text)] if text else [])])
+        for each in reading_lines(read(**_fields(request)), python_terms):
             print(each)
 
     shell.register_magic_function(read_line, "line", "read")

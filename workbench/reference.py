@@ -14,8 +14,9 @@ from typing import Any
 import typer
 
 from workbench import api
-from workbench.cli.lazy import UNLISTED
-from workbench.cli.main import COMMANDS, PANELS, app
+from workbench.cli.commands import COMMANDS, PANELS
+from workbench.cli.lazy import OperationCommand
+from workbench.cli.main import app
 from workbench.engine.named_settings import setting_of, settings_by_name, settings_by_panel
 from workbench.formatting import GLOSSARY, SCORE_WORDS
 from workbench.manual import manual_sources, write_pages
@@ -31,7 +32,6 @@ def reference_pages() -> dict[str, str]:
         **{
             f"{FOLDER}commands-{panel.lower()}.md": _commands_page(f"Commands: {panel.lower()}", names)
             for panel, names in PANELS.items()
-            if panel != UNLISTED
         },
         **_package_pages(),
         f"{FOLDER}settings.md": _settings_page(),
@@ -69,8 +69,6 @@ def _commands_page(title: str, names: Iterable[str]) -> str:
 
 
 def _command_parts(words: tuple[str, ...], target: Any) -> list[str]:
-    if getattr(target, "hidden", False):
-        return []
     arguments = [
         (_argument(each), each.help or "") for each in target.params if each.param_type_name == "argument"
     ]
@@ -80,11 +78,20 @@ def _command_parts(words: tuple[str, ...], target: Any) -> list[str]:
         parts.append(f"```\n{' '.join([*words, *(word for word, _ in arguments), '[OPTIONS]'])}\n```")
     rows = [(f"`{word}`", "", says) for word, says in arguments]
     for each in target.params:
-        if each.param_type_name == "option" and "--help" not in each.opts and each.opts[0] != "--yes":
+        if each.param_type_name == "option" and "--help" not in each.opts:
             names = " ".join(f"`{name}`" for name in [*each.opts, *each.secondary_opts])
             names += f" `{each.metavar}`" if each.metavar else ""
             default = each.default if isinstance(each.default, str | int | float) else ""
             rows.append((names, "" if default in ("", True, False) else str(default), each.help or ""))
+    if isinstance(target, OperationCommand):
+        rows += [
+            (
+                f"`--set {name}=`",
+                "" if each.default in (None, "", False, [], {}) else str(each.default),
+                each.says.text,
+            )
+            for name, each in target.operation.set_fields().items()
+        ]
     if rows:
         parts.append(_pipe_table(("", "default", "what it is"), rows))
     for name in inner:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, replace
 from dataclasses import fields as dataclass_fields
 from datetime import date
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -52,6 +53,8 @@ class Says:
         A typed value names a file that holds it. Read for those who type (command line, magics), for nobody else.
     more : bool
         Left out of short lists of options; it works all the same.
+    by_set : bool
+        It has no option of its own: ``--set NAME=VALUE`` gives it on the command line.
     place : bool
         Typed by its place on the command line, without a name.
     short : str
@@ -63,6 +66,7 @@ class Says:
     form: str = ""
     file: bool = False
     more: bool = False
+    by_set: bool = False
     place: bool = False
     short: str = ""
 
@@ -110,7 +114,9 @@ class RequestField:
 
     @property
     def option(self) -> str:
-        """Its option on a command line; "" of a setting that only its name reaches."""
+        """Its option on a command line; "" of a field that only ``--set`` reaches."""
+        if self.says.by_set:
+            return ""
         if isinstance(self.says, Setting):
             return self.says.option
         return f"--{self.word.replace('_', '-')}"
@@ -118,7 +124,7 @@ class RequestField:
     @property
     def typed_as(self) -> str:
         """What a person typed it by: its option, or its word where it goes by its place."""
-        return self.name.upper() if self.says.place else self.option
+        return self.name.upper() if self.says.place else self.option or f"--set {self.word}"
 
     @property
     def metavar(self) -> str | None:
@@ -220,6 +226,8 @@ class Request(BaseModel):
         Several words without quotes are one text.
     short : names of fields
         Options in the short help of the command; None: all.
+    unlisted : names of fields
+        Options that the short help leaves out. Fields that are in neither have none: ``--set NAME=VALUE`` gives them.
     person : names of fields
         For a person alone: no agent of another program may set them.
     """
@@ -235,6 +243,7 @@ class Request(BaseModel):
     places: ClassVar[tuple[str, ...]] = ()
     joined: ClassVar[tuple[str, ...]] = ()
     short: ClassVar[tuple[str, ...] | None] = None
+    unlisted: ClassVar[tuple[str, ...]] = ()
     person: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
@@ -245,7 +254,19 @@ class Request(BaseModel):
             return None
         says = says or Says(text=" ".join(str(text).split()))
         more = says.more if cls.short is None else name not in cls.short
-        return replace(says, place=name in cls.places, more=more)
+        by_set = (
+            more and name not in (*cls.unlisted, *cls.places) and not cls.model_fields[name].is_required()
+        )
+        return replace(says, place=name in cls.places, more=more, by_set=by_set)
+
+    @classmethod
+    def set_fields(cls) -> dict[str, RequestField]:
+        """Return the fields without an option by the names that ``--set`` has for them, but for the settings of a run."""
+        return {
+            each.word.replace("-", "_"): each
+            for each in fields_of(cls)
+            if each.says.by_set and not isinstance(each.says, Setting)
+        }
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
@@ -262,13 +283,15 @@ class Request(BaseModel):
             raise UsageError(f"{name}{key}: {reason}{form}") from None
 
     @classmethod
-    def typed(cls, **words: Any) -> Self:
+    def typed(cls, pairs_of_set: Sequence[str] = (), **words: Any) -> Self:
         """Return the request of typed words, by the names of the fields: texts, lists of texts, flags.
 
-        Files that a text names are read here.
+        ``pairs_of_set`` are the ``NAME=VALUE`` of ``--set``. Files that a text names are read here.
 
         Raises `UsageError`: A text that cannot be read, or a key that is named twice for the same.
         """
+        for given in pairs_of_set:
+            cls._put(words, given)
         pairs: dict[tuple[str, object], str] = {}
         values: dict[str, Any] = {}
         for field in fields_of(cls):
@@ -301,9 +324,32 @@ class Request(BaseModel):
             why = f" ({reason})" if "JSON" in field.says.form else ""
             raise UsageError(f"{field.typed_as} {pair!r:.200}: write {form}{why}") from None
 
+    @classmethod
+    def _put(cls, words: dict[str, Any], pair: str) -> None:
+        """Put the value of a ``--set`` among the typed words: of a field without an option, else what the request's own --set takes."""
+        name, _, text = (part.strip() for part in pair.partition("="))
+        known = cls.set_fields()
+        field = known.get(name.replace("-", "_"))
+        if field is None:
+            own = next((each.name for each in fields_of(cls) if each.option == "--set"), None)
+            if own is None:
+                near = "".join(f"did you mean {word}? " for word in get_close_matches(name, known, n=1))
+                names = f"{near}{', '.join(known) or 'no settings'} can be set"
+                raise UsageError(f"--set {pair!r:.200}: there is no setting {name!r:.60} here: {names}")
+            words[own] = [*(words.get(own) or ()), pair]
+        elif not text:
+            raise UsageError(f"{field.typed_as}: write --set {name}=VALUE")
+        elif field.shape in ("list", "mapping"):
+            words[field.name] = [*(words.get(field.name) or ()), text]
+        elif words.get(field.name) is not None:
+            raise UsageError(f"{field.typed_as} is set twice: say it once")
+        else:
+            words[field.name] = text
+
 
 #: What is wanted where pydantic says what is wrong.
 _REASONS = {
+    "bool_parsing": "true or false",
     "int_parsing": "a whole number",
     "float_parsing": "a number",
     "greater_than_equal": "a number of at least {ge}",

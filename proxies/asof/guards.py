@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from proxies.asof.rows import DROP, RowStep, ShapeError, rewrite, steps_of
-from proxies.catalogue.loader import Endpoint
-from proxies.catalogue.schema import Nested
+from proxies.catalogue.schema import Endpoint, Nested
 
 #: What may stand in an object: its names, each with what may stand in the objects below it; "*" is any name.
 Shape = Mapping[str, "Shape"]

@@ -1,9 +1,9 @@
-"""Determine how much a vendor rescaled prices for splits after a cutoff: measured on bars, exact by events.
+"""Determine how much a vendor rescaled prices for splits after a cutoff: by its list of splits, of which the last bar tells how many.
 
 `readjust` decides what is looked up and undoes the factor; nothing here fetches or changes a row.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -15,13 +15,12 @@ from typing import Any
 
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day
 from proxies.asof.share_figures import is_number
+from proxies.json_text import Fields, Row
 
 # vendors compute in binary, some of them in four bytes a number
 _DUST = 1e-7
 # the ratio of a split that no list tells
 _SIMPLE = 20
-# subsets of later splits that are tried; a share with twelve later splits has as many
-_MOST_PRODUCTS = 4096
 # a vendor may take some days to rescale its prices
 _UNSURE = timedelta(days=5)
 
@@ -41,16 +40,17 @@ class _Ratio:
 def bar_factor(raw: Any, adjusted: Any, cutoff: Cutoff, events: Any = None) -> float | None:
     """Return the factor that undoes the splits after the cutoff, or None without a day that has both kinds of price.
 
-    `events`: The vendor's splits. The product of those after the cutoff (of the first ones, else of any) that meets the measured ratio
-    within its rounding error is the factor; without one it is the simplest ratio within that error, else the measured one: vendors rescale
-    for spin-offs too, which a list need not name.
+    `events`: The vendor's splits. A vendor rescales for one after the other, so the factor is the product of those after the cutoff up
+    to some day; the last bar tells which. Where none fits, it is the simplest ratio within that bar's rounding error, else the measured
+    one: vendors rescale for spin-offs too, which a list need not name.
     """
     ratio = _measured(raw, adjusted, cutoff)
     if ratio is None:
         return None
-    product = _product_within(_later(events, cutoff), ratio)
-    if product is not None:
-        return float(product)
+    products = accumulate(_later(events, cutoff), mul, initial=Fraction(1))
+    listed = [product for product in products if ratio.admits(product)]
+    if listed:
+        return float(listed[-1])
     measured = ratio.measured
     near = Fraction(max(measured, 1 / measured)).limit_denominator(_SIMPLE)
     simple = float(near if measured > 1 else 1 / near)
@@ -65,26 +65,14 @@ def total_factor(raw: Any, adjusted: Any, cutoff: Cutoff) -> float | None:
 
 def _measured(raw: Any, adjusted: Any, cutoff: Cutoff) -> _Ratio | None:
     traded, rescaled = closes(raw, cutoff), closes(adjusted, cutoff)
-    days = sorted(traded.keys() & rescaled.keys(), reverse=True)
-    if not days:
+    day = max(traded.keys() & rescaled.keys(), default=None)
+    if day is None:
         return None
-    traded_error, rescaled_error = (
-        rounding_error(places_of(traded.values())),
-        rounding_error(places_of(rescaled.values())),
-    )
-    low, high = 0.0, inf
-    for day in days:
-        bottom = max(0.0, traded[day] - traded_error) / (rescaled[day] + rescaled_error)
-        top = (
-            (traded[day] + traded_error) / (rescaled[day] - rescaled_error)
-            if rescaled[day] > rescaled_error
-            else inf
-        )
-        if max(low, bottom) > min(high, top) * (1 + _DUST):
-            # a split among these days changed the as-traded level
-            break
-        low, high = max(low, bottom), min(high, top)
-    return _Ratio(min(max(traded[days[0]] / rescaled[days[0]], low), high), low, high)
+    above, below = traded[day], rescaled[day]
+    above_error, below_error = (rounding_error(places_of(prices.values())) for prices in (traded, rescaled))
+    low = max(0.0, above - above_error) / (below + below_error)
+    high = (above + above_error) / (below - below_error) if below > below_error else inf
+    return _Ratio(above / below, low, high)
 
 
 def _later(events: Any, cutoff: Cutoff) -> list[Fraction]:
@@ -96,30 +84,12 @@ def _later(events: Any, cutoff: Cutoff) -> list[Fraction]:
     return [ratio for _, ratio in sorted(later)]
 
 
-def _split_ratio(row: Mapping[str, Any]) -> Fraction | None:
+def _split_ratio(row: Fields) -> Fraction | None:
     up, down = row.get("numerator"), row.get("denominator")
     if not (is_number(up) and is_number(down)) or up <= 0 or down <= 0:
         return None
     above, below = (Fraction(part).limit_denominator(10_000) for part in (up, down))
     return above / below if above and below else None
-
-
-def _product_within(ratios: list[Fraction], ratio: _Ratio) -> Fraction | None:
-    """Return the product of some later splits, those up to some day first, that meets a measured ratio.
-
-    A vendor rescales for one split after the other, so that its prices know of all up to some day.
-    """
-    first = list(accumulate(ratios, mul, initial=Fraction(1)))
-    met = next((product for product in reversed(first) if ratio.admits(product)), None)
-    if met is not None:
-        return met
-    products = {Fraction(1)}
-    for item in ratios:
-        if len(products) * 2 > _MOST_PRODUCTS:
-            break
-        products |= {product * item for product in products}
-    near = [product for product in products if ratio.admits(product)]
-    return min(near, key=lambda product: abs(product - ratio.measured), default=None)
 
 
 def event_factor(splits: Any, newest: Any, cutoff: Cutoff) -> float | None:
@@ -160,7 +130,7 @@ def places_of(values: Iterable[float]) -> int:
     return max([2, *(-int(Decimal(repr(value)).as_tuple().exponent) for value in values)])
 
 
-def rows_of(value: Any) -> list[dict[str, Any]]:
+def rows_of(value: Any) -> list[Row]:
     """Return the objects of a list; none for anything else."""
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
@@ -198,7 +168,7 @@ def chart_factors(payload: Any, cutoff: Cutoff) -> tuple[float | None, float | N
     return float(factor), _total(result, cutoff)
 
 
-def _total(result: Mapping[str, Any], cutoff: Cutoff) -> float | None:
+def _total(result: Fields, cutoff: Cutoff) -> float | None:
     indicators = result.get("indicators") or {}
     prices = ((indicators.get("quote") or [{}])[0]).get("close") or []
     adjusted = ((indicators.get("adjclose") or [{}])[0]).get("adjclose") or []

@@ -2,15 +2,8 @@
 
 from proxies.catalogue.availability import Availability, everything
 from proxies.catalogue.docs import api_doc, api_map, api_matches, api_search
-from proxies.catalogue.loader import (
-    Catalogue,
-    CatalogueText,
-    Endpoint,
-    SourceInfo,
-    load_catalogue,
-    load_sources,
-)
-from proxies.catalogue.schema import AsOf, Param
+from proxies.catalogue.loader import Catalogue, CatalogueText, load_catalogue, load_sources
+from proxies.catalogue.schema import AsOf, Endpoint, Param, SourceInfo
 
 __all__ = [
     "AsOf",

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from proxies.asof.clock import Cutoff
-from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo
-from proxies.catalogue.schema import Residual, exceeds
+from proxies.catalogue.loader import Catalogue
+from proxies.catalogue.schema import Endpoint, Residual, SourceInfo, exceeds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

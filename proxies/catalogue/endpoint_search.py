@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from proxies.catalogue.availability import Availability
-from proxies.catalogue.loader import Catalogue, Endpoint
+from proxies.catalogue.loader import Catalogue
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import CatalogueError
 from proxies.yaml_text import parse_yaml
 

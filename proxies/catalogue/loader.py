@@ -2,33 +2,31 @@
 
 import difflib
 import functools
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from datetime import date, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from importlib import resources
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from proxies.catalogue.catalogue_checks import check_as_of, is_plain_form
 from proxies.catalogue.compiled import compiled_documents
 from proxies.catalogue.not_offered import advice
 from proxies.catalogue.plugins import installed_plugins
 from proxies.catalogue.schema import (
-    AsOf,
-    EndpointLimits,
-    EndpointRow,
-    Key,
-    NoneReply,
-    Page,
-    Param,
+    GUARD_NEEDS,
+    NEEDS,
+    Endpoint,
     PolicyName,
-    SeriesFields,
-    SourceRow,
+    SourceFile,
+    SourceInfo,
+    exceeds,
+    least_residual,
 )
 from proxies.catalogue.service_versions import service_files
 from proxies.errors import CatalogueError, UnknownPath
@@ -38,80 +36,10 @@ from proxies.secret_registry import is_model_key
 from proxies.vendors.own.own_catalogue import OWN, OwnCatalogue
 from proxies.yaml_text import line_of
 
-_ADAPTER = TypeAdapter(SourceRow)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceInfo:
-    """A source's hosts, key and limits, for the broker."""
-
-    name: str
-    title: str
-    about: str
-    hosts: Mapping[str, str]
-    upstream: str
-    key: Key | None
-    always: Mapping[str, Any]
-    limits: EndpointLimits
-    agent: str
-    none: tuple[NoneReply, ...]
-    share: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """One endpoint: its parameters, its answer, and its as-of policy."""
-
-    path: str
-    source: SourceInfo
-    method: str
-    url: str
-    host: str
-    about: str
-    caution: str
-    group: tuple[str, ...]
-    params: Mapping[str, Param]
-    fixed: Mapping[str, Any]
-    rows: str | None
-    envelope: tuple[str, ...]
-    fields: Mapping[str, str]
-    open_rows: bool
-    recount: Mapping[str, str]
-    page: Page
-    codec: str
-    as_of: AsOf
-    answer: str = "json"
-    doors: tuple[str, ...] = ()
-    # of a path that ends with /series alone: its answers are {date, value} rows
-    series: SeriesFields | None = None
-    since: date | None = None
-    later: Mapping[str, date] = field(default_factory=dict)
-
-    def at(self, day: date | None) -> "Endpoint":
-        """Return the endpoint as of a last visible day, without later fields and choices; None: all of it."""
-        unborn = {name for name, first in self.later.items() if day is not None and first > day}
-        if not unborn:
-            return self
-        params = {
-            name: replace(param, choices=tuple(choice for choice in param.choices if choice not in unborn))
-            for name, param in self.params.items()
-        }
-        fields = {name: about for name, about in self.fields.items() if name not in unborn}
-        return replace(self, params=params, fields=fields)
-
-    @property
-    def description(self) -> str:
-        """The endpoint's answer, in one sentence."""
-        return self.about
-
-    @property
-    def example(self) -> dict[str, Any]:
-        """Parameters of a call that runs."""
-        return {
-            name: param.example if param.example is not None else param.default
-            for name, param in self.params.items()
-            if (param.required or param.shown) and (param.example or param.default) is not None
-        }
+# one character: a class, an escaped one, or itself
+_CHARACTER = r"(?:\[\^?\]?(?:\\.|[^\]\\])*\]|\\[dwsDWS.+*?()|/\\-]|[^\W_]|[ _.,:;/=@#%&~-])"
+_PLAIN = re.compile(rf"(?:{_CHARACTER}(?:[+*?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?)*")
+_SEVERAL = re.compile(rf"{_CHARACTER}([+*?]|\{{\d{{1,3}},\d{{0,3}}\}})?")
 
 
 class Catalogue:
@@ -167,8 +95,11 @@ class Catalogue:
 
     def fingerprint(self) -> str:
         """Hash all endpoints with their policies: two processes with equal hashes refuse and clamp alike."""
-        rows = [asdict(endpoint) for _, endpoint in sorted(self._by_path.items())]
-        return sha256_of(canonical_json(rows, default=_plain))
+        rows = [
+            [endpoint.model_dump(mode="json"), endpoint.source.model_dump(mode="json")]
+            for _, endpoint in sorted(self._by_path.items())
+        ]
+        return sha256_of(canonical_json(rows))
 
     def sources(self) -> list[SourceInfo]:
         """Return the sources, in the order of the files."""
@@ -209,66 +140,32 @@ class Catalogue:
         return out
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    raise TypeError(f"{type(value).__name__} stands in a catalogue row")
-
-
-def _endpoint(row: EndpointRow, source: SourceInfo, since: date | None) -> Endpoint:
-    method, _, url = row.call.partition(" ")
-    if method not in ("GET", "POST", "LOCAL"):
+def _placed(row: Endpoint, source: SourceInfo) -> list[Endpoint]:
+    """Return an endpoint of a file at its source, and the one of its series if it states one."""
+    if row.method not in ("GET", "POST", "LOCAL"):
         raise CatalogueError(f"{row.path}: the call {row.call!r} begins with no method")
     if not row.path.startswith(f"{source.name}/"):
         raise CatalogueError(f"{row.path}: the path does not begin with its source {source.name}")
-    host = row.host or next(iter(source.hosts), "")
-    if source.hosts and host not in source.hosts:
-        raise CatalogueError(f"{row.path}: the source has no host {host!r}")
-    check_as_of(row)
-    return Endpoint(
-        path=row.path,
-        source=source,
-        method=method,
-        url=url,
-        host=host,
-        about=row.about,
-        caution=row.caution,
-        group=row.group,
-        params=row.params,
-        fixed=row.fixed,
-        rows=row.rows,
-        envelope=row.envelope,
-        fields=row.fields,
-        open_rows=row.open_rows,
-        recount=row.recount,
-        page=row.page,
-        codec=row.codec,
-        answer=row.answer,
-        doors=row.doors,
-        as_of=row.as_of,
-        since=row.since or since,
-        later=row.later,
-    )
-
-
-def _series_of(endpoint: Endpoint, fields: SeriesFields) -> Endpoint:
-    for name in (fields.date, fields.value):
-        if name not in endpoint.fields or endpoint.rows is None:
-            raise CatalogueError(f"{endpoint.path}: the series names {name!r}, which is no field of its rows")
-    size = endpoint.params.get(endpoint.page.size)
-    # a series is asked for whole
-    most = {endpoint.page.size: replace(size, default=size.high)} if size is not None and size.high else {}
-    return replace(
-        endpoint,
-        path=f"{endpoint.path}/series",
-        about=f"{endpoint.about} As a series: rows of date and value.",
-        params={**endpoint.params, **most},
-        series=fields,
-    )
+    endpoint = row.of(source)
+    if source.hosts and endpoint.host not in source.hosts:
+        raise CatalogueError(f"{row.path}: the source has no host {endpoint.host!r}")
+    _check_as_of(row)
+    if row.series is None:
+        return [endpoint]
+    for name in (row.series.date, row.series.value):
+        if name not in row.fields or row.rows is None:
+            raise CatalogueError(f"{row.path}: the series names {name!r}, which is no field of its rows")
+    params = dict(row.params)
+    size = params.get(row.page.size)
+    if size is not None and size.high:  # a series is asked for whole
+        params[row.page.size] = size.model_copy(update={"default": size.high})
+    series = {
+        "path": f"{row.path}/series",
+        "about": f"{row.about} As a series: rows of date and value.",
+        "params": params,
+        "series": row.series,
+    }
+    return [endpoint, endpoint.model_copy(update=series)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,11 +197,11 @@ def load_sources(
     sources: dict[str, SourceInfo] = {}
     for item, document in zip(texts, compiled_documents(texts, compiled), strict=True):
         row = _source_row(item, document)
-        if item.source and row.source != item.source:
-            raise CatalogueError(f"{item.name}: the source is named {row.source!r}, not {item.source!r}")
-        if row.source in sources or (row.source == OWN and item.source != OWN):
+        if item.source and row.name != item.source:
+            raise CatalogueError(f"{item.name}: the source is named {row.name!r}, not {item.source!r}")
+        if row.name in sources or (row.name == OWN and item.source != OWN):
             raise CatalogueError(
-                f"{item.name}: there is a source named {row.source!r} already: choose another name"
+                f"{item.name}: there is a source named {row.name!r} already: choose another name"
             )
         variables = {other.key.variable: other.name for other in sources.values() if other.key}
         _check_addresses(item, row)
@@ -315,24 +212,11 @@ def load_sources(
             raise CatalogueError(
                 f"{item.name}: {row.key.variable} is the key of {variables[row.key.variable]}"
             )
-        source = sources[row.source] = SourceInfo(
-            name=row.source,
-            title=row.title,
-            about=row.about,
-            hosts=row.hosts,
-            upstream=row.upstream,
-            key=row.key,
-            always=row.always,
-            limits=row.limits,
-            agent=row.agent,
-            none=row.none,
-            share=row.share,
-        )
+        info = {name: getattr(row, name) for name in SourceInfo.model_fields}
+        source = sources[row.name] = SourceInfo.model_construct(**info)
         for number, endpoint in enumerate(row.endpoints):
             try:
-                endpoints.append(_endpoint(endpoint, source, row.since))
-                if endpoint.series is not None:
-                    endpoints.append(_series_of(endpoints[-1], endpoint.series))
+                endpoints += _placed(endpoint, source)
             except CatalogueError as error:
                 raise CatalogueError(
                     f"{item.name}{_line_named(item, 'endpoints', number, 'as_of')}: {error}"
@@ -365,7 +249,7 @@ def _line_named(item: CatalogueText, *place: str | int) -> str:
     return f" line {line}" if line else ""
 
 
-def _check_addresses(item: CatalogueText, row: SourceRow) -> None:
+def _check_addresses(item: CatalogueText, row: SourceFile) -> None:
     """Refuse a source that calls anything but a web server, a path that escapes its place, and a slow pattern."""
     if item.shipped:
         return
@@ -391,11 +275,62 @@ def _check_addresses(item: CatalogueText, row: SourceRow) -> None:
             )
     for number, endpoint in enumerate(row.endpoints):
         for name, param in endpoint.params.items():
-            if not is_plain_form(param.chars):
+            if not _is_plain_form(param.chars):
                 raise CatalogueError(
                     f"{item.name}{_line_named(item, 'endpoints', number, 'params', name)}: chars of {name} is a row of characters and classes"
                     " such as [A-Z]{1,5}, at most two of them of any length: others may take hours to compare"
                 )
+
+
+def _is_plain_form(pattern: str) -> bool:
+    """Whether a stranger's pattern matches in short time: characters in a row, at most two of open length.
+
+    Groups repeat what is repeated, and a text of forty letters is then compared for years.
+
+    >>> _is_plain_form("[A-Z.]{1,6}"), _is_plain_form(""), _is_plain_form("(a+)+b"), _is_plain_form("a*a*a*b")
+    (True, True, False, False)
+    """
+    if len(pattern) > 200 or not _PLAIN.fullmatch(pattern):
+        return False
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError):
+        return False
+    return sum(bool(match[1]) for match in _SEVERAL.finditer(pattern)) <= 2
+
+
+def _check_as_of(row: Endpoint) -> None:
+    """Refuse a row that would fail at its first call: a policy or guard without its arguments.
+
+    Raises `CatalogueError`: Says which row lacks what.
+    """
+    as_of = row.as_of
+    needed = [(f"policy {as_of.policy}", NEEDS.get(as_of.policy, ()))]
+    needed += [(f"guard {guard}", GUARD_NEEDS.get(guard, ())) for guard in as_of.guards]
+    for demander, names in needed:
+        for name in names:
+            if name == "stamp" and any(item.stamp for item in as_of.nested):
+                continue
+            if not getattr(as_of, name) and getattr(as_of, name) != 0:
+                raise CatalogueError(f"{row.path}: {demander} needs {name}")
+    if "content_check" in as_of.guards and bool(as_of.text_fields) == (as_of.texts == "market"):
+        raise CatalogueError(
+            f"{row.path}: guard content_check needs text_fields, or texts: market without them"
+        )
+    if (as_of.adjust == "state") != (as_of.state is not None):
+        raise CatalogueError(f"{row.path}: adjust state and the fields of the state go together")
+    if as_of.policy not in ("static", "snapshot_refused") and row.rows is None:
+        raise CatalogueError(f"{row.path}: policy {as_of.policy} needs to know where the rows are")
+    least = least_residual(as_of.open_to)
+    if exceeds(least, as_of.residual):
+        raise CatalogueError(
+            f"{row.path}: open to {', '.join(as_of.open_to)}, so that the residual risk is at least {least}"
+        )
+    if as_of.window:
+        window = as_of.window
+        for name in (*window.start, *window.end, window.at, window.text):
+            if name and name not in row.params and name not in row.fixed:
+                raise CatalogueError(f"{row.path}: the window names {name!r}, which is not a parameter")
 
 
 def _is_web_server(address: str) -> bool:
@@ -423,7 +358,7 @@ def _may_be_asked(host: str) -> bool:
     return not (getattr(address, "ipv4_mapped", None) or address).is_link_local
 
 
-def _check_key(item: CatalogueText, row: SourceRow) -> None:
+def _check_key(item: CatalogueText, row: SourceFile) -> None:
     """Refuse a key that is somebody else's, or cannot be sent as described."""
     key = row.key
     if key is None or item.shipped:
@@ -441,9 +376,9 @@ def _check_key(item: CatalogueText, row: SourceRow) -> None:
         raise CatalogueError(f"{place}: the source has no host {key.token_host!r}")
 
 
-def _source_row(item: CatalogueText, document: Any) -> SourceRow:
+def _source_row(item: CatalogueText, document: Any) -> SourceFile:
     try:
-        return _ADAPTER.validate_python(document)
+        return SourceFile.model_validate(document)
     except ValidationError as error:
         first = error.errors()[0]
         name = item.name + _line_named(item, *first["loc"])

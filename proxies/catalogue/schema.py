@@ -5,12 +5,13 @@ endpoint without a policy, or a policy without its arguments, does not load.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
+
+from proxies.json_text import Fields, Row
 
 # Models read these texts in documentation, and a person's own service may come from a stranger: none begins a line of its own.
 Line = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
@@ -54,15 +55,17 @@ Residual = Literal["none", "low", "medium", "high"]
 #: From the least to the most.
 RESIDUALS: tuple[Residual, ...] = get_args(Residual)
 ParamType = Literal["text", "integer", "number", "boolean", "date", "instant", "epoch", "list"]
-_STRICT = ConfigDict(extra="forbid")
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Param:
+class _Row(BaseModel):
+    """Part of a row: no other keys than its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Param(_Row):
     """One parameter of an endpoint."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     type: ParamType = "text"
     place: Literal["query", "path", "json"] = "query"
     required: bool = False
@@ -95,11 +98,9 @@ def _grain(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StampRow:
+class StampRow(_Row):
     """The field of a row that tells when it was known, and its form (see proxies.asof.stamps)."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     field: str = ""
     # the field that is read if ``field`` is absent or empty
     fallback: str = ""
@@ -115,15 +116,13 @@ class StampRow:
     soft: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class Window(_Row):
     """The parameters that bound a request in time.
 
     ``start`` and ``end`` are names in the request; ``unit`` how they are written; ``at`` a single day; ``text``
     one parameter that holds a whole window.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     start: tuple[str, ...] = ()
     end: tuple[str, ...] = ()
     at: str = ""
@@ -135,11 +134,9 @@ class Window:
     whole: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Join:
+class Join(_Row):
     """The lookup of a row's publication day: another endpoint, the matching fields, its date field."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     endpoint: str
     on: tuple[str, ...]
     field: str
@@ -147,25 +144,21 @@ class Join:
     nearest_days: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nested:
+class Nested(_Row):
     """Rows inside rows: the fields kept, and the field that must lie before the cutoff."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     rows: str
     keep: tuple[str, ...] = ()
     stamp: StampRow | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class First:
+class First(_Row):
     """The lookup of the first day of what a row names: a hit counts if that day lies before the cutoff.
 
     ``param`` is the parameter of ``endpoint`` that takes the row's field ``of``; ``rows`` and ``stamp`` say where the day stands
     in the raw answer. The earliest of several counts.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     endpoint: str
     param: str
     of: str
@@ -173,44 +166,36 @@ class First:
     stamp: StampRow
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delay:
+class Delay(_Row):
     """A stretch of days whose figures came out later than the lag says, both days included."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     first: str
     last: str
     days: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spell:
+class Spell(_Row):
     """Fields of rows that hold for a while: their end, and since when the record of changes is complete.
 
     Both are written like the row's own stamp. A row without an end still holds today.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     until: str
     reach: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class State(_Row):
     """The fields from which a market's state at the cutoff follows; rows with the field ``of`` are markets."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     of: str
     opens: str
     closes: str
     planned: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AsOf:
+class AsOf(_Row):
     """The as-of rule of an endpoint: one of 13 policies, its arguments, and guards."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     policy: PolicyName
     # what the shipped rows say each for itself; of a row that does not say it, nobody knows better
     residual: Residual = "high"
@@ -232,9 +217,9 @@ class AsOf:
     drop: tuple[str, ...] = ()
     # parameters that count from the present or undo the cutoff: refused in words of their own
     forbid: tuple[str, ...] = ()
-    forbid_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    forbid_values: Mapping[str, tuple[str, ...]] = {}
     # sent under a cutoff whatever was asked; ``NAME_min`` is a floor for NAME
-    force: Mapping[str, Any] = field(default_factory=dict)
+    force: Fields = {}
     adjust: Literal[
         "", "prices", "total", "drop", "chart", "actions", "state", "shares", "lines", "earnings"
     ] = ""
@@ -254,14 +239,12 @@ class AsOf:
     # the last day of which the vendor has rows here; later cutoffs are refused, whose newest rows would be missing
     until: str = ""
     # what to ask for instead, by the value of the parameter that names a series
-    instead_names: Mapping[str, str] = field(default_factory=dict)
+    instead_names: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(_Row):
     """The paging of an endpoint."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     style: Literal["none", "limit", "page", "offset", "cursor", "continue", "window"] = "none"
     param: str = ""
     size: str = ""
@@ -271,61 +254,24 @@ class Page:
     cursor: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesFields:
+class SeriesFields(_Row):
     """The fields of an endpoint's rows that make a series: the day that a row is about, and its value.
 
     ``written``: how the day is written, as strptime has it, where not as 2024-01-31.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     date: str
     value: str
     written: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndpointRow:
-    """One endpoint as the YAML file states it."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
-    path: str
-    call: str
-    about: Line
-    as_of: AsOf
-    group: tuple[str, ...] = ()
-    caution: Line = ""
-    params: Mapping[str, Param] = field(default_factory=dict)
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-    rows: str | None = None
-    envelope: tuple[str, ...] = ()
-    fields: Mapping[str, Line] = field(default_factory=dict)
-    open_rows: bool = False
-    recount: Mapping[str, str] = field(default_factory=dict)
-    page: Page = field(default_factory=Page)
-    host: str = ""
-    codec: str = ""
-    # how the upstream writes its answers; a CSV has one row per line, under the names of its header
-    answer: Literal["json", "csv"] = "json"
-    # where the vendor may hold a row, if it moves with what came later: whichever of them answers, the answer is the same
-    doors: tuple[str, ...] = ()
-    # claims may be about it: the path with /series gives {date, value} rows
-    series: SeriesFields | None = None
-    # the first day of its rows, where it is later than the source's
-    since: date | None = None
-    # fields that hold nothing before a day: until then no page names them
-    later: Mapping[str, date] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class Key(_Row):
     """The origin of a source's key, and its place in requests.
 
     ``basic``: the variable holds ``user:password``. ``oauth2``: it holds ``client:secret``, for which ``token`` (a path at the
     source's first host, or at ``token_host``) gives a token (client credentials), sent as Bearer until it ends.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     variable: str
     place: Literal["query", "header", "basic", "oauth2"]
     name: str = ""
@@ -335,11 +281,9 @@ class Key:
     scope: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndpointLimits:
+class EndpointLimits(_Row):
     """The pace at which a source may be asked."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     per_second: float | None = None
     per_minute: float | None = None
     together: int = 8
@@ -348,14 +292,12 @@ class EndpointLimits:
     total: float = 120.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoneReply:
+class NoneReply(_Row):
     """A reply by which a vendor says "none": its status, and the words in a field of its JSON.
 
     Every other reply that is no answer is a failure. With ``absent_rows`` it is an answer, whose rows' own key may be absent.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     status: int
     field: str
     # a pattern that occurs in the field's text
@@ -363,26 +305,107 @@ class NoneReply:
     absent_rows: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRow:
-    """One source: its hosts, key, limits and endpoints."""
+class SourceInfo(_Row):
+    """One source: its hosts, key and limits."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
-    source: str
+    name: str = Field(alias="source")
     title: Line
     about: Line
-    endpoints: tuple[EndpointRow, ...]
-    hosts: Mapping[str, str] = field(default_factory=dict)
+    hosts: Mapping[str, str] = {}
     upstream: str = ""
     key: Key | None = None
-    always: Mapping[str, Any] = field(default_factory=dict)
-    limits: EndpointLimits = field(default_factory=EndpointLimits)
+    always: Fields = {}
+    limits: EndpointLimits = EndpointLimits()
     agent: str = ""
     none: tuple[NoneReply, ...] = ()
     # the first day of its rows: at an earlier cutoff it is not offered
     since: date | None = None
     # of a user's own service: who may see what it answers beside the person, "" as for their own files (models, no packages)
     share: Literal["", "none", "models", "packages"] = ""
+
+
+class Endpoint(_Row):
+    """One endpoint: its parameters, its answer, and its as-of policy."""
+
+    path: str
+    call: str
+    about: Line
+    as_of: AsOf
+    group: tuple[str, ...] = ()
+    caution: Line = ""
+    params: Mapping[str, Param] = {}
+    fixed: Fields = {}
+    rows: str | None = None
+    envelope: tuple[str, ...] = ()
+    fields: Mapping[str, Line] = {}
+    open_rows: bool = False
+    recount: Mapping[str, str] = {}
+    page: Page = Page()
+    host: str = ""
+    codec: str = ""
+    # how the upstream writes its answers; a CSV has one row per line, under the names of its header
+    answer: Literal["json", "csv"] = "json"
+    # where the vendor may hold a row, if it moves with what came later: whichever of them answers, the answer is the same
+    doors: tuple[str, ...] = ()
+    # claims may be about it: `with_series` makes the path that ends with /series, whose answers are {date, value} rows
+    series: SeriesFields | None = None
+    # the first day of its rows, where it is later than the source's
+    since: date | None = None
+    # fields that hold nothing before a day: until then no page names them
+    later: Mapping[str, date] = {}
+    _source: SourceInfo = PrivateAttr()
+
+    @property
+    def source(self) -> SourceInfo:
+        """The source that answers, as its file states it."""
+        return self._source
+
+    @property
+    def method(self) -> str:
+        """GET, POST, or LOCAL for a table of our own."""
+        return self.call.partition(" ")[0]
+
+    @property
+    def url(self) -> str:
+        """The path at the host."""
+        return self.call.partition(" ")[2]
+
+    @property
+    def example(self) -> Row:
+        """Parameters of a call that runs."""
+        return {
+            name: param.example if param.example is not None else param.default
+            for name, param in self.params.items()
+            if (param.required or param.shown) and (param.example or param.default) is not None
+        }
+
+    def of(self, source: SourceInfo) -> "Endpoint":
+        """Return the endpoint at its source, without its series, which `with_series` makes an endpoint of its own."""
+        host = self.host or next(iter(source.hosts), "")
+        since = self.since or source.since
+        placed = self.model_copy(update={"host": host, "since": since, "series": None})
+        placed._source = source
+        return placed
+
+    def at(self, day: date | None) -> "Endpoint":
+        """Return the endpoint as of a last visible day, without later fields and choices; None: all of it."""
+        unborn = {name for name, first in self.later.items() if day is not None and first > day}
+        if not unborn:
+            return self
+        params = {
+            name: param.model_copy(
+                update={"choices": tuple(choice for choice in param.choices if choice not in unborn)}
+            )
+            for name, param in self.params.items()
+        }
+        fields = {name: about for name, about in self.fields.items() if name not in unborn}
+        return self.model_copy(update={"params": params, "fields": fields})
+
+
+class SourceFile(SourceInfo):
+    """A catalogue file: a source and its endpoints."""
+
+    endpoints: tuple[Endpoint, ...]
 
 
 # what the loader insists on, so that a policy never meets a row without its arguments

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import ProxyError, QuotaExhausted, SourceRejected
 from proxies.fetch.transport import HttpResponse
 from proxies.vendors.base import HttpSource

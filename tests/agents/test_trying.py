@@ -20,7 +20,7 @@ from tests.fakes.personas import PersonaServer
 )
 def test_a_model_is_called_fit_or_not(persona: str, code: int, words: str, tmp_path: Path) -> None:
     with PersonaServer(persona) as server:
-        done = run_cli(tmp_path, "models", "try", "openai/p", "--api-base", server.url)
+        done = run_cli(tmp_path, "models", "try", "openai/p", "--set", f"api_base={server.url}")
     assert done.returncode == code, done.stderr
     assert words in done.stdout
     assert "correction" in done.stdout

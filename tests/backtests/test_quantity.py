@@ -151,7 +151,7 @@ def test_a_series_is_found_by_its_name_its_id_and_its_file(tmp_path: Path) -> No
 
 
 def test_the_command(tmp_path: Path) -> None:
-    words = ("quantity", "VIX", "--cutoff", "2018-06-30", "--past", "6")
+    words = ("quantity", "VIX", "--cutoff", "2018-06-30", "--set", "past=6")
     done = run_cli(tmp_path, *words, "--on", "2018-07-31", "--json", "--plot", "fan.png")
     document = json.loads(done.stdout)
     assert document["outcome"]["value"]["value"] == 12.83 and document["record"]["n"] == 6

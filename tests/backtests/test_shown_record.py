@@ -20,7 +20,9 @@ from workbench.engine import detached
 from workbench.engine.record.fold import load_state
 from workbench.formatting import SCORE_WORDS, meaning
 from workbench.operations.analysis import Resume
+from workbench.operations.base import Home
 from workbench.operations.run_document import RecordProcess, RunDocument
+from workbench.operations.run_work import ended
 from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html
@@ -138,6 +140,26 @@ def test_an_answer_does_not_wait_for_its_record(
         if in_time:  # with the record at hand nothing is waited for, and the first line has it
             show()
             assert len(printed) == 1 and "take the base rate" in capsys.readouterr().out.splitlines()[0]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("as_json", [True, False])
+async def test_a_program_waits_for_the_record(
+    as_json: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The document on stdout is printed once: under ``--json`` it has the record, which a person gets later."""
+    monkeypatch.setattr("workbench.views.run_view.has_record", lambda state: True)
+    make_small_run(tmp_path, statement=CLAIM)
+
+    def waited(process: int | None, seconds: float) -> None:
+        assert process == 7 and 500 < seconds <= 600
+        measured_record(tmp_path, CLAIM, "2018-06-30")
+
+    monkeypatch.setattr(detached, "wait_for_record", waited)
+    home = Home(environ={}, folder=tmp_path, as_json=as_json)
+    document = await ended(home, RUN, RecordProcess(7, time.monotonic() + 600))
+    home.close()
+    assert (document["record"] is not None) == as_json
 
 
 def test_only_what_can_be_made_again_has_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

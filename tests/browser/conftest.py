@@ -104,9 +104,9 @@ def shown_run(served: Served, demo: FinishedRun, tmp_path_factory: pytest.TempPa
     asked(served, "import", str(package))
     leaves = [leaf["id"] for leaf in demo.leaves]
     asked(served, "whatif", demo.run_id, "--set", f"{leaves[0]}=0.4", "--scenario", "weak record",
-          "--rationale", "The reference class of the last ten years only", "--probability", "0.3")  # fmt: skip
+          "--set", "rationale=The reference class of the last ten years only", "--set", "probability=0.3")  # fmt: skip
     asked(served, "whatif", demo.run_id, "--set", f"{leaves[-1]}=0.9", "--pin", "P2", "--scenario", "firm oil",
-          "--probability", "0.2")  # fmt: skip
+          "--set", "probability=0.2")  # fmt: skip
     return f"{served.url}&run={demo.run_id}"
 
 

@@ -40,7 +40,7 @@ def test_help_names_every_installed_agent(tmp_path: Path) -> None:
 
 def test_agent_settings_are_stored_with_the_run(tmp_path: Path) -> None:
     options = ("--analyzer", "rounds", "--set", "analyzer.require_polarity=true")
-    settings = planned(tmp_path, *options, "--semantics", "strict", "--normalise", "min-max")
+    settings = planned(tmp_path, *options, "--set", "semantics=strict", "--set", "normalise=min-max")
     assert settings.analyzer == "rounds"
     assert settings.options == {
         "analyzer": {"require_polarity": True},
@@ -57,14 +57,14 @@ def test_agent_settings_are_stored_with_the_run(tmp_path: Path) -> None:
         (("--set", "nobody.x=1"), "options belong to analyzer, grounder or synthesizer, not nobody"),
         (("--set", "grounder.x=1"), "takes no settings of its own, not x"),
         (("--set", "synthesizer.loud=1"), "settings are semantics, normalise, "),
-        (("--set", "synthesizer.semantics=free", "--semantics", "strict"), "is set twice: say it once"),
-        (("--semantics", "loose"), "are free or strict, not 'loose'"),
+        (("--set", "synthesizer.semantics=free", "--set", "semantics=strict"), "is set twice: say it once"),
+        (("--set", "semantics=loose"), "are free or strict, not 'loose'"),
         (
-            ("--semantics", "strict", "--normalise", "loudly"),
+            ("--set", "semantics=strict", "--set", "normalise=loudly"),
             "a normaliser is one of scale, softmax, min-max",
         ),
-        (("--normalise", "scale"), "add --semantics strict"),
-        (("--rule", "average", "--semantics", "strict"), "takes no settings of its own, not semantics"),
+        (("--set", "normalise=scale"), "add --set semantics=strict"),
+        (("--rule", "average", "--set", "semantics=strict"), "takes no settings of its own, not semantics"),
     ],
 )
 def test_a_setting_that_nobody_takes_is_one_line_and_opens_no_run(
@@ -133,9 +133,9 @@ def test_how_much_residual_risk_is_allowed_is_said_on_the_command_line(tmp_path:
         "--cutoff",
         "2018-06-30",
     )
-    assert run_cli(tmp_path, *asked, "--max-residual", "low").returncode == 0
-    refused = run_cli(tmp_path, *asked, "--max-residual", "none")
+    assert run_cli(tmp_path, *asked, "--set", "max_residual=low").returncode == 0
+    refused = run_cli(tmp_path, *asked, "--set", "max_residual=none")
     assert refused.returncode != 0 and "at most none" in refused.stderr
     for command in (asked, (*ANALYZE, "--plan-only")):
-        wrong = run_cli(tmp_path, *command, "--max-residual", "little")
+        wrong = run_cli(tmp_path, *command, "--set", "max_residual=little")
         assert wrong.returncode == 2 and "'none', 'low', 'medium' or 'high'" in wrong.stderr

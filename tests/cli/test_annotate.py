@@ -100,7 +100,7 @@ def test_notes_and_tags_find_a_run_again(place: Path) -> None:
     assert len(shown(place, "runs")) == 2 and len(shown(place, "runs", "--limit", "1")) == 1
     assert shown(place, "runs", "--limit", "1") == shown(place, "runs")[-1:]
     assert "[macro]" in ok(place, "runs")
-    ok(place, "note", RUN, "--untag", "macro")
+    ok(place, "note", RUN, "--set", "untag=macro")
     assert shown(place, "runs", "--tag", "macro") == []
 
 

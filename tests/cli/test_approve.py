@@ -65,7 +65,7 @@ def test_yes_and_no_are_put_on_record_with_their_author(run: tuple[Path, str]) -
             if number:
                 ask(store, run_id, f"call {number}")
             (step,) = undecided_steps(store, load_state(store, run_id))
-        done = run_cli(place, "approve", run_id, step.name, *words, "--author", "Ann")
+        done = run_cli(place, "approve", run_id, step.name, *words, "--set", "author=Ann")
         assert done.returncode == 0 and "by Ann, is on record" in done.stderr
     given = decisions(place / "home", run_id)
     assert [(each.verdict, each.reason, each.author) for each in given] == [

@@ -39,7 +39,7 @@ def test_the_analyzer_sees_the_sources_whose_keys_are_set_and_the_context(
     (tmp_path / "criteria.txt").write_text("By the official close.\n", encoding="utf-8")
     system, first = planned(
         tmp_path, server, "--background", "Rates were rising.", "--criteria", "@criteria.txt",
-        "--horizon", "end of 2018", "--crowd", "0.62", FRED_API_KEY="k" * 32,
+        "--set", "horizon=end of 2018", "--crowd", "0.62", FRED_API_KEY="k" * 32,
     )  # fmt: skip
     assert "- `fred/`" in system and "fmp/ (needs FMP_API_KEY)" not in system.partition("Not usable")[0]
     assert "FMP_API_KEY" in system and "FRED_API_KEY" not in system and "kkkk" not in system + first

@@ -144,11 +144,11 @@ score --events {out}/events.csv --forecasts {out}/forecasts.csv
 score --own
 returns --events {out}/events.csv --forecasts {out}/forecasts.csv
 paper-tables --events {out}/events.csv --published {out}/forecasts.csv --trials {out}/forecasts.csv
-quantity VIX --cutoff 2018-06-30 --on 2018-07-31 --past 0
+quantity VIX --cutoff 2018-06-30 --on 2018-07-31 --set past=0
 backtest 'The VIX closes above {median} on {end}' --from 2018-06-30 --to 2018-06-30 --horizon 1w --forecaster series
 exceed --series {out}/series.csv --cutoff 2018-06-20 --on 2018-12-31 --above 5
 elicit --answers {out}/answers.csv
-calibrate fit --events {out}/events.csv --forecasts {out}/forecasts.csv --out {out}/c.json
+calibrate fit --events {out}/events.csv --forecasts {out}/forecasts.csv -o {out}/c.json
 calibrate apply --calibration {out}/c.json --events {out}/events.csv --forecasts {out}/forecasts.csv
 calibrate priors {out}/events.csv {out}/p.csv
 exam build small --events {out}/events.csv --size 4
@@ -160,9 +160,9 @@ analyze 'The S&P 500 closes higher on 2018-12-31 than on 2018-06-29' --cutoff 20
 demo
 claims
 docs {out}/manual
-models exam openai/none --questions 2 --grounder zero-shot --yes
+models exam openai/none --questions 2 --set grounder=zero-shot --yes
 doctor
-compare --events {out}/events.csv --forecasts {out}/forecasts.csv --reference 0.5 --resamples 10
+compare --events {out}/events.csv --forecasts {out}/forecasts.csv --reference 0.5 --set resamples=10
 """
 #: In tests of their own: test_stranger_folder.py; mcp leaves the folder first, as they do.
 SERVERS = {"serve", "lab", "mcp"}

@@ -34,7 +34,7 @@ VERBS: dict[str, tuple[tuple[str, ...], Callable[[], Any]]] = {
     "show": (("show", RUN), lambda: wb.open_run(RUN).show()),
     "sensitivity": (("sensitivity", RUN), lambda: wb.open_run(RUN).sensitivity()),
     "sensitivity report": (
-        ("sensitivity", RUN, "--report", "--seed", "3"),
+        ("sensitivity", RUN, "--report", "--set", "seed=3"),
         lambda: wb.open_run(RUN).sensitivity_report(seed=3),
     ),
     "scenarios": (("scenarios", RUN), lambda: wb.open_run(RUN).scenarios()),
@@ -43,7 +43,7 @@ VERBS: dict[str, tuple[tuple[str, ...], Callable[[], Any]]] = {
         lambda: wb.open_run(RUN).what_if({"P3": 0.1}),
     ),
     "noise": (
-        ("noise", RUN, "--level", "0.2", "--seed", "4", "--draws", "20"),
+        ("noise", RUN, "--level", "0.2", "--set", "seed=4", "--set", "draws=20"),
         lambda: wb.open_run(RUN).noise(level=0.2, seed=4, draws=20),
     ),
     "audit": (("audit", SMALL_RUN), lambda: wb.open_run(SMALL_RUN).audit()),
@@ -114,7 +114,7 @@ EDITS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         {"rules": {"P0": RULE}, "weights": {"P1": 0.5}},
     ),
     "held": (
-        ("--set", "P3=0.1", "--author", "Ann", "--reason", "a hunch", "--expires", "2099-01-01"),
+        ("--set", "P3=0.1", "--author", "Ann", "--set", "reason=a hunch", "--set", "expires=2099-01-01"),
         {"values": {"P3": 0.1}, "author": "Ann", "reason": "a hunch", "expires": "2099-01-01"},
     ),
 }
@@ -132,7 +132,7 @@ def test_every_kind_of_edit_gives_what_the_command_prints_saved_or_not(home: Pat
     analysis = wb.open_run(RUN)
     printed, saved = (
         timeless(json.loads(run_cli(home, "whatif", RUN, *words, *more, "--json").stdout))
-        for more in ((), ("--scenario", "shell", "--rationale", "r", "--probability", "0.2"))
+        for more in ((), ("--scenario", "shell", "--set", "rationale=r", "--set", "probability=0.2"))
     )
     kept = {"scenario": "python", "rationale": "r", "probability": 0.2}
     returned, again = (timeless(analysis.what_if(**arguments, **more)) for more in ({}, kept))
@@ -178,13 +178,13 @@ REFUSED: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
     ),
     "no statement": (("--add", "P2"), {"add": [("P2",)]}, "PARENT"),
     "nobody answers": (
-        ("--set", "P3=0.1", "--reason", "why not"),
+        ("--set", "P3=0.1", "--set", "reason=why not"),
         {"values": {"P3": 0.1}, "reason": "why not"},
         "author",
     ),
     "the claim removed": (("--remove", "P0"), {"remove": ["P0"]}, "cannot be removed"),
     "over already": (
-        ("--set", "P3=0.1", "--expires", "2000-01-01", "--author", "Ann"),
+        ("--set", "P3=0.1", "--set", "expires=2000-01-01", "--author", "Ann"),
         {"values": {"P3": 0.1}, "expires": "2000-01-01", "author": "Ann"},
         "over already",
     ),

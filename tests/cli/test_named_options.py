@@ -7,8 +7,12 @@ from pathlib import Path
 
 import typer
 
+from workbench.cli.commands import places, target_of
+from workbench.cli.lazy import SHARED
 from workbench.cli.main import app
 from workbench.errors import option_text
+from workbench.operations.analysis import Resume
+from workbench.requests import fields_of
 
 ROOT = Path(__file__).resolve().parents[2]
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
@@ -22,13 +26,13 @@ _STARTERS = {
 
 
 def options() -> dict[str, set[str]]:
-    """Every command's options, with the names of their groups."""
+    """Every command's options, with the names of their groups; ``Option(...)`` of what only ``--set`` reaches is worded by the face."""
     known: dict[str, set[str]] = {}
 
     def collect(command: object, name: str) -> None:
         for child_name, child in getattr(command, "commands", {}).items():
             collect(child, child_name)
-        known.setdefault(name, set()).update(
+        known.setdefault(name, set(SHARED)).update(
             text for param in getattr(command, "params", ()) for text in (*param.opts, *param.secondary_opts)
         )
 
@@ -54,19 +58,32 @@ def named(source: str) -> set[str]:
     """Options that a file's texts spell, and those that its errors name as what mends them."""
     if "--" not in source and "Option(" not in source:  # most files: not worth reading as a program
         return set()
-    remedies = re.findall(r"\bOption\(\s*\"(\w+)\"", source)
-    spelt = {option for text in texts(source) for option in _OPTION.findall(text)}
-    return spelt | {option_text(name) for name in remedies}
+    remedies = re.findall(r"\bOption\(\s*\"(\w+)\"(?!, by_set)", source)
+    return spelt(source) | {option_text(name) for name in remedies}
+
+
+def spelt(source: str) -> set[str]:
+    """Options that a file's texts spell."""
+    return {option for text in texts(source) for option in _OPTION.findall(text)}
+
+
+def settable() -> set[str]:
+    """What ``--set`` reaches, as `option_text` writes it: a command that lacks the option words it as ``--set NAME``."""
+    operations = [each for each in map(target_of, places()) if isinstance(each, type)]
+    names = {each.name for operation in operations for each in fields_of(operation) if each.says.by_set}
+    return {option_text(name) for name in names}
 
 
 def test_every_option_named_in_a_message_exists() -> None:
     known = set().union(*options().values()) | _OTHERS | {"--help"}
+    reached = settable()
     missing = {
         f"{path.relative_to(ROOT)}: {option}"
         for room in ("workbench", "sandbox", "proxies")
         for path in set((ROOT / room).rglob("*.py")) - _STARTERS
         for option in named(path.read_text(encoding="utf-8"))
         if option not in known
+        and not (option in reached and option not in spelt(path.read_text(encoding="utf-8")))
     }
     assert not missing, "no command has it:\n" + "\n".join(sorted(missing))
 
@@ -87,4 +104,5 @@ def test_what_a_stopped_run_is_told_to_use_is_there_when_it_is_resumed() -> None
     # What a leaf that was cut off says.
     wanted |= named((ROOT / "workbench/agents/dialogue.py").read_text(encoding="utf-8"))
     assert "--max-tokens" in wanted
-    assert wanted <= options()["resume"] | {"--isolation"}
+    by_set = {option_text(each.name) for each in fields_of(Resume) if each.says.by_set}
+    assert wanted <= options()["resume"] | by_set

@@ -88,8 +88,8 @@ def test_a_round_sends_what_its_plan_says(tmp_path: Path, kind: str) -> None:
     assert run_cli(tmp_path, "questions", "import", "q.json", "--as", "s").returncode == 0
     with OpenAIServer(scripted(TREE)) as server:
         words = (
-            "tournament", "run", "s", "--model", "openai/x", "--api-base", server.url, "--contexts", "none", "--promote", "1",
-            "--tree-grounder", "zero-shot", "--set", f"reply_tokens={REPLY}",
+            "tournament", "run", "s", "--model", "openai/x", "--set", f"api_base={server.url}", "--contexts", "none", "--promote", "1",
+            "--set", "tree_grounder=zero-shot", "--set", f"reply_tokens={REPLY}",
         )  # fmt: skip
         plan = run_cli(tmp_path, *words, "--plan-only")
         assert plan.returncode == 0 and not server.asked, plan.stderr

@@ -37,10 +37,10 @@ def test_a_scenario_is_kept_compared_undone_and_closed(copy: Path, demo: Finishe
         f"{leaf}=0.1",
         "--scenario",
         "bear",
-        "--rationale",
-        "it turns",
-        "--probability",
-        "0.25",
+        "--set",
+        "rationale=it turns",
+        "--set",
+        "probability=0.25",
     )
     after = json.loads(ok(copy, "whatif", demo.run_id, "--set", f"{leaf}=0.1", "--json"))["after"]
     table = json.loads(ok(copy, "scenarios", demo.run_id, "--json"))

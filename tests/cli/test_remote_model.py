@@ -273,7 +273,7 @@ def test_a_full_what_if_asks_exactly_the_ancestors(
 
 
 def test_a_provider_that_is_down_for_good_is_exit_4(tmp_path: Path) -> None:
-    done = run_cli(tmp_path, *ANALYZE, "--api-base", "http://127.0.0.1:9/v1", "--patience", "4")
+    done = run_cli(tmp_path, *ANALYZE, "--api-base", "http://127.0.0.1:9/v1", "--set", "patience=4")
     assert done.returncode == 4, done.stderr
     assert "Traceback" not in done.stderr
     assert json.loads(done.stdout)["status"] == "failed"

@@ -44,7 +44,7 @@ def vendors() -> Iterator[dict[str, str]]:
 
 
 def search(home: Path, env: dict[str, str], *more: str) -> tuple[int, Any, str]:
-    done = run_cli(home, "search", "Fed", "rate", *CUTOFF, "--engines", "brave", "--json", *more, **env)
+    done = run_cli(home, "search", "Fed", "rate", *CUTOFF, "--set", "engines=brave", "--json", *more, **env)
     assert KEY not in done.stdout + done.stderr
     return done.returncode, json.loads(done.stdout), done.stderr
 
@@ -62,7 +62,9 @@ def test_results_are_a_document_and_reasons_come_with_audit_alone(
     code, document, _ = search(tmp_path, vendors, "--audit")
     records = {record["url"]: (record["fate"], record["reason"]) for record in document["records"]}
     assert records["https://polymarket.com/event/x"][0] == "blocking" and "https://x.org/late" not in records
-    plain = run_cli(tmp_path, "search", "Fed", *CUTOFF, "--engines", "brave", "-k", "1", "--audit", **vendors)
+    plain = run_cli(
+        tmp_path, "search", "Fed", *CUTOFF, "--set", "engines=brave", "-k", "1", "--audit", **vendors
+    )
     assert (
         "S1.1  Fed outlook" in plain.stdout
         and "blocking https://polymarket.com/event/x: a site" in plain.stdout
@@ -87,7 +89,9 @@ def test_a_model_reads_the_results_and_is_asked_once_for_the_same(
     with serving_json(answer) as url:
         env = {**vendors, "OPENAI_API_KEY": "sk-not-a-key"}
         for _ in range(2):
-            code, document, err = search(tmp_path, env, "--model", "openai/x", "--api-base", url, "--audit")
+            code, document, err = search(
+                tmp_path, env, "--model", "openai/x", "--set", f"api_base={url}", "--audit"
+            )
             assert code == 0 and [r["url"] for r in document["results"]] == ["https://www.reuters.com/a"], err
             record = next(r for r in document["records"] if r["fate"] == "model")
             assert (record["reason"], record["url"]) == ("sly", "https://x.org/sly")
@@ -117,7 +121,7 @@ def test_a_page_is_its_dated_copy_or_refused_in_one_line(tmp_path: Path, vendors
 def test_mistakes_are_one_line(tmp_path: Path, vendors: dict[str, str]) -> None:
     for arguments, words in (
         (("search", "Fed", "--cutoff", "soon"), "is not a cutoff"),
-        (("search", "Fed", *CUTOFF, "--engines", "bing"), "there is no search engine 'bing'"),
+        (("search", "Fed", *CUTOFF, "--set", "engines=bing"), "there is no search engine 'bing'"),
         (("search", "site:polymarket.com", *CUTOFF), "has no words"),
         (("search", "Fed", *CUTOFF, "-k", "0"), "a number of at least 1"),
     ):
@@ -129,7 +133,7 @@ def test_mistakes_are_one_line(tmp_path: Path, vendors: dict[str, str]) -> None:
             and not done.stdout
         )
     # nobody could be asked: a document all the same, and the code of a source that failed
-    none = run_cli(tmp_path, "search", "Fed", *CUTOFF, "--engines", "exa", "--json", **vendors)
+    none = run_cli(tmp_path, "search", "Fed", *CUTOFF, "--set", "engines=exa", "--json", **vendors)
     assert none.returncode == 4 and json.loads(none.stdout)["failed"][0]["engine"] == "exa"
 
 

@@ -9,6 +9,7 @@ import typer
 
 from tests.command_line import run_cli
 from workbench.agents.base import AgentSettings, ClaimContext
+from workbench.cli.lazy import SHARED
 from workbench.cli.main import app
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.named_settings import (
@@ -23,7 +24,8 @@ from workbench.engine.run_settings import CHANGEABLE, RunSettings, with_preset
 from workbench.engine.settings_file import ANALYZE
 from workbench.errors import UsageError
 from workbench.formatting import GLOSSARY, SCORE_WORDS
-from workbench.magics import proposition_parser
+from workbench.magics import typed
+from workbench.operations.analysis import Analyze, Resume
 from workbench.requests import fields_of
 
 #: Fields that nobody sets by name: what holds settings of its own, and what is recorded when a run is opened.
@@ -108,24 +110,34 @@ def test_help_and_files_name_every_setting(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", TAKERS)
 def test_commands_that_open_or_continue_runs_take_set(words: str) -> None:
     names = {name for param in command(words).params for name in param.opts}
-    assert {"--set", "--yes"} <= names
+    assert "--set" in names
     shown = {param.opts[0] for param in command(words).params if not getattr(param, "hidden", False)}
     assert "--set" in shown
 
 
-def test_what_a_run_that_was_begun_may_change_has_an_option_on_resume() -> None:
-    names = {param.name for param in command("resume").params}
-    assert names >= CHANGEABLE
+def test_what_a_run_that_was_begun_may_change_is_a_field_of_resume() -> None:
+    assert {*Resume.model_fields} >= CHANGEABLE
 
 
-def test_the_magic_takes_settings_too() -> None:
-    known = {action.dest for action in proposition_parser()._actions}
-    wanted = {
-        each.name
-        for each in settings_by_name().values()
-        if setting_of(each).option and each.shape != "mapping"
-    }
-    assert wanted - known == {"fallback"} and "named" in known
+def test_the_magic_reads_its_line_as_the_command_does() -> None:
+    words = [
+        "It rains",
+        "--cutoff",
+        "now",
+        "--trials",
+        "3",
+        "--fallback",
+        "openai/x",
+        "--set",
+        "leaf_budget_usd=2",
+    ]
+    request: Any = typed("%%proposition", Analyze, words)
+    assert (
+        request.trials == 3 and request.fallback == ["openai/x"] and request.settings == ["leaf_budget_usd=2"]
+    )
+    for wrong in ("--trails", "--help"):
+        with pytest.raises(UsageError, match="%%proposition"):
+            typed("%%proposition", Analyze, ["x", wrong])
 
 
 @pytest.mark.parametrize(
@@ -164,39 +176,53 @@ def test_a_setting_is_said_once() -> None:
 
 
 def test_help_is_short_and_every_option_is_named_somewhere(tmp_path: Path) -> None:
-    """At most 250 options in all short helps, about ten of them of `analyze`; the others stand in its last line and in `help`."""
-    shown = 0
+    """At most 250 options in all short helps, about ten of them of `analyze`, and 330 are taken; each help ends with what else there is."""
+    shown, taken, seen = 0, len(SHARED), set()
 
     def walk(each: Any) -> None:
-        nonlocal shown
-        if getattr(each, "hidden", False):
+        nonlocal shown, taken
+        if id(each) in seen:
             return
+        seen.add(id(each))
+        options = [param for param in each.params if param.param_type_name == "option"]
+        taken += len(options)
+        shown += 0 if hasattr(each, "commands") else sum(not param.hidden for param in options)
         for name in getattr(each, "commands", {}):
             walk(each.commands[name])
-        options = [param for param in each.params if param.param_type_name == "option"]
-        shown += 0 if hasattr(each, "commands") else sum(not param.hidden for param in options)
-        left_out = {param.opts[0] for param in options if param.hidden and param.name != "yes"}
-        if left_out and each.name != "analyze":
-            assert left_out <= set(str(each.epilog).split()), each.name
 
     walk(typer.main.get_command(app))
-    assert shown <= 250
+    assert shown <= 250 and taken <= 330
     assert sum(not getattr(param, "hidden", False) for param in command("analyze").params) <= 12
-    every = run_cli(tmp_path, "help", "analyze", COLUMNS="160").stdout
-    assert all(
-        param.opts[0] in every for param in command("analyze").params if param.param_type_name == "option"
-    )
+    for words in ("analyze", "science score", "source add", "noise"):
+        wide = {"COLUMNS": "200"}
+        short = " ".join(run_cli(tmp_path, *words.split(), "--help", **wide).stdout.split())
+        whole = " ".join(run_cli(tmp_path, "help", *words.split(), **wide).stdout.split())
+        target = command(words)
+        names = [param.opts[-1] for param in target.params if param.param_type_name == "option"]
+        for name in (*names, *target.operation.set_fields(), "--json", "--yes"):
+            assert name in short and name in whole, (words, name)
+        assert all(
+            " ".join(each.says.text.split()) in whole for each in target.operation.set_fields().values()
+        )
     assert run_cli(tmp_path, "help", "nothing").returncode == 2
 
 
-def test_yes_is_taken_everywhere() -> None:
-    def walk(each: Any) -> None:
-        for name in getattr(each, "commands", {}):
-            walk(each.commands[name])
-        if not hasattr(each, "commands"):
-            assert any("--yes" in param.opts for param in each.params), each.name
-
-    walk(typer.main.get_command(app))
+def test_the_shared_options_stand_anywhere_and_mean_the_same(tmp_path: Path) -> None:
+    lines = [("--json", "claims", "--yes"), ("claims", "--json"), ("--yes", "claims", "--json")]
+    first, *others = [run_cli(tmp_path, *words) for words in lines]
+    assert first.returncode == 0 and all(each.stdout == first.stdout for each in others)
+    for words, line in (
+        (("docs", "--json"), "takes no --json"),
+        (("claims", "--set", "x=1"), "there is no setting 'x' here"),
+        (("noise", "last", "--set", "sed=1"), "did you mean seed?"),
+        (("noise", "last", "--set", "seed=1", "--set", "seed=2"), "is set twice"),
+        (("noise", "last", "--set", "seed=many"), "--set seed 'many': write a whole number"),
+        (("noise", "last", "--set"), "write NAME=VALUE"),
+        (("noise", "last", "--draws", "1"), "write --set draws=VALUE"),
+    ):
+        refused = run_cli(tmp_path, *words)
+        assert refused.returncode == 2 and line in refused.stderr and refused.stdout == "", refused.stderr
+        assert len(refused.stderr.splitlines()) == 1
 
 
 def test_help_explains_the_words_of_screens(tmp_path: Path) -> None:

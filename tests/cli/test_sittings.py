@@ -15,6 +15,7 @@ import pytest
 from tests.command_line import cli_environment, run_cli, run_process
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
+from workbench.engine import detached
 
 pytestmark = pytest.mark.long
 
@@ -71,6 +72,18 @@ def test_a_detached_run_is_watched_stopped_and_taken_up_again(tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["state"] == "done"
     assert "nobody works" in run_cli(tmp_path, "stop", run_id).stderr
+
+
+@pytest.mark.parametrize(("code", "exits"), [(4, 4), (6, 6), (-9, 3)])
+def test_a_detached_process_that_ends_at_once_hands_on_its_exit_code(
+    code: int, exits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = ("The S&P 500 closes higher on 2018-12-31 than on 2018-06-29", "--cutoff", "2018-06-30")
+    assert run_cli(tmp_path, "analyze", *claim, "--plan-only").returncode == 0
+    child = f"import os, sys\nprint('workbench: it is over', file=sys.stderr, flush=True)\nos.{f'_exit({code})' if code > 0 else 'kill(os.getpid(), 9)'}"
+    monkeypatch.setattr(detached, "_COMMAND", (sys.executable, "-c", child))
+    done = run_cli(tmp_path, "resume", "last", "--detach")
+    assert done.returncode == exits and "workbench: it is over" in done.stderr and done.stdout == ""
 
 
 def test_a_claim_that_is_refused_is_refused_before_anything_is_detached(tmp_path: Path) -> None:

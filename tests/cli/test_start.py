@@ -1,38 +1,22 @@
 """A command starts at once: what is listed without being imported, and what is imported by a command that hardly does anything."""
 
-import inspect
 import subprocess
 import sys
-from importlib import import_module
+from typing import Any
 
-import pytest
-import typer
-
-from workbench.cli import answers, main, questions, science, tournament
-from workbench.cli.lazy import Table
-
-TABLES: dict[str, Table] = {
-    "": main.COMMANDS,
-    "questions": questions.COMMANDS,
-    "tournament": tournament.COMMANDS,
-    "annotate": answers.ANNOTATE,
-    "critique": answers.CRITIQUE,
-    "science": science.SCIENCE,
-}
+from workbench.cli import commands, main
 
 
-@pytest.mark.parametrize("group", TABLES)
-def test_the_line_of_the_list_is_the_first_of_the_command(group: str) -> None:
-    root = typer.main.get_command(main.app)
-    commands = root.commands[group].commands if group else root.commands  # type: ignore[attr-defined]
-    for name, (place, line) in TABLES[group].items():
-        module, _, attribute = place.partition(":")
-        target = getattr(import_module(module), attribute)
-        said = commands[name].help.split("\n\n")[0].replace("\n", " ")
-        assert said == line, name
-        assert commands[name].name == name
-        if not isinstance(target, typer.Typer):
-            assert inspect.getdoc(target) == commands[name].help and target.__module__ == module, name
+def test_the_sentences_are_those_of_the_docstrings() -> None:
+    written = (commands._SENTENCES).read_text(encoding="utf-8")
+    assert written == commands.sentences(), "run python -m workbench.cli.commands"
+
+
+def test_a_command_of_two_names_is_one() -> None:
+    root: Any = main._commands()
+    for group in ("annotate", "critique", "science"):
+        for name, command in root.commands[group].commands.items():
+            assert root.commands[name] is command
 
 
 def loaded(*words: str) -> set[str]:
@@ -55,11 +39,10 @@ def test_the_version_loads_hardly_anything() -> None:
 
 
 def test_the_help_loads_no_command_and_a_command_no_other() -> None:
-    files = {place.partition(":")[0] for table in TABLES.values() for place, _ in table.values()}
-    files -= {
-        answers.__name__,
-        science.__name__,
-    }  # tables, which the old names of their commands stand in too
-    assert loaded("--help") & files == set()
-    assert loaded("questions", "--help") & files == {"workbench.cli.questions"}
-    assert loaded("keys", "--help") & files == set()
+    files = {commands.target_of(place).__module__ for place in commands.places()}
+    for group in ((), ("questions",), ("keys",)):
+        assert loaded(*group, "--help") & files == set()
+    assert loaded("help", "claims") & files == {
+        "workbench.cli.full_help",
+        "workbench.operations.claim_reading",
+    }

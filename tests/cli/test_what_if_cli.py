@@ -41,7 +41,7 @@ def test_every_kind_of_edit_moves_the_tree_and_is_kept(home: Path) -> None:
     first = asked(
         home, "whatif", RUN, "--add", "P2=Oil stays below 80", "--set", "P2.4=0.6", "--remove", "P1.2",
         "--restate", "P3=The base rate holds", "--same-meaning", "--scenario", "other", "--author", "Ann",
-        "--reason", "a hunch", "--expires", "2099-01-01",
+        "--set", "reason=a hunch", "--set", "expires=2099-01-01",
     )  # fmt: skip
     changed = {row["id"]: row for row in first["changed"]}
     assert changed["P1.2"]["removed"] and not changed["P2.4"]["removed"]
@@ -84,7 +84,7 @@ def test_the_report_adds_reach_band_and_what_to_ground_next(home: Path) -> None:
 
 
 def test_noise_is_repeatable_and_in_the_unit_interval(home: Path) -> None:
-    options = ("--kind", "reverse", "--level", "0.3", "--seed", "4", "--draws", "50")
+    options = ("--kind", "reverse", "--level", "0.3", "--set", "seed=4", "--set", "draws=50")
     study = asked(home, "noise", RUN, *options)
     assert study == asked(home, "noise", RUN, *options)
     assert len(study["values"]) == 50 and study["root"] == root() and study["sd"] > 0
@@ -97,7 +97,7 @@ def test_noise_is_repeatable_and_in_the_unit_interval(home: Path) -> None:
     [
         (("doctor",), "cache bytes"),
         (("whatif", RUN, "--set", "P3=0.1"), demo_tree()["P3"].statement),
-        (("noise", RUN, "--draws", "20"), "draws"),
+        (("noise", RUN, "--set", "draws=20"), "draws"),
         (("refit", RUN, "--k", "2"), demo_tree()["P2"].statement),
     ],
     ids=["doctor", "whatif", "noise", "refit"],
@@ -111,14 +111,16 @@ def test_a_pipe_gets_whole_plain_lines_of_every_table(home: Path, words: tuple[s
 
 def test_a_tree_that_is_no_bayes_net_is_refused_or_projected_with_a_note(home: Path) -> None:
     assert "P0" in refused(home, "export", RUN, "--to", "bif")
-    done = run_cli(home, "export", RUN, "--to", "bif", "--project")
+    done = run_cli(home, "export", RUN, "--to", "bif", "--set", "project=true")
     assert done.returncode == 0 and done.stdout.startswith("network") and "P0" in done.stderr
     others = [
-        run_cli(home, "export", RUN, "--to", "bif", "--project", "--normalise", how).stdout
+        run_cli(
+            home, "export", RUN, "--to", "bif", "--set", "project=true", "--set", f"normalise={how}"
+        ).stdout
         for how in ("scale", "softmax", "min-max")
     ]
     assert others[0] == done.stdout and len(set(others)) == 3
-    line = refused(home, "export", RUN, "--to", "bif", "--project", "--normalise", "halve")
+    line = refused(home, "export", RUN, "--to", "bif", "--set", "project=true", "--set", "normalise=halve")
     assert "a normaliser is one of scale, softmax, min-max, not 'halve'" in line
 
 

@@ -56,7 +56,7 @@ def test_no_stage_is_asked_without_a_part_of_the_question(tmp_path: Path, way: s
         if "judge" in STAGES[way]:
             (run,) = json.loads(run_cli(tmp_path, "runs", "--json").stdout)
             judged = run_cli(
-                tmp_path, "judge", run["run_id"], "--model", "openai/judge", "--api-base", server.url
+                tmp_path, "judge", run["run_id"], "--model", "openai/judge", "--set", f"api_base={server.url}"
             )
             assert judged.returncode == 0, judged.stderr
         asked = list(server.asked)

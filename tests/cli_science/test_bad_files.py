@@ -209,7 +209,7 @@ def test_events_with_one_and_without_any_trial(files: tuple[Path, Path]) -> None
     for pool in ("mean", "median", "logit-mean", "first", "shrink-std", "shrink-prior", "shrink-alpha"):
         result = run_json(*score(files, "--pool", pool))["methods"]["m"]
         assert result["n"]["overall"] == 19 and result["n"]["trials"] == {"0": 1, "1": 1, "2": 18}
-    imputed = run_json(*score(files, "--pool", "mean", "--dead", "impute"))["methods"]["m"]
+    imputed = run_json(*score(files, "--pool", "mean", "--set", "dead=impute"))["methods"]["m"]
     plain = run_json(*score(files, "--pool", "mean"))["methods"]["m"]
     assert imputed["n"] == plain["n"] and imputed["brier"] != plain["brier"]
     averaged = run_json(*score(files, "--subsets", 1))["methods"]["m"]
@@ -222,10 +222,10 @@ def test_nothing_half_written(files: tuple[Path, Path], tmp_path: Path) -> None:
     write(files[1], FORECASTS.replace("m,019,2,0.3", "m,019,2,3"))
     words = ("--events", files[0], "--forecasts", files[1])
     refused("calibrate", "fit", *words, "-o", folder / "model.json")
-    refused("returns", *words, "--log", folder / "log.csv")
+    refused("returns", *words, "--set", f"log={folder / 'log.csv'}")
     assert list(folder.iterdir()) == []
     write(files[1], FORECASTS)
     assert "cannot write" in refused(
-        "calibrate", "fit", *words, "--minimum", 4, "-o", tmp_path / "nowhere" / "model.json"
+        "calibrate", "fit", *words, "--set", "minimum=4", "-o", tmp_path / "nowhere" / "model.json"
     )
-    assert "cannot write" in refused("returns", *words, "--log", tmp_path / "nowhere" / "log.csv")
+    assert "cannot write" in refused("returns", *words, "--set", f"log={tmp_path / 'nowhere' / 'log.csv'}")

@@ -53,7 +53,15 @@ def test_methods_of_one_day_are_compared_without_a_verdict(files: tuple[Path, Pa
     forecasts = tmp_path / "two.csv"
     write(forecasts, files[1].read_text() + "".join(f"half,{row['event_id']},forecast,0.5\n" for row in rows))
     document = run_json(
-        "compare", "--events", events, "--forecasts", forecasts, "--reference", "half", "--resamples", 50
+        "compare",
+        "--events",
+        events,
+        "--forecasts",
+        forecasts,
+        "--reference",
+        "half",
+        "--set",
+        "resamples=50",
     )
     row = document["paired_test"]["m"]["overall"]
     assert (row["clusters"], row["days"], row["verdict"]) == (1, 1, None) and document["sample_size"] == {}
@@ -62,7 +70,15 @@ def test_methods_of_one_day_are_compared_without_a_verdict(files: tuple[Path, Pa
 def test_a_calibration_is_learned_kept_and_applied(files: tuple[Path, Path], tmp_path: Path) -> None:
     model, output = tmp_path / "model.json", tmp_path / "calibrated.csv.gz"
     report = run_json(
-        "calibrate", "fit", *words(files), "--by", "source,topic,horizon", "--threshold", "-o", model
+        "calibrate",
+        "fit",
+        *words(files),
+        "--set",
+        "by=source,topic,horizon",
+        "--set",
+        "threshold=true",
+        "-o",
+        model,
     )
     assert 0.15 < report["slope"] < 0.6  # the forecasts are four times too sure
     assert (
@@ -91,7 +107,7 @@ def test_a_calibration_is_learned_kept_and_applied(files: tuple[Path, Path], tmp
 
 def test_a_calibration_meets_new_events(files: tuple[Path, Path], tmp_path: Path) -> None:
     model = tmp_path / "model.json"
-    run_json("calibrate", "fit", *words(files), "--by", "source", "-o", model)
+    run_json("calibrate", "fit", *words(files), "--set", "by=source", "-o", model)
     events = write(tmp_path / "new.csv", "event_id,question_key,source,question_type\nn1,n1,kalshi,market\n")
     forecasts = write(tmp_path / "new_f.csv", "method,event_id,p\nm,n1,0.9\n")
     result = run("calibrate", "apply", model, "--events", events, "--forecasts", forecasts)
@@ -104,12 +120,12 @@ def test_a_calibration_meets_new_events(files: tuple[Path, Path], tmp_path: Path
 
 def test_calibration_refusals(files: tuple[Path, Path], tmp_path: Path) -> None:
     model = tmp_path / "model.json"
-    assert "too few to use" in refused("calibrate", "fit", *words(files), "--minimum", 500, "-o", model)
+    assert "too few to use" in refused("calibrate", "fit", *words(files), "--set", "minimum=500", "-o", model)
     write(model, "{}")
     assert "not a calibration" in refused("calibrate", "apply", model, *words(files))
     write(model, "not json")
     assert "is no JSON" in refused("calibrate", "apply", model, *words(files))
-    run_json("calibrate", "fit", *words(files), "--by", "source", "-o", model)
+    run_json("calibrate", "fit", *words(files), "--set", "by=source", "-o", model)
     broken = json.loads(model.read_text())
     write(model, json.dumps(broken | {"slope": None}))
     assert "broken field" in refused("calibrate", "apply", model, *words(files))
@@ -132,17 +148,17 @@ def test_an_exam_is_built_listed_and_rebuilt(files: tuple[Path, Path], home: Pat
         "first",
         "--events",
         files[0],
-        "--stratify",
-        "source",
-        "--per-stratum",
-        7,
-        "--seed",
-        3,
+        "--set",
+        "stratify=source",
+        "--set",
+        "per_stratum=7",
+        "--set",
+        "seed=3",
     )
     first = run_json(*build)
     assert first["strata"] == {"acled": 7, "fred": 7} and first["questions"] == 14
     assert run_json(*build) == first
-    second = run_json(*build[:2], "second", *build[3:], "--offset", 7)
+    second = run_json(*build[:2], "second", *build[3:], "--set", "offset=7")
     assert not set(first["event_ids"]) & set(second["event_ids"])
     shown = run_json("exam", "list")
     assert [exam["name"] for exam in shown["exams"]] == ["first", "second"]
@@ -158,9 +174,9 @@ def test_exam_refusals(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert "no training cutoff is known" in refused(*build, "--model", "mystery-9")
     assert "would be empty" in refused(*build, "--due-from", "2030-01")
     assert "were asked for" in refused(*build, "--size", 1000)
-    assert "not both" in refused(*build, "--size", 1, "--per-stratum", 1)
+    assert "not both" in refused(*build, "--size", 1, "--set", "per_stratum=1")
     assert "neither a date" in refused(*build, "--due-from", "soon")
-    assert "has no source 'x'" in refused(*build, "--source", "x")
+    assert "has no source 'x'" in refused(*build, "--set", "source=x")
     assert list(tmp_path.glob("exams/*")) == []
 
 
@@ -171,7 +187,7 @@ def test_the_safety_filter(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert safe["questions"] + safe["unsafe"] == everything["questions"]
     due = dict(line.split(",")[::8][:2] for line in files[0].read_text().splitlines()[1:])
     assert min(due[event] for event in safe["event_ids"]) > "2025-04-30"
-    later = run_json(*build, "--model", "anthropic/claude-sonnet-4-6", "--margin-days", 40)
+    later = run_json(*build, "--model", "anthropic/claude-sonnet-4-6", "--set", "margin_days=40")
     assert len(later["event_ids"]) < len(safe["event_ids"])
     assert run_json(*build, "--model", "offline/analyst")["event_ids"] == everything["event_ids"]
 
@@ -240,16 +256,16 @@ def test_elicitation_by_hand(tmp_path: Path) -> None:
 def test_tables_for_people(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert "brier overall" in run("score", *words(files)).stdout
     log = tmp_path / "log.csv"
-    text = run("returns", *words(files), "--log", log, "--risk-aversion", "0,1").stdout
+    text = run("returns", *words(files), "--set", f"log={log}", "--risk-aversion", "0,1").stdout
     assert "return 0" in text
     rows = list(csv.DictReader(log.read_text().splitlines()))
     assert len(rows) == 80 and {row["side"] for row in rows} == {"yes", "no", "both"}
-    text = run("compare", *words(files), "--reference", "0.5", "--resamples", 50).stdout
+    text = run("compare", *words(files), "--reference", "0.5", "--set", "resamples=50").stdout
     assert "clusters" in text and "by chance alone" in text and "verdict" in text
 
 
 def test_comparison_with_a_baseline(files: tuple[Path, Path]) -> None:
-    result = run_json("compare", *words(files), "--reference", "crowd", "--resamples", 200)
+    result = run_json("compare", *words(files), "--reference", "crowd", "--set", "resamples=200")
     assert set(result) >= {
         "paired_test",
         "paired_bootstrap",

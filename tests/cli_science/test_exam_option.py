@@ -37,7 +37,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.fixture
 def exam(files: tuple[Path, Path], tmp_path: Path) -> dict[str, object]:
     built: dict[str, object] = run_json(
-        "exam", "build", "small", "--events", files[0], "--source", "fred", "--size", 10
+        "exam", "build", "small", "--events", files[0], "--set", "source=fred", "--size", 10
     )
     return built
 
@@ -52,10 +52,10 @@ def cut(path: Path, to: Path, events: list[str]) -> Path:
 @pytest.mark.parametrize(
     "command",
     [
-        ("score", "--metrics", "brier,abi,ece,log_loss", "--by", "source", "--baseline", "0.5"),
+        ("score", "--metrics", "brier,abi,ece,log_loss", "--by", "source", "--set", "baseline=0.5"),
         ("score", "--calibrate", "platt", "--loo", "question"),
-        ("compare", "--reference", "crowd", "--resamples", 50),
-        ("returns", "--by", "source"),
+        ("compare", "--reference", "crowd", "--set", "resamples=50"),
+        ("returns", "--set", "by=source"),
     ],
     ids=["score", "calibrated", "compare", "returns"],
 )
@@ -84,7 +84,7 @@ def test_a_log_of_an_exam_holds_its_events_only(
 ) -> None:
     log = tmp_path / "log.csv"
     words = ("returns", "--events", files[0], "--forecasts", files[1], "--exam", "small")
-    run_json(*words, "--log", log)
+    run_json(*words, "--set", f"log={log}")
     logged = {line.split(",")[2] for line in log.read_text().splitlines()[1:]}
     assert logged and logged < set(exam["event_ids"])
 
@@ -148,6 +148,6 @@ def test_a_bad_cell_is_named_by_its_row_in_the_whole_file(
     lines[row] = lines[row].rsplit(",", 1)[0] + ",often"
     events = write(tmp_path / "bad.csv", "\n".join(lines) + "\n")
     line = refused(
-        *("score", "--baseline", "crowd", "--events", events, "--forecasts", files[1], "--exam", "small")
+        *("score", "--set", "baseline=crowd", "--events", events, "--forecasts", files[1], "--exam", "small")
     )
     assert f"row {row}, column 'crowd'" in line

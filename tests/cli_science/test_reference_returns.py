@@ -76,10 +76,10 @@ def test_returns_of_all_methods(test_data: Path, expected: dict[str, Any], kind:
     folder = test_data / "forecastbench"
     file = "published_dev.csv.gz" if kind == "published_forecast" else "trials_dev.csv.gz"
     words = ("returns", "--events", folder / "events.csv.gz", "--forecasts", folder / file, "--tie", tie)
-    result = run_json(*words, "--resamples", 0, "--by", "tranche", "--baseline", "crowd,0.5,outcome")[
-        "methods"
-    ]
-    other = run_json(*words, "--resamples", 0, "--price", "market_value_due_minus_one")["methods"]
+    result = run_json(
+        *words, "--set", "resamples=0", "--set", "by=tranche", "--set", "baseline=crowd,0.5,outcome"
+    )["methods"]
+    other = run_json(*words, "--set", "resamples=0", "--price", "market_value_due_minus_one")["methods"]
     count = 0
     for method, entry in expected["methods"].items():
         if kind in entry:

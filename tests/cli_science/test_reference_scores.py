@@ -53,8 +53,8 @@ class Reference:
             "--metrics",
             METRICS,
             # Intervals are not compared here, and 2,000 resamples a figure take most of the time.
-            "--resamples",
-            0,
+            "--set",
+            "resamples=0",
             *words,
         )
         return dict(result["methods"])
@@ -244,7 +244,16 @@ def test_baselines(reference: Reference) -> None:
     }
     assert set(specs) == set(reference.expected["baselines"])
     for name, (spec, clip) in specs.items():
-        words = ("--method", "fb-cassi-ai-2", "--baseline", spec, "--clip", clip, "--by", "tranche")
+        words = (
+            "--method",
+            "fb-cassi-ai-2",
+            "--set",
+            f"baseline={spec}",
+            "--set",
+            f"clip={clip}",
+            "--by",
+            "tranche",
+        )
         result = reference.score("published_dev.csv.gz", *words)
         reference.block(result[spec], reference.expected["baselines"][name], name)
 

@@ -60,7 +60,9 @@ def test_paired_bootstrap(folder: Path, expected: dict[str, Any]) -> None:
 
 
 def test_additive_effects(folder: Path, expected: dict[str, Any]) -> None:
-    result = compare(folder, "published_dev.csv.gz", "--reference", "fb-cassi-ai-2", "--resamples", 10)["als"]
+    result = compare(folder, "published_dev.csv.gz", "--reference", "fb-cassi-ai-2", "--set", "resamples=10")[
+        "als"
+    ]
     for ours, theirs in (("complete", "complete_methods"), ("all", "all_methods_unbalanced")):
         got, wanted = result[ours], expected["als"][theirs]
         assert got["methods"] == wanted["methods"] and got["n"] == wanted["n"]
@@ -74,7 +76,7 @@ def test_additive_effects(folder: Path, expected: dict[str, Any]) -> None:
 
 
 def test_analysis_of_variance_on_trials(folder: Path, expected: dict[str, Any]) -> None:
-    words = ("--reference", "pro-high-brave-c0-t1", "--resamples", 10)
+    words = ("--reference", "pro-high-brave-c0-t1", "--set", "resamples=10")
     result = compare(folder, "trials_dev.csv.gz", *words)["anova"]
     pairs = (("complete", "complete_methods"), ("all", "all_methods_with_trials_unbalanced"))
     for ours, theirs in pairs:

@@ -13,7 +13,7 @@ from tests.fakes.small_run import RUN
 from workbench.audit.run_audit import audit_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.progress import progress_line
-from workbench.mcp.visible_runs import VisibleRuns
+from workbench.mcp.client_home import VisibleRuns
 from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html

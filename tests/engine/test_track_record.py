@@ -36,7 +36,7 @@ def home(tmp_path: Path) -> Path:
 
 def test_the_record_equals_the_sums_by_hand(home: Path) -> None:
     table = home / "own.csv"
-    document = run_json(home, "score", "--own", "--out", str(table))
+    document = run_json(home, "score", "--own", "--set", f"out={table}")
     record = document["record"]
     assert record["live"] is None, "made long after its outcomes"
     mine = record["back-test"]
@@ -85,7 +85,7 @@ def test_a_history_of_another_place_is_scored_beside_the_own_record(home: Path) 
     path.write_text(
         "question,p,outcome,day,crowd\nq1,0.5,yes,2024-01-01,0.4\nq1,0.8,yes,2024-02-01,0.4\nq2,0.3,no,2024-01-01,0.3\nq3,0.3,,2024-01-01,0.3\n"
     )
-    document = run_json(home, "score", "--own", "--history", str(path))
+    document = run_json(home, "score", "--own", "--set", f"history={path}")
     (history,) = document["histories"]
     assert (history["n"], history["unresolved"]) == (2, 1)
     assert history["brier"] == pytest.approx((0.04 + 0.09) / 2)

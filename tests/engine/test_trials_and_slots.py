@@ -51,14 +51,14 @@ def test_a_leaf_whose_trials_are_all_dead_stops_the_run_and_the_others_are_kept(
 def test_a_leafs_time_ends_its_work_and_not_the_others(store: Store) -> None:
     grounder = Odd(lambda task, number: asyncio.Event().wait() if task.node.id == "P1" else None)
     run_id = open_run(store, leaf_budget_seconds=0.3)
-    with pytest.raises(ProviderError, match="--leaf-budget-seconds"):
+    with pytest.raises(ProviderError, match="--set leaf_budget_seconds"):
         sit(store, run_id, leaves=2, grounder=grounder)
     state = load_state(store, run_id)
     assert state.trial("P1", 1).open and state.trial("P1", 1).until("") >= 0.3
     assert state.tree["P2"].belief is not None
     # Used up is used up: the next sitting gives it no time anew, and asks nothing for it.
     before = grounder.calls["P1"]
-    with pytest.raises(ProviderError, match="--leaf-budget-seconds"):
+    with pytest.raises(ProviderError, match="--set leaf_budget_seconds"):
         sit(store, run_id, leaves=2, grounder=grounder)
     assert grounder.calls["P1"] <= before + 1
 
@@ -76,7 +76,7 @@ def test_a_leafs_time_is_that_of_all_its_sittings_and_attempts(store: Store, aga
     )
     store.append(run_id, ev.LeafStarted(**place), at_utc="2026-01-01T00:00:00Z")
     store.append(run_id, ended, at_utc="2026-01-01T00:01:40Z")
-    with pytest.raises(ProviderError, match="--leaf-budget-seconds"):
+    with pytest.raises(ProviderError, match="--set leaf_budget_seconds"):
         asyncio.run(
             asyncio.wait_for(work(store, run_id, Provider(), leaves=2, grounder=grounder), timeout=30)
         )

@@ -43,9 +43,7 @@ async def test_a_slow_call_holds_up_no_other_and_is_given_up_in_time(
         return {}
 
     monkeypatch.setattr(mcp_tools.Sensitivity, "answer", slow)
-    monkeypatch.setattr(
-        mcp_tools.McpTool, "__init__", _with_seconds(mcp_tools.McpTool.__init__, "sensitivity", 0.5)
-    )
+    monkeypatch.setitem(mcp_tools.LONGER, "sensitivity", 0.5)
     async with connected(home, "2018-07-01") as client:
         waiting = asyncio.create_task(answer(client, "sensitivity", run=RUN))
         await asyncio.to_thread(begun.wait, 60)
@@ -54,10 +52,3 @@ async def test_a_slow_call_holds_up_no_other_and_is_given_up_in_time(
         good, text = await waiting
         assert not good and "0.5 seconds" in text and not ended.is_set()
         release.set()
-
-
-def _with_seconds(make: Any, name: str, seconds: float) -> Any:
-    def made(self: Any, **values: Any) -> None:
-        make(self, **(values | ({"seconds": seconds} if values["name"] == name else {})))
-
-    return made

@@ -16,7 +16,7 @@ from workbench.engine.assembly import open_engine
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
-from workbench.mcp import mcp_tools
+from workbench.mcp import proposals
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.views.claims_list import needs_you
 from workbench.views.run_view import load_run
@@ -68,7 +68,7 @@ def test_nothing_begins_it_before_a_yes(tmp_path: Path, proposed: str) -> None:
     with closing(Store(tmp_path / "home")) as store:
         (step,) = undecided_steps(store, load_state(store, proposed))
         assert not ApiLedger(store).rows(proposed)
-    said = run_cli(tmp_path, "approve", proposed, step.name, "--yes", "--author", "Ann")
+    said = run_cli(tmp_path, "approve", proposed, step.name, "--yes", "--set", "author=Ann")
     assert f"workbench resume {proposed}" in said.stderr
     with closing(Store(tmp_path / "home")) as store:
         state = load_state(store, proposed)
@@ -86,7 +86,7 @@ def test_without_the_guard_it_would_begin(
 def test_a_no_ends_it(tmp_path: Path, proposed: str) -> None:
     with closing(Store(tmp_path / "home")) as store:
         (step,) = undecided_steps(store, load_state(store, proposed))
-    run_cli(tmp_path, "approve", proposed, step.name, "--no", "not ours", "--author", "Ann")
+    run_cli(tmp_path, "approve", proposed, step.name, "--no", "not ours", "--set", "author=Ann")
     with closing(Store(tmp_path / "home")) as store:
         state = load_state(store, proposed)
     assert (state.phase, state.reason) == ("failed", "turned down by Ann: not ours")
@@ -98,7 +98,7 @@ async def test_what_is_no_claim_and_too_many_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_small_run(tmp_path)
-    monkeypatch.setattr(mcp_tools, "MOST_PROPOSED", 2)
+    monkeypatch.setattr(proposals, "MOST_PROPOSED", 2)
     async with connected(tmp_path, CUTOFF) as client:
         for wrong in ({"claim": " "}, {"claim": "x" * 601}, {"claim": CLAIM, "cutoff": "now"}, {}):
             assert not (await answer(client, "propose_run", **wrong))[0], wrong

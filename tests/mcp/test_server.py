@@ -14,8 +14,8 @@ from tests.mcp.clients import answer, connected, resource
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.mcp import server as mcp_server
+from workbench.mcp.client_home import VisibleRuns
 from workbench.mcp.transports import visible_runs
-from workbench.mcp.visible_runs import VisibleRuns
 from workbench.propositions.edits import SetValue
 from workbench.store import ApiLedger, Store
 from workbench.whatif.saved_scenarios import change_scenario, save_scenario

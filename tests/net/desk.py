@@ -68,6 +68,15 @@ class Desk:
     def __init__(self, folder: Path, server: OpenAIServer) -> None:
         self.folder = folder
         self.model = server.words()
+        #: The same for commands without options for it.
+        self.model_by_set = (
+            "--model",
+            "openai/x",
+            "--set",
+            f"api_base={server.url}",
+            "--set",
+            "price=openai/x=1,2",
+        )
         self.environ = {"OPENAI_API_KEY": "sk-none"}
         #: Name of a run in the calls -> its id in this home.
         self.runs: dict[str, str] = {}

@@ -57,7 +57,7 @@ def _answered(desk: Desk, line: str) -> dict[str, Any]:
         words = [
             part
             for word in shlex.split(f"{face} {filled}")
-            for part in (desk.model if word == "{model}" else (word,))
+            for part in (desk.model_by_set if word == "{model}" else (word,))
         ]
         exit_code, document = _of_command(desk, words)
     names = {run: name for name, run in desk.runs.items()}
@@ -67,7 +67,7 @@ def _answered(desk: Desk, line: str) -> dict[str, Any]:
 def _of_command(desk: Desk, words: list[str]) -> tuple[int, Any]:
     done = run_cli(desk.folder, *words, "--json", **desk.environ)
     assert "Traceback" not in done.stderr, done.stderr
-    if done.returncode == 2 and "No such option: --json" in done.stderr:
+    if done.returncode == 2 and "takes no --json" in done.stderr:
         done = run_cli(desk.folder, *words, **desk.environ)
         return done.returncode, NO_DOCUMENT
     try:

@@ -17,7 +17,7 @@ from tests.command_line import run_cli
 from tests.mcp.clients import answer, connected
 from tests.test_stranger_package import PACKAGE, package
 from workbench.api import signatures
-from workbench.cli.main import COMMANDS
+from workbench.cli.commands import places, target_of
 from workbench.errors import UsageError
 from workbench.operations.base import Operation
 from workbench.operations.blocks import Drawing, Facts, Remark, Table, blocks_of, columns, html_of
@@ -115,24 +115,8 @@ def test_the_stubs_say_what_the_functions_take() -> None:
 
 
 def own_operations() -> list[type[Operation]]:
-    from workbench.api.operation_function import operation_named
-    from workbench.cli import answers, experiment, models, questions, science, tournament
-    from workbench.cli.sources import SOURCE
-
-    tables = (
-        COMMANDS,
-        SOURCE,
-        answers.KEYS,
-        experiment.COMMANDS,
-        models.MODELS,
-        questions.COMMANDS,
-        tournament.COMMANDS,
-        science.SCIENCE,
-        science.CALIBRATE,
-        science.EXAM,
-    )
-    places = {place: None for table in tables for place, _ in table.values() if ".operations." in place}
-    return [operation_named(place) for place in places]
+    targets = map(target_of, dict.fromkeys(places()))
+    return [each for each in targets if isinstance(each, type)]
 
 
 @pytest.mark.parametrize("operation", own_operations(), ids=lambda each: each.__name__)
@@ -156,6 +140,23 @@ def test_every_field_is_described_and_every_name_is_a_field(operation: type[Oper
     assert fields == {*operation.model_fields}
     named = {*operation.places, *operation.joined, *(operation.short or ())}
     assert named <= fields | {"k", "source", "model"} and (operation.__doc__ or "").strip()
+    assert {*operation.unlisted} <= fields | {"audit"} and not {*operation.unlisted} & {
+        *(operation.short or ())
+    }
+
+
+@pytest.mark.parametrize("operation", own_operations(), ids=lambda each: each.__name__)
+def test_set_reaches_every_field_without_an_option(operation: type[Operation]) -> None:
+    for name, each in operation.set_fields().items():
+        with pytest.raises(UsageError, match=rf"^--set {each.word}"):
+            operation.typed([f"{name}="])
+    if any(each.option == "--set" for each in fields_of(operation)):
+        return  # what no field has may be a setting of the run
+    with pytest.raises(UsageError) as refused:
+        operation.typed(["no_such_setting=1"])
+    assert "no_such_setting" in str(refused.value) and all(
+        name in str(refused.value) for name in operation.set_fields()
+    )
 
 
 def test_one_operation_imports_no_other() -> None:

@@ -133,7 +133,7 @@ async def test_a_ticker_that_was_given_later_answers_for_the_time_before_and_the
 
 
 def test_what_a_withdrawal_leaves_is_as_of_the_cutoff() -> None:
-    """Under ``--max-residual low``: FRED's vintages and copies of pages. Of a withdrawn one nothing is told."""
+    """Under ``--set max_residual=low``: FRED's vintages and copies of pages. Of a withdrawn one nothing is told."""
     low = [e for e in ASKED if e.as_of.residual == "low" and e.as_of.open_to]
     assert {e.source.name for e in low} == {"fred", "wayback"}
     for endpoint in low:

@@ -17,7 +17,7 @@ HEAD = """\
 # The endpoints, by source
 
 Generated from the catalogue. A row holds the endpoints of one source that share a policy ([data.md](data.md) says what a policy
-does), the risk that later knowledge is left in an answer (`--max-residual` refuses by it), and what the vendor can change
+does), the risk that later knowledge is left in an answer (`--set max_residual` refuses by it), and what the vendor can change
 without a date, which no filter can see. `workbench api-doc PATH` prints the page of one endpoint.
 """
 TAKEN = """\

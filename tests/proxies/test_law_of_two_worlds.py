@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from proxies import answers
-from proxies.asof import guards, later_text, readjust, row_filter, rows
+from proxies.asof import guards, readjust, row_filter, row_texts, rows
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import simple
 from proxies.asof.policies.base import pass_rows
@@ -67,7 +67,7 @@ GUARDS: dict[str, tuple[str, Any, str, Any, dict[str, bool]]] = {
     ),
     "texts": (
         "exa/search/search",
-        later_text,
+        row_texts,
         "cut_page",
         lambda row, cutoff, fields: (row, None),
         {"edited": True},
@@ -84,7 +84,7 @@ GUARDS: dict[str, tuple[str, Any, str, Any, dict[str, bool]]] = {
         "kalshi/markets",
         row_filter,
         "adjuster",
-        lambda request, cutoff, context: readjust.unchanged,
+        lambda context: readjust.unchanged,
         {"ended": True},
     ),
     "only listed fields": (

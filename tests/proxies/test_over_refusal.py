@@ -137,7 +137,7 @@ def table() -> str:
     lines = [
         "| source | endpoints | "
         + " | ".join(f"answered {name} back" for name in CUTOFFS)
-        + " | refused | with `--max-residual low` |",
+        + " | refused | with `--set max_residual=low` |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name in [*dict.fromkeys(endpoint.source.name for endpoint in REST), ""]:

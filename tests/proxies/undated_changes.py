@@ -8,7 +8,7 @@ just those that are possible and show (test_closed_list.py).
 import copy
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, get_args
 
@@ -81,8 +81,8 @@ def _is_row(value: Any, *, deep: bool) -> bool:
 
 def _used(endpoint: Endpoint) -> set[str]:
     """Every word in a row's as-of arguments: a field that a policy reads is no mere value."""
-    dated = [asdict(item) for item in endpoint.as_of.nested if item.stamp]
-    read = asdict(endpoint.as_of) | {"keep": None, "drop": None, "nested": dated}
+    dated = [item.model_dump() for item in endpoint.as_of.nested if item.stamp]
+    read = endpoint.as_of.model_dump() | {"keep": None, "drop": None, "nested": dated}
     return set(re.findall(r"\w+", str(read)))
 
 

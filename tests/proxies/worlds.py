@@ -3,7 +3,7 @@
 import asyncio
 import functools
 from collections.abc import Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
-from proxies.asof.market_texts import MARKET_TEXTS
+from proxies.asof.row_texts import MARKET_TEXTS
 from proxies.broker import Broker, open_broker
 from proxies.catalogue import Endpoint, load_catalogue
 from proxies.errors import Refused, SourceError
@@ -151,7 +151,9 @@ def unpaced_broker(settings: ProxySettings, transport: Transport, *names: str) -
     """
     catalogue = load_catalogue()
     at_once = [
-        replace(info, limits=replace(info.limits, per_second=None, per_minute=None))
+        info.model_copy(
+            update={"limits": info.limits.model_copy(update={"per_second": None, "per_minute": None})}
+        )
         for info in catalogue.sources()
         if not names or info.name in names
     ]

@@ -195,11 +195,11 @@ def test_the_command_says_the_total_and_the_worst_case(tmp_path: Path) -> None:
     )
     assert run_cli(tmp_path, "questions", "import", "set.json", "--as", "desk").returncode == 0
     words = ("questions", "bet", "desk", "--forecasts", "f.csv")
-    done = run_json(tmp_path, *words, "--total-cap", "0.6")
+    done = run_json(tmp_path, *words, "--set", "total_cap=0.6")
     assert [round(done[name], 6) for name in ("staked", "scale", "worst")] == [600, 0.4, -600]
     document = json.loads(run_cli(tmp_path, *words, "--json").stdout)
     assert document["staked"] == pytest.approx(1000) and document["rules"]["total_cap"] == 1
-    refused = run_cli(tmp_path, *words, "--total-cap", "4")
+    refused = run_cli(tmp_path, *words, "--set", "total_cap=4")
     assert refused.returncode == 2 and "at most 1" in refused.stderr
 
 

@@ -128,7 +128,7 @@ def test_decide_on_the_command_line(tmp_path: Path) -> None:
         ((*words, "--payoff", "5=2"), "has no '5'"),
         ((*words, "--payoff", "3"), "OPTION=VALUE"),
         ((*words, "--payoff", "3=-1"), "at least 0"),
-        ((*words, "--cap", "2"), "cap"),
+        ((*words, "--set", "cap=2"), "cap"),
     ):
         refused = run_cli(tmp_path, *bad)
         assert (

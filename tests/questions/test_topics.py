@@ -88,7 +88,18 @@ def test_a_model_sorts_and_is_asked_once(tmp_path: Path) -> None:
         return 200, {**document, "choices": [choice]}, {}
 
     with serving_json(reply) as url:
-        words = ("questions", "classify", "q", "--again", "--model", "openai/x", "--api-base", url, "--json")
+        words = (
+            "questions",
+            "classify",
+            "q",
+            "--set",
+            "again=true",
+            "--model",
+            "openai/x",
+            "--set",
+            f"api_base={url}",
+            "--json",
+        )
         for changed in (2, 0):
             done = run_cli(tmp_path, *words, OPENAI_API_KEY="sk-none")
             assert json.loads(done.stdout)["changed"] == changed, done.stderr

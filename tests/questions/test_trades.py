@@ -114,11 +114,21 @@ def test_bet_resolve_and_settle_on_the_command_line(tmp_path: Path) -> None:
     file.write_text(write_json(questions))
     own.write_text("method,event_id,trial,p\nm,q1,1,0.7\nm,q2,1,0.2\n")
     assert run_cli(tmp_path, "questions", "import", str(file), "--as", "desk").returncode == 0
-    words = ("questions", "bet", "desk", "--forecasts", str(own), "--log", str(log), "--today", "2026-01-05")
+    words = (
+        "questions",
+        "bet",
+        "desk",
+        "--forecasts",
+        str(own),
+        "--log",
+        str(log),
+        "--set",
+        "today=2026-01-05",
+    )
     assert run_cli(tmp_path, *words).returncode == 0
     before = log.read_text()
     assert run_json(tmp_path, *words)["logged"] == 0 and log.read_text() == before
-    stopped = run_cli(tmp_path, *words[:-1], "2026-02-27", "--stop-days", "5")
+    stopped = run_cli(tmp_path, *words[:-1], "today=2026-02-27", "--set", "stop_days=5")
     assert "bets stop 5 days before" in stopped.stdout and log.read_text() == before
     assert run_cli(tmp_path, "questions", "resolve", "desk", "q1", "yes").returncode == 0
     document = json.loads(

@@ -100,7 +100,7 @@ def test_two_cron_lines_at_once_buy_nothing_twice(tmp_path: Path, watched_claim:
     shutil.copytree(watched_claim, tmp_path / "home")
     both = [
         subprocess.Popen(
-            [sys.executable, "-m", "workbench.cli.main", "review", "--cutoff", CUTOFF, "--json"],
+            [sys.executable, "-m", "workbench.cli.main", "review", "--set", f"cutoff={CUTOFF}", "--json"],
             env=cli_environment(tmp_path),
             cwd=tmp_path,
             stdout=subprocess.PIPE,

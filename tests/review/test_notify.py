@@ -116,7 +116,7 @@ def test_one_that_reads_nothing_and_ends_well_has_taken_it(tmp_path: Path) -> No
 @pytest.mark.long
 def test_an_alert_that_nobody_got_is_told_again_once(tmp_path: Path, watched_claim: Path) -> None:
     shutil.copytree(watched_claim, tmp_path / "home")
-    line = ("review", "--cutoff", "2018-06-27", "--alert", "0pp")
+    line = ("review", "--set", "cutoff=2018-06-27", "--alert", "0pp")
     unrunnable = run_cli(tmp_path, *line, "--notify", "no-such-program")
     assert unrunnable.returncode == 2 and len(list((tmp_path / "home/runs").iterdir())) == 1
     failing = run_cli(tmp_path, *line, "--notify", receiver(tmp_path, "print('x'); sys.exit(1)"))

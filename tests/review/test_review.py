@@ -185,12 +185,12 @@ def test_the_command_tells_a_cron_line(tmp_path: Path, watched_claim: Path) -> N
     told = tmp_path / "told.json"
     script = f"import sys, pathlib; pathlib.Path({str(told)!r}).write_text(sys.stdin.read())"
     done = run_cli(
-        tmp_path, "review", "--cutoff", "2018-06-27", "--alert", "0pp", "--notify", f'{sys.executable} -c "{script}"', "--json"
+        tmp_path, "review", "--set", "cutoff=2018-06-27", "--alert", "0pp", "--notify", f'{sys.executable} -c "{script}"', "--json"
     )  # fmt: skip
     assert done.returncode == 10, done.stderr
     document = json.loads(done.stdout)
     assert json.loads(told.read_text()) == {**document, "exit": 10}
-    run_ok(tmp_path, "review", "--cutoff", "2018-06-27")
+    run_ok(tmp_path, "review", "--set", "cutoff=2018-06-27")
     refused = run_cli(tmp_path, "review", "--alert", "much")
     assert refused.returncode == 2 and "such as 5" in refused.stderr
 

@@ -56,11 +56,11 @@ class Scene:
 
     def words(self, *more: str, gather: bool = True) -> tuple[str, ...]:
         """A night's command line, two trials and a tree after contexts from the web; without them one trial and no tree."""
-        model = ("--model", "openai/x", "--api-base", self.server.url, "--price", "openai/x=1,2")
+        model = ("--model", "openai/x", "--set", f"api_base={self.server.url}", "--set", "price=openai/x=1,2")
         rules: tuple[str, ...] = ("--contexts", "none", "--trials", "1", "--promote", "0")
         if gather:
             rules = ("--contexts", "gather", "--engines", "brave", "--trials", "2", "--promote", "1")
-        return ("tournament", "run", "q", *model, *rules, "--tree-grounder", "zero-shot", *more)
+        return ("tournament", "run", "q", *model, *rules, "--set", "tree_grounder=zero-shot", *more)
 
     def run(self, *words: str) -> Any:
         """A command in this process."""

@@ -25,7 +25,7 @@ def begin(made: Scene, *, sets: tuple[str, ...] = ("q",)) -> None:
     for name in sets:
         if name != "q":
             assert made.run("questions", "import", "q.csv", "--as", name).returncode == 0
-        words = ["tournament", "run", name, *made.words("--size", "1", gather=False)[3:]]
+        words = ["tournament", "run", name, *made.words("--set", "size=1", gather=False)[3:]]
         assert made.run(*words).returncode == 0
 
 

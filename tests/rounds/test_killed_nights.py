@@ -90,7 +90,7 @@ def test_a_night_that_gets_no_context_at_all_stops_before_the_forecasts(tmp_path
 def test_one_budget_covers_contexts_and_forecasts(tmp_path: Path) -> None:
     with scene(tmp_path) as made:
         unpriced = made.run(
-            *(word for word in made.words("--budget-usd", "1") if "=" not in word and word != "--price")
+            *(word.replace("price=openai/x", "price=openai/y") for word in made.words("--budget-usd", "1"))
         )
         assert unpriced.returncode == 2 and "the price of openai/x is unknown" in unpriced.stderr
         plan = made.run(*made.words("--plan-only"))
@@ -101,7 +101,7 @@ def test_one_budget_covers_contexts_and_forecasts(tmp_path: Path) -> None:
         )
         assert {asked.stage for asked in made.server.asked} <= {"queries", "sources"}
         # what the contexts took is gone for the forecasts: a little more does not go far
-        more = made.run(*made.words("--budget-usd", "0.006", "--runs-at-once", "1"))
+        more = made.run(*made.words("--budget-usd", "0.006", "--set", "runs_at_once=1"))
         assert more.returncode == 3 and "used up" in more.stderr, more.stderr
         store = Store(made.home / "home")
         try:

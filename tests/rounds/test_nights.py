@@ -49,15 +49,15 @@ def home(tmp_path: Path) -> Path:
 
 
 def night(home: Path, server: OpenAIServer, *words: str) -> Any:
-    model = ("--model", "openai/x", "--api-base", server.url, "--price", "openai/x=1,2")
-    return run_cli(home, "tournament", "run", "q", *model, "--tree-grounder", "zero-shot", *words, OPENAI_API_KEY="sk-none")  # fmt: skip
+    model = ("--model", "openai/x", "--set", f"api_base={server.url}", "--set", "price=openai/x=1,2")
+    return run_cli(home, "tournament", "run", "q", *model, "--set", "tree_grounder=zero-shot", *words, OPENAI_API_KEY="sk-none")  # fmt: skip
 
 
 @pytest.mark.soak
 def test_a_night_goes_on_where_its_budget_ended_and_leaves_its_files(
     home: Path, server: OpenAIServer
 ) -> None:
-    limits = ("--promote", "1", "--runs-at-once", "1", "--trials", "2")
+    limits = ("--promote", "1", "--set", "runs_at_once=1", "--trials", "2")
     poor = night(home, server, "--budget-usd", "0.004", *limits)
     assert poor.returncode == 3 and "`workbench tournament run q` goes on" in poor.stderr, poor.stderr
     assert server.asked
@@ -116,7 +116,7 @@ def test_questions_are_forecast_again_when_their_review_is_due(home: Path, serve
     none = run_cli(home, "forecast", "--due", "--quiet", **env)
     assert (none.returncode, none.stdout, none.stderr) == (0, "", "")
     assert "had no round" in run_cli(home, "forecast", "q", **env).stderr
-    assert night(home, server, "--promote", "0", "--trials", "1", "--size", "1").returncode == 0
+    assert night(home, server, "--promote", "0", "--trials", "1", "--set", "size=1").returncode == 0
     plan = run_json(home, "forecast", "--due", "--plan-only", **env)["sets"]
     assert sorted(plan[0]["questions"]) == ["rain", "sun"]  # never forecast; who was, and is not due
     before = len(server.asked)
@@ -143,13 +143,13 @@ def test_one_night_of_a_set_at_a_time(home: Path, server: OpenAIServer) -> None:
 def test_mistakes_are_one_line(home: Path) -> None:
     for words, said in (
         (("tournament", "run", "q", "--quick", "guess"), "--quick is one of"),
-        (("tournament", "run", "q", "--skill", "2"), "skill is a share"),
+        (("tournament", "run", "q", "--set", "skill=2"), "skill is a share"),
         (("tournament", "run", "nothing"), "no set of questions 'nothing'"),
         (("tournament", "run", "q", "--model", "openai/x"), "OPENAI_API_KEY"),
         (("tournament", "run", "q", "--until", "dawn"), "--until 'dawn'"),
         (("tournament", "run", "q", "--contexts", "gather", "--engines", "x"), "no search engine 'x'"),
         (("tournament", "run", "q", "--engines", "brave"), "--engines goes with"),
-        (("tournament", "run", "q", "--cutoff", "soon"), "is not a cutoff"),
+        (("tournament", "run", "q", "--set", "cutoff=soon"), "is not a cutoff"),
         (("tournament", "show", "q"), "there is no round 'q'"),
         (("forecast",), "what is to be forecast"),
     ):

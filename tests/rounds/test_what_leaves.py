@@ -63,14 +63,14 @@ def test_every_form_keeps_its_distance(
         "f.csv",
         "-o",
         output,
-        "--organization",
-        "We",
+        "--set",
+        "organization=We",
         "--model",
         "ours",
-        "--pool",
-        "mean",
+        "--set",
+        "pool=mean",
     ]
-    run_ok(tmp_path, *words, *([] if least is None else ["--least", str(least)]))
+    run_ok(tmp_path, *words, *([] if least is None else ["--set", f"least={least}"]))
     bound = 0.01 if least is None else least
     stated = numbers(tmp_path / read)
     assert len(stated) >= 2 and (min(stated), max(stated)) == pytest.approx((bound, 1 - bound))

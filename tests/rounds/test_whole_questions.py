@@ -27,7 +27,7 @@ QUESTIONS: list[dict[str, Any]] = [
 
 def quick_pass(home: Path, server: OpenAIServer, *, trials: int) -> None:
     """A round of the set ``s`` without contexts and trees."""
-    words = ("--model", "openai/x", "--api-base", server.url, "--contexts", "none", "--promote", "0", "--trials", str(trials))  # fmt: skip
+    words = ("--model", "openai/x", "--set", f"api_base={server.url}", "--contexts", "none", "--promote", "0", "--trials", str(trials))  # fmt: skip
     run_ok(home, "tournament", "run", "s", *words, OPENAI_API_KEY="none")
 
 
@@ -35,7 +35,7 @@ def test_a_round_asks_each_question_once_a_trial_and_scores_the_number(tmp_path:
     (tmp_path / "q.json").write_text(json.dumps({"format": OWN, "questions": QUESTIONS}))
     run_ok(tmp_path, "questions", "import", "q.json", "--as", "s")
     with OpenAIServer(Policy()) as server:
-        words = ("--model", "openai/x", "--api-base", server.url, "--contexts", "none", "--promote", "0", "--trials", "3", "--quick", "zero-shot")  # fmt: skip
+        words = ("--model", "openai/x", "--set", f"api_base={server.url}", "--contexts", "none", "--promote", "0", "--trials", "3", "--quick", "zero-shot")  # fmt: skip
         plan = run_cli(tmp_path, "tournament", "run", "s", *words, "--plan-only", OPENAI_API_KEY="none")
         assert "quick pass (zero-shot): 9 runs, about 9 calls" in plan.stdout + plan.stderr, plan.stderr
         assert not server.asked
@@ -135,7 +135,7 @@ def test_a_number_or_date_without_levels_is_asked_shown_and_scored(undivided: Pa
     assert page.count('class="fan"') == len(UNDIVIDED) + 1 and str(quantiles[3]) in page
     if dated:
         assert "2027-01-01" <= quantiles[0] <= quantiles[-1] <= "2027-12-31"
-    horizon = ("--horizon", fields["horizons"][0]) if "horizons" in fields else ()
+    horizon = ("--set", f"horizon={fields['horizons'][0]}") if "horizons" in fields else ()
     run_ok(undivided, "questions", "resolve", "s", f"q{place}", answer, *horizon)
     table = undivided / "home" / "nights" / "s.1" / "quantiles.csv"
     scored = run_json(undivided, "questions", "score", "s", "--quantiles", str(table))

@@ -52,7 +52,7 @@ def test_the_scores_by_hand(tmp_path: Path) -> None:
     lines += [f"poor,{event},forecast,{0.5 if event == 'who#a' else value / 2}" for event, value in p.items()]
     forecasts = write(tmp_path / "f.csv", "\n".join(["method,event_id,variant,p", *lines]) + "\n")
     events = write(tmp_path / "e.csv", write_events(ALL))
-    words = ("score", "--events", events, "--forecasts", forecasts, "--resamples", 0)
+    words = ("score", "--events", events, "--forecasts", forecasts, "--set", "resamples=0")
     good, poor = (run_json(*words)["methods"][name]["consistency"] for name in ("good", "poor"))
     assert good == {
         "exclusive": 1.0,
@@ -69,9 +69,9 @@ def test_the_scores_by_hand(tmp_path: Path) -> None:
         tmp_path / "f2.csv",
         "\n".join(["method,event_id,variant,p", *(lines[k] for k in (0, 3, 4, 8))]) + "\n",
     )
-    entry = run_json("score", "--events", events, "--forecasts", cut, "--resamples", 0)["methods"]["good"][
-        "consistency"
-    ]
+    entry = run_json("score", "--events", events, "--forecasts", cut, "--set", "resamples=0")["methods"][
+        "good"
+    ]["consistency"]
     assert entry["exclusive"] is None and entry["exclusive_sets"] == 0 and entry["chains"] == 1
 
 

@@ -35,10 +35,12 @@ def test_scores_comparisons_and_returns_are_what_the_command_line_prints(files: 
     events = read_events(files[0])
     forecasts = read_forecasts(files[1], events)
     score = documents.score_document(events, forecasts, Recipe(pool="mean"), by="source", baselines=["0.5"])
-    assert plain(score) == run_json("score", *words, "--pool", "mean", "--by", "source", "--baseline", "0.5")
+    assert plain(score) == run_json(
+        "score", *words, "--pool", "mean", "--by", "source", "--set", "baseline=0.5"
+    )
     compare = documents.compare_document(events, forecasts, Recipe(), "b", resamples=100, unit="both")
     assert plain(compare) == run_json(
-        "compare", *words, "--reference", "b", "--resamples", 100, "--unit", "both"
+        "compare", *words, "--reference", "b", "--set", "resamples=100", "--unit", "both"
     )
     against = compare["paired_bootstrap"]["question"]["a"]
     assert [part for part, result in against.items() if "p_holm" in result] == ["overall"]
@@ -59,7 +61,7 @@ def test_a_calibration_and_what_it_does_are_what_the_command_line_prints(
     model, report = documents.calibration_document(events, forecasts, "a", factors=["source"], minimum=4)
     saved = tmp_path / "model.json"
     assert plain(report) == run_json(
-        "calibrate", "fit", *words, "--by", "source", "--minimum", 4, "-o", saved
+        "calibrate", "fit", *words, "--set", "by=source", "--set", "minimum=4", "-o", saved
     )
     applied = documents.calibrated_document(model, events, forecasts, methods=["a"])
     assert plain(applied) == run_json("calibrate", "apply", saved, *words)

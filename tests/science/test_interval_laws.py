@@ -223,7 +223,11 @@ def test_score_prints_an_interval_with_every_number(tmp_path: Path) -> None:
     subset = run_json(*words, "--subsets", 1)["methods"]["m"]
     assert subset["intervals"]["accuracy"]["overall"][0] < subset["accuracy"]["overall"]
     assert entry["calibrated"]["ece"]["overall"]["expected"] < entry["calibrated"]["ece"]["overall"]["high"]
-    assert "[" in run(*words).stdout and "[" not in run(*words, "--resamples", 0).stdout
-    assert "intervals" not in run_json(*words, "--resamples", 0)["methods"]["m"]
-    assert run_json(*words, "--seed", 1) == run_json(*words, "--seed", 1) != run_json(*words, "--seed", 2)
-    assert run(*words, "--resamples", -1).exit_code == 2
+    assert "[" in run(*words).stdout and "[" not in run(*words, "--set", "resamples=0").stdout
+    assert "intervals" not in run_json(*words, "--set", "resamples=0")["methods"]["m"]
+    assert (
+        run_json(*words, "--set", "seed=1")
+        == run_json(*words, "--set", "seed=1")
+        != run_json(*words, "--set", "seed=2")
+    )
+    assert run(*words, "--set", "resamples=-1").exit_code == 2

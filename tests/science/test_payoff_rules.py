@@ -67,7 +67,7 @@ def test_score_prints_utility_under_a_rule(tmp_path: Path) -> None:
     ]
     own = ["method,event_id,variant,p", "m,a,forecast,0.9", "m,b,forecast,0.4"]
     words = ("score", "--events", write(tmp_path / "e.csv", "\n".join(events)), "--forecasts")
-    words = (*words, write(tmp_path / "f.csv", "\n".join(own)), "--utility", "analytica-paper")
+    words = (*words, write(tmp_path / "f.csv", "\n".join(own)), "--set", "utility=analytica-paper")
     scores = run_json(*words)["methods"]["m"]["utility"]
     assert (scores["accuracy"], scores["hard"], scores["soft"]) == pytest.approx((0.5, 0.5, 0.65))
     # pooled: (1.8 + 0.4 x 0.5) / (2 + 0.5) and (2 + 0) / 2.5

@@ -147,18 +147,18 @@ def test_returns_prints_edge_luck_and_an_interval_with_every_figure(tmp_path: Pa
             assert low <= entry[figure][level] <= high, figure
     assert entry["intervals"]["brier"][0] <= entry["brier"] <= entry["intervals"]["brier"][1]
     assert entry["intervals"]["ece"] is None and entry["calibrated"]["ece"]["expected"] > 0
-    sized = run_json(*words, "--fee", 0.01, "--cap", 0.2, "--no-price", "no", "--edge-by", "late")["methods"][
-        "m"
-    ]
+    sized = run_json(
+        *words, "--set", "fee=0.01", "--set", "cap=0.2", "--set", "no_price=no", "--set", "edge_by=late"
+    )["methods"]["m"]
     assert sized["staked"]["0"] <= 0.2 and sized["average_return"]["1"] < entry["average_return"]["1"]
     log = tmp_path / "log.csv"
-    text = run(*words, "--log", log).stdout
+    text = run(*words, "--set", f"log={log}").stdout
     assert "luck z" in text and "[" in text
     assert log.read_text().splitlines()[0].endswith("running_total,stake,expected,luck")
-    assert "strictly between" in refused(*words, "--no-price", "outcome")
+    assert "strictly between" in refused(*words, "--set", "no_price=outcome")
     assert "--tie" in refused(*words, "--tie", "perhaps")
-    assert "a cap in [0, 1]" in refused(*words, "--cap", 2)
-    assert "intervals" not in run_json(*words, "--resamples", 0)["methods"]["m"]
+    assert "a cap in [0, 1]" in refused(*words, "--set", "cap=2")
+    assert "intervals" not in run_json(*words, "--set", "resamples=0")["methods"]["m"]
 
 
 @pytest.mark.parametrize("bad", [([1.4], [0.6], [1], [1.2]), ([1.4], [0.6, 1], [1], [0.5]), ([], [], [], [])])

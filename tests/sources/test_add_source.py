@@ -17,8 +17,9 @@ from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import own_folder, own_sources, versions
 from workbench.errors import UsageError
-from workbench.mcp.mcp_tools import Tools
-from workbench.mcp.visible_runs import ClientHome, VisibleRuns
+from workbench.mcp.client_home import ClientHome, VisibleRuns
+from workbench.mcp.client_operations import ApiDocs
+from workbench.mcp.mcp_tools import tools
 from workbench.operations.base import Home
 from workbench.operations.endpoints import Apis
 from workbench.questions.series.series_reference import SeriesRef
@@ -191,14 +192,13 @@ async def test_an_mcp_client_is_listed_own_sources_that_models_may_see_and_no_ot
     await added(tmp_path, "secret", monthly(tmp_path), date="day", lag="3d", share="none")
     runs = VisibleRuns(cutoff=Cutoff.parse("2018-03-01"))
     async with ClientHome(environ={}, folder=tmp_path, runs=runs) as data:
-        tools = Tools(data)
-        listed = tools.documentation([], "own orders") + tools.documentation([], "own secret")
+        listed = ApiDocs(words="own orders").told(data) + ApiDocs(words="own secret").told(data)
         assert "own/orders/rows" in listed and "own/secret/rows" not in listed
-        assert "pieces" in tools.documentation(["own/orders/rows"], "")
-        call = tools.table()["call_api"]
+        assert "pieces" in ApiDocs(paths=["own/orders/rows"]).told(data)
+        call = tools()["call_api"]
 
         async def asked(path: str) -> Any:
-            return await call.answer(call.arguments(path=path, params={"column": "orders"}))
+            return await call.answer(call.arguments(path=path, params={"column": "orders"}), data)
 
         answer = await asked("own/orders/rows")
         assert [row["date"] for row in answer["data"]] == ["2018-01-01"]

@@ -282,7 +282,7 @@ def test_a_run_goes_on_by_the_version_of_a_service_that_it_used(tmp_path: Path) 
         # gc takes the one between, which no run used
         assert "1 versions of own data" in run_cli(tmp_path, "gc", **keys).stderr
         assert asked_by("resolve", old) == old_way
-        assert asked_by("review", watched, "--changed", "--cutoff", "2018-09-30") == old_way
+        assert asked_by("review", watched, "--changed", "--set", "cutoff=2018-09-30") == old_way
         command("rm", watched, "--yes")
         assert asked_by(*analyze) == new_way
         new = next(run["run_id"] for run in json.loads(command("runs", "--json")) if run["run_id"] != old)

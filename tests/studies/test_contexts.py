@@ -164,7 +164,7 @@ def test_contexts_are_gathered_once_and_every_arm_reads_the_same_bytes(
 def test_a_schedule_of_contexts_sees_each_time_what_was_known_then(
     home: Path, vendors: dict[str, str]
 ) -> None:
-    document = gather(home, vendors, "--schedule", "--gap-hours", "744", "--most", "3")
+    document = gather(home, vendors, "--set", "schedule=true", "--set", "gap_hours=744", "--set", "most=3")
     assert [(row["question"], row["cutoff"]) for row in document["contexts"]] == [
         ("fed", "2024-06-01T04:00:00Z"),
         ("fed", "2024-08-01T02:00:00Z"),
@@ -202,7 +202,7 @@ def reader(asked: list[str]) -> Any:
 def test_a_model_searches_ranks_and_sums_up_within_the_budget(home: Path, vendors: dict[str, str]) -> None:
     asked: list[str] = []
     with serving_json(reader(asked)) as url:
-        words = ("--model", "openai/x", "--api-base", url, "--price", "openai/x=1,2")
+        words = ("--model", "openai/x", "--set", f"api_base={url}", "--set", "price=openai/x=1,2")
         env = {**vendors, "OPENAI_API_KEY": "sk-none"}
         plan = gather(home, env, *words, "--plan-only")
         assert plan["expected_calls"] == 20 and plan["expected_usd"] == pytest.approx(0.1034)
@@ -232,7 +232,7 @@ def heard(home: Path, pages: list[WebPage], later: str) -> list[str]:
         assert run_cli(home, "questions", "import", "q.json").returncode == 0
         (data,) = {path.parent for path in home.rglob("workbench.db*")}
         (data / "quote.key").write_text("6f" * 16)  # so that the two homes make the same marks
-        gather(home, env, "--model", "openai/x", "--api-base", url)
+        gather(home, env, "--model", "openai/x", "--set", f"api_base={url}")
     return asked
 
 

@@ -76,12 +76,12 @@ def _exam(home: Path, server: OpenAIServer, *more: str, model: str = "openai/x")
     options = (
         "--questions",
         str(N),
-        "--grounder",
-        "zero-shot",
-        "--api-base",
-        server.url,
-        "--price",
-        f"{model}=1,2",
+        "--set",
+        "grounder=zero-shot",
+        "--set",
+        f"api_base={server.url}",
+        "--set",
+        f"price={model}=1,2",
     )
     return run_cli(home, "models", "exam", model, *options, "--yes", *more, OPENAI_API_KEY="sk-none")
 
@@ -220,8 +220,8 @@ def test_an_exam_on_series_of_today_is_killed_and_goes_on_without_paying_twice(t
     policy = KillingPolicy(at=[6])
     with YahooUpstream(shares, datetime.now(UTC).date()) as yahoo, OpenAIServer(policy) as server:
         words = (
-            "models", "exam", "openai/x", "--questions", "6", "--recent", "--seed", "3", "--grounder", "zero-shot",
-            "--api-base", server.url, "--price", "openai/x=1,2", "--yes", "--json",
+            "models", "exam", "openai/x", "--questions", "6", "--recent", "--set", "seed=3", "--set", "grounder=zero-shot",
+            "--set", f"api_base={server.url}", "--set", "price=openai/x=1,2", "--yes", "--json",
         )  # fmt: skip
         there = {"WORKBENCH_UPSTREAM_YAHOO": yahoo.url, "OPENAI_API_KEY": "sk-none"}
         process = subprocess.Popen(

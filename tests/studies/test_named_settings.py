@@ -50,7 +50,7 @@ def test_a_study_takes_settings_by_name_and_is_another_study_then() -> None:
         ArmSpec(name="a", kind="zero-shot", settings={"model": "openai/x"}),
         ArmSpec(name="b", kind="always-half"),
     )
-    spec = StudySpec(name="s", exams=({"set": "q"},), arms=arms)
+    spec = StudySpec(name="s", exam=({"set": "q"},), arms=arms)
     changed = with_settings(spec, read_settings(["timeout=5", "grounder.form=brief", "budget_usd=3"]))
     assert changed.arms[0].settings == {"model": "openai/x", "timeout": 5, "options": {"form": "brief"}}
     assert changed.arms[1] == arms[1] and changed.budget_usd == 3

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from proxies.asof import later_parts
+from proxies.asof import later_text
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
 from tests.fakes.model_policy import Policy
@@ -226,8 +226,8 @@ def night(folder: Path, notes: Sequence[str], remark: str) -> tuple[list[str], s
         model = (
             "--model",
             "openai/x",
-            "--api-base",
-            server.url,
+            "--set",
+            f"api_base={server.url}",
             "--quick",
             "zero-shot",
             "--trials",
@@ -239,8 +239,8 @@ def night(folder: Path, notes: Sequence[str], remark: str) -> tuple[list[str], s
             "tournament",
             "run",
             "s",
-            "--cutoff",
-            CUTOFF,
+            "--set",
+            f"cutoff={CUTOFF}",
             "--contexts",
             "none",
             "--until",
@@ -326,8 +326,8 @@ def forecast(folder: Path, notes: Sequence[str], remark: str) -> list[str]:
         path = write(folder, form, notes[number % len(notes)], remark)
         assert run_cli(folder, "questions", "import", str(path), "--as", "s").returncode == 0
     with OpenAIServer(Policy()) as server:
-        model = ("--model", "openai/x", "--api-base", server.url, "--price", "openai/x=100,200", "--budget-usd", "0.001")  # fmt: skip
-        words = ("--cutoff", CUTOFF, "--contexts", "none", "--until", "quick", "--quick", "zero-shot", "--trials", "1", "--promote", "0")  # fmt: skip
+        model = ("--model", "openai/x", "--set", f"api_base={server.url}", "--set", "price=openai/x=100,200", "--budget-usd", "0.001")  # fmt: skip
+        words = ("--set", f"cutoff={CUTOFF}", "--contexts", "none", "--until", "quick", "--quick", "zero-shot", "--trials", "1", "--promote", "0")  # fmt: skip
         begun = run_cli(folder, "tournament", "run", "s", *words, *model, OPENAI_API_KEY="none")
         assert begun.returncode == 3 and not server.asked, begun.stderr
         done = run_cli(folder, "forecast", "s", "--budget-usd", "50", OPENAI_API_KEY="none")
@@ -343,7 +343,7 @@ def test_a_forecast_sends_the_same_bytes_whatever_was_edited_later(tmp_path: Pat
 
 def uncut(patch: pytest.MonkeyPatch) -> None:
     """The doors as they were before texts were cut: what is planted into a question reaches the recorded prompts."""
-    patch.setattr(later_parts, "later_parts", lambda *_, **__: [])
+    patch.setattr(later_text, "later_parts", lambda *_, **__: [])
 
 
 @pytest.mark.parametrize("planted", [True, False])

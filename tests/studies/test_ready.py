@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -165,7 +164,7 @@ def test_tables_2_3_and_6_of_paper_a_come_out_on_a_long_short_set(name: str, tmp
             arms = tuple(
                 arm for arm in filled.arms if arm.kind != "notebook" and arm.name != "deep_research L"
             )
-            spec = replace(filled, arms=arms, exams=({"set": "SET"},), trials=OF_PAPER_A[name])
+            spec = filled.with_changes(arms=arms, exam=({"set": "SET"},), trials=OF_PAPER_A[name])
             plan = plan_study(store, spec)
             environ = {"OPENAI_API_KEY": "sk-none", "EXA_API_KEY": "k"}
             environ |= {f"WORKBENCH_UPSTREAM_{engine}": web.url for engine in ENGINES}

@@ -22,7 +22,7 @@ from workbench.studies.arm_distances import caution_rows, distance_matrix
 from workbench.studies.leak_audit import audit_study
 from workbench.studies.runner import StudyRunner
 from workbench.studies.study_exam import StudyExam
-from workbench.studies.study_file import StudyError, mix_problems, study_of
+from workbench.studies.study_file import Rebalance, StudyError, study_of
 from workbench.studies.study_plan import plan_study
 from workbench.studies.study_report import write_study
 from workbench.studies.study_scores import (
@@ -70,7 +70,7 @@ def test_a_mix_weighs_the_categories_by_its_shares() -> None:
     own = exam(np.ones(10), category=labels)
     pooled = {"sure": np.where(labels == "a", 1.0, 0.0), "half": np.full(10, 0.4)}
     settings = {"mixes": [{"a": 0.5, "b": 0.5}, {"a": 0.75, "other": 0.25}], "draws": 3}
-    rows = mix_scores(settings, own, pooled)["mixes"]
+    rows = mix_scores(Rebalance.model_validate(settings), own, pooled)["mixes"]
     assert [(row["mix"], row["events"]) for row in rows] == [
         ("as it is: a 80 %, b 20 %", 10),
         ("a 50 %, b 50 %", 4),
@@ -86,15 +86,17 @@ def test_a_mix_weighs_the_categories_by_its_shares() -> None:
     ("settings", "says"),
     [
         ("half", "a mapping with mixes"),
-        ({"mixes": [{"a": 0.5}]}, "mix 1 is a mapping of categories to shares that sum to 1"),
+        ({"mixes": [{"a": 0.5}]}, "mix 1: shares of categories sum to 1"),
         ({"mixes": [{"a": 1.5, "b": -0.5}]}, "mix 1"),
-        ({"mixes": [{"a": "all"}]}, "mix 1"),
-        ({"mixes": [{"a": 1}], "draws": 0}, "draws is a whole number"),
-        ({"mixes": [{"a": 1}], "times": 5}, "a mapping with mixes"),
+        ({"mixes": [{"a": "all"}]}, "a mapping of categories to shares that sum to 1"),
+        ({"mixes": [{"a": 1}], "draws": 0}, "draws: a whole number"),
+        ({"mixes": [{"a": 1}], "times": 5}, "times"),
     ],
 )
 def test_a_mix_that_is_none_is_one_line(settings: Any, says: str) -> None:
-    (line,) = mix_problems(settings)
+    with pytest.raises(StudyError) as refusal:
+        study_of({"name": "s", "exam": {"set": "q"}, "arms": ["market"], "rebalance": settings})
+    (line,) = refusal.value.problems
     assert says in line and "\n" not in line
 
 

@@ -63,7 +63,7 @@ def events_file(
         ({"arms": [{"arm": "notebook", "max_leafs": 3}]}, "max_leafs"),
         ({"arms": [{"arm": "published", "method": "m"}]}, "forecasts is missing"),
         ({"arms": [{"arm": "column", "column": "mood"}]}, "'mood'"),
-        ({"reference": "nobody"}, "reference 'nobody' is no arm: market"),
+        ({"reference": "nobody"}, "reference: 'nobody' is no arm: market"),
         ({"trials": 0}, "trials: a number of at least 1"),
         ({"seeds": [1, 1]}, "seeds: one stands twice"),
         ({"budget": 3}, "unknown key 'budget'"),

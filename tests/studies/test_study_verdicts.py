@@ -1,7 +1,6 @@
 """What a study says of its arms: a verdict where Holm's p and the mixed model allow one, "too few to tell" where there is too little."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +112,7 @@ def test_the_best_of_the_summary_is_the_best_of_the_table_of_differences(seed: i
     exam = StudyExam(events=events, statements={}, cutoffs={}, contexts={})
     arms = ["first", "second", "third"]
     document = {"name": "s", "exam": {"events": "e.csv"}, "arms": [{"arm": "random", "name": arm} for arm in arms], "reference": "second"}  # fmt: skip
-    spec = replace(study_of(document), resamples=200)
+    spec = study_of({**document, "resamples": 200})
     state = StudyState(name="s", audited=StudyAudited(checked=3 * n))
     for arm in arms:
         state.forecasts |= {

@@ -165,10 +165,10 @@ def test_whatif_says_what_the_method_says(analysis: wb.Analysis, magics: dict[st
     assert magics["whatif"]("P2.1=0 P3=40%") == analysis.what_if({"P2.1": 0.0, "P3": 0.4})
     removed = magics["whatif"]("--remove P2.3")
     assert removed["after"] == analysis.what_if(remove=["P2.3"])["after"]
-    magics["whatif"]("P2.1=0 --scenario calm --rationale 'nothing happens' --probability 30%")
+    magics["whatif"]("P2.1=0 --scenario calm --set 'rationale=nothing happens' --set probability=30%")
     (calm,) = analysis.scenarios()["scenarios"]
     assert (calm["name"], calm["rationale"], calm["probability"]) == ("calm", "nothing happens", 0.3)
-    held = magics["whatif"]("P2.1=0 --author Ada --expires 2999-01-01")
+    held = magics["whatif"]("P2.1=0 --author Ada --set expires=2999-01-01")
     assert [row["expires"][:10] for row in held["overrides"]] == ["2999-01-01"]
 
 
@@ -184,7 +184,7 @@ def test_proof_opens_a_leafs_notebook(magics: dict[str, Any]) -> None:
         ("whatif", "--colour red"),
         ("proof", ""),
         ("whatif", "P2.1=2"),
-        ("whatif", "P2.1=0 --scenario calm --probability often"),
+        ("whatif", "P2.1=0 --scenario calm --set probability=often"),
         ("proof", "'P1"),
     ],
 )

@@ -98,9 +98,7 @@ class ClaimContext:
     ] = ""
     horizon: Annotated[
         str,
-        Setting(
-            panel="Claim", text="By when, if the statement does not say it.", option="--horizon", in_file="no"
-        ),
+        Setting(panel="Claim", text="By when, if the statement does not say it.", in_file="no"),
     ] = ""
     crowd: Annotated[
         float | None,
@@ -332,9 +330,7 @@ class AgentSettings:
     ] = False
     rule_seed: Annotated[
         int,
-        Setting(
-            panel="Tree", text="Seed of the weights of the rule random.", option="--rule-seed", in_file="any"
-        ),
+        Setting(panel="Tree", text="Seed of the weights of the rule random.", in_file="any"),
     ] = 0
 
     __pydantic_config__ = STRICT

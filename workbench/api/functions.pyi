@@ -350,7 +350,7 @@ async def analyze(
     semantics : str, optional
         strict: every linear rule is a Bayes net's table too, which stays within [0, 1]; free.
     normalise : str, optional
-        How --semantics strict mends weights: scale (the default), softmax or min-max.
+        How strict rules (`semantics`) mend weights: scale (the default), softmax or min-max.
     aggregation : dict[str, Any], optional
         How trials become one probability: pool=logit-mean|mean|median, dead=drop|impute, floor, slope and prior (shrinkage), calibration-slope, calibration-offset, stop-spread (no further trial once they agree), stop-after, learn=true.
     options : dict[str, dict[str, Any]], optional

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import command, echo
+from workbench.cli.lazy import OperationCommand
 from workbench.cli.table import show_fields, show_table
 from workbench.engine.named_settings import setting_of, settings_by_name
 from workbench.errors import UsageError
@@ -38,11 +39,19 @@ def full_help(
     finally:  # the command is one object for as long as the process lasts
         for param in short:
             param.hidden = True
+    rows: list[tuple[str, ...]] = []
+    if isinstance(target, OperationCommand):
+        rows += [
+            (name, "", _default(each.default), each.says.text)
+            for name, each in target.operation.set_fields().items()
+        ]
     if any(param.name == "settings" for param in target.params):
-        rows = [
+        rows += [
             (name, setting_of(each).panel, _default(each.default), each.says.text)
             for name, each in settings_by_name().items()
         ]
+    if rows:
+        echo("Settings for --set, as NAME=VALUE:")
         show_table(("setting", "panel", "default", "what it is"), rows)
 
 

@@ -1,47 +1,89 @@
-"""A group of commands that imports a command's file when it is called, as in click's documentation (LazyGroup)."""
+"""Commands and groups of them: each is imported when it is called, and all take the same options besides their own."""
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
-from typing import Annotated, Any
+from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperCommand, TyperGroup
 
-from workbench.cli.common import unlisted
-from workbench.plug_points import load_plugin, plugin_names
+from workbench.cli.commands import COMMANDS, LISTED, PANELS, Place, sentence_of, target_of
+from workbench.plug_points import OPERATIONS, load_plugin, plugin_names
+from workbench.requests import fields_of
 
-#: Name of a command -> where it is (``module:name`` of a function or a ``typer.Typer``) and the line that lists it.
-Table = Mapping[str, tuple[str, str]]
-#: Panels of the help, each with its commands; those under an empty name work and are not listed.
-Panels = Mapping[str, Table]
-UNLISTED = ""
-
-
-def lazy_group(commands: Table, panels: Panels | None = None, *, plugins: str = "") -> type[TyperGroup]:
-    """Return the class of a group with these commands, for ``typer.Typer(cls=...)``; they are listed in the table's order.
-
-    Parameters
-    ----------
-    commands : mapping
-    panels : mapping, optional
-        Under which panels they are listed.
-    plugins : str
-        Group of entry points whose operations are commands too, under a panel of their own.
-    """
-    panel_of = {name: panel for panel, table in (panels or {}).items() for name in table}
-
-    class LazyGroup(_LazyGroup):
-        def __init__(self, **attributes: Any) -> None:
-            super().__init__(**attributes)
-            self.commands = _Commands(commands, panel_of, plugins)
-
-    return LazyGroup
+#: The options that every command takes, anywhere on the line; they are parsed here and nowhere else.
+SHARED = {
+    "--json": "Print one JSON document on stdout and nothing else there.",
+    "--yes": "Ask nothing and go on.",
+    "--set": "NAME=VALUE of a setting without an option.",
+}
+_LINE = (
+    "With every command: --yes (nothing is asked) and, where it has an answer, --json (one JSON document)."
+)
 
 
-class _LazyGroup(TyperGroup):
-    """Lists its commands by their lines alone; whatever asks for a command has it imported."""
+class _Shared:
+    """Parses the shared options for a command or group; what was given stands in the context's ``meta``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        rest: list[str] = []
+        words = iter(args)
+        for word in words:
+            name, _, value = word.partition("=")
+            if word == "--":
+                rest += [word, *words]
+            elif name == "--set":
+                pairs = ctx.meta.setdefault(name, [])
+                pairs.append(value or next(words, ""))
+                if not pairs[-1]:
+                    raise typer.BadParameter("--set: write NAME=VALUE")
+            elif word in SHARED:
+                ctx.meta[word] = True
+            else:
+                rest.append(word)
+        parsed: list[str] = super().parse_args(ctx, rest)  # type: ignore[misc]
+        return parsed
+
+
+class _Function(_Shared, TyperCommand):
+    """A command that is no operation: it has no document and no settings."""
+
+    def invoke(self, ctx: Any) -> Any:
+        if refused := [name for name in ("--json", "--set") if name in ctx.meta]:
+            raise typer.BadParameter(f"{ctx.info_name} takes no {refused[0]}")
+        return super().invoke(ctx)
+
+
+class OperationCommand(_Shared, TyperCommand):
+    """The command of an operation; its short help ends with what else it takes."""
+
+    operation: Any
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Say of a field without an option how it is given."""
+        named = {
+            f"--{each.word.replace('_', '-')}": each.word
+            for each in fields_of(self.operation)
+            if each.says.by_set
+        }
+        for word in args[: args.index("--") if "--" in args else None]:
+            if name := named.get(word.partition("=")[0]):
+                raise typer.BadParameter(f"{word} is no option here: write --set {name}=VALUE")
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of the options that it lists, and the names of the others."""
+        more = [param.opts[0] for param in self.params if getattr(param, "hidden", False)]
+        named = [*self.operation.set_fields()]
+        takes = [" ".join(more)] * bool(more) + [f"--set NAME=VALUE for {', '.join(named)}"] * bool(named)
+        last = f"More: {'; '.join(takes)} (`workbench help COMMAND` says what each is). " if takes else ""
+        self.epilog = "\n\n".join([*self.operation.more_help(), last + _LINE])
+        super().format_help(ctx, formatter)
+
+
+class _LazyGroup(_Shared, TyperGroup):
+    """Lists its commands by their sentences alone; whatever asks for a command has it imported."""
 
     commands: "_Commands"
 
@@ -66,34 +108,30 @@ class _LazyGroup(TyperGroup):
 class _Commands(MutableMapping[str, Any]):
     """Commands by name, each imported at its first use."""
 
-    def __init__(self, table: Table, panel_of: Mapping[str, str], plugins: str) -> None:
-        self._table, self._panel_of, self._plugins = table, panel_of, plugins
-        self._loaded: dict[str, Any] = {}
+    def __init__(self, table: Mapping[str, Place], plugins: str = "") -> None:
+        self._table, self._plugins = table, plugins
 
     def lines(self) -> dict[str, TyperCommand]:
+        panel_of = {name: panel for panel, table in PANELS.items() for name in table} if self._plugins else {}
         return {
             name: TyperCommand(
                 name=name,
-                help=line,
-                rich_help_panel=self._panel_of.get(name),
-                hidden=self._panel_of.get(name) == UNLISTED,
+                help=sentence_of(place),
+                rich_help_panel=panel_of.get(name),
+                hidden=bool(panel_of) and name not in LISTED,
             )
-            for name, (_, line) in self._table.items()
-        } | {name: _of_package(name, self._plugins) for name in self._added()}
+            for name, place in self._table.items()
+        } | {name: self[name] for name in self._added()}
 
     def _added(self) -> tuple[str, ...]:
         return plugin_names(self._plugins) if self._plugins else ()
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._loaded:
-            if name not in self._table:
-                if name not in self._added():
-                    raise KeyError(name)
-                self._loaded[name] = _of_package(name, self._plugins)
-                return self._loaded[name]
-            command = self._loaded[name] = _load(name, self._table[name][0])
-            command.hidden = self._panel_of.get(name) == UNLISTED
-        return self._loaded[name]
+        if name in self._table:
+            return _command(name, self._table[name])
+        if name in self._added():
+            return _of_package(name)
+        raise KeyError(name)
 
     def __setitem__(self, name: str, command: Any) -> None:
         raise TypeError("commands are added in the table")
@@ -108,66 +146,41 @@ class _Commands(MutableMapping[str, Any]):
         return sum(1 for _ in self)
 
 
-def _of_package(name: str, group: str) -> Any:
-    command = _command(name, load_plugin(group, name))
+class Root(_LazyGroup):
+    """All commands, and those of installed packages."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**{**attributes, "commands": _Commands(COMMANDS, OPERATIONS), "epilog": _LINE})
+
+
+@cache
+def _of_package(name: str) -> Any:
+    command = command_from(name, load_plugin(OPERATIONS, name))
     command.rich_help_panel = "Of installed packages"
     return command
 
 
-def _load(name: str, place: str) -> Any:
-    module, _, attribute = place.partition(":")
-    return _command(name, getattr(import_module(module), attribute))
-
-
-def _command(name: str, target: Any) -> Any:
-    if not isinstance(target, typer.Typer):
-        kind = TyperCommand
-        if isinstance(target, type):  # an operation, or one of a stranger's package
-            from workbench.cli.operation_command import command_of
-
-            operation: Any = target
-            kind, target = _with_more_help(operation.more_help), command_of(operation)
-        app = typer.Typer(add_completion=False)
-        app.command(name, cls=kind)(target)
-        target = app
-    single = len(target.registered_commands) == 1 and target.registered_callback is None
-    command = typer.main.get_command(target) if single else typer.main.get_group(target)
-    command.name = name
-    _complete(command)
-    return command
-
-
-def _with_more_help(more_help: Callable[[], Sequence[str]]) -> type[TyperCommand]:
-    class _Command(TyperCommand):
-        def format_help(self, ctx: Any, formatter: Any) -> None:
-            short = self.epilog
-            self.epilog = "\n\n".join([*more_help(), *([short] if short else [])])
-            super().format_help(ctx, formatter)
-            self.epilog = short  # the command outlives the call
-
-    return _Command
-
-
-def _complete(command: Any) -> None:
-    if isinstance(command, _LazyGroup):  # its own commands are completed when they are loaded
-        return
-    for child in getattr(command, "commands", {}).values():
-        _complete(child)
-    more = [param.opts[0] for param in command.params if isinstance(param, TyperOption) and param.hidden]
-    if more and command.epilog is None:
-        command.epilog = f"More: {' '.join(more)} (`workbench help COMMAND` says what each is)"
-    if not hasattr(command, "commands") and not any("--yes" in param.opts for param in command.params):
-        command.params.append(_assent())
-
-
 @cache
-def _assent() -> Any:
-    """The option of a command that asks nothing, so that a script can say --yes everywhere."""
+def _command(name: str, place: Place) -> Any:
+    """Return the command at a place: one object, also where an old name is another way to it."""
+    if isinstance(place, str):
+        return command_from(name, target_of(place))
+    attributes: dict[str, Any] = {"no_args_is_help": not place.alone, "epilog": _LINE}
+    if place.alone:
+        alone = command_from(name, target_of(place.alone))
+        attributes |= {"invoke_without_command": True, "params": alone.params, "callback": alone.callback}
+    return _LazyGroup(name=name, help=place.about, commands=_Commands(place.commands), **attributes)  # type: ignore[arg-type]
+
+
+def command_from(name: str, target: Any) -> Any:
+    """Return the command of an operation or of a function."""
     app = typer.Typer(add_completion=False)
+    if not isinstance(target, type):
+        app.command(name, cls=_Function)(target)
+        return typer.main.get_command(app)
+    from workbench.cli.operation_command import command_of  # not for a help
 
-    @app.command()
-    def sample(
-        yes: Annotated[bool, unlisted("--yes", expose_value=False, help="Nothing is asked.")] = False,
-    ) -> None: ...
-
-    return typer.main.get_command(app).params[0]
+    app.command(name, cls=OperationCommand)(command_of(target))
+    command: Any = typer.main.get_command(app)
+    command.operation = target
+    return command

@@ -6,12 +6,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from proxies.errors import ProxyError
+from proxies.remedies import Command, Option, Remedied, shell_terms
 from workbench.cli.common import (
     agrees,
     at_end,
@@ -24,7 +27,6 @@ from workbench.cli.common import (
     emit_json,
     one_line,
     say,
-    unlisted,
 )
 from workbench.cli.progress_bar import progress_bar
 from workbench.cli.request_options import options_of
@@ -35,6 +37,7 @@ from workbench.expected_errors import EXPECTED, exit_code
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Csv, Drawing, Facts, Json, Raw, Remark, Table, blocks_of
 from workbench.operations.run_document import RunDocument
+from workbench.requests import fields_of
 from workbench.spreadsheet import csv_text
 from workbench.store import Store
 from workbench.terminal import printable
@@ -44,29 +47,20 @@ if TYPE_CHECKING:
     from workbench.engine.record.state import RunState
     from workbench.store import StoredEvent
 
-_JSON = inspect.Parameter(
-    "as_json",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=False,
-    annotation=Annotated[
-        bool, unlisted("--json", help="Print one JSON document on stdout and nothing else there.")
-    ],
-)
-_YES = inspect.Parameter(
-    "yes",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=False,
-    annotation=Annotated[bool, unlisted("--yes", "-y", help="Nothing is asked.")],
-)
+#: The options that the command line parses for all commands, and what they are where they are not given.
+_SHARED: dict[str, Any] = {"--json": False, "--yes": False, "--set": ()}
 
 
 def command_of(operation: type[Operation]) -> Callable[..., None]:
     """Return the function that typer makes the command from; its signature has an option for each field of the request."""
 
     @command
-    def run(*, as_json: bool, **words: Any) -> None:
-        # An approval's yes is its answer.
-        yes = words["yes"] if "yes" in operation.model_fields else words.pop("yes")
+    def run(ctx: typer.Context, **words: Any) -> None:
+        if ctx.invoked_subcommand is not None:  # a group's own operation: one of its commands was asked for
+            return
+        as_json, yes, pairs = (ctx.meta.get(name, default) for name, default in _SHARED.items())
+        if "yes" in operation.model_fields:  # an approval's yes is its answer
+            words["yes"] = yes
         home = Home.of(
             os.environ,
             say=say,
@@ -83,7 +77,7 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
         at_end(home.close)
         request: Operation | None = None
         try:
-            request = operation.typed(**words)
+            request = operation.typed(pairs, **words)
             document = asyncio.run(_answered(request, home)) if request.waits() else request.answer(home)
         except (KeyboardInterrupt, asyncio.CancelledError):
             goes_on = _goes_on(home, request, as_json=as_json)
@@ -92,6 +86,8 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
             say(f"workbench: stopped by hand; {goes_on}")
             raise typer.Exit(STOPPED) from None
         except EXPECTED as error:
+            if isinstance(error, Remedied):
+                error.terms = partial(_terms, operation)
             _print_refusal(operation, error, as_json=as_json)
             if exit_code(error) not in (STOPPED, PROVIDER) or not (
                 goes_on := _goes_on(home, request, as_json=as_json)
@@ -108,11 +104,20 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
         if code := request.exit_code(document):
             raise typer.Exit(code)
 
-    parameters = [*{"as_json": _JSON, "yes": _YES, **options_of(operation)}.values()]
+    context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    parameters = [context, *options_of(operation).values()]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     run.__doc__ = operation.__doc__
     return run
+
+
+def _terms(operation: type[Operation], remedy: Command | Option) -> str:
+    """Write a remedy for a shell: an option that this command lacks goes by ``--set``."""
+    by_set = {each.name for each in fields_of(operation) if each.says.by_set}
+    if isinstance(remedy, Option) and remedy.name in by_set:
+        remedy = replace(remedy, by_set=True)
+    return shell_terms(remedy)
 
 
 async def _answered(request: Operation, home: Home) -> Any:

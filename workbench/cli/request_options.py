@@ -28,32 +28,11 @@ def options_of(model: type[Request]) -> dict[str, inspect.Parameter]:
     }
 
 
-def option_for(
-    each: RequestField,
-    *names: str,
-    kind: Any = None,
-    metavar: str | None = None,
-    hidden: bool | None = None,
-    joined: bool = False,
-) -> inspect.Parameter:
-    """Return the parameter that typer makes the option, or the argument, of a field from.
-
-    Parameters
-    ----------
-    each : RequestField
-    *names : str
-        The option's names where they are not the field's.
-    kind : type
-        Of one value, read by typer; text and paths unless given, which the model reads.
-    metavar, hidden : optional
-        In place of what the field says.
-    joined : bool
-        Several words are one text.
-    """
-    kind = kind or (Path if each.bare is Path else str)
-    shown = metavar or each.metavar
+def option_for(each: RequestField, *, joined: bool = False) -> inspect.Parameter:
+    """Return the parameter that typer makes the option, or the argument, of a field from; ``joined`` words are one text."""
+    kind = Path if each.bare is Path else str
     many = each.shape in ("list", "mapping") or joined
-    value: Any = bool if each.shape == "flag" else list[kind] if many else kind
+    value: Any = bool if each.shape == "flag" else list[kind] if many else kind  # type: ignore[valid-type]
     default: Any = False if each.shape == "flag" else None
     if each.required:
         default = REQUIRED
@@ -62,16 +41,18 @@ def option_for(
     how: Any
     if each.says.place:
         how = typer.Argument(
-            help=each.says.text, metavar=shown, autocompletion=_run_names if each.name in _RUNS else None
+            help=each.says.text,
+            metavar=each.metavar,
+            autocompletion=_run_names if each.name in _RUNS else None,
         )
     else:
         letter = each.says.short or (each.word if len(each.word) == 1 else "")
-        short = [f"-{letter}"] if letter else []
         how = typer.Option(
-            *(names or (*short, each.option)),
+            *([f"-{letter}"] if letter else []),
+            each.option,
             help=each.says.text,
-            metavar=None if each.shape == "flag" else shown,
-            hidden=each.says.more if hidden is None else hidden,
+            metavar=None if each.shape == "flag" else each.metavar,
+            hidden=each.says.more,
             show_default=str(each.default)
             if isinstance(each.default, str | int) and each.default not in ("", False)
             else False,

@@ -172,7 +172,6 @@ class RunSettings:
         Setting(
             panel="Budget",
             text="budget_usd of one driver; one that reaches it waits, the others go on.",
-            option="--leaf-budget-usd",
             resume=True,
         ),
     ] = None
@@ -181,7 +180,6 @@ class RunSettings:
         Setting(
             panel="Budget",
             text="budget_tokens of one driver; one that reaches it waits, the others go on.",
-            option="--leaf-budget-tokens",
             resume=True,
         ),
     ] = None
@@ -190,7 +188,6 @@ class RunSettings:
         Setting(
             panel="Budget",
             text="budget_calls of one driver; one that reaches it waits, the others go on.",
-            option="--leaf-budget-calls",
             resume=True,
         ),
     ] = None
@@ -199,7 +196,6 @@ class RunSettings:
         Setting(
             panel="Budget",
             text="budget_seconds of one driver; one that reaches it waits, the others go on.",
-            option="--leaf-budget-seconds",
             resume=True,
         ),
     ] = None
@@ -255,7 +251,6 @@ class RunSettings:
         Setting(
             panel="Model",
             text="auto asks for JSON schemas where LiteLLM's list says that the model takes them; text never, schema always.",
-            option="--reply-form",
             resume=True,
         ),
     ] = "auto"
@@ -275,7 +270,6 @@ class RunSettings:
         Setting(
             panel="Drivers",
             text="Seconds a notebook cell may run; 120 without it.",
-            option="--cell-timeout",
             resume=True,
         ),
     ] = None
@@ -293,7 +287,6 @@ class RunSettings:
         Setting(
             panel="Model",
             text="Seconds a provider may answer nobody before the run stops, resumable.",
-            option="--patience",
             resume=True,
         ),
     ] = 900.0
@@ -319,15 +312,14 @@ class RunSettings:
     max_proof_retries: Annotated[
         int, Setting(panel="Drivers", text="Attempts that a driver gets before the run stops (paper A, C.1).")
     ] = 3
-    strict: Annotated[
-        bool, Setting(panel="Data", text="Refuse data whose date cannot be fully proven.", option="--strict")
-    ] = False
+    strict: Annotated[bool, Setting(panel="Data", text="Refuse data whose date cannot be fully proven.")] = (
+        False
+    )
     max_residual: Annotated[
         Literal["none", "low", "medium", "high"] | None,
         Setting(
             panel="Data",
             text="Refuse data with more residual risk of later knowledge than none, low, medium or high; strict means medium.",
-            option="--max-residual",
         ),
     ] = None
     threshold: Annotated[

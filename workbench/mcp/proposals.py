@@ -19,6 +19,8 @@ from workbench.whatif.saved_scenarios import check_name, save_scenario
 
 #: Whose the records are. A person who reads the scenarios sees that it was no person.
 AUTHOR = "mcp"
+#: Claims that one server takes for a person to look at.
+MOST_PROPOSED = 20
 
 
 @dataclass(slots=True)
@@ -28,24 +30,6 @@ class _Proposal:
     edits: tuple[Edit, ...]
     stored_as: str
     seq: int
-
-
-def propose_claim(store: Store, statement: str, why: str, cutoff: Cutoff) -> str:
-    """Open a run for a client's claim that nobody begins before a person said yes, and return its id.
-
-    No model and no source is asked. The key-free analyst is to treat it; whoever approves may name another model when it begins.
-
-    Raises ``UsageError`` for an empty or overlong claim.
-    """
-    with store.transaction():
-        run_id = new_run(store, statement, cutoff, with_preset("product", model=OFFLINE))
-        state = load_state(store, run_id)
-        text = f"{state.statement}\nas of {state.cutoff}" + (
-            f"\nbecause: {why.strip()}" if why.strip() else ""
-        )
-        question = ev.ApprovalAsked(node=ROOT, trial=1, attempt=1, what="run", subject=store.put_body(text))
-        store.append(run_id, question)
-    return run_id
 
 
 @dataclass(slots=True)
@@ -58,15 +42,30 @@ class Proposals:
 
     _mark: str = field(default_factory=lambda: secrets.token_hex(3))
     _by_name: dict[tuple[str, str], _Proposal] = field(default_factory=dict)
+    _claims: int = 0
 
-    def edits(self, run_id: str, name: str) -> tuple[Edit, ...]:
-        """Return the edits proposed under a name so far; none for a new name."""
-        proposal = self._by_name.get((run_id, name))
-        return () if proposal is None else proposal.edits
+    def of(self, run_id: str) -> dict[str, tuple[Edit, ...]]:
+        """Return a run's proposals by name, in the order they were made."""
+        return {name: proposal.edits for (run, name), proposal in self._by_name.items() if run == run_id}
 
-    def names(self, run_id: str) -> list[str]:
-        """Return the names of a run's proposals in the order they were made."""
-        return [name for run, name in self._by_name if run == run_id]
+    def claim(self, store: Store, statement: str, why: str, cutoff: Cutoff) -> str:
+        """Open a run for a claim that nobody begins before a person said yes, and return its id.
+
+        No model and no source is asked. The key-free analyst is to treat it; whoever approves may name another model when it begins.
+
+        Raises ``UsageError`` for an empty or overlong claim, or where enough wait for a person.
+        """
+        # Of this server's own, so that what people decide meanwhile changes no answer.
+        if self._claims >= MOST_PROPOSED:
+            raise UsageError(f"{MOST_PROPOSED} claims were proposed: a person looks at those first")
+        with store.transaction():
+            run_id = new_run(store, statement, cutoff, with_preset("product", model=OFFLINE))
+            state = load_state(store, run_id)
+            because = f"\nbecause: {why.strip()}" if why.strip() else ""
+            subject = store.put_body(f"{state.statement}\nas of {state.cutoff}{because}")
+            store.append(run_id, ev.ApprovalAsked(node=ROOT, trial=1, attempt=1, what="run", subject=subject))
+        self._claims += 1
+        return run_id
 
     def keep(
         self, store: Store, seen: RunState, name: str, edits: Sequence[Edit], *, rationale: str = ""
@@ -78,11 +77,24 @@ class Proposals:
         """
         check_name(name)
         run_id = seen.run_id
+
+        def save(stored_as: str, edits: Sequence[Edit], base_seq: int | None) -> int:
+            return save_scenario(
+                store,
+                run_id,
+                stored_as,
+                edits,
+                author=AUTHOR,
+                rationale=rationale,
+                base_seq=base_seq,
+                seen=seen,
+            )
+
         known = self._by_name.get((run_id, name))
         whole = (*(known.edits if known else ()), *edits)
         if known is not None:
             try:
-                known.seq = self._save(store, seen, known.stored_as, edits, rationale, known.seq)
+                known.seq = save(known.stored_as, edits, known.seq)
                 known.edits = whole
                 return
             except UsageError:
@@ -90,25 +102,5 @@ class Proposals:
         stored_as = f"{name.strip()} ({AUTHOR} {self._mark}-{len(self._by_name) + 1})"
         if known is not None:
             stored_as = f"{known.stored_as}, again {secrets.token_hex(3)}"
-        seq = self._save(store, seen, stored_as, whole, rationale, None)
+        seq = save(stored_as, whole, None)
         self._by_name[run_id, name] = _Proposal(whole, stored_as, seq)
-
-    def _save(
-        self,
-        store: Store,
-        seen: RunState,
-        stored_as: str,
-        edits: Sequence[Edit],
-        rationale: str,
-        base_seq: int | None,
-    ) -> int:
-        return save_scenario(
-            store,
-            seen.run_id,
-            stored_as,
-            edits,
-            author=AUTHOR,
-            rationale=rationale,
-            base_seq=base_seq,
-            seen=seen,
-        )

@@ -12,9 +12,10 @@ from pydantic import ValidationError
 from proxies.remedies import Remedied
 from proxies.secret_registry import SECRETS
 from workbench.errors import UsageError
+from workbench.mcp.client_home import ClientHome, VisibleRuns, run_uri
+from workbench.mcp.client_operations import ListRuns, ReadProof, ReadTree
 from workbench.mcp.mcp_terms import for_client
-from workbench.mcp.mcp_tools import McpTool, Tools
-from workbench.mcp.visible_runs import VisibleRuns, run_uri
+from workbench.mcp.mcp_tools import McpTool, tools
 from workbench.terminal import json_printable, printable, printable_line
 from workbench.version import __version__
 
@@ -25,9 +26,9 @@ LONGEST_ANSWER = 200_000
 _RUNS = "workbench://runs"
 
 
-def build_server(tools: Tools, runs: VisibleRuns) -> Server[Any]:
-    """Return a server that answers with these tools and with resources of the same runs; a transport runs it."""
-    table = tools.table()
+def build_server(home: ClientHome) -> Server[Any]:
+    """Return a server that answers with tools over a home and with resources of the same runs; a transport runs it."""
+    table = tools()
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_described(tool) for tool in table.values()])
@@ -39,7 +40,7 @@ def build_server(tools: Tools, runs: VisibleRuns) -> Server[Any]:
         try:
             arguments = tool.arguments.model_validate(params.arguments or {})
             async with asyncio.timeout(tool.seconds):
-                text = _as_text(await tool.answer(arguments))
+                text = _as_text(await tool.answer(arguments, home))
         except TimeoutError:
             return _failed(
                 f"{tool.name} took more than {tool.seconds:g} seconds and was given up: ask for less"
@@ -54,7 +55,7 @@ def build_server(tools: Tools, runs: VisibleRuns) -> Server[Any]:
         return types.CallToolResult(content=[types.TextContent(text=text)])
 
     async def list_resources(context: Any, params: Any) -> types.ListResourcesResult:
-        rows = await asyncio.to_thread(tools.list_runs)
+        rows = (await asyncio.to_thread(ListRuns().answer, home))["runs"]
         return types.ListResourcesResult(
             resources=[
                 types.Resource(
@@ -95,7 +96,7 @@ def build_server(tools: Tools, runs: VisibleRuns) -> Server[Any]:
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            text = _as_text(await asyncio.to_thread(_resource, tools, uri))
+            text = _as_text(await asyncio.to_thread(_resource, home, uri))
         except Remedied as error:
             raise MCPError(
                 code=types.INVALID_PARAMS,
@@ -107,7 +108,7 @@ def build_server(tools: Tools, runs: VisibleRuns) -> Server[Any]:
     return Server(
         "analyst-workbench",
         version=__version__,
-        instructions=_instructions(runs),
+        instructions=_instructions(home.runs),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
@@ -128,24 +129,26 @@ def _instructions(runs: VisibleRuns) -> str:
     )
 
 
-def _resource(tools: Tools, uri: str) -> Any:
+def _resource(home: ClientHome, uri: str) -> Any:
     match uri.removeprefix(_RUNS).split("/"):
         case [""] if uri == _RUNS:
-            return {"runs": tools.list_runs()}
+            return ListRuns().answer(home)
         case ["", run] if run:
-            return tools.read_tree(run)
+            return ReadTree(run=run).answer(home)
         case ["", run, "proofs", node] if run and node:
-            return tools.read_proof(run, node)
+            return ReadProof(run=run, node=node).answer(home)
     raise UsageError(f"there is no resource {uri!r:.100}: {_RUNS}, {_RUNS}/RUN or {_RUNS}/RUN/proofs/NODE")
 
 
 def _described(tool: McpTool) -> types.Tool:
     return types.Tool(
         name=tool.name,
-        description=tool.about,
+        description=tool.operation.tool,
         input_schema=tool.arguments.model_json_schema(),
         annotations=types.ToolAnnotations(
-            read_only_hint=not tool.writes, destructive_hint=False, open_world_hint=not tool.writes
+            read_only_hint=not tool.operation.writes,
+            destructive_hint=False,
+            open_world_hint=not tool.operation.writes,
         ),
     )
 

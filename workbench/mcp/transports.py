@@ -16,8 +16,7 @@ from proxies.secret_registry import SECRETS
 from sandbox.jupyter.door import HOST, is_own_request
 from workbench.engine.record.fold import load_state
 from workbench.errors import Option, UsageError
-from workbench.mcp.mcp_tools import Tools
-from workbench.mcp.visible_runs import ClientHome, VisibleRuns
+from workbench.mcp.client_home import ClientHome, VisibleRuns
 from workbench.store import Store
 
 DEFAULT_PORT = 8931
@@ -67,9 +66,9 @@ async def opened(home: Path, runs: VisibleRuns) -> Any:
     if runs.only is not None:
         with Store(home) as store:
             statement = runs.state(store, runs.only).statement
-    async with ClientHome(environ=os.environ, folder=home, runs=runs) as data:
+    async with ClientHome(environ=os.environ, folder=home, runs=runs, statement=statement) as data:
         try:
-            yield build_server(Tools(data, statement=statement), runs)
+            yield build_server(data)
         finally:
             data.close()
 

@@ -107,6 +107,30 @@ class Analyze(_NewRun):
         "plan_only",
         "detach",
     )
+    unlisted = (
+        "workers",
+        "isolation",
+        "api_base",
+        "analyzer",
+        "rule",
+        "preset",
+        "concurrency",
+        "budget_tokens",
+        "budget_calls",
+        "budget_seconds",
+        "prices",
+        "models",
+        "fallback",
+        "timeout",
+        "approve",
+        "max_leaves",
+        "max_proof_steps",
+        "temperature",
+        "max_tokens",
+        "effort",
+        "crowd",
+        "reading",
+    )
 
     statement: str
     """A claim that will turn out true or false."""
@@ -122,11 +146,12 @@ class Analyze(_NewRun):
     semantics: str | None = None
     """strict: every linear rule is a Bayes net's table too, which stays within [0, 1]; free."""
     normalise: str | None = None
-    """How --semantics strict mends weights: scale (the default), softmax or min-max."""
+    """How strict rules (`semantics`) mend weights: scale (the default), softmax or min-max."""
     aggregation: Annotated[
         dict[str, Any],
         BeforeValidator(_read_aggregation),
-        Says(
+        Setting(
+            panel="",
             text="How trials become one probability: pool=logit-mean|mean|median, dead=drop|impute, floor, slope and prior (shrinkage),"
             " calibration-slope, calibration-offset, stop-spread (no further trial once they agree), stop-after, learn=true.",
             word="aggregate",
@@ -192,7 +217,7 @@ class Analyze(_NewRun):
         others: dict[str, Any] = {"options": self.options, "aggregation": self.aggregation}
         if self.normalise is not None and self.semantics != "strict":
             # Not ignored: without strict rules it would change nothing, and the run would not be what was asked for.
-            raise UsageError("--normalise says how strict rules are made: add --semantics strict")
+            raise UsageError("normalise says how strict rules are made: add ", Option("semantics", "strict"))
         rules = {
             name: value for name in ("semantics", "normalise") if (value := getattr(self, name)) is not None
         }
@@ -309,6 +334,19 @@ class Resume(_BegunRun):
 
     places = ("run",)
     short = ("settings", "model", "budget_usd", "leaf", "detach")
+    unlisted = (
+        "workers",
+        "isolation",
+        "api_base",
+        "concurrency",
+        "budget_tokens",
+        "budget_calls",
+        "budget_seconds",
+        "prices",
+        "models",
+        "timeout",
+        "max_tokens",
+    )
 
     run: RunName
     leaf: list[str] = []
@@ -379,6 +417,7 @@ class Demo(Operation):
     """Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."""
 
     short = ()
+    unlisted = ("isolation",)
 
     isolation: Level = None
 

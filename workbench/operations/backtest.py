@@ -25,6 +25,7 @@ class Backtest(Operation):
 
     places = ("claims",)
     short = ("first", "last", "every", "horizon")
+    unlisted = ("forecaster", "csv", "plot")
 
     claims: Annotated[
         str,

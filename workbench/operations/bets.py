@@ -53,7 +53,7 @@ class Bet(BetRules, Operation):
         from workbench.questions.sets.question_sets import load_set
 
         questions = load_set(home.store, self.name)
-        today = check_day(self.today or datetime.now(UTC).date().isoformat(), of="--today")
+        today = check_day(self.today or datetime.now(UTC).date().isoformat(), of="today")
         rules = BetRules(**{**self.model_dump(include={*BetRules.model_fields}), "today": today})
         p = pooled_events(questions, self.forecasts, self.method, self.pool)
         document = bets_document(questions, p, rules)
@@ -99,6 +99,7 @@ class Submit(Operation):
 
     places = ("form", "name")
     short = ("output", "forecasts", "method", "partial", "check")
+    unlisted = ("night", "model")
 
     form: Literal["forecastbench", "prophet", "metaculus"]
     """Whom it is for."""

@@ -111,7 +111,7 @@ class Priors(Operation):
     """Write the events with `prior_temporal`: how often questions of the same group came true that had resolved before each was asked.
 
     It knows no later outcome, so back-tests may shrink to it (`score --pool shrink-prior`), show it to an agent (`prior` of an arm) or
-    score it (`score --baseline prior_temporal`).
+    score it (`score --set baseline=prior_temporal`).
     """
 
     places = ("events", "output")

@@ -75,6 +75,7 @@ class Verify(Operation):
     tool = "Check that proofs still stand: records compared, cells run again in a sealed kernel from stored data."
     places = ("run", "node")
     short = ()
+    unlisted = ("isolation",)
     person = ("isolation",)
 
     run: RunName

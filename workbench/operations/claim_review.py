@@ -25,6 +25,7 @@ class Review(ReviewRequest, Operation):
 
     places = ("run",)
     short = ("due", "changed", "budget_usd", "notify")
+    unlisted = ("alert",)
     awaited = True
 
     notify: str = ""

@@ -21,6 +21,7 @@ class Compare(ExamFiles):
     """
 
     short = ("events", "forecasts", "reference", "method", "calibrate")
+    unlisted = ("exam", "ensemble", "unit")
 
     reference: str
     """A method, METHOD@VARIANT, or a baseline (crowd+prior_temporal, 0.5)."""
@@ -103,12 +104,13 @@ class Returns(ExamFiles):
     """Average return (1 breaks even) and Sharpe ratio of a dollar on every market event, and what of it was edge and luck.
 
     Return = 1 + edge + luck: edge was expected when the bet was made, luck came with the outcome; luck z beyond 2 either way
-    says that the expectations were off. With --fee, --cap or --no-price bets are of one side, sized after costs, the rest kept.
+    says that the expectations were off. With `fee`, `cap` or `no_price` bets are of one side, sized after costs, the rest kept.
     Behind the figures stand 95 % intervals: of average returns the paper's bootstrap over events (Prophet Arena, App. C.7), of luck with the
     bets fixed and outcomes at the prices' odds, of ratios over clusters.
     """
 
     short = ("events", "forecasts", "method", "risk_aversion")
+    unlisted = ("variant", "price", "tie", "exam")
 
     pool: str = "mean"
     """How trials are pooled."""

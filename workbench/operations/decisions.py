@@ -28,6 +28,7 @@ class Decide(ChoiceRules, Operation):
 
     places = ("runs",)
     short = ("threshold", "question", "payoffs")
+    unlisted = ("linked", "forecasts")
 
     runs: list[RunName] = []
     """One run per option, in the question's order; a single run stands against its negation."""

@@ -22,6 +22,7 @@ class Doctor(Operation):
     """Say which isolation level works and what refuses a better one, which keys are set, versions and files."""
 
     short = ("check",)
+    unlisted = ("live",)
 
     live: bool = False
     """Also ask every source for one example, with your keys: one call of each plan."""

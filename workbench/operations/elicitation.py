@@ -42,6 +42,7 @@ class Exceed(Operation):
     """
 
     short = ("series", "cutoff", "on", "above")
+    unlisted = ("model",)
 
     series: Path | None = None
     """CSV (gzip too) or parquet with a date and a value column."""

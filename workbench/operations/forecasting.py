@@ -30,6 +30,7 @@ class Forecast(ModelWork):
 
     places = ("references",)
     short = ("settings", "due", "budget_usd", "plan_only", "quantiles", "cutoff")
+    unlisted = ("quiet",)
 
     references: Annotated[
         list[str],

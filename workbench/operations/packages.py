@@ -32,6 +32,7 @@ class Export(Operation):
 
     places = ("run",)
     short = ("to", "output", "sign", "note", "one_page")
+    unlisted = ("with_transcript",)
 
     run: RunName
     to: str | None = None
@@ -40,7 +41,7 @@ class Export(Operation):
     project: bool = False
     """For bif and problog: take the nearest Bayes net where the tree is none."""
     normalise: str = "scale"
-    """How --project makes linear weights sum to at most 1: scale, softmax or min-max."""
+    """How `project` makes linear weights sum to at most 1: scale, softmax or min-max."""
     sign: bool = False
     """For zip: sign the package with your key (`keys new` makes one)."""
     note: Path | None = None

@@ -64,6 +64,7 @@ class Estimate(Operation):
 
     places = ("run", "node", "p")
     short = ("why", "author")
+    unlisted = ("withdraw",)
     writes = True
 
     run: RunName
@@ -202,6 +203,7 @@ class Resolve(Operation):
 
     places = ("run", "outcome")
     short = ("on", "node", "leaves", "due")
+    unlisted = ("quiet",)
     writes = True
 
     run: str | None = None

@@ -27,6 +27,7 @@ class Quantity(Operation):
 
     places = ("series",)
     short = ("on", "by", "cutoff")
+    unlisted = ("plot",)
     person = ("plot",)
 
     series: str

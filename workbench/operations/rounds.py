@@ -112,6 +112,7 @@ class RunRound(_RoundRules, ModelWork):
     """Do a round over a set, or go on with the one that is unfinished: nothing that was paid for is asked again."""
 
     short = ("model", "settings", "budget_usd", "quick", "trials", "promote", "new", "until", "plan_only")
+    unlisted = ("contexts", "engines")
 
     budget_usd: float | None = None
     """Most US dollars the models may cost; the round stops before, resumable."""

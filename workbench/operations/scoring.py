@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.formatting import SCORE_WORDS, outcome_words, percent
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Facts, Remark, Table, columns, named
@@ -37,6 +37,7 @@ class Score(Recipe, Operation):
     """
 
     short = ("events", "forecasts", "values", "quantiles", "own", "method", "calibrate", "metrics", "by")
+    unlisted = ("pool", "prior", "tune", "ddof", "loo", "variant", "subsets", "steps", "exam")
 
     events: Path | None = None
     """Events: CSV (gzip too) or parquet."""
@@ -69,7 +70,7 @@ class Score(Recipe, Operation):
     utility: str = ""
     """Also soft and hard utility of going long or short: plain, analytica-paper (5 % over days / 252, 0.02, gain at most +100 %)."""
     price: str = "crowd"
-    """Column with the price of a Yes share, for --utility."""
+    """Column with the price of a Yes share, for `utility`."""
     resamples: Annotated[int, Field(ge=0)] = 2000
     """Resamples behind each 95 % interval; 0 for none."""
     seed: int = 20261122
@@ -100,7 +101,7 @@ class Score(Recipe, Operation):
         if self.steps:
             raise UsageError("--steps goes with --own: files of forecasts hold no steps")
         if self._names("history", "out"):
-            raise UsageError("--history and --out go with --own")
+            raise UsageError(Option("history"), " and ", Option("out"), " go with --own")
         if self.events is None or self.forecasts is None:
             raise UsageError(
                 "score wants --events FILE and --forecasts FILE, or --own for the runs of this home"
@@ -139,7 +140,7 @@ class Score(Recipe, Operation):
 
         if self._names("events", "forecasts", "exam", "method", "baseline", "subsets"):
             raise UsageError(
-                "--own scores the runs of this home: no --events, --forecasts, --exam, --method, --baseline or --subsets"
+                "--own scores the runs of this home: no events, forecasts, exam, method, baseline or subsets"
             )
         if self.steps:
             return steps_document(home.store, resampling)

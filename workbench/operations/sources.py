@@ -50,6 +50,21 @@ class AddSource(SourceRequest, Operation):
 
     places = ("name", "where")
     short = ()
+    unlisted = (
+        "date",
+        "value",
+        "known",
+        "vintage",
+        "lag",
+        "releases",
+        "static",
+        "unit",
+        "share",
+        "decimal",
+        "thousands",
+        "skip",
+        "comment",
+    )
 
     where: Any
     """CSV, Parquet, Excel, Feather; a database; a YAML. In Python a DataFrame or a Series too."""

@@ -21,6 +21,7 @@ class WebLook(Operation):
     """What a search and a page have in common."""
 
     short = ("cutoff", "k", "source", "model")
+    unlisted = ("audit",)
     person = ("question", "source", "model", "api_base", "audit", "engines")
 
     refusal_is_answer: ClassVar[bool] = True

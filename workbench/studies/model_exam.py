@@ -181,7 +181,7 @@ def exam_results(
         "recall": None if probe is None else probe.to_json(),
         "cost_usd": cost,
         "usd_per_1000": None if cost is None else 1000.0 * cost / len(ended),
-        "questions": str(plan.spec.exams[0]["set"]),
+        "questions": str(plan.spec.exam[0]["set"]),
         "grounder": arm.base.grounder,
         "study": plan.spec.name,
     }
@@ -206,7 +206,7 @@ def write_exam(
     store: Store, plan: StudyPlan, state: StudyState, document: Mapping[str, Any], folder: Path
 ) -> Path:
     """Write ``exam.json`` and the study's tables and page, with the sentence above them, into a folder; return the page."""
-    said = replace(plan, spec=replace(plan.spec, note=f"{document['sentence']}."))
+    said = replace(plan, spec=plan.spec.with_changes(note=f"{document['sentence']}."))
     write_study(store, said, state, folder)
     text = json.dumps(document, indent=1, ensure_ascii=False)
     write_output(folder / "exam.json", f"{text}\n".encode())

@@ -228,7 +228,7 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
     """The exam of a study, and every mistake in it, a line each; None where nothing can be read."""
     problems: list[str] = []
     parts: list[_Part] = []
-    for source in spec.exams:
+    for source in spec.exam:
         try:
             parts.append(_part(store, spec, source))
         except UsageError as error:

@@ -3,26 +3,30 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from proxies.hashing import canonical_json, sha256_of
 from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
 from proxies.yaml_text import parse_yaml
 from workbench.errors import UsageError
+from workbench.formatting import single_line
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 #: What may differ when a study goes on: what it spends, how much at once, and what only the report reads.
 CHANGEABLE = ("budget_usd", "concurrency", "note", "rebalance", "build_up")
-_KEYS = {
-    "name", "note", "exam", "arms", "trials", "seeds", "budget_usd", "concurrency", "reference", "size",
-    "unresolved", "cutoffs", "resamples", "contexts", "rebalance", "build_up",
-}  # fmt: skip
-_EXAM_KEYS = {"events", "exam", "set", "questions", "simulator", "where"}
-_REBALANCE_KEYS = {"column", "mixes", "draws"}
-#: Subsets that are drawn for each mix where the study does not say.
-REBALANCE_DRAWS = 50
+_SOURCES = ("events", "set", "questions", "simulator")
 
 
 class StudyError(UsageError):
@@ -42,63 +46,173 @@ class StudyCell(NamedTuple):
     trial: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArmSpec:
+def _wrong(text: str) -> PydanticCustomError:
+    return PydanticCustomError("study", "{text}", {"text": text})
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+class _Form(BaseModel):
+    """A part of the file; a field's description says what belongs there."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class ArmSpec(_Form):
     """One arm as the file names it: its own name, its kind, and the settings of that kind."""
 
     name: str
     kind: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_file(cls, value: Any) -> Any:
+        """Read ``market`` and ``{arm: market, ...}``."""
+        if isinstance(value, str):
+            value = {"arm": value}
+        if isinstance(value, dict) and isinstance(kind := value.get("arm"), str):
+            settings = {key: each for key, each in value.items() if key not in ("arm", "name")}
+            return {"name": str(value.get("name", kind)), "kind": kind, "settings": settings}
+        if isinstance(value, dict) and "kind" in value:
+            return value
+        raise _wrong("a name of a kind, or a mapping with 'arm', is needed")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StudySpec:
+class Rebalance(_Form):
+    """Mixes of categories on which the report scores the arms again."""
+
+    mixes: Annotated[
+        tuple[Mapping[str, float], ...],
+        BeforeValidator(_as_list),
+        Field(strict=False, description="a mapping of categories to shares that sum to 1, or a list of them"),
+    ]
+    column: str = "category"
+    draws: Annotated[int, Field(ge=1, le=10_000, description="a whole number from 1 to 10,000")] = 50
+    """Subsets that are drawn for each mix."""
+
+    @field_validator("mixes", mode="after")
+    @classmethod
+    def _sum_to_one(cls, mixes: tuple[Mapping[str, float], ...]) -> tuple[Mapping[str, float], ...]:
+        for place, mix in enumerate(mixes, 1):
+            if not mix or min(mix.values()) < 0 or abs(sum(mix.values()) - 1) > 1e-9:
+                raise _wrong(f"mix {place}: shares of categories sum to 1")
+        return mixes
+
+
+def _exam_source(exam: Any) -> Any:
+    if not isinstance(exam, dict):
+        raise _wrong(f"a mapping with {', '.join(_SOURCES)} is needed, not {exam!r:.60}")
+    known = (*_SOURCES, "exam", "where")
+    if unknown := [key for key in exam if key not in known]:
+        raise _wrong(f"unknown key {unknown[0]!r}: {', '.join(known)}")
+    if (count := sum(key in exam for key in _SOURCES)) != 1:
+        raise _wrong(f"exactly one of {', '.join(_SOURCES)} is needed, not {count}")
+    if not isinstance(exam.get("where", {}), dict):
+        raise _wrong("where is a mapping of columns to values")
+    return exam
+
+
+_Count = Annotated[int, Field(ge=1, description="a number of at least 1 is needed")]
+
+
+class StudySpec(_Form):
     """A study."""
 
-    #: Also the name of its stream and of its folder.
-    name: str
-    #: Where the questions come from: ``events`` (with ``exam`` for a built one), ``set``, ``questions`` or ``simulator``; and ``where``,
-    #: values of columns.
-    exams: tuple[Mapping[str, Any], ...]
-    arms: tuple[ArmSpec, ...]
-    #: Independent forecasts of one question by an arm that draws.
-    trials: int = 1
-    #: The whole study is repeated with each.
-    seeds: tuple[int, ...] = (0,)
-    #: For all models together.
-    budget_usd: float | None = None
-    #: Runs in work at once.
-    concurrency: int = 4
-    #: The arm that the others are compared with; the first if not named.
+    name: Annotated[
+        str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", description="letters, digits, dots, dashes and underscores")
+    ]  # fmt: skip
+    """Also the name of its stream and of its folder."""
+    exam: Annotated[
+        tuple[Annotated[Mapping[str, Any], BeforeValidator(_exam_source)], ...],
+        BeforeValidator(_as_list),
+        Field(strict=False, min_length=1, description=f"one of {', '.join(_SOURCES)} is needed"),
+    ]
+    """Where the questions come from: ``events`` (with ``exam`` for a built one), ``set``, ``questions`` or ``simulator``; and ``where``,
+    values of columns."""
+    arms: Annotated[
+        tuple[ArmSpec, ...],
+        Field(strict=False, min_length=1, description="a list of at least one arm is needed"),
+    ]
+    trials: _Count = 1
+    """Independent forecasts of one question by an arm that draws."""
+    seeds: Annotated[
+        tuple[int, ...],
+        BeforeValidator(_as_list),
+        Field(strict=False, min_length=1, description="whole numbers are needed"),
+    ] = (0,)
+    """The whole study is repeated with each."""
+    budget_usd: Annotated[float | None, Field(ge=0, description="a number of at least 0 is needed")] = None
+    """For all models together."""
+    concurrency: _Count = 4
+    """Runs in work at once."""
     reference: str | None = None
-    #: Questions, chosen by a hash of their ids; all if not named.
-    size: int | None = None
-    unresolved: str = "refuse"
-    #: Whether several exams may have different cutoffs.
-    cutoffs: str = "one"
-    #: Of the bootstrap.
-    resamples: int = 2000
-    #: A file of contexts that all arms are given alike.
+    """The arm that the others are compared with; the first if not named."""
+    size: _Count | None = Field(None, description="a number of at least 1 is needed")
+    """Questions, chosen by a hash of their ids; all if not named."""
+    unresolved: Annotated[Literal["refuse", "leave-out"], Field(description="refuse or leave-out")] = "refuse"
+    cutoffs: Annotated[Literal["one", "per-question"], Field(description="one or per-question")] = "one"
+    """Whether several exams may have different cutoffs."""
+    resamples: Annotated[int, Field(ge=100, description="a number of at least 100 is needed")] = 2000
+    """Of the bootstrap."""
     contexts: str | None = None
-    #: Mixes of categories on which the report scores the arms again (`mixes`).
-    rebalance: Mapping[str, Any] | None = None
-    #: Arms in the order in which a system was built: the report compares each with the one before.
-    build_up: tuple[str, ...] = ()
+    """A file of contexts that all arms are given alike."""
+    rebalance: Annotated[
+        Rebalance | None, Field(description="a mapping with mixes, and column and draws where they are not category and 50, is needed")
+    ] = None  # fmt: skip
+    build_up: Annotated[tuple[str, ...], Field(strict=False, description="a list of two or more arms")] = ()
+    """Arms in the order in which a system was built: the report compares each with the one before."""
     note: str = ""
-    #: Where the file lies: paths in it are relative to that.
-    folder: Path = Path()
+    folder: Annotated[Path, Field(exclude=True)] = Path()
+    """Where the file lies: paths in it are relative to that."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_unsaid(cls, document: Any) -> Any:
+        if not isinstance(document, Mapping):
+            return document
+        return {key: value for key, value in document.items() if value is not None}
+
+    @field_validator("seeds")
+    @classmethod
+    def _each_once(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(seeds)) < len(seeds):
+            raise _wrong("one stands twice")
+        return seeds
+
+    @field_validator("arms")
+    @classmethod
+    def _names_differ(cls, arms: tuple[ArmSpec, ...]) -> tuple[ArmSpec, ...]:
+        twice = [name for name, count in Counter(arm.name for arm in arms).items() if count > 1]
+        if twice:
+            raise _wrong(f"arm {twice[0]!r} is there twice: give one of them a name of its own")
+        return arms
+
+    @field_validator("reference", "build_up")
+    @classmethod
+    def _names_arms(cls, value: Any, info: ValidationInfo) -> Any:
+        names = [arm.name for arm in info.data.get("arms", ())]
+        if info.field_name == "build_up" and (len(value) == 1 or not set(value) <= set(names)):
+            raise _wrong(f"a list of two or more arms, of {', '.join(names)}")
+        if info.field_name == "reference" and value is not None and value not in names:
+            raise _wrong(f"{value!r:.60} is no arm: {', '.join(names)}")
+        return value
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object, as it stands in the log; the folder of the file is left out."""
-        document = asdict(self)
-        del document["folder"]
-        return document
+        return self.model_dump(mode="json")
 
     @property
     def digest(self) -> str:
         """Hash of all that shapes the results."""
         document = {name: value for name, value in self.to_json().items() if name not in CHANGEABLE}
         return sha256_of(canonical_json(document))
+
+    def with_changes(self, **changes: Any) -> Self:
+        """Return it with other values, which are not checked again."""
+        return self.model_copy(update=changes)
 
     def rank(self, question: str) -> bytes:
         """Place of a question when ``size`` chooses: the same on every machine."""
@@ -121,130 +235,33 @@ def read_study(path: Path) -> StudySpec:
 
 def study_of(document: Mapping[str, Any], folder: Path = Path()) -> StudySpec:
     """The study in a mapping; raises `StudyError` with every mistake of form."""
-    problems = [
-        f"unknown key {key!r}: a study has {', '.join(sorted(_KEYS))}" for key in document if key not in _KEYS
-    ]
-    name = document.get("name")
-    if (
-        not isinstance(name, str)
-        or not name
-        or name[0] in ".-"
-        or any(letter not in _LETTERS for letter in name)
-    ):
-        problems.append(f"name: letters, digits, dots, dashes and underscores, not {name!r:.60}")
-    exams = document.get("exam")
-    exams = exams if isinstance(exams, list) else [exams]
-    if exams == [None]:
-        problems.append("exam is missing: events, set, questions or simulator")
-    for exam in exams:
-        if exam is not None:
-            problems += _exam_problems(exam)
-    arms = document.get("arms")
-    specs: list[ArmSpec] = []
-    if not isinstance(arms, list) or not arms:
-        problems.append("arms: a list of at least one arm is needed")
-    else:
-        for place, arm in enumerate(arms, 1):
-            if isinstance(arm, str):
-                arm = {"arm": arm}
-            if not isinstance(arm, dict) or not isinstance(arm.get("arm"), str):
-                problems.append(f"arm {place}: a name of a kind, or a mapping with 'arm', is needed")
-                continue
-            settings = {key: value for key, value in arm.items() if key not in ("arm", "name")}
-            specs.append(ArmSpec(name=str(arm.get("name", arm["arm"])), kind=arm["arm"], settings=settings))
-    names = [spec.name for spec in specs]
-    problems += [
-        f"arm {each!r} is there twice: give one of them a name of its own"
-        for each, count in sorted(Counter(names).items())
-        if count > 1
-    ]
-    numbers: list[tuple[str, Any, Any, float]] = [
-        ("trials", document.get("trials", 1), int, 1),
-        ("concurrency", document.get("concurrency", 4), int, 1),
-        ("resamples", document.get("resamples", 2000), int, 100),
-        ("size", document.get("size", 1), int, 1),
-        ("budget_usd", document.get("budget_usd", 0.0), (int, float), 0),
-    ]
-    for key, value, kind, least in numbers:
-        if value is not None and (isinstance(value, bool) or not isinstance(value, kind) or value < least):
-            problems.append(f"{key}: a number of at least {least:g} is needed, not {value!r:.40}")
-    seeds = document.get("seeds", [0])
-    seeds = seeds if isinstance(seeds, list) else [seeds]
-    if not seeds or not all(isinstance(seed, int) and not isinstance(seed, bool) for seed in seeds):
-        problems.append(f"seeds: whole numbers are needed, not {seeds!r:.60}")
-    elif len(set(seeds)) != len(seeds):
-        problems.append("seeds: one stands twice")
-    reference = document.get("reference")
-    if reference is not None and reference not in names:
-        problems.append(f"reference {reference!r:.60} is no arm: {', '.join(names)}")
-    for key, allowed in (("unresolved", ("refuse", "leave-out")), ("cutoffs", ("one", "per-question"))):
-        if document.get(key, allowed[0]) not in allowed:
-            problems.append(f"{key}: {' or '.join(allowed)}, not {document[key]!r:.40}")
-    build_up = document.get("build_up") or []
-    if not isinstance(build_up, list) or len(build_up) == 1 or any(each not in names for each in build_up):
-        problems.append(f"build_up: a list of two or more arms, of {', '.join(names)}")
-    if document.get("rebalance") is not None:
-        problems += mix_problems(document["rebalance"])
-    if problems:
-        raise StudyError(problems)
-    plain = {
-        key: document[key]
-        for key in (
-            "trials",
-            "budget_usd",
-            "concurrency",
-            "reference",
-            "size",
-            "unresolved",
-            "cutoffs",
-            "resamples",
-            "contexts",
-            "rebalance",
-            "note",
-        )
-        if document.get(key) is not None
-    }
-    return StudySpec(
-        name=str(name),
-        exams=tuple(exams),
-        arms=tuple(specs),
-        seeds=tuple(seeds),
-        build_up=tuple(build_up),
-        folder=folder,
-        **plain,
-    )
+    try:
+        return StudySpec.model_validate({**document, "folder": folder})
+    except ValidationError as error:
+        raise StudyError(
+            list(dict.fromkeys(_line(fault) for fault in error.errors(include_url=False)))
+        ) from None
 
 
-def _exam_problems(exam: Any) -> list[str]:
-    if not isinstance(exam, dict):
-        return [f"exam: a mapping with events, set, questions or simulator is needed, not {exam!r:.60}"]
-    problems = [
-        f"exam: unknown key {key!r}: {', '.join(sorted(_EXAM_KEYS))}" for key in exam if key not in _EXAM_KEYS
-    ]
-    sources = [key for key in ("events", "set", "questions", "simulator") if key in exam]
-    if len(sources) != 1:
-        problems.append(
-            f"exam: exactly one of events, set, questions, simulator is needed, not {len(sources)}"
-        )
-    if "where" in exam and not isinstance(exam["where"], dict):
-        problems.append("exam: where is a mapping of columns to values")
-    return problems
-
-
-def mix_problems(settings: Any) -> list[str]:
-    """Every mistake of form in a study's ``rebalance``, a line each."""
-    if not isinstance(settings, dict) or set(settings) - _REBALANCE_KEYS or not settings.get("mixes"):
-        return [
-            "rebalance: a mapping with mixes, and column and draws where they are not category and 50, is needed"
-        ]
-    problems = []
-    draws = settings.get("draws", REBALANCE_DRAWS)
-    if isinstance(draws, bool) or not isinstance(draws, int) or not 1 <= draws <= 10_000:
-        problems.append(f"rebalance: draws is a whole number from 1 to 10,000, not {draws!r:.40}")
-    mixes = settings["mixes"]
-    for place, mix in enumerate(mixes if isinstance(mixes, list) else [mixes], 1):
-        shares = list(mix.values()) if isinstance(mix, dict) else []
-        numbers = [each for each in shares if isinstance(each, int | float) and not isinstance(each, bool)]
-        if not shares or len(numbers) < len(shares) or min(numbers) < 0 or abs(sum(numbers) - 1) > 1e-9:
-            problems.append(f"rebalance: mix {place} is a mapping of categories to shares that sum to 1")
-    return problems
+def _line(fault: Any) -> str:
+    """Say one mistake in the file's own words: where it is, what belongs there, what stands there."""
+    key, *inner = (str(part) for part in fault["loc"])
+    where, form, name = key, StudySpec, key
+    if key == "arms" and inner:
+        where = f"arm {int(inner[0]) + 1}"
+    if key == "rebalance" and inner:
+        form, name = Rebalance, inner[0]  # type: ignore[assignment]
+        where = f"rebalance: {name}"
+    known = form.model_fields.get(name)
+    match fault["type"]:
+        case "study":
+            return single_line(f"{where}: {fault['msg']}")
+        case "extra_forbidden":
+            keys = sorted(set(form.model_fields) - {"folder"})
+            of = "a study" if form is StudySpec else "rebalance"
+            return f"unknown key {name!r:.60}: {of} has {', '.join(keys)}"
+        case "missing":
+            return f"{where} is missing: {(known and known.description) or 'it is needed'}"
+        case _:
+            belongs = (known and known.description) or fault["msg"]
+            return single_line(f"{where}: {belongs}, not {fault['input']!r:.60}")

@@ -23,7 +23,7 @@ from workbench.science.pooling.ensembles import greedy_ensemble
 from workbench.science.pooling.pool import pool
 from workbench.science.scoring.breakdown import rebalance
 from workbench.science.scoring.scores import index_of, metaculus_baseline
-from workbench.studies.study_file import REBALANCE_DRAWS, StudySpec
+from workbench.studies.study_file import Rebalance, StudySpec
 from workbench.synthesis import LinearRule
 
 if TYPE_CHECKING:
@@ -111,48 +111,39 @@ def _options(settings: Mapping[str, Any]) -> Any:
     return settings.get("options", {}).get("grounder", {})
 
 
-def exam_mix_problems(settings: Mapping[str, Any], exam: "StudyExam") -> list[str]:
+def exam_mix_problems(asked: Rebalance, exam: "StudyExam") -> list[str]:
     """What the exam lacks for a study's ``rebalance``, a line each."""
-    column = str(settings.get("column", "category"))
-    if column not in exam.events.frame.columns:
-        return [f"rebalance: the exam has no column {column!r}"]
+    if asked.column not in exam.events.frame.columns:
+        return [f"rebalance: the exam has no column {asked.column!r}"]
     problems = []
-    for mix in _mixes(settings):
+    for mix in asked.mixes:
         try:
-            rebalance(exam.events.text(column), mix, seed=0)
+            rebalance(exam.events.text(asked.column), mix, seed=0)
         except ScienceError as error:
             problems.append(f"rebalance: {_mix_words(mix)}: {' '.join(str(error).split())}")
     return problems
 
 
 def mix_scores(
-    settings: Mapping[str, Any] | None, exam: "StudyExam", pooled: Mapping[str, FloatArray]
+    asked: Rebalance | None, exam: "StudyExam", pooled: Mapping[str, FloatArray]
 ) -> dict[str, Any]:
     """Brier scores of every arm by mix, the exam as it is first; empty where the study asks for none.
 
     ``order`` is the rank correlation of the arms' scores with those on the whole exam: 1 where the order stays.
     """
-    if settings is None:
+    if asked is None:
         return {}
-    column = str(settings.get("column", "category"))
-    labels = exam.events.text(column)
+    labels = exam.events.text(asked.column)
     scores = {arm: (p - exam.events.outcome) ** 2 for arm, p in pooled.items()}
     names, counts = np.unique(labels, return_counts=True)
     shares = {str(name): float(count) / len(labels) for name, count in zip(names, counts, strict=True)}
     whole = {arm: np.array([np.nanmean(each)]) for arm, each in scores.items()}
     rows = [_mix_row("as it is: " + _mix_words(shares), len(labels), whole, whole)]
-    for mix in _mixes(settings):
-        subsets = [
-            rebalance(labels, mix, seed=seed) for seed in range(int(settings.get("draws", REBALANCE_DRAWS)))
-        ]
+    for mix in asked.mixes:
+        subsets = [rebalance(labels, mix, seed=seed) for seed in range(asked.draws)]
         means = {arm: np.array([_mean(each[rows_]) for rows_ in subsets]) for arm, each in scores.items()}
         rows.append(_mix_row(_mix_words(mix), len(subsets[0]), means, whole))
-    return {"column": column, "mixes": rows}
-
-
-def _mixes(settings: Mapping[str, Any]) -> list[Mapping[str, float]]:
-    mixes = settings["mixes"]
-    return list(mixes) if isinstance(mixes, list | tuple) else [mixes]
+    return {"column": asked.column, "mixes": rows}
 
 
 def _mix_words(mix: Mapping[str, float]) -> str:

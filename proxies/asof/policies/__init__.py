@@ -12,7 +12,7 @@ from proxies.asof.policies.simple import FILTER_ROWS, PUBLICATION_DATE, SNAPSHOT
 from proxies.asof.policies.trends import WINDOW_END
 from proxies.asof.policies.vintage import VINTAGE
 from proxies.asof.policies.windows import REQUEST_POINT, REQUEST_RANGE
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import CutoffRefused
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import ProxyError, QuotaExhausted, SourceRejected
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpResponse

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Endpoint
 from proxies.errors import NoSuch, ProxyError, QuotaExhausted, SourceRejected
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpResponse

@@ -16,7 +16,8 @@ from sandbox.errors import JournalBroken, KernelStartFailed, SandboxError
 from sandbox.record.journal import read_head, read_journal
 from sandbox.record.session_notebook import render_notebook
 from workbench.agents.base import Grounder, Grounding, GroundingFailure, LeafTask
-from workbench.agents.evidence.base import Evidence, EvidenceBroken, MissingEvidence, read_evidence, rendered
+from workbench.agents.evidence.base import Evidence, MissingEvidence, read_evidence
+from workbench.agents.evidence.notebook import proof_notebook
 from workbench.agents.grounders.carried_leaf import CarriedGrounder
 from workbench.engine.access.budget import LeafBudgetSpent
 from workbench.engine.access.catalogue_guide import CatalogueGuide
@@ -207,7 +208,7 @@ class TrialGrounding:
                 async with asyncio.timeout(self._seconds_left(node, trial)):
                     outcome = await self._attempt(node, trial, attempt)
             except TimeoutError:
-                more = sentence("its time is used up: ", Option("leaf_budget_seconds"))
+                more = sentence("its time is used up: ", Option("leaf_budget_seconds", by_set=True))
                 self._wait(node, trial, attempt, more)
                 return
             except AccountRefused:
@@ -352,9 +353,8 @@ class TrialGrounding:
         """Return the outcome, or a failure if its evidence cannot be read back: on an append-only log it would stay so."""
         if isinstance(outcome, Grounding):
             try:
-                evidence = outcome.evidence
-                read_evidence(evidence.kind, orjson.loads(_stored(evidence)))
-            except (MissingEvidence, EvidenceBroken, TypeError, AttributeError) as error:
+                read_evidence(orjson.loads(_stored(outcome.evidence)))
+            except (MissingEvidence, TypeError, AttributeError) as error:
                 return self._broken(f"gave evidence that cannot be read back: {error}")
         return outcome
 
@@ -406,17 +406,11 @@ class TrialGrounding:
         proof = proof_context(self._recorder.store, self._recorder.state, node, trial)
 
         def write() -> None:
-            book = rendered(evidence, proof)
+            book = proof_notebook(evidence, proof)
             if book is not None:
                 write_notebook(proof.notebook, book)
 
-        try:
-            await asyncio.to_thread(write)
-        except EvidenceBroken as error:  # a stranger's: this leaf is not verified, the run goes on
-            self._recorder.record(
-                ev.LeafVerified(node=node, trial=trial, verified=False, differing=(str(error),))
-            )
-            return
+        await asyncio.to_thread(write)
         # The re-run's kernel is open while it computes and no longer, so a slot bounds both.
         async with self._slots.run():
             outcome = await verify_trial(

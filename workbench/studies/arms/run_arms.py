@@ -228,12 +228,12 @@ def with_settings(spec: StudySpec, named: Mapping[str, Any]) -> StudySpec:
     values = settings_for_arms(named)
     budget = values.pop("budget_usd", spec.budget_usd)
     arms = tuple(
-        replace(arm, settings={**arm.settings, **values})
+        arm.model_copy(update={"settings": {**arm.settings, **values}})
         if arm.kind in RUN_KINDS or arm.kind == "grounder"
         else arm
         for arm in spec.arms
     )
-    return replace(spec, arms=arms, budget_usd=budget)
+    return spec.with_changes(arms=arms, budget_usd=budget)
 
 
 def _check_agents(settings: RunSettings) -> None:

@@ -253,7 +253,7 @@ def step_plan(
         chosen = [event for event in chosen if event.id in events]
     spec = StudySpec(
         name=name,
-        exams=({"set": facts["set"]},),
+        exam=({"set": facts["set"]},),
         arms=_arm_specs(rules),
         trials=rules.trials,
         budget_usd=budget_usd,

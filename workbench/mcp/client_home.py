@@ -5,8 +5,10 @@ comments, notes, tags, sign-offs, scenarios of others, and spending. A run that 
 same words, so that an id cannot be tried out.
 """
 
+import asyncio
+import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +18,7 @@ from workbench.engine.record.people import Annotations
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 from workbench.mcp.mcp_terms import line_for_client
+from workbench.mcp.proposals import Proposals
 from workbench.operations.base import Home
 from workbench.propositions.scenario_set import ScenarioSet
 from workbench.store import Store, StoredEvent
@@ -93,8 +96,6 @@ class VisibleRuns:
 
     def rows(self, store: Store, search: str = "", limit: int = 50) -> list[dict[str, Any]]:
         """Return the newest runs in which every word of ``search`` occurs, the newest last."""
-        if limit < 1:
-            raise UsageError(f"a limit is 1 or more, not {limit}")
         words = search.casefold().split()
         rows: list[dict[str, Any]] = []
         for state in self._states(store):
@@ -208,7 +209,12 @@ class ClientHome(Home):
     """The data folder as a client sees it: only visible runs, and nothing that is shared with no model."""
 
     runs: VisibleRuns
+    #: The claim that the client works on, if there is one: addresses in it, and where it resolves, are blocked.
+    statement: str = ""
     for_model: bool = True
+    proposals: Proposals = field(default_factory=Proposals)
+    proposing: threading.Lock = field(default_factory=threading.Lock)
+    verifying: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def state(self, run: str) -> RunState:
         """Return a visible run; raises ``NoSuchRun``."""
