@@ -10,7 +10,7 @@ from typing import Any
 from proxies.asof.asof_text import without_later
 from proxies.asof.clock import Cutoff
 from proxies.asof.later_text import later_dates
-from workbench.agents.findings.report_numbers import unprinted
+from workbench.agents.findings.figures import unprinted
 from workbench.agents.replies.json_reply import every_text
 from workbench.engine.record.state import RunState
 from workbench.models.base import ModelReply

@@ -38,7 +38,7 @@ from workbench.engine.run_prompts import adopt_prompts
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.run_texts import adopt_cut
 from workbench.errors import BudgetStop, Option, ProviderError, UsageError, WorkbenchError, command, sentence
-from workbench.models.base import Model
+from workbench.models.base import Model, PastShare
 from workbench.models.roles import model_names
 from workbench.prompts import PromptSet
 from workbench.propositions import NodeId
@@ -89,12 +89,13 @@ class Engine:
         """Names of the sources whose keys are set; on record when a run is opened (``RunSettings.keyed``)."""
         return tuple(sorted(self._broker.settings.keys))
 
-    async def check(self, statement: str, cutoff: Cutoff, settings: RunSettings) -> None:
-        """Refuse a claim before a run is opened for it; raises ``UsageError``."""
+    async def check(self, statement: str, cutoff: Cutoff, settings: RunSettings) -> PastShare | None:
+        """Refuse a claim before a run is opened for it, and return what history says of it; raises ``UsageError``."""
         check_answerable(settings, answered=self._answered, workers=self._workers is not None)
-        await check_claim(statement, cutoff, settings, self._model)
+        history = await check_claim(statement, cutoff, settings, self._model)
         for name in model_names(self._model):
             require_price(settings, name)
+        return history
 
     async def work(
         self, run_id: str, *, plan_only: bool = False, only: Collection[NodeId] = (), rebuy: bool = False

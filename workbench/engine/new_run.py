@@ -15,7 +15,7 @@ from workbench.engine.record.followed_run import FollowedRun
 from workbench.engine.run_settings import CHANGEABLE_BOUNDS, RunSettings
 from workbench.engine.run_texts import cut_claim
 from workbench.errors import UsageError
-from workbench.models.base import Model
+from workbench.models.base import Model, PastShare
 from workbench.models.model_options import OFFLINE
 from workbench.plug_points import SYNTHESIZERS
 from workbench.store import Store
@@ -32,8 +32,8 @@ class Preflight(Protocol):
 
     async def preflight(
         self, statement: str, cutoff: str, *, stages: Sequence[str], free_rules: Sequence[str]
-    ) -> None:
-        """Return if the claim can be treated at these synthesis stages; raise a ``UsageError`` with one sentence if not.
+    ) -> PastShare | None:
+        """Return what history says of the claim, where the model knows; raise a ``UsageError`` with one sentence if it cannot be treated.
 
         ``free_rules`` are those that ask no model, for the sentence.
         """
@@ -70,8 +70,12 @@ def check_statement(statement: str) -> str:
     return text
 
 
-async def check_claim(statement: str, cutoff: Cutoff, settings: RunSettings, model: Model) -> None:
+async def check_claim(
+    statement: str, cutoff: Cutoff, settings: RunSettings, model: Model
+) -> PastShare | None:
     """Refuse a claim before a run is opened for it: by its form, by the names it uses, by what the model can treat.
+
+    Return what history says of it, where the model knows without evidence.
 
     Raises ``UsageError``.
     """
@@ -79,9 +83,10 @@ async def check_claim(statement: str, cutoff: Cutoff, settings: RunSettings, mod
     # Opened for what it raises as well: an unknown agent or a bad setting must show before the run exists.
     agents = Agents(settings)
     if isinstance(model, Preflight):
-        await model.preflight(
+        return await model.preflight(
             text, cutoff.text, stages=agents.synthesizer.stages, free_rules=rules_without_model()
         )
+    return None
 
 
 def rules_without_model() -> tuple[str, ...]:
@@ -101,6 +106,7 @@ def new_run(
     settings: RunSettings,
     *,
     read_as: Mapping[str, Any] | None = None,
+    history: PastShare | None = None,
     follows: FollowedRun | None = None,
 ) -> str:
     """Open a run in the log and return its id; no model and no source is asked yet.
@@ -133,6 +139,7 @@ def new_run(
             cut=cut,
             quote_key=secrets.token_hex(16),
             read_as=dict(read_as) if read_as is not None and not cut else None,
+            history=history,
             follows=ev.Follows(run=follows.run, body=store.put_body(follows.to_body())) if follows else None,
         ),
     )

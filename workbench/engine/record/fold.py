@@ -22,6 +22,7 @@ from workbench.engine.record.state import (
 )
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import command, sentence
+from workbench.models.base import PastShare
 from workbench.propositions import Belief, NodeId, Rule, Tree
 from workbench.propositions.scenario_set import ScenarioRecord
 from workbench.quoting import Marks
@@ -64,6 +65,7 @@ def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
     state.models, state.cut = (state.settings.model,), first.event.cut
     state.marks = Marks(first.event.quote_key)
     state.read_as = first.event.read_as
+    state.history = None if first.event.history is None else PastShare(*first.event.history)
     if first.event.follows is not None:
         state.follows = FollowedRun.read(store.body(first.event.follows.body))
     for stored in stream:

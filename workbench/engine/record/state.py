@@ -10,6 +10,7 @@ from workbench.engine.record.imported_run import Imported
 from workbench.engine.record.people import Annotations
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import Option, UsageError, command, sentence
+from workbench.models.base import PastShare
 from workbench.plug_points import EVIDENCE, plugin_names
 from workbench.propositions import Belief, NodeId, Tree
 from workbench.propositions.scenario_set import ScenarioSet
@@ -133,6 +134,8 @@ class RunState:
     models: tuple[str, ...] = ()
     cut: tuple[ev.CutText, ...] = ()
     read_as: dict[str, Any] | None = None
+    #: What history says of the claim, known before any evidence.
+    history: PastShare | None = None
     follows: FollowedRun | None = None
     marks: Marks = PLAIN_MARKS
     scenarios: ScenarioSet = field(default_factory=ScenarioSet)
