@@ -24,7 +24,7 @@ from proxies.atomic import replace_file
 from proxies.catalogue import load_catalogue
 from proxies.settings import ProxySettings
 from workbench.agents.base import Grounding
-from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.engine import flow as engine_module
 from workbench.engine.flow import Engine
 from workbench.engine.new_run import Agents, new_run
@@ -76,7 +76,7 @@ class ScriptedGrounder:
     async def ground(self, task: Any) -> Grounding:
         await asyncio.sleep(0)
         report = f"{task.node.id}: {task.node.statement}. ".ljust(self.report_bytes, ".")
-        evidence = TraceEvidence(steps=(TraceStep(title="Say it", text="", p=0.5),))
+        evidence = Evidence(steps=(TraceStep(title="Say it", text="", p=0.5),))
         return Grounding(belief=Belief(p=0.5, key_factor="scripted", report=report), evidence=evidence)
 
 

@@ -25,7 +25,6 @@ from tests.fakes.loop_leaf import CUTOFF, AskedModel, leaf
 from tests.fakes.loop_run import MARKET, Say, ScriptedModel, believing, block, calls, says
 from tests.fakes.sandbox import FakeSession, printed
 from workbench.agents.base import AgentSettings, Grounding
-from workbench.agents.evidence.routed_evidence import RoutedEvidence
 from workbench.agents.grounders.belief import BeliefGrounder
 from workbench.agents.grounders.deep_research import DeepResearchGrounder
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder
@@ -231,10 +230,7 @@ async def measure(name: str) -> tuple[int, int, int, int]:
     outcome = await make().ground(replace(task, call_api=counted))
     assert isinstance(outcome, Grounding), outcome
     evidence = outcome.evidence
-    parts = evidence.parts if isinstance(evidence, RoutedEvidence) else ()
-    steps = [
-        step for each in (evidence, *(part.evidence for part in parts)) for step in getattr(each, "steps", ())
-    ]
+    steps = [step for each in (evidence, *(part.evidence for part in evidence.parts)) for step in each.steps]
     cells = [cell for cell in session.cells if cell.kind == "code"]
     return len(ask.requests), sum(len(step.calls) for step in steps) or len(cells) or looked, sent, written
 

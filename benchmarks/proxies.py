@@ -22,7 +22,7 @@ import orjson
 import pandas as pd
 
 from benchmarks.arguments import parse
-from proxies.answers import apply_cutoff, is_flat
+from proxies.answers import apply_cutoff
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, PolicyContext
 from proxies.broker import Broker, BrokerSession, open_broker
@@ -126,11 +126,8 @@ def filtering() -> None:
     endpoint = load_catalogue().resolve(EOD)
     ask = ApiRequest(endpoint=endpoint, params={"symbol": "A"})
 
-    body = orjson.dumps(rows)
-
     def ours() -> int:
-        # as a reader does: whether rows hold objects is counted in the answer's bytes
-        return len(apply_cutoff(ask, CUTOFF, rows, PolicyContext(flat=is_flat(body, rows))).data)
+        return len(apply_cutoff(rows, PolicyContext(request=ask, cutoff=CUTOFF)).data)
 
     def frame() -> int:
         made = pd.DataFrame(rows)
@@ -196,12 +193,8 @@ async def stalls(broker: Broker, body: bytes, rounds: int, store: Store) -> None
             taken.append((time.perf_counter() - began) * 1e3)
         found["ours"].append(ticker.longest)
         async with Ticker() as ticker:
-            told = apply_cutoff(
-                ApiRequest(endpoint=endpoint, params={"symbol": "A"}),
-                CUTOFF,
-                json.loads(body),
-                PolicyContext(),
-            )
+            ask = ApiRequest(endpoint=endpoint, params={"symbol": "A"})
+            told = apply_cutoff(json.loads(body), PolicyContext(request=ask, cutoff=CUTOFF))
             json.dumps(told.data)
         found["plain"].append(ticker.longest)
         async with Ticker() as ticker:

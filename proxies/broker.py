@@ -1,6 +1,6 @@
 """The broker, the one door to data: allow-list, clamp, fetch, filter, meta, ledger; fail closed.
 
-A `Broker` holds what is shared (sources, raw cache, last answers, calls in flight); a `BrokerSession` holds one cutoff and one
+A `Broker` holds what is shared (sources, raw cache, calls in flight); a `BrokerSession` holds one cutoff and one
 ledger, so that parallel tasks with other dates cannot touch each other's clock.
 """
 
@@ -10,9 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import NamedTuple
 
-from proxies.answer_cache import AnswerCache, Exchange, question
 from proxies.answers import Job, NextPage, PageReader, empty, gives_rows, read_pages
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, AskAgain, Lookup
@@ -32,13 +31,12 @@ from proxies.errors import (
     SchemaDrift,
     SourceRejected,
 )
-from proxies.fetch.raw_store import RawStore
+from proxies.fetch.raw_store import RawStore, SingleFlight, Source
 from proxies.fetch.read_back import is_beyond
-from proxies.fetch.single_flight import SingleFlight
-from proxies.fetch.source import Source
 from proxies.fetch.transport import Transport
 from proxies.fetch.worker import LARGE, CannotStart, Worker
-from proxies.hashing import content_hash
+from proxies.hashing import canonical_json, content_hash
+from proxies.json_text import Fields, Row
 from proxies.ledger import Address, Answer, Ledger, LedgerRow
 from proxies.request import as_json, check
 from proxies.settings import ProxySettings
@@ -52,6 +50,13 @@ _MOST_AGAIN = 4
 _IN_THREAD = 200_000  # bytes
 
 
+class Exchange(NamedTuple):
+    """An answer and the requests that were sent for it."""
+
+    answer: Answer
+    sent: list[Row]
+
+
 class Broker:
     """Fetches and filters for all sessions of a process, sending equal requests once. Made by `open_broker`."""
 
@@ -62,7 +67,6 @@ class Broker:
         self.settings = settings
         self._worker = Worker()
         self._raw = RawStore(sources, settings)
-        self._answers = AnswerCache()
         self._exchanges: SingleFlight[Exchange] = SingleFlight()
 
     def session(
@@ -83,30 +87,23 @@ class Broker:
         await self._raw.aclose()
 
     async def exchange(
-        self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff, *, most: Residual
+        self, endpoint: Endpoint, params: Fields, cutoff: Cutoff, *, most: Residual
     ) -> Exchange:
-        """Answer a checked request as of a cutoff; simultaneous equal requests are sent once.
+        """Answer a checked request as of a cutoff; simultaneous equal requests are sent and read once.
 
         Raises `Refused, SourceError`: As BrokerSession.call.
         """
         request = ApiRequest(endpoint=endpoint, params=dict(params))
-        cached = self._answers.find(request, cutoff, most=most, now=self.settings.now())
-        if cached is not None:
-            return cached
-        key = question(request, cutoff, most=most)
-        return await self._exchanges.run(key, lambda: self._exchange(request, cutoff, most=most))
-
-    async def _exchange(self, request: ApiRequest, cutoff: Cutoff, *, most: Residual) -> Exchange:
-        exchange = await self._ask(request, cutoff, most=most)
-        self._answers.store(exchange, request, cutoff, most=most, now=self.settings.now())
-        return exchange
+        # with the residual risk a session allows: what one is refused another may have
+        key = endpoint.path, canonical_json(request.params), cutoff.live, cutoff.instant, most
+        return await self._exchanges.run(key, lambda: self._ask(request, cutoff, most=most))
 
     async def _ask(self, request: ApiRequest, cutoff: Cutoff, *, most: Residual) -> Exchange:
         plan = plan_request(request, cutoff, most=most)
-        sent: list[dict[str, Any]] = []
+        sent: list[Row] = []
         if plan.empty:
             job = Job(request=request, cutoff=cutoff, plan=plan)
-            return Exchange(answer=empty(job, None, hint=False), sent=sent, from_vendor=False)
+            return Exchange(empty(job, None, hint=False), sent)
         lookups: dict[str, tuple[str, bytes] | None] = {}
         for lookup in plan.lookups:
             if not lookup.spared_by(lookups):
@@ -121,10 +118,9 @@ class Broker:
             # an empty list and "no such thing" must look alike: the difference can tell what came later
             # and a time of fetching is set: without one a name that never was differs from one whose rows are all late
             answer = empty(job, self.settings.now(), hint=True)
-            return Exchange(answer=answer, sent=sent, from_vendor=False)
-        return Exchange(answer=answer, sent=sent)
+        return Exchange(answer, sent)
 
-    async def _windows(self, job: Job, sent: list[dict[str, Any]]) -> Answer:
+    async def _windows(self, job: Job, sent: list[Row]) -> Answer:
         for _ in range(1 + _MOST_AGAIN):
             try:
                 return await self._pages(job, sent)
@@ -139,7 +135,7 @@ class Broker:
             f"{job.request.endpoint.path} gives no window that ends before the cutoff: ask for a longer one"
         )
 
-    async def _pages(self, job: Job, sent: list[dict[str, Any]]) -> Answer:
+    async def _pages(self, job: Job, sent: list[Row]) -> Answer:
         """Answer from one page, or from as many as it takes until enough rows survive the policy."""
         endpoint = job.request.endpoint
         bodies: list[bytes] = []
@@ -189,9 +185,7 @@ class Broker:
             # a thread still holds the lock while it parses, but a loop that stalls is better than no answer
             return await asyncio.to_thread(read_pages, job, bodies, fetched_at)
 
-    async def _look_up(
-        self, lookup: Lookup, cutoff: Cutoff, sent: list[dict[str, Any]]
-    ) -> tuple[str, bytes] | None:
+    async def _look_up(self, lookup: Lookup, cutoff: Cutoff, sent: list[Row]) -> tuple[str, bytes] | None:
         """Return another endpoint's raw answer, for the policy and never for the caller; None if there is none."""
         endpoint = self.catalogue.resolve(lookup.path)
         try:
@@ -220,7 +214,6 @@ class BrokerSession:
         self.cutoff = cutoff
         self.most = most
         self._ledger = ledger
-        self._written: tuple[Cutoff | None, str] = (None, "")
 
     def pin(self, cutoff: Cutoff) -> None:
         """Declare the cutoff; afterwards it can only move back.
@@ -233,7 +226,7 @@ class BrokerSession:
             )
         self.cutoff = cutoff
 
-    async def call(self, path: str, params: Mapping[str, Any] | None, address: Address) -> Answer:
+    async def call(self, path: str, params: Fields | None, address: Address) -> Answer:
         """Answer a request as of the session's cutoff, from the ledger if it is recorded at this address.
 
         Raises `Refused`: The request cannot be answered as asked. Raises `SourceError`: The upstream failed; nothing is recorded, so that
@@ -242,7 +235,7 @@ class BrokerSession:
         cutoff = self.cutoff
         # before the check, and of anything that was passed: refusals are recorded and replayed too
         raw_params = as_json(params if isinstance(params, Mapping) else {"params": params} if params else {})
-        instant = self._instant(cutoff)
+        instant = "none" if cutoff is None else "live" if cutoff.live else cutoff.instant.isoformat()
         request_hash = content_hash([as_json(str(path)), raw_params, instant, self.most])
         recorded = self._ledger.recall(address, request_hash)
         if recorded is not None:
@@ -254,7 +247,7 @@ class BrokerSession:
         begun = time.monotonic()
         try:
             if path in READING:
-                exchange = Exchange(answer=self._read(path, raw_params), sent=[])
+                exchange = Exchange(self._read(path, raw_params), [])
             elif cutoff is None:
                 raise NoCutoff(
                     "no cutoff is declared: declare one first (%cutoff 2018-06-30, or %cutoff live)"
@@ -287,15 +280,7 @@ class BrokerSession:
             raise refused
         return answer
 
-    def _instant(self, cutoff: Cutoff | None) -> str:
-        """Return the cutoff as requests are hashed with it; written once per cutoff."""
-        written_for, text = self._written
-        if written_for is not cutoff or text == "":
-            text = "none" if cutoff is None else "live" if cutoff.live else cutoff.instant.isoformat()
-            self._written = (cutoff, text)
-        return text
-
-    def _read(self, path: str, params: Mapping[str, Any]) -> Answer:
+    def _read(self, path: str, params: Fields) -> Answer:
         """Answer `CALL_API.search` or `.doc`; recorded like data, so that a cell can be run again."""
         settings = self._broker.settings
         setting = Availability.of(settings.keys, self.cutoff, most=self.most)
@@ -329,7 +314,7 @@ def _order(cutoff: Cutoff) -> float:
     return float("inf") if cutoff.live else cutoff.instant.timestamp()
 
 
-def _audit(answer: Answer, seconds: float) -> dict[str, Any]:
+def _audit(answer: Answer, seconds: float) -> Row:
     if not answer.dropped:
         return {"rows_dropped": 0, "dropped_why": {}, "seconds": round(seconds, 4)}
     dropped = dict(answer.dropped)

@@ -1,11 +1,16 @@
-"""Parse a vendor's JSON so that one bad figure or byte does not lose a whole answer."""
+"""Parse a vendor's JSON so that one bad figure or byte does not lose a whole answer; name its objects."""
 
 import codecs
 import json
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import orjson
+
+#: Values by name that are read: the parameters of a request, the parts of an answer. A ``Row`` is one of our own making.
+Fields: TypeAlias = Mapping[str, Any]
+Row: TypeAlias = dict[str, Any]
 
 
 def read_json(body: bytes) -> Any:

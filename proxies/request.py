@@ -9,6 +9,7 @@ from typing import Any
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day, parse_instant
 from proxies.catalogue.schema import Endpoint, Param
 from proxies.errors import MissingParameter, ParameterInvalid, ParameterNotListed
+from proxies.json_text import Fields, Row
 
 # ^ and = are in Yahoo's symbols: ^GSPC, CL=F
 PATH_CHARS = r"[A-Za-z0-9._:^=-]{1,80}"
@@ -16,7 +17,7 @@ _MOST_TEXT = 4000
 _MOST_ITEMS = 200
 
 
-def check(endpoint: Endpoint, params: Mapping[str, Any] | None, cutoff: Cutoff) -> dict[str, Any]:
+def check(endpoint: Endpoint, params: Fields | None, cutoff: Cutoff) -> Row:
     """Return a new dict of the parameters in the upstream's own types, in the catalogue's order.
 
     Raises `ParameterNotListed, ParameterInvalid, MissingParameter`: The request does not fit the endpoint.
@@ -28,7 +29,7 @@ def check(endpoint: Endpoint, params: Mapping[str, Any] | None, cutoff: Cutoff) 
     for name in present:
         if not isinstance(name, str) or name not in endpoint.params:
             raise _unlisted(endpoint, str(name))
-    out: dict[str, Any] = {}
+    out: Row = {}
     for name, param in endpoint.params.items():
         if name in present:
             value = _typed(name, param, present[name])

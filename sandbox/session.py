@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
+from proxies.json_text import Row
 from sandbox.cell_library import CellLibrary, named_library
 from sandbox.errors import JournalBroken, KernelDied, SessionClosed
 from sandbox.kernels.client import CellRun, KernelClient
@@ -69,7 +70,7 @@ class Session:
         self._wire: WireServer | None = None
         self._memory: MemoryWatch | None = None
         self._watches: list[MemoryWatch | DiskWatch] = []
-        self._cut: list[dict[str, Any]] = []
+        self._cut: list[Row] = []
         self._written = 0  # characters of output in the last result
         self._wire_task: asyncio.Task[None] | None = None
         self._render_task: asyncio.Task[None] | None = None
@@ -117,7 +118,7 @@ class Session:
             source = source.encode("utf-8", "replace").decode()  # a lone surrogate fits no file
             passive = passive_text(source)
             cell = JournalCell(id=self._next_id(), kind="markdown", source=source, shown=passive)
-            forms: dict[str, Any] = {"shown": passive} if passive else {}
+            forms: Row = {"shown": passive} if passive else {}
             self._journal.append("markdown", id=cell.id, source=source, **forms)
             self.cells = [*self.cells, cell]
             self._render_soon()
@@ -151,7 +152,7 @@ class Session:
             result, usage = await self._run(cell, index)
             self._usage.record(cell.id, usage)
             result = replace(result, wedged=await self._wedging_cell(result, usage))
-            cut: dict[str, Any] = {"usage": asdict(usage)}
+            cut: Row = {"usage": asdict(usage)}
             if self._cut:
                 cut["rest"] = self._cut
             if self._written < _LARGE:
@@ -220,7 +221,7 @@ class Session:
         self._cell_count += 1
         return f"cell-{self._cell_count:03d}"
 
-    def _resume(self, lines: list[dict[str, Any]]) -> None:
+    def _resume(self, lines: list[Row]) -> None:
         """Load the cells from the journal; a code cell without a result is voided, for its author to run again."""
         self._cell_count = sum(1 for line in lines if line["kind"] in ("code", "markdown"))
         fixes = {line["id"]: line.get("fixes") for line in lines if line["kind"] == "code"}
@@ -264,7 +265,7 @@ class Session:
         )
         await self._restore()
 
-    def _claim_usage(self) -> dict[str, Any]:
+    def _claim_usage(self) -> Row:
         """Return the calls that threads made after their cell had ended, as a field for the journal."""
         wire, self._wire = self._wire, None
         if wire is None:
@@ -508,7 +509,7 @@ class Session:
             self._journal.append("late", sync=False, id=cell_id, characters=characters)
         self.cells = [replace(cell, late=cell.late + late[cell.id]) for cell in self.cells]
 
-    def _record(self, cell_id: str, result: CellResult, **fields: Any) -> dict[str, Any]:
+    def _record(self, cell_id: str, result: CellResult, **fields: Any) -> Row:
         passive = passive_outputs(result.outputs)
         if passive:
             fields["shown"] = passive

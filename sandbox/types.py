@@ -1,12 +1,13 @@
 """Values that callers of the sandbox pass in and get back: limits, specifications, cells, results, isolation reports."""
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from proxies.json_text import Fields, Row
 from proxies.remedies import Option
 from sandbox.cell_library import CellLibrary
 from sandbox.errors import IsolationUnavailable
@@ -28,7 +29,7 @@ class ApiAnswer(Protocol):
         """A JSON value in the upstream's shape."""
 
     @property
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> Fields:
         """What was clamped and dropped, and the source."""
 
 
@@ -39,7 +40,7 @@ class ApiCaller(Protocol):
     May raise `proxies.errors.ProxyError`; the cell then sees `ApiRefused` or `ApiUnavailable` with its message.
     """
 
-    async def __call__(self, path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> ApiAnswer:
+    async def __call__(self, path: str, params: Fields, *, cell: int, nth: int) -> ApiAnswer:
         """Answer one call."""
         ...
 
@@ -78,7 +79,7 @@ class SessionSpec:
     isolation: str = "namespaces"
     limits: Limits = field(default_factory=Limits)
     title: str = ""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Fields = field(default_factory=dict)
     clock: datetime | None = None
     library: CellLibrary | None = None
 
@@ -98,7 +99,7 @@ class CellResult:
 
     cell_id: str
     status: CellStatus
-    outputs: tuple[dict[str, Any], ...] = ()
+    outputs: tuple[Row, ...] = ()
     error: CellError | None = None
     duration_s: float = 0.0
     api_calls: int = 0
@@ -144,7 +145,7 @@ class JournalCell:
     result: CellResult | None = None
     superseded: bool = False
     replayed: bool = False
-    shown: Mapping[str, Any] = field(default_factory=dict)
+    shown: Fields = field(default_factory=dict)
     late: int = 0
 
     @property
@@ -208,14 +209,14 @@ class IsolationReport:
         )
 
 
-def _readable(output: Mapping[str, Any]) -> str:
+def _readable(output: Fields) -> str:
     kind = output.get("output_type")
     if kind == "stream":
         return _one_text(output.get("text", "")).rstrip("\n")
     if kind == "error":
         frames = "\n".join(output.get("traceback", ()))
         return frames or f"{output.get('ename')}: {output.get('evalue')}"
-    data: Mapping[str, Any] = output.get("data", {})
+    data: Fields = output.get("data", {})
     lines = [_one_text(data["text/plain"])] if "text/plain" in data else []
     for mime, content in data.items():
         if mime.startswith("image/"):

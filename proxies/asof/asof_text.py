@@ -1,7 +1,7 @@
 """`AsOfText`: a stranger's text as it may be shown at a cutoff; made only by `as_of`, which cuts what was written later.
 
 Texts of questions (criteria, fine print, rules of a market, background) go on being edited after they were published, and an edit
-tells how the question came out. Prompts take an `AsOfText` and nothing else. What goes is found by `later_parts`.
+tells how the question came out. Prompts take an `AsOfText` and nothing else. What goes is found by `later_text`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from proxies.asof.clock import Cutoff
 
 if TYPE_CHECKING:
-    from proxies.asof.later_parts import Kind
+    from proxies.asof.later_text import Kind
 
 _MADE_HERE = object()
 
@@ -96,13 +96,18 @@ def as_of(text: str, cutoff: Cutoff, *, opened: str = "", kind: Kind = "text") -
     if cutoff.live or not text:
         return AsOfText(text, cutoff, (), _MADE_HERE)
     # Its patterns take 60 ms to compile, and every command imports this module.
-    from proxies.asof.later_parts import later_parts
+    from proxies.asof.later_text import later_parts
 
     spans = later_parts(text, cutoff, opened=opened, kind=kind)
     if not spans:
         return AsOfText(text, cutoff, (), _MADE_HERE)
     cut = tuple(Removed(" ".join(text[start:end].split()), reason) for start, end, reason in spans)
     return AsOfText(_without(text, spans), cutoff, cut, _MADE_HERE)
+
+
+def without_later(text: str, cutoff: Cutoff) -> str:
+    """Return a page's text as of a cutoff, stripped in every case, so that nothing tells of a cut."""
+    return as_of(text, cutoff, kind="page").text.strip()
 
 
 def _without(text: str, spans: list[tuple[int, int, str]]) -> str:

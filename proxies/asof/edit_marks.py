@@ -1,7 +1,7 @@
 """Find edit marks, by which a text says that a part was added later ("[Edited on March 1, 2024]", "Update 12 Mar:", "更新").
 
 `later_edits` finds each mark with all that belongs to it: its bracket, else the text from the mark to the end of its paragraph.
-Used by `later_text` for what vendors send, and by `asof_text` for the texts of questions.
+Used by `later_text`.
 """
 
 import re

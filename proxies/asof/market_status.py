@@ -5,18 +5,18 @@ follows from when it opened and when trading ended. An end after the cutoff is n
 forward when the outcome is out.
 """
 
-from collections.abc import Callable
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from proxies.asof.clock import Cutoff
+from proxies.asof.rows import Change
 from proxies.asof.stamps import Stamp, known_from
 from proxies.catalogue.schema import State
 
 _INSTANT = Stamp(zone=ZoneInfo("UTC"))
 
 
-def market_at(state: State, cutoff: Cutoff) -> Callable[[Any], Any]:
+def market_at(state: State, cutoff: Cutoff) -> Change:
     """Return a function that sets ``status`` of a market, or of an event's markets, as of the cutoff.
 
     ``status`` is ``unopened`` (listed, trading had not begun), ``open``, ``past its planned end`` (no end of trading is

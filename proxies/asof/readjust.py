@@ -8,7 +8,6 @@ traded, and at Yahoo, the events alone tell it. The broker reads them and never 
 is refused.
 """
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,6 +15,7 @@ from proxies.asof.clock import Cutoff
 from proxies.asof.market_hours import never_splits
 from proxies.asof.market_status import market_at
 from proxies.asof.policies.base import ApiRequest, Lookup, PolicyContext, asked_periods
+from proxies.asof.rows import Change
 from proxies.asof.share_figures import VALUES, is_number, scaled_fields, share_scaler
 from proxies.asof.split_ratio import (
     bar_factor,
@@ -129,17 +129,17 @@ def aged(endpoint: Endpoint, fetched_at: datetime, now: datetime) -> bool:
     return moves and now - fetched_at > FRESH
 
 
-def adjuster(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Callable[[Any], Any]:
+def adjuster(context: PolicyContext) -> Change:
     """Return a function that restores a row as of the cutoff; it refuses rows if the factor is unknown."""
-    kind = request.endpoint.as_of.adjust
+    request, cutoff, kind = context.request, context.cutoff, context.as_of.adjust
     if cutoff.live or kind in ("", "drop"):
         return unchanged
     if kind == "state":
-        state = request.endpoint.as_of.state
+        state = context.as_of.state
         assert state is not None, "the loader checks that there are fields"
         return market_at(state, cutoff)
     if kind in ("lines", "earnings"):
-        per_share = request.endpoint.as_of.per_share
+        per_share = context.as_of.per_share
         undo, _ = chart_factors(context.lookups.get("chart"), cutoff)
         if kind == "lines":
             return line_scaler(context.lookups, undo)
@@ -177,7 +177,7 @@ def unchanged(row: Any) -> Any:
     return row
 
 
-def _refuse(request: ApiRequest) -> Callable[[Any], Any]:
+def _refuse(request: ApiRequest) -> Change:
     """Return a function that refuses any row; an answer without rows needs no factor."""
 
     def refuse(row: Any) -> Any:

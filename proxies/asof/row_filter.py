@@ -1,20 +1,18 @@
 """Filter a raw answer to what was known before the cutoff. Pure; made anew for every answer."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain, compress
 from operator import not_
 from typing import Any
 
-from proxies.asof import guards, later_text, market_texts
-from proxies.asof.clock import Cutoff
-from proxies.asof.policies import ApiRequest, Judge, PolicyContext, policy_of
+from proxies.asof import guards, row_texts
+from proxies.asof.policies import Judge, PolicyContext, policy_of
 from proxies.asof.policies.base import UNDATED, by_stamp
 from proxies.asof.policies.first_days import require_first_days
 from proxies.asof.policies.vintage import until_window_end
 from proxies.asof.readjust import adjuster, unchanged
-from proxies.asof.rows import DROP, get, rewrite, steps_of
+from proxies.asof.rows import DROP, Change, get, rewrite, steps_of
 from proxies.catalogue.schema import AsOf, Nested
 from proxies.errors import no_answer
 
@@ -47,24 +45,20 @@ def is_search(as_of: AsOf) -> bool:
 class RowFilter:
     """Filters one answer of one request as of a cutoff. Call `apply` once.
 
-    `cutoff`: Not live: a live answer is not filtered.
+    `context`: Its cutoff is not live: a live answer is not filtered.
     """
 
-    def __init__(self, request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> None:
-        self._endpoint, self._as_of, self._cutoff = request.endpoint, request.endpoint.as_of, cutoff
-        self._request, self._context = request, context
-        self._judge = policy_of(request.endpoint).judge(request, cutoff, context)
+    def __init__(self, context: PolicyContext) -> None:
+        self._endpoint, self._as_of, self._cutoff = context.request.endpoint, context.as_of, context.cutoff
+        self._context = context
+        self._judge = policy_of(self._endpoint).judge(context)
         if self._as_of.policy == "vintage":
-            self._adjust = until_window_end(request, context)
+            self._adjust = until_window_end(context)
         else:
-            self._adjust = adjuster(request, cutoff, context)
+            self._adjust = adjuster(context)
         # without a stamp the list alone is enough: what may stand in an object is held below, in `_inside`
-        self._nested = [
-            (item, by_stamp(request, cutoff, item.stamp)) for item in self._as_of.nested if item.stamp
-        ]
-        self._beside = [
-            (item, by_stamp(request, cutoff, item.stamp)) for item in self._as_of.beside if item.stamp
-        ]
+        self._nested = [(item, by_stamp(context, item.stamp)) for item in self._as_of.nested if item.stamp]
+        self._beside = [(item, by_stamp(context, item.stamp)) for item in self._as_of.beside if item.stamp]
         self._shape = guards.shape_of(self._as_of.nested)
         # tomorrow it finds other pages: how many of them bear no date follows from what is written later
         self._is_search = is_search(self._as_of)
@@ -83,7 +77,7 @@ class RowFilter:
         endpoint = self._endpoint
         if endpoint.rows is None:
             return Filtered(data=payload)
-        require_first_days(self._request, self._cutoff, payload, self._context)
+        require_first_days(self._context, payload)
         # a shortcut for prices and other long lists; anything a row must lose or change takes the path below
         if self._only_judges() and type(payload) is list:
             data: Any = self._filter_list(payload)
@@ -127,16 +121,10 @@ class RowFilter:
                     self._undated.append(stayed)
                 stayed += reason is None
         fields = self._endpoint.fields.keys()
-        # all rows, for what was counted of them (`flat`) is true of objects alone
-        if set(map(type, rows)) <= {dict} and set().union(*out) <= fields and self._holds_values(out):
+        plain = set(map(type, out)) <= {dict} and set().union(*out) <= fields
+        if plain and {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, out)))):
             return out
         return [guards.inside(guards.listed_only(row, self._endpoint), self._shape) for row in out]
-
-    def _holds_values(self, rows: list[Any]) -> bool:
-        """Whether no row holds an object or a list; looking at each value takes as long as judging the rows."""
-        if self._context.flat:
-            return True
-        return {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, rows))))
 
     def _filter_row(self, row: Any) -> Any:
         shown = self._shown(row)
@@ -151,9 +139,9 @@ class RowFilter:
             self._undated.append(self._stayed)
         if reason is None and "content_check" in as_of.guards:
             if as_of.texts == "market":
-                row = market_texts.cut_market(row, self._cutoff)
+                row = row_texts.cut_market(row, self._cutoff)
             else:
-                row, reason = later_text.cut_page(row, self._cutoff, as_of.text_fields)
+                row, reason = row_texts.cut_page(row, self._cutoff, as_of.text_fields)
         if reason is None and as_of.keep:
             row = guards.keep_only(row, as_of.keep)
             reason = UNLISTED if row is DROP or not row else None
@@ -184,8 +172,8 @@ class RowFilter:
         judge: Judge,
         dropped: Counter[str],
         *,
-        adjust: Callable[[Any], Any] = unchanged,
-    ) -> Callable[[Any], Any]:
+        adjust: Change = unchanged,
+    ) -> Change:
         def shown(row: Any) -> Any:
             reason = judge.reason(row)
             if reason is not None:

@@ -17,8 +17,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
+from proxies.json_text import Row
+
+#: Makes a new row of a row; the raw one is shared.
+Change: TypeAlias = Callable[[Any], Any]
 DROP: Any = object()
 _TOKEN = re.compile(r"\[\]|\{[^}]*\}|\*|[^.\[\]{}]+")
 
@@ -55,7 +59,7 @@ def steps_of(path: str) -> tuple[RowStep, ...]:
     return tuple(steps)
 
 
-def rewrite(value: Any, path: str, change: Callable[[Any], Any], *, prune: bool = False) -> Any:
+def rewrite(value: Any, path: str, change: Change, *, prune: bool = False) -> Any:
     """Copy an answer with ``change`` applied to every row; rows that it maps to DROP are left out.
 
     `value`: The answer; not changed.
@@ -84,7 +88,7 @@ def _rewrite(
     value: Any,
     steps: tuple[RowStep, ...],
     depth: int,
-    change: Callable[[Any], Any],
+    change: Change,
     hollow: Callable[[Any, int], Any] | None = None,
 ) -> Any:
     # an element or a value under any key is what may be left hollow
@@ -117,7 +121,7 @@ def _rewrite(
     return out
 
 
-def _columns(value: dict[str, Any], names: tuple[str, ...], change: Callable[[Any], Any]) -> dict[str, Any]:
+def _columns(value: Row, names: tuple[str, ...], change: Change) -> Row:
     """Rewrite rows that lie across parallel lists; a list of another length belongs to no row and is left out."""
     present = [name for name in names if isinstance(value.get(name), list)]
     if not present:
@@ -126,7 +130,7 @@ def _columns(value: dict[str, Any], names: tuple[str, ...], change: Callable[[An
     if length < 0:
         raise ShapeError(f"the list {names[0]!r} is missing")
     even = [name for name in present if len(value[name]) == length]
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for cells in zip(*(value[name] for name in even), strict=True):
         new = change(dict(zip(even, cells, strict=True)))
         if new is not DROP:

@@ -5,12 +5,14 @@ of the split, and told the split. Money amounts and ratios stay as they are. Whe
 its shares times the price of its day must be its market value, or else the row loses these fields.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
 from typing import Any, TypeGuard
 
 from proxies.asof.policies.base import ApiRequest
+from proxies.asof.rows import Change
+from proxies.json_text import Fields, Row
 
 VALUES = "fmp/statements/analysis/enterprise-values"
 # a period's average count may lie this far from the count at its end; splits below this ratio cannot be told from that
@@ -32,7 +34,7 @@ class MarketValue:
     worth: float
 
 
-def share_scaler(request: ApiRequest, factor: float | None, values: Any) -> Callable[[Any], Any]:
+def share_scaler(request: ApiRequest, factor: float | None, values: Any) -> Change:
     """Return a function that converts a statement's row to the shares of the cutoff; without a factor these fields go."""
     as_of = request.endpoint.as_of
     named = {*as_of.per_share, *as_of.share_counts}
@@ -58,9 +60,9 @@ def share_scaler(request: ApiRequest, factor: float | None, values: Any) -> Call
 
 
 def _in_shares_of_then(
-    row: Mapping[str, Any], per_share: tuple[str, ...], counts: tuple[str, ...], shares: float, amounts: float
-) -> dict[str, Any]:
-    out: dict[str, Any] = {}
+    row: Fields, per_share: tuple[str, ...], counts: tuple[str, ...], shares: float, amounts: float
+) -> Row:
+    out: Row = {}
     for name in counts:
         if is_number(row.get(name)):
             out[name] = round(row[name] / shares)
@@ -70,7 +72,7 @@ def _in_shares_of_then(
     return out
 
 
-def _is_quotient(row: Mapping[str, Any], name: str) -> bool:
+def _is_quotient(row: Fields, name: str) -> bool:
     money, count = _parts(row, name)
     return bool(count) and money is not None and is_rounded_quotient(row[name], money, count)  # type: ignore[arg-type]
 
@@ -80,13 +82,13 @@ def is_rounded_quotient(amount: float, money: float, count: float) -> bool:
     return abs(money / count - amount) <= _CENT
 
 
-def _parts(row: Mapping[str, Any], name: str) -> tuple[float | None, float | None]:
+def _parts(row: Fields, name: str) -> tuple[float | None, float | None]:
     moneys, count = _QUOTIENTS.get(name, ((), ""))
     money = next((row[item] for item in moneys if is_number(row.get(item))), None)
     return money, row[count] if is_number(row.get(count)) and row[count] > 0 else None
 
 
-def _quotient(row: Mapping[str, Any], name: str, scaled: Mapping[str, Any]) -> float:
+def _quotient(row: Fields, name: str, scaled: Fields) -> float:
     money, _ = _parts(row, name)
     assert money is not None, "asked for only then"
     return float(round(money / scaled[_QUOTIENTS[name][1]], 2))
@@ -119,7 +121,7 @@ def _by_day(values: Any) -> dict[str, MarketValue]:
     return by_day
 
 
-def _market_value(row: Mapping[str, Any]) -> MarketValue | None:
+def _market_value(row: Fields) -> MarketValue | None:
     parts = [row.get(name) for name in ("stockPrice", "numberOfShares", "marketCapitalization")]
     if not all(is_number(part) and part > 0 for part in parts):
         return None

@@ -3,7 +3,7 @@
 `readjust` decides what is looked up and undoes the factor; nothing here fetches or changes a row.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -15,6 +15,7 @@ from typing import Any
 
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day
 from proxies.asof.share_figures import is_number
+from proxies.json_text import Fields, Row
 
 # vendors compute in binary, some of them in four bytes a number
 _DUST = 1e-7
@@ -83,7 +84,7 @@ def _later(events: Any, cutoff: Cutoff) -> list[Fraction]:
     return [ratio for _, ratio in sorted(later)]
 
 
-def _split_ratio(row: Mapping[str, Any]) -> Fraction | None:
+def _split_ratio(row: Fields) -> Fraction | None:
     up, down = row.get("numerator"), row.get("denominator")
     if not (is_number(up) and is_number(down)) or up <= 0 or down <= 0:
         return None
@@ -129,7 +130,7 @@ def places_of(values: Iterable[float]) -> int:
     return max([2, *(-int(Decimal(repr(value)).as_tuple().exponent) for value in values)])
 
 
-def rows_of(value: Any) -> list[dict[str, Any]]:
+def rows_of(value: Any) -> list[Row]:
     """Return the objects of a list; none for anything else."""
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
@@ -167,7 +168,7 @@ def chart_factors(payload: Any, cutoff: Cutoff) -> tuple[float | None, float | N
     return float(factor), _total(result, cutoff)
 
 
-def _total(result: Mapping[str, Any], cutoff: Cutoff) -> float | None:
+def _total(result: Fields, cutoff: Cutoff) -> float | None:
     indicators = result.get("indicators") or {}
     prices = ((indicators.get("quote") or [{}])[0]).get("close") or []
     adjusted = ((indicators.get("adjclose") or [{}])[0]).get("adjclose") or []

@@ -6,13 +6,15 @@ shares of today nor as filed, or for which there is no market value, is left out
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from proxies.asof.clock import Cutoff, parse_day
 from proxies.asof.policies.base import ApiRequest, Lookup
+from proxies.asof.rows import Change
 from proxies.asof.share_figures import MarketValue, divisor_of_count, is_number, is_rounded_quotient, rounded
+from proxies.json_text import Fields, Row
 
 CHART = "yfinance/history"
 LINES = "yfinance/fundamentals"
@@ -68,7 +70,7 @@ def line_lookups(request: ApiRequest, cutoff: Cutoff) -> tuple[Lookup, ...]:
     )
 
 
-def line_scaler(lookups: Mapping[str, Any], factor: float | None) -> Callable[[Any], Any]:
+def line_scaler(lookups: Fields, factor: float | None) -> Change:
     """Return a function from a row of one line to the row in the shares of the cutoff, without its value where that cannot be known."""
     periods = _Periods(lookups.get("worth"), lookups.get("closes"))
 
@@ -86,7 +88,7 @@ def line_scaler(lookups: Mapping[str, Any], factor: float | None) -> Callable[[A
     return change
 
 
-def _scaled(row: Mapping[str, Any], periods: "_Periods", factor: float) -> float | None:
+def _scaled(row: Fields, periods: "_Periods", factor: float) -> float | None:
     raw, match, day = _raw(row), _LINE.match(row["line"]), parse_day(str(row.get("asOfDate")))
     if raw is None or match is None or day is None:
         return None
@@ -148,7 +150,7 @@ class _Periods:
         return MarketValue(price=price, shares=worth / price, worth=worth)
 
 
-def _statement_rows(payload: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+def _statement_rows(payload: Any) -> Iterator[tuple[str, Row]]:
     results = (payload.get("timeseries") or {}).get("result") if isinstance(payload, dict) else None
     for result in results if isinstance(results, list) else ():
         for line, values in result.items() if isinstance(result, dict) else ():
@@ -158,7 +160,7 @@ def _statement_rows(payload: Any) -> Iterator[tuple[str, dict[str, Any]]]:
                 )
 
 
-def _raw(row: Mapping[str, Any]) -> float | None:
+def _raw(row: Fields) -> float | None:
     reported = row.get("reportedValue")
     raw = reported.get("raw") if isinstance(reported, dict) else reported
     return raw if is_number(raw) else None

@@ -5,13 +5,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any
 
 from proxies.catalogue.availability import Availability, everything
 from proxies.catalogue.endpoint_search import Match, search_of
 from proxies.catalogue.loader import Catalogue
 from proxies.catalogue.schema import Endpoint, Param
 from proxies.errors import ParameterInvalid, UnknownPath
+from proxies.json_text import Fields, Row
 from proxies.ledger import CATALOGUE
 
 MOST_PATHS = 25
@@ -60,9 +60,7 @@ def api_doc(catalogue: Catalogue, paths: Sequence[str], availability: Availabili
     return "\n\n".join(_page(endpoint, setting) for endpoint in endpoints) + "\n"
 
 
-def read_catalogue(
-    catalogue: Catalogue, path: str, params: Mapping[str, Any], availability: Availability
-) -> str:
+def read_catalogue(catalogue: Catalogue, path: str, params: Fields, availability: Availability) -> str:
     """Return the text that `CALL_API.search` and `CALL_API.doc` print, for the paths in `READING`.
 
     Raises `ParameterInvalid`: Other parameters than ``words``, a text, or ``paths``, a list of texts. Raises `UnknownPath`: As `api_doc`.
@@ -119,7 +117,7 @@ def _line(match: Match) -> str:
     return f"- `{endpoint.path}` ({', '.join(needed + more)}): {match.about}"
 
 
-def _examples(endpoint: Endpoint, availability: Availability) -> dict[str, Any]:
+def _examples(endpoint: Endpoint, availability: Availability) -> Row:
     """Return example values that could be known, by parameter; days move before the cutoff, later names are dropped."""
     days = {
         name: date.fromisoformat(param.example[:10])

@@ -2,6 +2,7 @@
 
 import difflib
 import functools
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,11 +15,19 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from proxies.catalogue.catalogue_checks import check_as_of, is_plain_form
 from proxies.catalogue.compiled import compiled_documents
 from proxies.catalogue.not_offered import advice
 from proxies.catalogue.plugins import installed_plugins
-from proxies.catalogue.schema import Endpoint, PolicyName, SourceFile, SourceInfo
+from proxies.catalogue.schema import (
+    GUARD_NEEDS,
+    NEEDS,
+    Endpoint,
+    PolicyName,
+    SourceFile,
+    SourceInfo,
+    exceeds,
+    least_residual,
+)
 from proxies.catalogue.service_versions import service_files
 from proxies.errors import CatalogueError, UnknownPath
 from proxies.hashing import canonical_json, sha256_of
@@ -26,6 +35,11 @@ from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
 from proxies.secret_registry import is_model_key
 from proxies.vendors.own.own_catalogue import OWN, OwnCatalogue
 from proxies.yaml_text import line_of
+
+# one character: a class, an escaped one, or itself
+_CHARACTER = r"(?:\[\^?\]?(?:\\.|[^\]\\])*\]|\\[dwsDWS.+*?()|/\\-]|[^\W_]|[ _.,:;/=@#%&~-])"
+_PLAIN = re.compile(rf"(?:{_CHARACTER}(?:[+*?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?)*")
+_SEVERAL = re.compile(rf"{_CHARACTER}([+*?]|\{{\d{{1,3}},\d{{0,3}}\}})?")
 
 
 class Catalogue:
@@ -135,7 +149,7 @@ def _placed(row: Endpoint, source: SourceInfo) -> list[Endpoint]:
     endpoint = row.of(source)
     if source.hosts and endpoint.host not in source.hosts:
         raise CatalogueError(f"{row.path}: the source has no host {endpoint.host!r}")
-    check_as_of(row)
+    _check_as_of(row)
     if row.series is None:
         return [endpoint]
     for name in (row.series.date, row.series.value):
@@ -261,11 +275,62 @@ def _check_addresses(item: CatalogueText, row: SourceFile) -> None:
             )
     for number, endpoint in enumerate(row.endpoints):
         for name, param in endpoint.params.items():
-            if not is_plain_form(param.chars):
+            if not _is_plain_form(param.chars):
                 raise CatalogueError(
                     f"{item.name}{_line_named(item, 'endpoints', number, 'params', name)}: chars of {name} is a row of characters and classes"
                     " such as [A-Z]{1,5}, at most two of them of any length: others may take hours to compare"
                 )
+
+
+def _is_plain_form(pattern: str) -> bool:
+    """Whether a stranger's pattern matches in short time: characters in a row, at most two of open length.
+
+    Groups repeat what is repeated, and a text of forty letters is then compared for years.
+
+    >>> _is_plain_form("[A-Z.]{1,6}"), _is_plain_form(""), _is_plain_form("(a+)+b"), _is_plain_form("a*a*a*b")
+    (True, True, False, False)
+    """
+    if len(pattern) > 200 or not _PLAIN.fullmatch(pattern):
+        return False
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError):
+        return False
+    return sum(bool(match[1]) for match in _SEVERAL.finditer(pattern)) <= 2
+
+
+def _check_as_of(row: Endpoint) -> None:
+    """Refuse a row that would fail at its first call: a policy or guard without its arguments.
+
+    Raises `CatalogueError`: Says which row lacks what.
+    """
+    as_of = row.as_of
+    needed = [(f"policy {as_of.policy}", NEEDS.get(as_of.policy, ()))]
+    needed += [(f"guard {guard}", GUARD_NEEDS.get(guard, ())) for guard in as_of.guards]
+    for demander, names in needed:
+        for name in names:
+            if name == "stamp" and any(item.stamp for item in as_of.nested):
+                continue
+            if not getattr(as_of, name) and getattr(as_of, name) != 0:
+                raise CatalogueError(f"{row.path}: {demander} needs {name}")
+    if "content_check" in as_of.guards and bool(as_of.text_fields) == (as_of.texts == "market"):
+        raise CatalogueError(
+            f"{row.path}: guard content_check needs text_fields, or texts: market without them"
+        )
+    if (as_of.adjust == "state") != (as_of.state is not None):
+        raise CatalogueError(f"{row.path}: adjust state and the fields of the state go together")
+    if as_of.policy not in ("static", "snapshot_refused") and row.rows is None:
+        raise CatalogueError(f"{row.path}: policy {as_of.policy} needs to know where the rows are")
+    least = least_residual(as_of.open_to)
+    if exceeds(least, as_of.residual):
+        raise CatalogueError(
+            f"{row.path}: open to {', '.join(as_of.open_to)}, so that the residual risk is at least {least}"
+        )
+    if as_of.window:
+        window = as_of.window
+        for name in (*window.start, *window.end, window.at, window.text):
+            if name and name not in row.params and name not in row.fixed:
+                raise CatalogueError(f"{row.path}: the window names {name!r}, which is not a parameter")
 
 
 def _is_web_server(address: str) -> bool:

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
 
+from proxies.json_text import Fields, Row
+
 # Models read these texts in documentation, and a person's own service may come from a stranger: none begins a line of its own.
 Line = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
 
@@ -217,7 +219,7 @@ class AsOf(_Row):
     forbid: tuple[str, ...] = ()
     forbid_values: Mapping[str, tuple[str, ...]] = {}
     # sent under a cutoff whatever was asked; ``NAME_min`` is a floor for NAME
-    force: Mapping[str, Any] = {}
+    force: Fields = {}
     adjust: Literal[
         "", "prices", "total", "drop", "chart", "actions", "state", "shares", "lines", "earnings"
     ] = ""
@@ -312,7 +314,7 @@ class SourceInfo(_Row):
     hosts: Mapping[str, str] = {}
     upstream: str = ""
     key: Key | None = None
-    always: Mapping[str, Any] = {}
+    always: Fields = {}
     limits: EndpointLimits = EndpointLimits()
     agent: str = ""
     none: tuple[NoneReply, ...] = ()
@@ -332,7 +334,7 @@ class Endpoint(_Row):
     group: tuple[str, ...] = ()
     caution: Line = ""
     params: Mapping[str, Param] = {}
-    fixed: Mapping[str, Any] = {}
+    fixed: Fields = {}
     rows: str | None = None
     envelope: tuple[str, ...] = ()
     fields: Mapping[str, Line] = {}
@@ -369,7 +371,7 @@ class Endpoint(_Row):
         return self.call.partition(" ")[2]
 
     @property
-    def example(self) -> dict[str, Any]:
+    def example(self) -> Row:
         """Parameters of a call that runs."""
         return {
             name: param.example if param.example is not None else param.default

@@ -4,7 +4,6 @@ An old cutoff and newest-first rows would otherwise give few rows or none. A pag
 rows have survived as were wanted, and then hands out exactly the page that was asked.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +16,7 @@ from proxies.catalogue.schema import Endpoint
 from proxies.errors import ParameterInvalid
 from proxies.fetch.read_back import ReadBack, not_reached, reader_of_stamps
 from proxies.fetch.stretches import Stretches, minutes_of, open_day
+from proxies.json_text import Fields
 
 #: A parameter of ours, not sent: the source puts the whole list together, or so many rows of it.
 WHOLE = "whole"
@@ -29,11 +29,11 @@ _DEFAULT = 250
 class SinglePage:
     """One page, as planned."""
 
-    params: Mapping[str, Any]
+    params: Fields
     _sent: bool = False
     _filtered: Filtered | None = None
 
-    def next(self) -> Mapping[str, Any] | None:
+    def next(self) -> Fields | None:
         """Return the parameters of the next page, or None if there is enough."""
         if self._sent:
             return None
@@ -58,7 +58,7 @@ class LargestPage:
     a vendor gives, and its answer shows it.
     """
 
-    params: Mapping[str, Any]
+    params: Fields
     endpoint: Endpoint
     wanted: int
     most: int
@@ -68,7 +68,7 @@ class LargestPage:
     _filtered: Filtered | None = None
     _cut: bool = True
 
-    def next(self) -> Mapping[str, Any] | None:
+    def next(self) -> Fields | None:
         """Return the parameters of the next try, or None if enough rows survived or there are no more."""
         if self._filtered is not None and (
             len(self._filtered.data) >= self.wanted or not self._cut or self._size >= self.widest
@@ -113,7 +113,7 @@ class WholeList(SinglePage):
     skip: int
 
     @classmethod
-    def of(cls, params: Mapping[str, Any], endpoint: Endpoint, wanted: int, skip: int) -> "WholeList":
+    def of(cls, params: Fields, endpoint: Endpoint, wanted: int, skip: int) -> "WholeList":
         """Build the list of a caller's parameters; the caller's cursor and size are not the vendor's."""
         page = endpoint.page
         ours = {name: value for name, value in params.items() if name not in (page.param, page.size)}

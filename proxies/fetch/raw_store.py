@@ -4,9 +4,9 @@ import asyncio
 import functools
 import logging
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Hashable, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import POLICY_VERSION
@@ -14,13 +14,59 @@ from proxies.asof.readjust import aged
 from proxies.catalogue.schema import Endpoint
 from proxies.errors import CutoffRefused, ProxyError, SourceRejected, SourceUnavailable
 from proxies.fetch.cache import RawAnswer, RawCache, may_serve
-from proxies.fetch.single_flight import SingleFlight
-from proxies.fetch.source import Source
 from proxies.hashing import canonical_json, sha256_of
+from proxies.json_text import Fields, Row
 from proxies.settings import ProxySettings
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+
+
+class Source(Protocol):
+    """One vendor. The raw store calls `fetch` when its cache cannot serve; implementations lie in `proxies.vendors`."""
+
+    name: str
+
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
+        """Return the vendor's answer to checked parameters as JSON bytes, or raise a ProxyError."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections. Called once, by the broker's `aclose`."""
+        ...
+
+
+class SingleFlight(Generic[T]):
+    """Runs one task per key: whoever asks for a key during its task gets the same result.
+
+    The broker uses one for answers and one for raw answers, so that twenty kernels with one question are one request.
+    Nothing is remembered once the task has ended.
+    """
+
+    def __init__(self) -> None:
+        self._running: dict[Hashable, asyncio.Task[T]] = {}
+
+    async def run(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return the result of ``work()``, or of the equal work that is running; errors are shared too."""
+        task = self._running.get(key)
+        if task is None:
+            task = self._running[key] = asyncio.create_task(work())
+            task.add_done_callback(lambda ended: self._forget(key, ended))
+        # a caller that is cancelled must not cancel the others' work
+        return await asyncio.shield(task)
+
+    def _forget(self, key: Hashable, task: asyncio.Task[T]) -> None:
+        # a failure is not remembered either: the next caller asks anew
+        self._running.pop(key, None)
+        if not task.cancelled():
+            task.exception()  # read here, so that asyncio does not complain when every caller was cancelled
+
+    async def aclose(self) -> None:
+        """Cancel what is running and wait for its end."""
+        running = list(self._running.values())
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 class RawStore:
@@ -32,7 +78,7 @@ class RawStore:
         self._settings = settings
         self._fetches: SingleFlight[RawAnswer] = SingleFlight()
 
-    async def get(self, endpoint: Endpoint, params: Mapping[str, Any], cutoff: Cutoff) -> RawAnswer:
+    async def get(self, endpoint: Endpoint, params: Fields, cutoff: Cutoff) -> RawAnswer:
         """Return the raw answer to a request as it is sent. The broker asks for pages and for a policy's lookups.
 
         Raises `CutoffRefused`: The endpoint's source is not set up. Raises `SourceUnavailable`: The network is switched off, and the cache
@@ -60,9 +106,7 @@ class RawStore:
             )
         return await self._fetches.run(name, lambda: self._fetch(name, source, endpoint, dict(params)))
 
-    async def _fetch(
-        self, name: str, source: Source, endpoint: Endpoint, params: dict[str, Any]
-    ) -> RawAnswer:
+    async def _fetch(self, name: str, source: Source, endpoint: Endpoint, params: Row) -> RawAnswer:
         try:
             raw = await source.fetch(endpoint, params)
         except ProxyError:
@@ -91,7 +135,7 @@ class RawStore:
             log.warning("the cache of answers is not used (%s)", error)
             return None
 
-    async def discard(self, endpoint: Endpoint, params: Mapping[str, Any]) -> None:
+    async def discard(self, endpoint: Endpoint, params: Fields) -> None:
         """Remove a cached answer that turned out wrong. Answers are parsed after they were cached, so this comes late."""
         await self._on_disk(self.cache.discard, _name(endpoint, params))
 
@@ -103,7 +147,7 @@ class RawStore:
         self.cache.close()
 
 
-def _name(endpoint: Endpoint, params: Mapping[str, Any]) -> str:
+def _name(endpoint: Endpoint, params: Fields) -> str:
     """Hash what decides an answer, the upstream call included: a service's file may change under its path. Never a key."""
     source = endpoint.source
     call = [endpoint.method, source.hosts.get(endpoint.host, ""), endpoint.url, dict(endpoint.fixed), dict(source.always), endpoint.answer]  # fmt: skip

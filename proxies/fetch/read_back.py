@@ -8,7 +8,7 @@ is not reached is refused: "could not look" is never "there is none".
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -21,6 +21,7 @@ from proxies.asof.rows import get
 from proxies.asof.stamps import known_from
 from proxies.catalogue.schema import Endpoint
 from proxies.errors import CutoffRefused
+from proxies.json_text import Fields
 
 #: Requests to find the page where the cutoff lies, enough for a million pages however unevenly the rows came; and pages
 #: read from there on.
@@ -118,7 +119,7 @@ class ReadBack:
     """The pages of a list from the cutoff back, until enough rows are there."""
 
     #: The request as planned.
-    params: Mapping[str, Any]
+    params: Fields
     endpoint: Endpoint
     #: A row's second, see `reader_of_stamps`.
     instant: Callable[[Any], float | None]
@@ -143,7 +144,7 @@ class ReadBack:
 
     # -- the pager's three calls --------------------------------------------------------------------------------------
 
-    def next(self) -> Mapping[str, Any] | None:
+    def next(self) -> Fields | None:
         """Return the parameters of the next page, or None if the rows are there or out of reach."""
         number = self._next_page()
         if number is None:
@@ -297,7 +298,7 @@ class ReadBack:
         self._disorder = min(joined.falling, joined.rising)
 
 
-def is_beyond(endpoint: Endpoint, params: Mapping[str, Any]) -> bool:
+def is_beyond(endpoint: Endpoint, params: Fields) -> bool:
     """Whether a page lies past the vendor's documented last one, where an error means "no more"."""
     value = params.get(endpoint.page.param)
     return bool(endpoint.page.last) and isinstance(value, int) and value > endpoint.page.last

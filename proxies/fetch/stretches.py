@@ -10,7 +10,6 @@ days showed that an answer holds more than a day.
 """
 
 from collections import Counter, deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
@@ -20,6 +19,7 @@ from proxies.asof.row_filter import Filtered
 from proxies.asof.rows import get
 from proxies.asof.stamps import MINUTES
 from proxies.errors import CutoffRefused
+from proxies.json_text import Fields, Row
 
 # a shorter answer was not cut: no plan gives so few rows
 LEAST_ROWS = 50
@@ -50,7 +50,7 @@ class Stretches:
     """A window that is fetched in as many stretches as it takes, at most 25."""
 
     #: The request as planned.
-    params: Mapping[str, Any]
+    params: Fields
     #: start, end: The names of the window's bounds; the end is in ``params``. Without a start the vendor's own one counts.
     start: str
     end: str
@@ -85,7 +85,7 @@ class Stretches:
         if first is None or first <= last:
             self._open.append((first, last))
 
-    def next(self) -> Mapping[str, Any] | None:
+    def next(self) -> Fields | None:
         """Return the parameters of the next stretch, or None when the window is whole."""
         if self._open and self._count < MOST_STRETCHES:
             self._now = self._open.popleft()
@@ -105,7 +105,7 @@ class Stretches:
         self._count += 1
         return self._bounded(day, day)
 
-    def _bounded(self, first: date | None, last: date) -> dict[str, Any]:
+    def _bounded(self, first: date | None, last: date) -> Row:
         start = {self.start: first.isoformat()} if first else {}
         return {**self.params, **start, self.end: last.isoformat()}
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
 from typing import Any
@@ -33,7 +32,7 @@ from proxies.fetch.transport import (
 )
 from proxies.fetch.worker import LARGE
 from proxies.input_files import InputRefused, parse_csv_rows
-from proxies.json_text import read_json
+from proxies.json_text import Fields, Row, read_json
 from proxies.ledger import UNREAD
 from proxies.secret_registry import SECRETS
 from proxies.settings import ProxySettings
@@ -70,7 +69,7 @@ class HttpSource:
             sleep=settings.sleep,
         )
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the raw answer to a request.
 
         Raises `MissingKey`: The source needs a key and none is set. Raises `SourceError, Refused`: The upstream failed, or says that there
@@ -82,7 +81,7 @@ class HttpSource:
         _, body = await self.exchange(endpoint, self.http_request(endpoint, params), unread=LARGE)
         return RawAnswer(body=body, fetched_at=self._settings.now())
 
-    async def _whole(self, endpoint: Endpoint, params: Mapping[str, Any]) -> bytes:
+    async def _whole(self, endpoint: Endpoint, params: Fields) -> bytes:
         page, limit = endpoint.page, params[WHOLE]
         (head, *_) = (step for step in steps_of(endpoint.rows or "") if step.kind == "key")
         plain = {name: value for name, value in params.items() if name not in (WHOLE, page.param, page.size)}
@@ -101,7 +100,7 @@ class HttpSource:
             f"{endpoint.path} has more than {_MOST_PAGES} pages there: ask for a shorter window"
         )
 
-    async def payload(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
+    async def payload(self, endpoint: Endpoint, params: Fields) -> Any:
         """Return the parsed answer to a request, for a source that makes its own of it."""
         return (await self.exchange(endpoint, self.http_request(endpoint, params)))[0]
 
@@ -170,18 +169,18 @@ class HttpSource:
             return ""
         return f"{self.base(key.token_host or next(iter(self.info.hosts)))}/{key.token.strip('/')}"
 
-    def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
+    def http_request(self, endpoint: Endpoint, params: Fields) -> HttpRequest:
         """Build the HTTP request of a call, without its key."""
         return self.build(endpoint, params)
 
-    def build(self, endpoint: Endpoint, params: Mapping[str, Any], *, url: str | None = None) -> HttpRequest:
+    def build(self, endpoint: Endpoint, params: Fields, *, url: str | None = None) -> HttpRequest:
         """Build the HTTP request of some parameters: in the path, the query or the JSON body, by the catalogue.
 
         ``url`` replaces the endpoint's own, for vendors with a second address for the same thing (an archive, say).
         """
         url = endpoint.url if url is None else url
         query: dict[str, str] = {}
-        body: dict[str, Any] = {}
+        body: Row = {}
         for name, value in params.items():
             param = endpoint.params.get(name)
             if param and param.written:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from proxies.json_text import Fields
 from proxies.vendors import dbnomics, fred_tags
 from proxies.vendors.fmp import members
 from proxies.vendors.google_trends import trends_tables
@@ -26,14 +27,14 @@ class Codec:
     else's JSON.
     """
 
-    unpack: Callable[[Any, Mapping[str, Any]], Any]
-    pack: Callable[[Any, Mapping[str, Any]], Any]
+    unpack: Callable[[Any, Fields], Any]
+    pack: Callable[[Any, Fields], Any]
     live_too: bool = False
     single: bool = False
     heads: tuple[str, ...] = ()
 
 
-def _same(value: Any, params: Mapping[str, Any]) -> Any:
+def _same(value: Any, params: Fields) -> Any:
     return value
 
 

@@ -1,10 +1,11 @@
 """Unpack and pack DBnomics' lists and series."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from proxies.json_text import Fields
 
-def unpack_docs(payload: Any, params: Mapping[str, Any]) -> Any:
+
+def unpack_docs(payload: Any, params: Fields) -> Any:
     """Bring DBnomics' lists into one form: upstream they are bare, under ``docs``, or an object of lists."""
     out = {}
     for name, value in payload.items():
@@ -20,7 +21,7 @@ def unpack_docs(payload: Any, params: Mapping[str, Any]) -> Any:
     return out
 
 
-def unpack_dbnomics(payload: Any, params: Mapping[str, Any]) -> Any:
+def unpack_dbnomics(payload: Any, params: Fields) -> Any:
     """Unpack DBnomics series into one row per period, each with the series' frequency."""
     docs = []
     for doc in (payload.get("series") or {}).get("docs") or []:
@@ -52,7 +53,7 @@ def unpack_dbnomics(payload: Any, params: Mapping[str, Any]) -> Any:
     return {"series": {"docs": docs}}
 
 
-def pack_dbnomics(data: Any, params: Mapping[str, Any]) -> Any:
+def pack_dbnomics(data: Any, params: Fields) -> Any:
     """Pack DBnomics series in the upstream's shape, with recomputed totals."""
     docs = []
     for doc in data["series"]["docs"]:

@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -24,6 +23,7 @@ from proxies.asof.stamps import month_end
 from proxies.catalogue.schema import Endpoint
 from proxies.errors import ParameterInvalid, SourceUnavailable
 from proxies.fetch.cache import RawAnswer
+from proxies.json_text import Fields, Row
 from proxies.settings import ProxySettings
 
 
@@ -80,7 +80,7 @@ SERIES: Mapping[str, EmbeddedSeries] = {
 }  # fmt: skip
 
 # by path, time of change, size and series: a package that is upgraded beneath a running broker is read anew
-_FRAMES: dict[tuple[Path, int, int, str], list[dict[str, Any]]] = {}
+_FRAMES: dict[tuple[Path, int, int, str], list[Row]] = {}
 
 
 class EmbeddedSource:
@@ -91,7 +91,7 @@ class EmbeddedSource:
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the raw rows of a series, or the list of series.
 
         Raises `ParameterInvalid`: No such series. Raises `SourceUnavailable`: The package's data are not there.
@@ -109,7 +109,7 @@ class EmbeddedSource:
         # both bounds are checked ISO days, and so are the rows' dates
         return self._raw([row for row in rows if start <= row["date"] <= end])
 
-    def _raw(self, rows: list[dict[str, Any]]) -> RawAnswer:
+    def _raw(self, rows: list[Row]) -> RawAnswer:
         return RawAnswer(body=orjson.dumps(rows), fetched_at=self._settings.now())
 
     async def aclose(self) -> None:
@@ -129,7 +129,7 @@ def data_root(root: Path | None) -> Path:
     return Path(next(iter(package.submodule_search_locations))) / "data"
 
 
-def series_rows(root: Path | None, series_id: str) -> list[dict[str, Any]]:
+def series_rows(root: Path | None, series_id: str) -> list[Row]:
     """Return all rows of a series, oldest first, each with its time ``known``. Trusted side only."""
     item = SERIES.get(series_id)
     if item is None:
@@ -150,19 +150,19 @@ def series_rows(root: Path | None, series_id: str) -> list[dict[str, Any]]:
     return _FRAMES[key]
 
 
-def _embedded_rows(path: Path, item: EmbeddedSeries) -> list[dict[str, Any]]:
+def _embedded_rows(path: Path, item: EmbeddedSeries) -> list[Row]:
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         rows = [row for line in csv.DictReader(lines) if (row := _row(line, item)) is not None]
     return sorted(rows, key=lambda row: str(row["date"]))
 
 
-def _row(line: Mapping[str, str], item: EmbeddedSeries) -> dict[str, Any] | None:
+def _row(line: Mapping[str, str], item: EmbeddedSeries) -> Row | None:
     """Parse one row; days without a value are left out, as sources leave out holidays."""
     value = _file_number(line.get(item.column))
     day = _day_of_cell(line["Date"])
     if value is None:
         return None
-    row: dict[str, Any] = {"date": day.isoformat(), "value": value}
+    row: Row = {"date": day.isoformat(), "value": value}
     if item.bars:
         for name in ("open", "high", "low", "volume"):
             row[name] = _file_number(line.get(name.capitalize()))

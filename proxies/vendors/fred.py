@@ -1,7 +1,6 @@
 """FRED and ALFRED: every value has a vintage, and the upstream answers as of a day."""
 
 from collections import defaultdict
-from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
@@ -10,6 +9,7 @@ from proxies.errors import CutoffRefused, NoSuch, ProxyError, SourceRejected, no
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.paging import WHOLE
 from proxies.fetch.transport import HttpResponse
+from proxies.json_text import Fields, Row
 from proxies.vendors.base import HttpSource
 
 _DAY = timedelta(days=1)
@@ -27,7 +27,7 @@ class FredSource(HttpSource):
 
     also_retry = frozenset({423})
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the raw answer; of a list of tags all its pages under a cutoff, since later tags stand among the earlier ones."""
         if params.get(WHOLE):
             payload = await self._whole(endpoint, params)
@@ -43,7 +43,7 @@ class FredSource(HttpSource):
             payload = await self._in_parts(endpoint, params)
         return self.answer(payload)
 
-    async def _whole(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
+    async def _whole(self, endpoint: Endpoint, params: Fields) -> Any:
         page = endpoint.page
         plain = {name: item for name, item in params.items() if name not in (WHOLE, page.param, page.size)}
         tags: list[Any] = []
@@ -56,15 +56,15 @@ class FredSource(HttpSource):
                 return {**answer, **({"offset": 0} if page.param else {}), "tags": tags}
         raise SourceRejected("fred holds more tags than can be asked for: narrow the list")
 
-    async def _in_parts(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
+    async def _in_parts(self, endpoint: Endpoint, params: Fields) -> Any:
         today = self._settings.now().date()
         start, end = (date.fromisoformat(str(params[name])) for name in ("realtime_start", "realtime_end"))
         windows, starts = [(start, end)], []
         plain = {
             name: value for name, value in params.items() if name not in ("limit", "offset", "sort_order")
         }
-        rows: list[dict[str, Any]] = []
-        payload: dict[str, Any] = {}
+        rows: list[Row] = []
+        payload: Row = {}
         for _ in range(2 * _MOST_PARTS):
             if not windows:
                 break
@@ -130,8 +130,8 @@ class FredSource(HttpSource):
         return problem
 
 
-def _joined_windows(rows: list[dict[str, Any]], starts: frozenset[str]) -> list[dict[str, Any]]:
-    by_period: dict[str, list[dict[str, Any]]] = defaultdict(list)
+def _joined_windows(rows: list[Row], starts: frozenset[str]) -> list[Row]:
+    by_period: dict[str, list[Row]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: str(row["realtime_start"])):
         states = by_period[row["date"]]
         last = states[-1] if states else None
@@ -143,5 +143,5 @@ def _joined_windows(rows: list[dict[str, Any]], starts: frozenset[str]) -> list[
     return [row for states in by_period.values() for row in states]
 
 
-def _meet(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
+def _meet(earlier: Fields, later: Fields) -> bool:
     return date.fromisoformat(earlier["realtime_end"]) + _DAY == date.fromisoformat(later["realtime_start"])

@@ -1,6 +1,5 @@
 """Ask Kalshi over HTTP; settled markets move to an archive with its own paths."""
 
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -11,6 +10,7 @@ from proxies.errors import NoSuch, ParameterInvalid, SourceRejected, no_answer
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.paging import WHOLE
 from proxies.fetch.transport import HttpResponse
+from proxies.json_text import Fields, Row
 from proxies.vendors.base import HttpSource
 
 _ARCHIVE = {
@@ -36,20 +36,17 @@ _PAGE = {"markets": 1000, "events": 200, "trades": 1000}
 class KalshiSource(HttpSource):
     """Kalshi over HTTP; it asks live tier and archive itself: a caller who saw which answers would know whether a market has settled."""
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the raw answer: of both tiers for a list, else of the one that has it."""
         limit = params.get(WHOLE)
         plain = {name: value for name, value in params.items() if name != WHOLE}
         if limit and endpoint.path == "kalshi/event":
-            return self._raw(await self._event(endpoint, plain))
+            return self.answer(await self._event(endpoint, plain))
         if limit:
-            return self._raw(await self._list(endpoint, plain, limit))
+            return self.answer(await self._list(endpoint, plain, limit))
         if endpoint.path in _CANDLES:
-            return self._raw(await self._candles(endpoint, plain))
+            return self.answer(await self._candles(endpoint, plain))
         return await self._single(endpoint, plain)
-
-    def _raw(self, payload: Any) -> RawAnswer:
-        return self.answer(payload)
 
     def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
         """Accept the archive's own forms of markets and candles too."""
@@ -61,7 +58,7 @@ class KalshiSource(HttpSource):
         )
         return of_archive or super().is_answer(endpoint, response, payload)
 
-    async def _single(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def _single(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         archive = _ARCHIVE.get(endpoint.path) if endpoint.path != "kalshi/markets" else None
         try:
             payload, body = await self.exchange(endpoint, self.http_request(endpoint, params))
@@ -87,7 +84,7 @@ class KalshiSource(HttpSource):
             old = body
         return RawAnswer(body=old, fetched_at=self._settings.now())
 
-    async def _list(self, endpoint: Endpoint, params: Mapping[str, Any], limit: Any) -> Any:
+    async def _list(self, endpoint: Endpoint, params: Fields, limit: Any) -> Any:
         """List both tiers: every page, or as many trades as wanted. A row's tier does not show."""
         key = _LISTS[endpoint.path]
         if key != "trades" and not any(params.get(name) for name in _FILTERS):
@@ -118,9 +115,9 @@ class KalshiSource(HttpSource):
         # a market is in one of the tiers, and for a moment in both
         return {key: list({str(row.get(name)): row for row in reversed(rows)}.values())}
 
-    async def _event(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
+    async def _event(self, endpoint: Endpoint, params: Fields) -> Any:
         ticker = str(params["event_ticker"])
-        event: dict[str, Any] = {}
+        event: Row = {}
         try:
             payload = await self.payload(endpoint, params)
             inner = payload.get("event") if isinstance(payload, dict) else None
@@ -133,7 +130,7 @@ class KalshiSource(HttpSource):
             raise no_answer(self.name, endpoint.path)
         return {"event": _with_markets([event or {"event_ticker": ticker}], old, "")[0]}
 
-    async def _candles(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
+    async def _candles(self, endpoint: Endpoint, params: Fields) -> Any:
         of_event = endpoint.path == "kalshi/event-candlesticks"
         try:
             payload = await self.payload(endpoint, params)
@@ -163,18 +160,18 @@ class KalshiSource(HttpSource):
     async def _pages(
         self,
         endpoint: Endpoint,
-        params: Mapping[str, Any],
+        params: Fields,
         url: str,
         key: str,
         enough: int | None = None,
         until: Any = None,
-    ) -> list[dict[str, Any]]:
+    ) -> list[Row]:
         """Return the rows of all pages of one tier, or the first so many, or those created ``until`` a second.
 
         No rows where the tier knows nothing of them. Of a list that ends with ``max_ts`` the rows of that second do not count: they
         fall to the filter, and there may be pages of them.
         """
-        rows: list[dict[str, Any]] = []
+        rows: list[Row] = []
         cursor, pages_left, counted = "", _MOST_PAGES, 0
         for _ in range(_MOST_PAGES if until is None and enough is None else _MOST_ARCHIVED):
             sent = {**params, "limit": _PAGE[key]} | ({"cursor": cursor} if cursor else {})
@@ -210,14 +207,14 @@ def _is_later(stamp: Any, second: int) -> bool:
     return moment is not None and moment.timestamp() > second
 
 
-def _is_before(row: Mapping[str, Any], second: Any) -> bool:
+def _is_before(row: Fields, second: Any) -> bool:
     """Whether a row is not of the second with which its list ends, or the list has no end."""
     stamp = row.get("created_time")
     moment = parse_instant(stamp, UTC) if second is not None and isinstance(stamp, str) else None
     return moment is None or moment.timestamp() < int(second)
 
 
-def _by_market(payload: Any) -> dict[str, Any]:
+def _by_market(payload: Any) -> Row:
     if isinstance(payload.get("market_tickers"), list):
         pairs = zip(payload["market_tickers"], payload.get("market_candlesticks") or (), strict=False)
         named = {_ticker(name): candles for name, candles in pairs}
@@ -232,7 +229,7 @@ def _ticker(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _is_chosen(row: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
+def _is_chosen(row: Fields, params: Fields) -> bool:
     """Whether a market was asked for: a tier that ignores the filter answers with all of them."""
     event, ticker = row.get("event_ticker"), row.get("ticker")
     if params.get("event_ticker") and isinstance(event, str):
@@ -243,11 +240,9 @@ def _is_chosen(row: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
     return True
 
 
-def _with_markets(
-    events: list[dict[str, Any]], old: list[dict[str, Any]], series: str
-) -> list[dict[str, Any]]:
+def _with_markets(events: list[Row], old: list[Row], series: str) -> list[Row]:
     """Join events with their markets of both tiers, by ticker; an event only in the archive has no title."""
-    by_event: dict[str, dict[str, Any]] = {str(event.get("event_ticker")): dict(event) for event in events}
+    by_event: dict[str, Row] = {str(event.get("event_ticker")): dict(event) for event in events}
     for market in old:
         name = _ticker(market.get("event_ticker"))
         event = by_event.setdefault(

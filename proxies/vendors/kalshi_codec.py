@@ -6,9 +6,10 @@ market has settled. So prices are dollars and counts are contracts, both as text
 else stands in a candle.
 """
 
-from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
+
+from proxies.json_text import Fields
 
 _OFFER = ("open", "low", "high", "close")
 _TRADED = (*_OFFER, "mean", "previous")
@@ -19,7 +20,7 @@ _MARKET = (
 )  # fmt: skip
 
 
-def unpack_kalshi(payload: Any, params: Mapping[str, Any]) -> Any:
+def unpack_kalshi(payload: Any, params: Fields) -> Any:
     """Bring an answer's candles, trades and markets into the one form; all else stays."""
     out = dict(payload)
     for name, change in (
@@ -87,7 +88,7 @@ def _prices(value: Any, names: tuple[str, ...]) -> dict[str, str | None]:
     return {f"{name}_dollars": _dollars_text(row, name) for name in names}
 
 
-def _dollars_text(row: Mapping[str, Any], name: str) -> str | None:
+def _dollars_text(row: Fields, name: str) -> str | None:
     value = row.get(f"{name}_dollars")
     if value is None:
         value = row.get(name)
@@ -96,7 +97,7 @@ def _dollars_text(row: Mapping[str, Any], name: str) -> str | None:
     return _decimal_text(value, 4)
 
 
-def _contracts(row: Mapping[str, Any], name: str) -> str | None:
+def _contracts(row: Fields, name: str) -> str | None:
     value = row.get(f"{name}_fp")
     return _decimal_text(row.get(name) if value is None else value, 2)
 

@@ -10,6 +10,7 @@ from proxies.catalogue.schema import Endpoint
 from proxies.errors import ParameterInvalid, SchemaDrift
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpResponse
+from proxies.json_text import Fields
 from proxies.vendors.base import HttpSource
 
 _CHUNK = 14 * 86400
@@ -29,7 +30,7 @@ _TRADE = {"condition_id": "conditionId", "token_id": "asset", "outcome_index": "
 class PolymarketSource(HttpSource):
     """Polymarket over HTTP. A list without ``closed`` would leave out settled markets, so both kinds are fetched."""
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the raw answer: a part of a list, by rows, or a price path."""
         if endpoint.path in _LISTS:
             rows = await self._list(endpoint, params)
@@ -61,7 +62,7 @@ class PolymarketSource(HttpSource):
             return isinstance(payload.get(_LISTS[endpoint.path][0]), list)
         return super().is_answer(endpoint, response, payload)
 
-    async def _list(self, endpoint: Endpoint, params: Mapping[str, Any]) -> list[Any]:
+    async def _list(self, endpoint: Endpoint, params: Fields) -> list[Any]:
         first = int(params.get("offset") or 0)
         if first > (endpoint.page.last or first):
             return []
@@ -85,7 +86,7 @@ class PolymarketSource(HttpSource):
 class _Part:
     """The pages of one list so far, each row with its own or the previous row's ordering stamp."""
 
-    def __init__(self, source: PolymarketSource, endpoint: Endpoint, params: Mapping[str, Any]) -> None:
+    def __init__(self, source: PolymarketSource, endpoint: Endpoint, params: Fields) -> None:
         self._source, self._endpoint, self._params = source, endpoint, params
         self._cursor, self._pages = "", 0
         self.rows: list[tuple[str, Any]] = []

@@ -1,6 +1,5 @@
 """Ask SEC EDGAR, key-free: a company's filings, its figures as filed, and full-text search."""
 
-from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
@@ -9,6 +8,7 @@ from proxies.catalogue.schema import Endpoint
 from proxies.errors import ParameterInvalid, ProxyError, SourceRejected, no_answer
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpRequest, HttpResponse
+from proxies.json_text import Fields, Row
 from proxies.vendors.base import HttpSource
 
 FILINGS, SEARCH = "sec/submissions", "sec/search"
@@ -28,7 +28,7 @@ _NO_FILE = (b"NoSuchKey", b"The specified key does not exist")
 class SecSource(HttpSource):
     """EDGAR over HTTP. Filings are fetched whole: how many the first file lists depends on later filings."""
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the raw answer; lists of filings and of hits as rows."""
         if endpoint.path == FILINGS:
             rows = await self._filings(endpoint, params)
@@ -39,7 +39,7 @@ class SecSource(HttpSource):
             return await super().fetch(endpoint, params)
         return self.answer(rows)
 
-    def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
+    def http_request(self, endpoint: Endpoint, params: Fields) -> HttpRequest:
         """Return the request, with company numbers in EDGAR's ten digits."""
         padded = dict(params)
         if "cik" in padded:
@@ -67,7 +67,7 @@ class SecSource(HttpSource):
             return isinstance(hits, dict) and isinstance(hits.get("hits"), list)
         return super().is_answer(endpoint, response, payload)
 
-    async def _filings(self, endpoint: Endpoint, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    async def _filings(self, endpoint: Endpoint, params: Fields) -> list[Row]:
         first, last = (_day(params.get(name)) for name in ("from", "to"))
         request = self.http_request(endpoint, {"cik": params["cik"]})
         payload, _ = await self.exchange(endpoint, request)
@@ -102,7 +102,7 @@ def _columns_of(payload: Any) -> Any:
     return columns if isinstance(columns, dict) and isinstance(columns.get("accessionNumber"), list) else None
 
 
-def _filing_rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _filing_rows(columns: Fields) -> list[Row]:
     count = len(columns["accessionNumber"])
     # every row has every field: which of EDGAR's files a filing stands in follows from how many were filed since
     unknown = [None] * count
@@ -136,7 +136,7 @@ def _acceptance(stamp: Any) -> dict[str, str | None]:
     return {"accepted": accepted_day.isoformat() if accepted_day is not None else None, "known": stamp[:19]}
 
 
-def _hit(item: Any) -> dict[str, Any]:
+def _hit(item: Any) -> Row:
     source = item["_source"]
     # names and places are those of today: the company is its number
     number = item.get("_id")

@@ -6,7 +6,7 @@ from proxies.catalogue.loader import Catalogue
 from proxies.catalogue.plugins import installed_plugins
 from proxies.catalogue.schema import SourceInfo
 from proxies.errors import CatalogueError
-from proxies.fetch.source import Source
+from proxies.fetch.raw_store import Source
 from proxies.fetch.transport import Transport
 from proxies.settings import ProxySettings
 from proxies.vendors.base import HttpSource

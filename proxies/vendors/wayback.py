@@ -5,7 +5,6 @@ followed, and what counts is the copy's own time (``Memento-Datetime``), never t
 """
 
 import re
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -13,6 +12,7 @@ from proxies.catalogue.schema import Endpoint
 from proxies.errors import SourceRejected
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpRequest, HttpResponse
+from proxies.json_text import Fields, Row
 from proxies.vendors.base import HttpSource
 from proxies.vendors.web_search import instant_of
 
@@ -30,7 +30,7 @@ _NOT_COPIED = b"has not archived that URL"
 class WaybackSource(HttpSource):
     """The archive over HTTP."""
 
-    def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
+    def http_request(self, endpoint: Endpoint, params: Fields) -> HttpRequest:
         """Return the request; a copy's address holds the page's address as it is, its question mark included."""
         if endpoint.path != PAGE:
             return self.build(endpoint, params)
@@ -38,7 +38,7 @@ class WaybackSource(HttpSource):
         address = f"{self.base(endpoint.host)}/web/{params['timestamp']}id_/{page}"
         return HttpRequest(method="GET", url=address, query={}, json=None)
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the raw answer as rows."""
         request = self.http_request(endpoint, params)
         if endpoint.path == PAGE:
@@ -52,9 +52,7 @@ class WaybackSource(HttpSource):
         """Whether the archive says of what time its answer is a copy."""
         return any(name.lower() == "memento-datetime" for name in response.headers)
 
-    def _page(
-        self, endpoint: Endpoint, response: HttpResponse, params: Mapping[str, Any]
-    ) -> list[dict[str, Any]]:
+    def _page(self, endpoint: Endpoint, response: HttpResponse, params: Fields) -> list[Row]:
         headers = {name.lower(): value for name, value in response.headers.items()}
         captured = instant_of(headers.get("memento-datetime"))
         # a copy of an error is no page
@@ -89,7 +87,7 @@ def _decoded(body: bytes, charset: str) -> str:
         return body.decode("utf-8", "replace")
 
 
-def _captures(payload: Any) -> list[dict[str, Any]]:
+def _captures(payload: Any) -> list[Row]:
     """Unpack a list whose first line names the columns; without a copy it is empty."""
     if not payload:
         return []

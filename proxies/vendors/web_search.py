@@ -4,7 +4,6 @@ A date that counts from the present ("3 days ago") is of today, so that such a r
 in what an agent reads.
 """
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from proxies.catalogue.schema import Endpoint
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpRequest, HttpResponse
+from proxies.json_text import Fields
 from proxies.vendors.base import HttpSource
 
 _WORDS = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y-%m-%d")
@@ -20,7 +20,7 @@ _WORDS = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y-%m-%d")
 class SerperSource(HttpSource):
     """Serper over HTTP: the window travels in Google's own parameter, rows are called ``organic``."""
 
-    def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
+    def http_request(self, endpoint: Endpoint, params: Fields) -> HttpRequest:
         """Return the request; ``between`` becomes Google's range of days (``tbs``)."""
         plain = {name: value for name, value in params.items() if name != "between"}
         first, _, last = str(params.get("between") or "").partition("to")
@@ -28,7 +28,7 @@ class SerperSource(HttpSource):
             plain["tbs"] = f"cdr:1,cd_min:{_american(first)},cd_max:{_american(last)}"
         return self.build(endpoint, plain)
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the raw answer as rows with ``url`` and an ISO ``published``."""
         self.require_key()
         payload = await self.payload(endpoint, params)
@@ -53,7 +53,7 @@ class SerperSource(HttpSource):
 class TavilySource(HttpSource):
     """Tavily over HTTP: dates of news are written as in mails."""
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the raw answer as rows with an ISO ``published``."""
         self.require_key()
         payload = await self.payload(endpoint, params)

@@ -9,6 +9,7 @@ from typing import Any
 
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
 
+from proxies.json_text import Fields, Row
 from sandbox.jupyter.sanitize import clean_bundle
 
 ANALYST_KERNELS = frozenset({"analyst"})
@@ -31,7 +32,7 @@ _PLAIN = frozenset(
 _DISPLAYS = frozenset({"display_data", "update_display_data", "execute_result"})
 
 
-def filter_message(kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
+def filter_message(kind: str, content: Fields) -> Row | None:
     """Return a message's content as the browser may get it, or None to drop the message."""
     if kind in _PLAIN:
         return dict(content)
@@ -56,13 +57,13 @@ def filter_message(kind: str, content: Mapping[str, Any]) -> dict[str, Any] | No
     return None
 
 
-def _display(content: Mapping[str, Any]) -> dict[str, Any] | None:
+def _display(content: Fields) -> Row | None:
     data = content.get("data")
     if not isinstance(data, Mapping):
         return None
     metadata = content.get("metadata")
     bundle, sizes = clean_bundle(data, metadata if isinstance(metadata, Mapping) else {})
-    cleaned: dict[str, Any] = {"data": bundle, "metadata": sizes}
+    cleaned: Row = {"data": bundle, "metadata": sizes}
     transient = content.get("transient")
     display = transient.get("display_id") if isinstance(transient, Mapping) else None
     cleaned["transient"] = {"display_id": display} if isinstance(display, str) else {}

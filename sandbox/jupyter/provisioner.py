@@ -26,6 +26,7 @@ from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, BrokerSession, open_broker
 from proxies.errors import CutoffRefused
 from proxies.home import home_from
+from proxies.json_text import Fields, Row
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import own_folder
@@ -81,7 +82,7 @@ class OpenCalls:
         self._session = session
         self._name = name
 
-    async def __call__(self, path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Answer:
+    async def __call__(self, path: str, params: Fields, *, cell: int, nth: int) -> Answer:
         """Answer one call."""
         address = Address(run=self._name, node="lab", trial=1, attempt=1, stage="cell", step=cell, retry=nth)
         return await self._session.call(path, params, address)
@@ -193,7 +194,7 @@ class SandboxProvisioner(KernelProvisionerBase):
         """Kill the kernel: process 1 of a namespace ignores gentler signals."""
         await self.kill(restart)
 
-    async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
+    async def pre_launch(self, **kwargs: Any) -> Row:
         """Bind fresh sockets before every start and write them into the manager's connection file."""
         manager = self.parent
         environment = kwargs.get("env") or os.environ
@@ -244,7 +245,7 @@ class SandboxProvisioner(KernelProvisionerBase):
             self._endpoints.remove()
             self._endpoints = None
 
-    async def get_provisioner_info(self) -> dict[str, Any]:
+    async def get_provisioner_info(self) -> Row:
         """Return the base information with the isolation level."""
         return {**await super().get_provisioner_info(), "isolation": self.isolation}
 

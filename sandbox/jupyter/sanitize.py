@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from proxies.json_text import Fields, Row
 from sandbox.jupyter.contrast import contrast, luminance
 from sandbox.jupyter.markup_depth import open_elements
 
@@ -146,14 +147,12 @@ def clean_markdown(text: str) -> str:
     return f"<pre>{htmllib.escape(text[:_LARGEST_PAGE])}</pre>"
 
 
-def clean_bundle(
-    data: Mapping[str, Any], metadata: Mapping[str, Any] | None = None
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def clean_bundle(data: Fields, metadata: Fields | None = None) -> tuple[Row, Row]:
     """Return a MIME bundle with only what may be shown, and the sizes of its images.
 
     When nothing is left, a line of plain text says what was left out.
     """
-    cleaned: dict[str, Any] = {}
+    cleaned: Row = {}
     for mime in _IMAGES:
         image = _base64(data.get(mime))
         if image:
@@ -174,7 +173,7 @@ def clean_bundle(
     return cleaned, _sizes(metadata or {}, cleaned)
 
 
-def clean_output(output: Mapping[str, Any]) -> dict[str, Any] | None:
+def clean_output(output: Fields) -> Row | None:
     """Return an nbformat output that may be shown, or None if nothing of it may."""
     kind = output.get("output_type")
     if kind == "stream":
@@ -282,8 +281,8 @@ def _base64(value: Any) -> str | None:
     return re.sub(r"[^A-Za-z0-9+/=]", "", text)
 
 
-def _sizes(metadata: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    sizes: dict[str, Any] = {}
+def _sizes(metadata: Fields, data: Fields) -> Row:
+    sizes: Row = {}
     for mime, facts in metadata.items():
         if mime in data and mime in _IMAGES and isinstance(facts, Mapping):
             numbers = {key: facts[key] for key in ("width", "height") if isinstance(facts.get(key), int)}

@@ -10,10 +10,10 @@ import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from jupyter_client.session import Session as Messages
 
+from proxies.json_text import Row
 from sandbox.errors import KernelStartFailed
 from sandbox.kernels.channel import Channel, ChannelEnded
 from sandbox.kernels.decode import Decoded, claimed_request, decode_message
@@ -48,12 +48,12 @@ class CellRun:
     request: str
     max_shown: int
     max_cut: int = 0
-    outputs: list[dict[str, Any]] = field(default_factory=list)
+    outputs: list[Row] = field(default_factory=list)
     displays: dict[str, int] = field(default_factory=dict)
-    reply: dict[str, Any] | None = None
+    reply: Row | None = None
     shown: int = 0
     dropped: int = 0
-    cut: list[dict[str, Any]] = field(default_factory=list)
+    cut: list[Row] = field(default_factory=list)
     lost: int = 0
     clear_next: bool = False
     interrupted: bool = False
@@ -76,7 +76,7 @@ class CellRun:
         """Whether the kernel sent so much that its messages are read more slowly."""
         return self.received > self.max_shown + self.max_cut + _OVERHEAD
 
-    def add(self, kind: str, content: dict[str, Any]) -> None:
+    def add(self, kind: str, content: Row) -> None:
         """Add one message of the output channel."""
         if kind == "clear_output":
             self.clear_next = True
@@ -129,7 +129,7 @@ class CellRun:
         self.lost += size
 
     @staticmethod
-    def _continues(last: dict[str, Any], output: dict[str, Any]) -> bool:
+    def _continues(last: Row, output: Row) -> bool:
         return last.get("output_type") == "stream" and last["name"] == output["name"]
 
     def _clear(self) -> None:
@@ -139,7 +139,7 @@ class CellRun:
         self.shown = 0
         self.late_error = None
 
-    def _show(self, output: dict[str, Any]) -> bool:
+    def _show(self, output: Row) -> bool:
         """Whether an output fits the limit; a stream that does not is cut, in place, to what fits."""
         size = output_size(output)
         kind = output["output_type"]
@@ -159,7 +159,7 @@ class CellRun:
             self._show_error(output)
         return False
 
-    def _show_error(self, output: dict[str, Any]) -> None:
+    def _show_error(self, output: Row) -> None:
         """Show the head of an error beyond the limit, only the last of several: it ended the cell."""
         head = {part: output[part][:_ERROR_HEAD] for part in ("ename", "evalue")}
         # the last ones: there is the place that raised, and then the error itself
@@ -171,7 +171,7 @@ class CellRun:
         else:
             self.outputs[self.late_error] = head_only
 
-    def _cut_off(self, output: dict[str, Any], size: int) -> None:
+    def _cut_off(self, output: Row, size: int) -> None:
         self.dropped += size
         room = self.max_cut - (self.dropped - size - self.lost)
         if size > room:
@@ -190,7 +190,7 @@ class CellRun:
 class KernelClient:
     """A connection to one kernel. `connect` first; one cell at a time."""
 
-    def __init__(self, connection: dict[str, Any]) -> None:
+    def __init__(self, connection: Row) -> None:
         self._key = connection["key"].encode()
         self._messages = Messages(
             key=self._key, signature_scheme=connection["signature_scheme"], check_pid=False
@@ -209,7 +209,7 @@ class KernelClient:
         ]
 
     @staticmethod
-    def _channel(connection: dict[str, Any], name: str, socket_type: str) -> Channel:
+    def _channel(connection: Row, name: str, socket_type: str) -> Channel:
         return Channel(f"{connection['ip']}-{connection[f'{name}_port']}", socket_type)
 
     async def connect(self, timeout: float) -> None:
@@ -351,7 +351,7 @@ class KernelClient:
             self._reply(run, message.content or {"status": "error"})
 
     @staticmethod
-    def _reply(run: CellRun, content: dict[str, Any]) -> None:
+    def _reply(run: CellRun, content: Row) -> None:
         texts = {name: str(content.get(name, "Error"))[:_REPLY_TEXT] for name in ("ename", "evalue")}
         listed = content.get("replaced")
         names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []

@@ -11,9 +11,10 @@ import hmac
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
+
+from proxies.json_text import Row
 
 _DELIMITER = b"<IDS|MSG>"
 _SHORT = 64 << 10  # bytes that are decoded without counting
@@ -29,7 +30,7 @@ class Decoded:
 
     kind: str
     parent: str | None
-    content: dict[str, Any] | None
+    content: Row | None
 
 
 async def decode_message(frames: Sequence[bytes], key: bytes) -> Decoded | None:
@@ -78,7 +79,7 @@ def _sign(key: bytes, parts: Sequence[bytes]) -> bytes:
     return mac.hexdigest().encode()
 
 
-def _object(text: bytes) -> dict[str, Any] | None:
+def _object(text: bytes) -> Row | None:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:

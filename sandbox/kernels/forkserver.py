@@ -15,11 +15,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
+from proxies.json_text import Fields, Row
 from sandbox.errors import KernelStartFailed
 from sandbox.kernels.folders import run_folder
 from sandbox.kernels.view import PRELOAD, build_view, kernel_folder
@@ -103,7 +104,7 @@ class ForkServer:
             # a packet is refused whole where it does not fit into the buffer
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MAX_PACKET * 2)
         self.level = level
-        self.up: Future[dict[str, Any]] = Future()
+        self.up: Future[Row] = Future()
         self._socket = ours
         self._lock = threading.Lock()
         self._count = 0
@@ -158,7 +159,7 @@ class ForkServer:
         self._listener = threading.Thread(target=self._listen, name="fork-server", daemon=True)
         self._listener.start()
 
-    def spawn(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> "Future[KernelProcess]":
+    def spawn(self, request: Fields, descriptors: Sequence[int]) -> "Future[KernelProcess]":
         """Request one kernel; the future holds its process or `KernelStartFailed`. Callable from any thread."""
         answer: Future[KernelProcess] = Future()
         with self._lock:
@@ -216,7 +217,7 @@ class ForkServer:
             os.close(self._log)
             self._log = -1
 
-    def _handle(self, message: dict[str, Any], descriptors: list[int]) -> None:
+    def _handle(self, message: Row, descriptors: list[int]) -> None:
         if "up" in message:
             self.up.set_result({**message["up"], "ready_s": time.monotonic() - self._started})
         elif "spawned" in message:

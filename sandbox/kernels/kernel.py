@@ -17,8 +17,8 @@ import tempfile
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
+from proxies.json_text import Row
 from sandbox.cell_library import CellLibrary
 from sandbox.errors import KernelStartFailed
 from sandbox.kernels.folders import remove_tree, run_folder
@@ -41,7 +41,7 @@ class Endpoints:
     """
 
     folder: Path
-    info: dict[str, Any]
+    info: Row
     listeners: list[socket.socket] = field(default_factory=list)
     home: Path | None = None
 
@@ -152,7 +152,7 @@ async def start_kernel(
     uid = next_user() if os.geteuid() == 0 and server.level != "none" else None
     home = endpoints.make_home(uid) if server.level != "namespaces" else None
     group: Group | None = None
-    request: dict[str, Any] = {
+    request: Row = {
         "level": server.level,
         "connection": endpoints.info,
         "api": True,

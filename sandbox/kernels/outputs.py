@@ -1,10 +1,10 @@
 """Convert the messages of a hostile kernel to outputs of a notebook file."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 import orjson
+
+from proxies.json_text import Fields, Row
 
 _MIME = re.compile(r"[a-z]+/[A-Za-z0-9.+_-]+")
 _JSON = re.compile(r"application/([A-Za-z0-9.+_-]+\+)?json")  # the only kinds that nbformat lets be no text
@@ -13,7 +13,7 @@ _MAX_DEPTH = 100
 _MAX_KINDS = 50  # of one output
 
 
-def output_from_message(kind: str, content: Mapping[str, Any]) -> dict[str, Any] | None:
+def output_from_message(kind: str, content: Fields) -> Row | None:
     """Convert a kernel's message to an nbformat output; None if it shows nothing or is malformed.
 
     Called for every output of a running cell. It makes the output fit for a file; what a browser may see of it is
@@ -43,7 +43,7 @@ def output_from_message(kind: str, content: Mapping[str, Any]) -> dict[str, Any]
         }
         if not bundle:
             return None
-        output: dict[str, Any] = {
+        output: Row = {
             "output_type": kind,
             "data": bundle,
             "metadata": metadata if isinstance(metadata, dict) and _encodable(metadata) else {},
@@ -62,14 +62,14 @@ def _is_storable(mime: object, value: object) -> bool:
     return isinstance(value, str)
 
 
-def output_size(output: Mapping[str, Any]) -> int:
+def output_size(output: Fields) -> int:
     """Measure an output against the limits of a cell: characters of a stream, else bytes in the journal."""
     if output["output_type"] == "stream":
         return len(output["text"])
     return len(orjson.dumps(output))
 
 
-def left_out(what: str) -> dict[str, Any]:
+def left_out(what: str) -> Row:
     """Build the output that stands in place of one that is left out."""
     return {"output_type": "stream", "name": "stderr", "text": f"[left out: {what}]\n"}
 

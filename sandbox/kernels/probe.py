@@ -8,8 +8,8 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any
 
+from proxies.json_text import Row
 from sandbox.kernels.folders import run_folder
 from sandbox.kernels.forkserver import CLEAN_ENVIRONMENT
 from sandbox.kernels.users import next_user
@@ -49,14 +49,14 @@ def probed() -> IsolationReport:
     return probe_machine()
 
 
-def _needs_of_own_user() -> dict[str, Any]:
+def _needs_of_own_user() -> Row:
     """Return the probe's input: as root a kernel becomes another user, who must read interpreter and folder."""
     if os.geteuid() != 0:
         return {}
     return {"uid": next_user(), "read": build_view().sources(), "pass": str(run_folder().parent)}
 
 
-def try_level(level: str) -> dict[str, Any]:
+def try_level(level: str) -> Row:
     """Seal a process at `level` and return ``{"ok": True, "layers"}`` or ``{"ok": False, "error"}``."""
     if sys.platform != "linux":
         return {"ok": False, "error": f"{sys.platform} offers none of the means; Linux does"}

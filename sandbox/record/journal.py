@@ -8,7 +8,7 @@ Every line carries ``seq``, ``at``, ``prev`` and ``hash`` = SHA-256 of the line 
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,18 +18,19 @@ import orjson
 
 from proxies.atomic import open_private, private_folder
 from proxies.hashing import canonical_json
+from proxies.json_text import Fields, Row
 from sandbox.errors import AnotherWriter, JournalBroken
 from sandbox.types import CellError, CellResult, JournalCell
 
 GENESIS = "0" * 64
 
 
-def seal_line(fields: Mapping[str, Any]) -> str:
+def seal_line(fields: Fields) -> str:
     """Hash a line's fields without ``hash`` itself."""
     return hashlib.sha256(_canonical(fields)).hexdigest()
 
 
-def _canonical(fields: Mapping[str, Any]) -> bytes:
+def _canonical(fields: Fields) -> bytes:
     body = {key: value for key, value in fields.items() if key != "hash"}
     return canonical_json(body, default=str)
 
@@ -97,7 +98,7 @@ class Journal:
         self._file.close()
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
+def read_lines(path: Path) -> list[Row]:
     """Read all lines of a journal and check the chain.
 
     Raises `JournalBroken`: A line was changed, added, removed or moved; the message names its number.
@@ -131,7 +132,7 @@ def read_journal(path: Path) -> list[JournalCell]:
     return cells_of(read_lines(path), path.name)
 
 
-def cells_of(lines: list[dict[str, Any]], name: str) -> list[JournalCell]:
+def cells_of(lines: list[Row], name: str) -> list[JournalCell]:
     """Fold the lines of a journal into cells; ``name`` is the journal's, for `JournalBroken`."""
     try:
         return fold(lines)
@@ -144,7 +145,7 @@ def cells_of(lines: list[dict[str, Any]], name: str) -> list[JournalCell]:
         raise JournalBroken(f"{name}: a line lacks what its kind needs ({error!r:.80})") from error
 
 
-def fold(lines: list[dict[str, Any]]) -> list[JournalCell]:
+def fold(lines: list[Row]) -> list[JournalCell]:
     """Fold journal lines into cells, in order: superseded ones marked, voided ones left out.
 
     Raises ``KeyError``, ``TypeError``, ``ValueError`` or ``AttributeError`` for lines that no session of ours wrote;
@@ -186,12 +187,12 @@ def wedging(cells: Sequence[JournalCell]) -> set[str]:
     }
 
 
-def result_to_json(result: CellResult) -> dict[str, Any]:
+def result_to_json(result: CellResult) -> Row:
     """Write a result as a JSON object."""
     return asdict(result)
 
 
-def result_from_json(fields: Mapping[str, Any]) -> CellResult:
+def result_from_json(fields: Fields) -> CellResult:
     """Parse a line's result; ``ValueError`` or ``KeyError`` for one that no session wrote."""
     error = fields.get("error")
     _check_result(fields)
@@ -213,7 +214,7 @@ def result_from_json(fields: Mapping[str, Any]) -> CellResult:
     )
 
 
-def _check_result(fields: Mapping[str, Any]) -> None:
+def _check_result(fields: Fields) -> None:
     """Raise ``ValueError`` for a result that no session wrote: a chain without a key proves order, not origin."""
     numbers = (fields["duration_s"], fields["api_calls"])
     if fields["status"] not in ("ok", "error", "timeout", "died") or not all(
@@ -228,13 +229,13 @@ def _check_result(fields: Mapping[str, Any]) -> None:
     _check_outputs(fields["outputs"])
 
 
-def _check_shown(passive: Mapping[str, Any]) -> Mapping[str, Any]:
+def _check_shown(passive: Fields) -> Fields:
     _check_texts(*([passive["source"]] if "source" in passive else []))
     _check_outputs([output for place, output in passive.items() if place != "source"])
     return passive
 
 
-def _check_outputs(outputs: Iterable[Mapping[str, Any]]) -> None:
+def _check_outputs(outputs: Iterable[Fields]) -> None:
     for output in outputs:
         kind = output["output_type"]
         if kind == "stream":
@@ -252,7 +253,7 @@ def _check_texts(*values: object) -> None:
         raise ValueError("a number or a list where a text belongs")
 
 
-def _sealed_lines(path: Path, *, cut_torn_tail: bool) -> Iterator[dict[str, Any]]:
+def _sealed_lines(path: Path, *, cut_torn_tail: bool) -> Iterator[Row]:
     content = path.read_bytes()
     complete, _, torn = content.rpartition(b"\n")
     if torn:

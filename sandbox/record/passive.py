@@ -8,8 +8,8 @@ later version of the sanitizer would write another form.
 import html
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from proxies.json_text import Fields, Row
 from sandbox.jupyter.sanitize import clean_output
 from sandbox.types import JournalCell
 
@@ -25,9 +25,9 @@ _ADDRESS = re.compile(r"https?://|mailto:", re.IGNORECASE)
 _TAG = re.compile(r"<(?=[a-zA-Z/!?])(?!https?://|mailto:)")
 
 
-def passive_outputs(outputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def passive_outputs(outputs: Sequence[Fields]) -> Row:
     """Return the passive forms of the outputs that need one, by their index; called for every result."""
-    forms: dict[str, Any] = {}
+    forms: Row = {}
     for place, output in enumerate(outputs):
         if not _is_passive(output):
             forms[str(place)] = clean_output({**output, "data": _without_large_pages(output["data"])})
@@ -76,7 +76,7 @@ def _passive_link(match: re.Match[str]) -> str:
     return "]&#40;" if match["opening"] == "(" else "]&#58;"
 
 
-def _is_passive(output: Mapping[str, Any]) -> bool:
+def _is_passive(output: Fields) -> bool:
     if output["output_type"] in ("stream", "error"):
         return True
     data = output["data"]
@@ -93,7 +93,7 @@ def _is_plain(facts: object) -> bool:
     return isinstance(facts, int | float) or (isinstance(facts, str) and _WORD.fullmatch(facts) is not None)
 
 
-def _without_large_pages(data: Mapping[str, Any]) -> dict[str, Any]:
+def _without_large_pages(data: Fields) -> Row:
     return {
         kind: content
         for kind, content in data.items()

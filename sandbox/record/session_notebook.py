@@ -1,11 +1,12 @@
 """Render the notebook of a session from its journal: valid nbformat 4.5, written by atomic rename."""
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from proxies.atomic import replace_file
+from proxies.json_text import Fields, Row
 from sandbox.types import CellResult, JournalCell
 
 KERNELSPEC = {"name": "analyst", "display_name": "Analyst", "language": "python"}
@@ -19,9 +20,7 @@ LANGUAGE = {
 }
 
 
-def render_notebook(
-    cells: Sequence[JournalCell], *, title: str = "", metadata: Mapping[str, Any] | None = None
-) -> Any:
+def render_notebook(cells: Sequence[JournalCell], *, title: str = "", metadata: Fields | None = None) -> Any:
     """Render `cells` as a NotebookNode.
 
     A failed cell stays and is tagged ``raises-exception``; one that a later cell mends is also tagged ``superseded`` and
@@ -71,14 +70,14 @@ def _nbformat() -> Any:
     return importlib.import_module("nbformat")
 
 
-def _code_cell(cell: JournalCell, count: int) -> dict[str, Any]:
+def _code_cell(cell: JournalCell, count: int) -> Row:
     result = cell.result
     tags = []
     if cell.superseded:
         tags.append("superseded")
     if result is not None and result.status != "ok":
         tags.append("raises-exception")
-    metadata: dict[str, Any] = {"tags": tags} if tags else {}
+    metadata: Row = {"tags": tags} if tags else {}
     if cell.superseded:
         metadata |= {"collapsed": True, "jupyter": {"source_hidden": True, "outputs_hidden": True}}
     if result is not None:
@@ -96,8 +95,8 @@ def _code_cell(cell: JournalCell, count: int) -> dict[str, Any]:
     }
 
 
-def _facts(result: CellResult) -> dict[str, Any]:
-    facts: dict[str, Any] = {
+def _facts(result: CellResult) -> Row:
+    facts: Row = {
         "status": result.status,
         "duration_s": round(result.duration_s, 3),
         "api_calls": result.api_calls,
@@ -118,7 +117,7 @@ _PARTS = {
 }
 
 
-def _output(output: Mapping[str, Any], count: int) -> dict[str, Any]:
+def _output(output: Fields, count: int) -> Row:
     kind = output["output_type"]
     parts = {"output_type": kind} | {part: output[part] for part in _PARTS[kind]}
     return parts | {"execution_count": count} if kind == "execute_result" else parts

@@ -27,6 +27,7 @@ import orjson
 
 from proxies.errors import Refused
 from proxies.hashing import content_hash
+from proxies.json_text import Fields, Row
 from proxies.ledger import Answer, LedgerRow
 from sandbox.cell_library import CellLibrary, named_library
 from sandbox.errors import JournalBroken, SandboxError
@@ -55,7 +56,7 @@ _ROUNDING = 2e-5
 _LAST_LINES = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Difference:
     """One difference: the comparison that saw it, the id of its cell if it has one, and a description."""
 
@@ -75,7 +76,7 @@ class Verification:
     the last lines that the re-run's cells printed; empty where nothing was re-run.
     """
 
-    cells: int
+    cells: int = 0
     differing: tuple[Difference, ...] = ()
     advisory: tuple[Difference, ...] = ()
     unrepeatable: tuple[Difference, ...] = ()
@@ -94,7 +95,7 @@ class LedgerReplay:
     rows: Sequence[LedgerRow]
     _used: dict[str, int] = field(default_factory=dict)
 
-    async def __call__(self, path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Answer:
+    async def __call__(self, path: str, params: Fields, *, cell: int, nth: int) -> Answer:
         """Answer from the ledger; raises `Refused` for a call that it does not hold."""
         key = _key(path, params)
         number = self._used.get(key, 0)
@@ -121,8 +122,24 @@ async def verify_proof(
 ) -> Verification:
     """Compare a proof's records with each other and, if nothing differs, with a re-run."""
     recorded = compare_proof(journal=journal, notebook=notebook, rows=rows, conclusion=conclusion)
+    recorded = compare_proof(journal=journal, notebook=notebook, rows=rows, conclusion=conclusion)
     if recorded.differing:
         return recorded
+    return await rerun_proof(
+        sandbox, journal=journal, rows=rows, isolation=isolation, limits=limits, same_packages=same_packages
+    )
+
+
+async def rerun_proof(
+    sandbox: Sandbox,
+    *,
+    journal: Path,
+    rows: Sequence[LedgerRow],
+    isolation: str = "namespaces",
+    limits: Limits | None = None,
+    same_packages: bool = True,
+) -> Verification:
+    """Run the cells of a journal again, whose records have been compared, and compare what they show."""
     lines = read_lines(journal)
     cells = cells_of(lines, journal.name)
     # the order of the calls: equal calls are answered by their n-th use
@@ -189,36 +206,42 @@ def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Diffe
     ) as error:  # outputs that nbformat has no place for
         fault = f"the journal's cells fit no notebook ({error!r:.80})"
         return [Difference(check="chain", cell=None, what=fault)]
-    try:
-        return _compare_cells(expected, _read_notebook(notebook))
-    except Exception as error:  # nbformat raises many kinds for a broken file
-        return [Difference(check="notebook", cell=None, what=f"cannot be read: {error}")]
+    return compare_cells(expected, notebook)
 
 
-def _read_notebook(path: Path) -> list[Any]:
-    """Read the cells of a notebook without validation: they are compared with valid ones."""
+def compare_cells(expected: Sequence[Fields], notebook: Path) -> list[Difference]:
+    """List differences between cells and those of the .ipynb; it is read without validation, as valid ones are compared with it."""
     nbformat: Any = importlib.import_module("nbformat")
-    cells: list[Any] = nbformat.convert(nbformat.reader.reads(path.read_text(encoding="utf-8")), 4).cells
-    return cells
+    try:
+        cells = nbformat.convert(nbformat.reader.reads(notebook.read_text(encoding="utf-8")), 4).cells
+        by_id = {cell.get("id"): cell for cell in cells}
+        differences = []
+        if [cell.get("id") for cell in cells] != [cell["id"] for cell in expected]:
+            differences.append(Difference("notebook", None, "cells were added, removed or moved"))
+        for cell in expected:
+            saved = by_id.get(cell["id"])
+            before, after = _reader_sees(cell), _reader_sees(saved) if saved is not None else {}
+            differences += [
+                Difference("notebook", cell["id"], f"{part} changed")
+                for part in after
+                if before[part] != after[part]
+            ]
+        return differences
+    except Exception as error:  # nbformat raises many kinds for a broken file
+        return [Difference("notebook", None, f"cannot be read: {error}")]
 
 
-def _compare_cells(expected: Sequence[Any], cells: Sequence[Any]) -> list[Difference]:
-    differences = []
-    if [cell.get("id") for cell in cells] != [cell.id for cell in expected]:
-        differences.append(Difference(check="notebook", cell=None, what="cells were added, removed or moved"))
-    by_id = {cell.get("id"): cell for cell in cells}
-    for cell in expected:
-        saved = by_id.get(cell.id)
-        if saved is None:
-            continue
-        for part in ("cell_type", "source"):
-            if cell[part] != saved.get(part):
-                differences.append(Difference(check="notebook", cell=cell.id, what=f"{part} was changed"))
-        if _findings(cell) != _findings(saved):
-            differences.append(Difference(check="notebook", cell=cell.id, what="its findings were changed"))
-        if _bare(cell.get("outputs", [])) != _bare(saved.get("outputs", [])):
-            differences.append(Difference(check="notebook", cell=cell.id, what="outputs were changed"))
-    return differences
+def _reader_sees(cell: Fields) -> Row:
+    facts = (cell.get("metadata") or {}).get("analyst")
+    return {
+        "cell_type was": cell.get("cell_type"),
+        "source was": cell.get("source"),
+        "its findings were": facts.get("findings") if isinstance(facts, Mapping) else None,
+        "outputs were": [
+            {key: value for key, value in output.items() if key != "execution_count"}
+            for output in cell.get("outputs", [])
+        ],
+    }
 
 
 def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> list[Difference]:
@@ -247,7 +270,7 @@ def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> l
     return differences
 
 
-def _began(journal: Path, lines: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, CellLibrary | None]:
+def _began(journal: Path, lines: Sequence[Fields]) -> tuple[datetime | None, CellLibrary | None]:
     """Return the session's start on its simulated clock, if it had one, and its library; raises `JournalBroken`."""
     began = lines[0].get("clock") if lines else None
     named = named_library(lines)
@@ -429,14 +452,5 @@ def _pixels(content: str) -> Any:
         return content
 
 
-def _findings(cell: Mapping[str, Any]) -> Any:
-    facts = (cell.get("metadata") or {}).get("analyst")
-    return facts.get("findings") if isinstance(facts, Mapping) else None
-
-
-def _bare(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [{key: value for key, value in output.items() if key != "execution_count"} for output in outputs]
-
-
-def _key(path: str, params: Mapping[str, Any]) -> str:
+def _key(path: str, params: Fields) -> str:
     return orjson.dumps([path, dict(params)], option=orjson.OPT_SORT_KEYS).decode()

@@ -13,7 +13,7 @@ from tests.agents.grounder_cases import Case
 from tests.fakes.asking_run import NoSandbox
 from tests.fakes.loop_run import LEAF, PAGES, ExaOnLoopback, Killed, Say, ScriptedModel, open_run, work
 from workbench.agents.base import Grounder, Grounding, GroundingFailure, LeafTask
-from workbench.agents.evidence.trace import TraceEvidence
+from workbench.agents.evidence.base import Evidence
 from workbench.engine.proof_check import stored_evidence, verify_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
@@ -42,9 +42,9 @@ class Ran:
         return belief.report
 
     @property
-    def trace(self) -> TraceEvidence:
+    def trace(self) -> Evidence:
         evidence = stored_evidence(self.store, self.state, LEAF, 1)
-        assert isinstance(evidence, TraceEvidence)
+        assert isinstance(evidence, Evidence)
         return evidence
 
     @property

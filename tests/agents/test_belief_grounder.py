@@ -12,7 +12,7 @@ from tests.fakes.loop_run import Say, ScriptedModel, believing, block, calls, sa
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
 from workbench.agents.errors import BadSetting
-from workbench.agents.evidence.trace import TraceEvidence
+from workbench.agents.evidence.base import Evidence
 from workbench.agents.grounders.belief import BeliefGrounder
 from workbench.agents.registry import open_grounder
 from workbench.errors import UsageError
@@ -42,13 +42,13 @@ async def ran(
     web: MemoryWeb | None = None,
     task: Mapping[str, Any] | None = None,
     **options: Any,
-) -> tuple[Grounding, TraceEvidence, AskedModel, MemoryWeb]:
+) -> tuple[Grounding, Evidence, AskedModel, MemoryWeb]:
     web = web or MemoryWeb()
     ask = AskedModel(ScriptedModel({"act": script, "compact": [says("no")]}))
     grounder = BeliefGrounder(options=options, open_web=lambda task: web)
     outcome = await grounder.ground(leaf(ask, **(task or {})))
     assert isinstance(outcome, Grounding), outcome
-    assert isinstance(outcome.evidence, TraceEvidence)
+    assert isinstance(outcome.evidence, Evidence)
     return outcome, outcome.evidence, ask, web
 
 
@@ -112,7 +112,7 @@ async def test_algorithm_1_step_by_step(tools: bool) -> None:
         ask = AskedModel(LiteLLMModel("openai/x", api_base=server.url))
         grounder = BeliefGrounder(open_web=lambda task: web)
         outcome = await grounder.ground(leaf(ask))
-    assert isinstance(outcome, Grounding) and isinstance(outcome.evidence, TraceEvidence)
+    assert isinstance(outcome, Grounding) and isinstance(outcome.evidence, Evidence)
     # (a_t, b_t) <- LLM(m_{t-1}) once a step; o_t <- Env(a_t) once a step but the last
     assert ask.addresses == [("act", step, 0) for step in range(4)] and len(server.bodies) == 4
     assert web.asked == [
@@ -139,7 +139,7 @@ async def test_after_t_max_steps_the_last_belief_is_submitted() -> None:
     with Server(trace) as server:
         ask = AskedModel(LiteLLMModel("openai/x", api_base=server.url))
         outcome = await BeliefGrounder(options={"steps": 3}, open_web=lambda task: web).ground(leaf(ask))
-    assert isinstance(outcome, Grounding) and isinstance(outcome.evidence, TraceEvidence)
+    assert isinstance(outcome, Grounding) and isinstance(outcome.evidence, Evidence)
     assert len(server.bodies) == 3 and len(web.asked) == 3
     assert outcome.belief.p == 0.33 and outcome.evidence.submission is not None
     assert outcome.evidence.submission.forced == "its 3 steps are used up, so the last belief was taken"
@@ -268,7 +268,7 @@ async def test_long_lists_are_merged_by_the_reader_and_say_nothing_new() -> None
     web = MemoryWeb()
     grounder = BeliefGrounder(options={"compact_over": 300}, open_web=lambda task: web)
     outcome = await grounder.ground(leaf(model))
-    assert isinstance(outcome, Grounding) and isinstance(outcome.evidence, TraceEvidence)
+    assert isinstance(outcome, Grounding) and isinstance(outcome.evidence, Evidence)
     request = next(request for request in model.requests if request.stage == "compact")
     assert request.role == "reader" and model.addresses.count(("compact", 2, 0)) == 1
     belief = outcome.evidence.steps[1].belief

@@ -1,11 +1,11 @@
 """Proofs that no model wrote: the same parts as all others, a figure with its words, all of it made again from the records."""
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import nbformat
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,15 +18,14 @@ from tests.fakes.grounding import GroundedLeaf, ground_leaf
 from tests.fakes.upstream import Seen, Sent, Upstream
 from tests.offline.embedded import visible_rows
 from workbench.agents.base import AgentSettings
-from workbench.agents.evidence.drawings import Drawing, svg_of
-from workbench.agents.evidence.market_evidence import MarketEvidence
-from workbench.agents.evidence.series_evidence import SeriesEvidence
+from workbench.agents.evidence.base import Drawing, MissingEvidence
+from workbench.agents.evidence.notebook import proof_notebook, svg_of
 from workbench.agents.grounders.market_grounder import MarketGrounder
 from workbench.questions.series.series_figure import series_figure
 from workbench.questions.series.series_leaf import read_series_leaf
 
 DAY, CUTOFF_S = 86_400, 1_530_331_200  # 2018-06-30
-PARTS = ["trace-claim", "trace-plan", "trace-figure", "trace-belief", "trace-sources", "trace-conclusion"]
+PARTS = ["trace-claim", "trace-plan", "trace-figure", "trace-sources", "trace-conclusion"]
 
 
 @pytest.fixture
@@ -62,8 +61,7 @@ async def of_a_market(prices: Upstream, folder: Path) -> GroundedLeaf:
 
 
 def shown(leaf: GroundedLeaf) -> dict[str, Any]:
-    book = leaf.grounding.evidence.render(leaf.proof())
-    nbformat.validate(book)
+    book: Any = proof_notebook(leaf.grounding.evidence, leaf.proof())
     return {cell.id: cell for cell in book.cells}
 
 
@@ -82,7 +80,6 @@ async def test_a_statistical_proof_shows_its_series_reference_and_forecast(tmp_p
     assert svg.count("<polygon") == 2 and "measured from 2718.37" in svg
     assert "embedded/SP500" in words and "measured from 2718.37" in words and "on 2018-09-28" in words
     assert "| D1 | 2018-06-29 |" in cells["trace-sources"].source
-    assert "Belief over the steps" in cells["trace-belief"].source
     # a page shows it as a picture with these words, and nothing in it runs
     clean = clean_output(cells["trace-figure"].outputs[0])
     assert clean is not None
@@ -92,9 +89,14 @@ async def test_a_statistical_proof_shows_its_series_reference_and_forecast(tmp_p
 async def test_a_market_proof_shows_its_prices_up_to_the_cutoff(prices: Upstream, tmp_path: Path) -> None:
     leaf = await of_a_market(prices, tmp_path)
     evidence = leaf.grounding.evidence
-    assert isinstance(evidence, MarketEvidence)
-    assert len(evidence.history) == 41 and evidence.history[-1] == (CUTOFF_S, pytest.approx(0.62))
-    assert max(second for second, _ in evidence.history) <= CUTOFF_S
+    assert evidence.drawing is not None
+    cutoff = date(2018, 6, 30).toordinal()
+    assert len(evidence.drawing.points) == 41
+    assert (
+        max(evidence.drawing.points)
+        == evidence.drawing.points[-1]
+        == (pytest.approx(cutoff + 4 / 24), pytest.approx(0.62))
+    )
     cells = shown(leaf)
     assert [name for name in PARTS if name not in cells] == []
     svg, words = figure_of(cells)
@@ -106,13 +108,12 @@ async def test_a_market_proof_shows_its_prices_up_to_the_cutoff(prices: Upstream
 
 @pytest.mark.parametrize(
     "change",
-    [{"days": []}, {"days": ["2018-13-01"], "values": [1.0]}, {"forecast": [1.0]}, {"values": "x"}],
+    [{"points": []}, {"points": [[4e6, 1.0]]}, {"fan": [1.0]}, {"points": "x"}, {"end": "2018-13-01"}],
 )
 async def test_a_forged_figure_is_refused_when_it_is_read(change: dict[str, Any], tmp_path: Path) -> None:
-    data = (await grounded(UP, tmp_path)).grounding.evidence.to_json()
-    data["figure"] = {**data["figure"], **change}
-    with pytest.raises(ValueError, match="not the evidence of a series"):
-        SeriesEvidence.from_json(data)
+    leaf = await grounded(UP, tmp_path)
+    with pytest.raises(MissingEvidence, match="the stored evidence cannot be read"):
+        leaf.stored(lambda data: data["drawing"].update(change))
 
 
 def test_the_figure_of_fewer_rows_looks_no_further_than_they_do() -> None:
@@ -136,9 +137,9 @@ def test_any_drawing_is_well_formed_and_says_what_it_shows(
     values: list[float], words: str, fan: list[float]
 ) -> None:
     said = "".join(char for char in words if char.isprintable())
-    points = [(730_000 + place, value) for place, value in enumerate(values)]
+    points = tuple((730_000.0 + place, value) for place, value in enumerate(values))
     drawing = Drawing(
-        title=said, words=said, points=points, end=730_100, fan=sorted(fan), marks=((0.0, said),)
+        title=said, words=said, points=points, end=730_100, fan=tuple(sorted(fan)), marks=((0.0, said),)
     )
     root = ElementTree.fromstring(svg_of(drawing))
     assert root.get("aria-label") == said and svg_of(drawing) == svg_of(drawing)

@@ -16,7 +16,7 @@ from workbench.agents.analyzers.critic import findings
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.base import MAX_CONTEXT, AgentSettings, Brief, ClaimContext, Grounding
 from workbench.agents.errors import BadSetting, MalformedReply
-from workbench.agents.findings.report_numbers import quoted_numbers, unprinted
+from workbench.agents.findings.figures import quoted_figures, unprinted
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.agents.replies.analysis_reply import Expansion, parse_analysis
 from workbench.agents.replies.reply_text import PLACEHOLDERS, refuse_placeholder
@@ -382,9 +382,9 @@ def test_the_worked_examples_pass_and_fail_the_checks_as_the_prompt_says() -> No
 def test_a_decimal_is_read_whole_wherever_it_ends(value: Decimal, before: str, after: str) -> None:
     """Of "141.9 may" the finding quoted 141: the 9 was taken for a day."""
     spelled = f"{value.normalize():f}"
-    assert spelled in [number.spelling for number in quoted_numbers(f"{before}{spelled}{after}")]
+    assert spelled in [number.spelling for number in quoted_figures(f"{before}{spelled}{after}")]
 
 
 @pytest.mark.parametrize("day", ["9 May", "21st of June", "3. März", "in 1962", "since 1887", "2018-06-30"])
 def test_a_day_is_still_no_number(day: str) -> None:
-    assert [number.spelling for number in quoted_numbers(f"It held 61.3% on {day} and later.")] == ["61.3"]
+    assert [figure.spelling for figure in quoted_figures(f"It held 61.3% on {day} and later.")] == ["61.3"]

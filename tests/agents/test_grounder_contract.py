@@ -36,7 +36,7 @@ from tests.fakes.loop_run import (
 )
 from tests.fakes.persona_run import proofs_count_as_verified
 from tests.fakes.pretend_sandbox import PretendSandbox, PretendSession
-from workbench.agents.evidence.thought_records import thought_faults
+from workbench.agents.evidence.reply_records import thought_faults
 from workbench.agents.registry import agent_names
 from workbench.engine.proof_check import proof_context
 from workbench.engine.record.fold import load_state

@@ -26,8 +26,8 @@ from tests.fakes.loop_run import (
     says,
     work,
 )
-from workbench.agents.evidence.base import read_evidence
-from workbench.agents.evidence.trace import TraceEvidence
+from workbench.agents.evidence.base import Evidence, read_evidence
+from workbench.agents.evidence.check import compare
 from workbench.agents.grounders.belief import BeliefGrounder
 from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.agents.loop.tool_box import text_hash
@@ -56,7 +56,7 @@ def assert_steps_are_shown(ran: Ran) -> None:
     figure = next(cell for cell in book.cells if cell.id == "trace-belief").outputs[0].data["image/svg+xml"]
     assert figure.count("<circle") == sum(step.p is not None for step in trace.steps)
     # stored and read again it is the same
-    again = read_evidence("trace", orjson.loads(orjson.dumps(trace.to_json())))
+    again = read_evidence(orjson.loads(orjson.dumps(trace.to_json())))
     assert again == trace
 
 
@@ -69,7 +69,7 @@ async def test_an_altered_tool_answer_is_found(name: str, tmp_path: Path) -> Non
     evidence, trial = ran.trace, state.trial(LEAF, 1)
     assert trial.evidence is not None
 
-    def with_call(change: Callable[[Any], Any]) -> TraceEvidence:
+    def with_call(change: Callable[[Any], Any]) -> Evidence:
         place = next(n for n, step in enumerate(evidence.steps) if step.calls)
         step = evidence.steps[place]
         altered = dataclasses.replace(step, calls=(change(step.calls[0]), *step.calls[1:]))
@@ -78,11 +78,11 @@ async def test_an_altered_tool_answer_is_found(name: str, tmp_path: Path) -> Non
         )
 
     proof = proof_context(store, state, LEAF, 1)
-    assert evidence.compare(proof).verified
+    assert compare(evidence, proof).verified
 
-    def faults(trace: TraceEvidence) -> set[str]:
+    def faults(trace: Evidence) -> set[str]:
         # the notebook differs too; the ledgers must tell without it
-        return {item.check for item in trace.compare(proof).differing} - {"notebook"}
+        return {item.check for item in compare(trace, proof).differing} - {"notebook"}
 
     other = "The committee raised its target."
     assert faults(with_call(lambda call: dataclasses.replace(call, text=other))) == {"trace"}
@@ -139,7 +139,7 @@ async def test_a_model_without_tool_calls_leaves_the_same_proof(tmp_path: Path) 
     altered = dataclasses.replace(
         ran.trace, steps=(dataclasses.replace(step, calls=(forged,)), *ran.trace.steps[1:])
     )
-    found = altered.compare(proof_context(ran.store, ran.state, LEAF, 1)).differing
+    found = compare(altered, proof_context(ran.store, ran.state, LEAF, 1)).differing
     assert any(item.check == "ledger" for item in found)
 
 
@@ -205,7 +205,7 @@ async def test_cells_of_a_loop_are_in_its_proof_and_run_again(tmp_path: Path) ->
     # A cell that was run, altered in the proof
     code[1].outputs[0].text = "False\n"
     nbformat.write(book, ran.proof)
-    assert await differences(ran) == ["notebook: is not what the trace says"]
+    assert await differences(ran) == ["notebook: outputs were changed"]
     (journal,) = (store.folder(run_id) / "sessions").glob("*.jsonl")
     journal.write_text(journal.read_text().replace("calm", "wild"))
     assert any(line.startswith("chain") for line in await differences(ran))

@@ -15,8 +15,7 @@ from tests.fakes.loop_run import HOSTILE, ScriptedModel, block, calls, says
 from workbench.agents.base import Grounding
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
-from workbench.agents.evidence.trace import TraceEvidence
-from workbench.agents.evidence.trace_notebook import belief_figure
+from workbench.agents.evidence.base import Evidence
 from workbench.agents.grounders.deep_research import DeepResearchGrounder
 from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.agents.loop.belief_state import (
@@ -297,11 +296,6 @@ async def test_the_first_error_ends_the_others_and_is_raised_as_it_is() -> None:
     assert ended == ["others", "others"]
 
 
-def test_the_figure_draws_each_step() -> None:
-    figure = belief_figure([(1, 0.5), (2, 0.0), (4, 1.0)])
-    assert figure.count("<circle") == 3 and 'cy="40.0"' in figure and 'cy="180.0"' in figure
-
-
 # --- search and deep research -------------------------------------------------------------------------------------------------------
 
 ANSWER = calls(("submit", {"probability": 0.3, "reasoning": "r", "key_factor": "k"}))
@@ -347,7 +341,7 @@ async def test_questions_are_worked_on_side_by_side_and_each_in_its_own_dialogue
 
 async def test_a_question_without_notes_weakens_the_report_and_does_not_end_it() -> None:
     outcome, ask, _ = await researched(sub2=[says("I would rather not.")])
-    assert isinstance(outcome, Grounding) and isinstance(outcome.evidence, TraceEvidence)
+    assert isinstance(outcome, Grounding) and isinstance(outcome.evidence, Evidence)
     assert any(finding.startswith("No notes on question 2") for finding in outcome.evidence.findings)
     gaps = next(request for request in ask.requests if request.stage == "lead" and len(request.messages) > 2)
     assert "(no notes:" in gaps.messages[-1].content

@@ -19,8 +19,7 @@ from tests.fakes.upstream_fred import KEY, FredUpstream
 from tests.offline.embedded import visible_rows
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import BadSetting
-from workbench.agents.evidence import series_evidence
-from workbench.agents.evidence.series_evidence import SeriesEvidence
+from workbench.agents.evidence import series
 from workbench.agents.grounders.statistical import StatisticalGrounder
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
@@ -71,9 +70,9 @@ async def test_numbers_of_another_forecaster_are_told_and_do_not_count(
         estimate = estimate_leaf(*given, **more)
         return dataclasses.replace(estimate, p=estimate.p / 2)
 
-    monkeypatch.setattr(series_evidence, "estimate_leaf", later)
+    monkeypatch.setattr(series, "estimate_leaf", later)
     assert [item.check for item in (await leaf.verified()).differing] == ["rerun"]
-    monkeypatch.setattr(series_evidence, "forecaster_hash", lambda: "0" * 64)
+    monkeypatch.setattr(series, "forecaster_hash", lambda: "0" * 64)
     outcome = await leaf.verified()
     assert outcome.verified and "has changed since" in outcome.advisory[0].what
 
@@ -93,16 +92,16 @@ async def test_what_was_altered_is_found(tmp_path: Path) -> None:
         return leaf.verified(change)
 
     def other_model(data: dict[str, Any]) -> None:
-        data["numbers"]["models"]["walk"] += 0.05
+        data["basis"]["numbers"]["models"]["walk"] += 0.05
 
     def other_reference(data: dict[str, Any]) -> None:
-        data["numbers"]["reference"] += 1.0
+        data["basis"]["numbers"]["reference"] += 1.0
 
     def other_reading(data: dict[str, Any]) -> None:
-        data["reading"]["claim"]["end"] = "2018-12-31"
+        data["steps"][0]["text"] = data["steps"][0]["text"].replace("2018-09-28", "2018-12-31")
 
     def other_p(data: dict[str, Any]) -> None:
-        data["numbers"]["p"] = 0.9
+        data["basis"]["numbers"]["p"] = 0.9
 
     for change in (other_model, other_reference, other_reading, other_p):
         leaf.write_notebook()
@@ -110,10 +109,10 @@ async def test_what_was_altered_is_found(tmp_path: Path) -> None:
         assert not outcome.verified, change.__name__
 
     def last_digit(data: dict[str, Any]) -> None:
-        data["numbers"]["models"]["walk"] += 1e-10
+        data["basis"]["numbers"]["models"]["walk"] += 1e-10
 
     def another_processor(data: dict[str, Any]) -> None:
-        data["numbers"]["models"]["GJR-GARCH"] += 2e-6
+        data["basis"]["numbers"]["models"]["GJR-GARCH"] += 2e-6
 
     assert (await found(last_digit)).verified
     # told, not counted; the shown digits are the same, so the notebook is too
@@ -124,10 +123,10 @@ async def test_what_was_altered_is_found(tmp_path: Path) -> None:
     assert row.answer is not None
     data = [dict(item) for item in row.answer.data]
     data[-1]["value"] *= 1.1
-    # the answer altered, its hash kept: only the numbers, computed again, can tell
+    # the answer altered, its hash kept
     leaf.ledger.rows[place] = dataclasses.replace(row, answer=Answer(data=data, meta=row.answer.meta))
     outcome = await leaf.verified()
-    assert {item.check for item in outcome.differing} == {"rerun"}
+    assert {item.check for item in outcome.differing} == {"ledger"}
     leaf.ledger.rows[place] = dataclasses.replace(
         row, answer=Answer(data=data, meta={**row.answer.meta, "content_hash": "sha256:other"})
     )
@@ -189,7 +188,7 @@ async def test_a_series_of_fred_is_read_through_the_broker_and_its_29_february_i
             tmp_path,
             broker=broker,
         )
-    numbers = leaf.grounding.evidence.numbers  # type: ignore[attr-defined]
+    numbers = leaf.grounding.evidence.basis["numbers"]
     # 5 prior years, at most 11 weekdays each within 7 days of 28 February, all above: (k + 1) / (k + 2)
     season = 2 * (numbers["models"]["hybrid"] - 0.5 * numbers["comparators"]["safe-linear"])
     assert season > 0.97
@@ -276,10 +275,15 @@ def test_an_answer_of_another_shape_is_a_refusal(data: Any) -> None:
         SeriesRef(source="fred", id="X").rows(data)
 
 
-@pytest.mark.parametrize("data", [{}, {"calls": []}, {"calls": [{"step": 0}]}])
-def test_stored_evidence_of_another_shape_is_refused(data: Any) -> None:
-    with pytest.raises(ValueError, match="not the evidence of a series"):
-        SeriesEvidence.from_json(data)
+@pytest.mark.parametrize(
+    "data", [{}, {"numbers": {}}, {"last_visible": "2018-13-01"}, {"numbers": {"p": "x"}}]
+)
+async def test_a_basis_of_another_shape_is_a_difference(data: dict[str, Any], tmp_path: Path) -> None:
+    leaf = await grounded(UP, tmp_path)
+    forged = (
+        (lambda stored: stored["basis"].update(data)) if data else (lambda stored: stored["basis"].clear())
+    )
+    assert [fault.check for fault in (await leaf.verified(forged)).differing] == ["rerun"]
 
 
 def test_past_windows_of_a_series_that_returns_are_compared_by_levels() -> None:

@@ -229,7 +229,7 @@ async def test_notes_and_answers_that_were_altered_are_found(tmp_path: Path) -> 
     assert stored is not None and stored.look_up.faults(stored.proof) == []
     other = dataclasses.replace(stored.look_up.notes[0], text="Committees raise in autumn.")
     forged = dataclasses.replace(stored.look_up, notes=(other,))
-    whats = {what for _, _, what in forged.faults(stored.proof)}
+    whats = {fault.what for fault in forged.faults(stored.proof)}
     assert "the recorded notes are others" in whats
     assert "no request that weighs the children shows these notes" in whats
     step = stored.look_up.trace.steps[0]
@@ -242,7 +242,7 @@ async def test_notes_and_answers_that_were_altered_are_found(tmp_path: Path) -> 
     book = nbformat.read(ran.notebook, as_version=4)
     book.cells[-1].source += "\n- Another note."
     nbformat.write(book, ran.notebook)
-    assert await differences(ran) == ["P0 look-up: notebook: is not what the trace says"]
+    assert await differences(ran) == ["P0 look-up: notebook: source was changed"]
     assert look_up_faults(ran.store, ran.state)
     (check,) = [
         check

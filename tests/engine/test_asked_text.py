@@ -119,7 +119,7 @@ def test_a_plan_that_a_person_changes_is_asked_about_in_words_of_before_the_cuto
         assert leaf in file.read_text()
         file.write_text(file.read_text().replace(leaf, leaf + remark))
         if not cut:
-            monkeypatch.setattr("proxies.asof.later_parts.later_parts", lambda *_, **__: [])
+            monkeypatch.setattr("proxies.asof.later_text.later_parts", lambda *_, **__: [])
         run_ok(tmp_path, "resume", "last", OPENAI_API_KEY="none")
         heard = "\n".join(asked.everything for asked in server.asked)
     assert leaf in heard and ("it fell]" in heard) != cut

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run, sit
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
-from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
 from workbench.engine.proof_check import combined_faults, verify_run
 from workbench.engine.record.fold import load_state
@@ -34,7 +34,7 @@ class Second(AskingGrounder):
             return self.outcome
         belief = Belief(p=self.outcome, key_factor="looked again", report="Looked again.")
         steps = (TraceStep(title="Again", text="again", p=self.outcome),)
-        return Grounding(belief=belief, evidence=TraceEvidence(steps=steps))
+        return Grounding(belief=belief, evidence=Evidence(steps=steps))
 
 
 def finished(store: Store, **settings: int) -> str:

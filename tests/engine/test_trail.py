@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.screens import RUN, data_call, make_run
-from workbench.agents.findings.quoted_numbers import quoted_spans
-from workbench.agents.findings.report_numbers import unprinted
+from workbench.agents.findings.figures import quoted_spans, unprinted
 from workbench.api.operation_function import shown_answer
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError

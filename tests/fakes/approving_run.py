@@ -13,7 +13,7 @@ from proxies.errors import Refused
 from proxies.settings import ProxySettings
 from tests.fakes import asking_run
 from workbench.agents.base import Grounding, LeafTask
-from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.engine import approvals
 from workbench.engine.record.state import RunState
 from workbench.propositions import Belief
@@ -42,7 +42,7 @@ class Reader:
                 await task.call_api(path, params, step=step)
             except Refused as error:
                 self.refusals.append(str(error))
-        evidence = TraceEvidence(steps=(TraceStep(title="Read", text="two calls", p=0.7),))
+        evidence = Evidence(steps=(TraceStep(title="Read", text="two calls", p=0.7),))
         return Grounding(belief=Belief(p=0.7, key_factor="it is", report="So it is."), evidence=evidence)
 
 

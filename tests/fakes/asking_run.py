@@ -12,7 +12,7 @@ from proxies.asof.clock import Cutoff
 from proxies.catalogue import load_catalogue
 from proxies.settings import ProxySettings
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
-from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.engine import flow as engine_module
 from workbench.engine.flow import Engine
 from workbench.engine.new_run import Agents, new_run
@@ -135,7 +135,7 @@ class AskingGrounder:
                 return GroundingFailure(reason="no reply could be read", retryable=True)
         p = belief_of(task.node.statement)
         report = "".join(said).ljust(self.report_bytes, ".")
-        evidence = TraceEvidence(steps=(TraceStep(title="Asked", text=said[-1], p=p),))
+        evidence = Evidence(steps=(TraceStep(title="Asked", text=said[-1], p=p),))
         return Grounding(belief=Belief(p=p, key_factor="asked", report=report), evidence=evidence)
 
 

@@ -16,6 +16,8 @@ from sandbox.record.verify import Verification
 from tests.fakes.leaf import FakeGuide
 from workbench.agents.base import AgentSettings, Grounder, Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.base import Evidence, ProofContext, read_evidence
+from workbench.agents.evidence.check import verify
+from workbench.agents.evidence.notebook import proof_notebook
 from workbench.models.base import ModelReply, ModelRequest, NodeRef
 
 
@@ -49,11 +51,10 @@ class GroundedLeaf:
 
     def stored(self, change: Callable[[dict[str, Any]], None] | None = None) -> Evidence:
         """The evidence as the log gives it back, after a change to what is stored."""
-        evidence = self.grounding.evidence
-        data = orjson.loads(orjson.dumps(evidence.to_json(), option=orjson.OPT_SORT_KEYS))
+        data = orjson.loads(orjson.dumps(self.grounding.evidence.to_json(), option=orjson.OPT_SORT_KEYS))
         if change is not None:
             change(data)
-        return read_evidence(evidence.kind, data)
+        return read_evidence(data)
 
     def proof(self, **changes: Any) -> ProofContext:
         """The records of the trial, its notebook written."""
@@ -75,8 +76,7 @@ class GroundedLeaf:
         return dataclasses.replace(context, **changes)
 
     def write_notebook(self) -> None:
-        book = self.stored().render(self.proof())
-        nbformat.validate(book)
+        book = proof_notebook(self.stored(), self.proof())
         (self.folder / "P1.ipynb").write_text(nbformat.writes(book))
 
     async def verified(
@@ -84,11 +84,11 @@ class GroundedLeaf:
     ) -> Verification:
         """What ``verify`` says, after a change to the stored evidence or to the records."""
 
-        async def replay(proof: ProofContext, conclusion: Callable[[], str | None]) -> Verification:
+        async def replay(proof: ProofContext) -> Verification:
             raise AssertionError("there is no notebook to run")
 
         self.write_notebook()
-        return await self.stored(change).verify(self.proof(**changes), replay)
+        return await verify(self.stored(change), self.proof(**changes), replay)
 
 
 async def ground_leaf(

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from proxies.asof.asof_text import NO_TEXT, AsOfText, as_of
+from proxies.asof.asof_text import NO_TEXT, AsOfText, as_of, without_later
 from proxies.asof.clock import Cutoff
-from proxies.asof.later_text import without_later
 from tests.proxies.honest_texts import CUTOFF, TEMPLATES, honest_texts
 
 DAY = Cutoff.parse(CUTOFF.isoformat())

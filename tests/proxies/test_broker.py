@@ -422,3 +422,21 @@ def test_waiting_times_are_read_from_both_headers() -> None:
 def test_importing_and_opening_does_nothing_outside(tmp_path: Path) -> None:
     open_broker(ProxySettings(cache_path=tmp_path / "deep" / "raw.db"))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("first", [False, True])
+async def test_a_strict_session_is_refused_what_another_one_was_answered(
+    first: bool, broker_of: Callable[..., Broker]
+) -> None:
+    endpoint = load_catalogue().resolve("dbnomics/series")
+    assert endpoint.as_of.residual == "high"
+    with Upstream(lambda seen: Sent({"series": {"docs": []}})) as vendor:
+        broker = broker_of(upstreams={"dbnomics": vendor.url})
+        for strict in (first, not first, first):
+            ask = asker(broker, "2024-06-01", strict=strict)
+            if strict:
+                with pytest.raises(CutoffRefused):
+                    await ask(endpoint.path, **endpoint.example)
+            else:
+                answer = await ask(endpoint.path, **endpoint.example)
+                assert answer.data["series"]["docs"] == []

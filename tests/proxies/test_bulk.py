@@ -28,9 +28,8 @@ ROWS = st.fixed_dictionaries(
 
 def filtered(rows: Any, cutoff: Cutoff) -> Any:
     try:
-        outcome = apply_cutoff(
-            ApiRequest(endpoint=EOD, params={"symbol": "A"}), cutoff, rows, PolicyContext()
-        )
+        request = ApiRequest(endpoint=EOD, params={"symbol": "A"})
+        outcome = apply_cutoff(rows, PolicyContext(request=request, cutoff=cutoff))
     except Exception as error:
         return type(error), str(error)
     return repr(outcome.data), outcome.dropped, outcome.undated

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 
 from proxies import answers, broker
-from proxies.asof import guards, later_text, row_filter
+from proxies.asof import guards, row_filter, row_texts
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import Plan, search_policy
 from proxies.asof.readjust import unchanged
@@ -158,8 +158,8 @@ GUARDS: dict[str, tuple[Pair, Any, str, Any]] = {
     "param_allowlist": (chosen_by_what_is_known_today, broker, "check", lambda endpoint, params, cutoff: dict(params)),
     "overfetch": (a_list_in_pages, answers.paging, "pager", lambda request, cutoff, plan: paging.SinglePage(plan.params)),
     "strip": (fields_of_today, guards, "strip", lambda row, drop: row),
-    "readjust": (a_later_split, row_filter, "adjuster", lambda request, cutoff, context: unchanged),
-    "content_check": (a_text_edited_later, later_text, "cut_page", lambda row, cutoff, fields: (row, None)),
+    "readjust": (a_later_split, row_filter, "adjuster", lambda context: unchanged),
+    "content_check": (a_text_edited_later, row_texts, "cut_page", lambda row, cutoff, fields: (row, None)),
 }  # fmt: skip
 
 

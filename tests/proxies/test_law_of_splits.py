@@ -172,5 +172,5 @@ def test_without_the_readjustment_a_later_split_is_told(
 ) -> None:
     if endpoint.path.rpartition("/")[2] in ("rsi", "williams", "adx"):
         pytest.skip("an oscillator has no scale; its bars are held by the neighbours' test")
-    monkeypatch.setattr(row_filter, "adjuster", lambda request, cutoff, context: readjust.unchanged)
+    monkeypatch.setattr(row_filter, "adjuster", lambda context: readjust.unchanged)
     assert split_tells(endpoint, 4)

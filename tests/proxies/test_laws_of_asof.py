@@ -54,7 +54,7 @@ def test_a_bucket_of_a_trend_counts_when_it_has_ended(overrun: int) -> None:
     endpoint = next(e for e in CATALOGUE if e.as_of.policy == "window_end" and e.as_of.stamp)
     cutoff = Cutoff.parse("2024-06-01")
     request = ApiRequest(endpoint=endpoint, params={endpoint.as_of.window.text: "2024-01-01 2024-05-31"})  # type: ignore[union-attr]
-    judge = WINDOW_END.judge(request, cutoff, PolicyContext(sent=dict(request.params)))
+    judge = WINDOW_END.judge(PolicyContext(request=request, cutoff=cutoff, sent=dict(request.params)))
     last = datetime(2024, 6, 1, 4, tzinfo=UTC) - timedelta(days=7) + timedelta(hours=overrun)
     rows = [
         {endpoint.as_of.stamp.field: str(int((last - timedelta(days=7 * n)).timestamp()))} for n in (2, 1, 0)
@@ -89,7 +89,9 @@ def test_a_quarter_that_ends_a_fiscal_year_waits_as_long_as_the_year(
     wait = lags["FY" if abs(off) <= 8 else "Q"]
     for late, told in ((wait, True), (wait - 1, False)):
         at = Cutoff.parse((day + timedelta(days=late + 1)).isoformat())
-        judge = PUBLICATION_LAG.judge(request, at, PolicyContext(sent=params, lookups={"year_ends": ends}))
+        judge = PUBLICATION_LAG.judge(
+            PolicyContext(request=request, cutoff=at, sent=params, lookups={"year_ends": ends})
+        )
         assert (judge.reason({"asOfDate": day.isoformat(), "periodType": "3M"}) is None) == told
 
 
@@ -107,8 +109,8 @@ def test_a_search_is_refused_where_only_hits_that_nobody_dated_could_be_of_then(
     payload = [{"symbol": f"S{n}", "name": "x"} for n in range(hits)]
 
     def look() -> None:
-        context = PolicyContext(sent={"query": "a"}, lookups=lookups)
-        first_days.require_first_days(request, cutoff, payload, context)
+        context = PolicyContext(request=request, cutoff=cutoff, sent={"query": "a"}, lookups=lookups)
+        first_days.require_first_days(context, payload)
 
     if hits > first_days.MOST_HITS and not early & {*range(first_days.MOST_HITS)}:
         with pytest.raises(CutoffRefused, match="narrower words"):

@@ -9,10 +9,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-import orjson
 import pytest
 
-from proxies.answers import is_flat
 from proxies.asof import guards
 from proxies.asof.clock import Cutoff
 from proxies.catalogue import Endpoint, load_catalogue
@@ -20,7 +18,7 @@ from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import World
 from tests.proxies.leaks.desk import EOD, Desk
 from tests.proxies.two_worlds import ask, close
-from tests.proxies.worlds import ASKED, params_of, shown_fields, world_broker
+from tests.proxies.worlds import ASKED, ask_for, params_of, world_broker
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 CUT = Cutoff.parse("2021-03-15")
@@ -69,7 +67,7 @@ def told(endpoint: Endpoint, plant: Any) -> tuple[str, bool]:
     """What is read of a world whose answers hold more, and whether they do."""
     moments = [CUT.instant - timedelta(days=days, hours=5) for days in (1300, 700, 500, 300)]
     world = World(CUT.instant, moments, [])
-    world.path, world.fields, world.open_rows = endpoint.path, shown_fields(endpoint), endpoint.open_rows
+    ask_for(endpoint, world)
     answer, changed = world.answer, []
 
     def planted(seen: Seen) -> Sent:
@@ -164,13 +162,6 @@ async def test_what_is_listed_inside_an_object_comes() -> None:
         "fmp/statements/segmentation/revenue-product-segmentation", "2021-03-15", symbol="A"
     )
     assert answer.data[0]["data"] == {"iPhone": 1}
-
-
-@pytest.mark.parametrize("body", [b'[{"a":{"b":1}}]', b'[{"a":[1]}]', b'[{"a":"},{"},{"b":{"c":1}}]', b'[[{"a":1}]]', b'[1,{"a":{"b":1}},2]', b'{"a":1}'])  # fmt: skip
-def test_an_answer_is_flat_only_for_sure(body: bytes) -> None:
-    assert not is_flat(body, orjson.loads(body))
-    plain = b'[{"a": "}", "b": 1}, {"a": 2},{"a": 3}]'
-    assert is_flat(plain, orjson.loads(plain))
 
 
 async def test_a_long_plain_list_is_not_looked_through_and_an_object_in_one_is_left_out() -> None:

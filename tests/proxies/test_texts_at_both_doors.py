@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
-from proxies.asof.later_text import cut_page
-from proxies.asof.market_texts import MARKET_TEXTS, REPLACED_WHOLE, cut_market
+from proxies.asof.row_texts import MARKET_TEXTS, REPLACED_WHOLE, cut_market, cut_page
 from proxies.catalogue import load_catalogue
 from tests.fakes.upstream import Sent
 from tests.proxies.leaks.desk import Desk

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from proxies.asof import later_text
+from proxies.asof import row_texts
 from proxies.asof.clock import Cutoff
 from tests.fakes.web_upstream import FakeWeb, WebDesk, WebPage
 from tests.search.conftest import ScriptedReader
@@ -37,7 +37,7 @@ def worded(case: Case, by_words: bool) -> WebPage | None:
     row = {"url": case.url, "title": case.title, "text": case.text}
     why = None
     if by_words:
-        row, why = later_text.cut_page(row, Cutoff.parse(CUTOFF), ("url", "title", "text"))
+        row, why = row_texts.cut_page(row, Cutoff.parse(CUTOFF), ("url", "title", "text"))
     return None if why else WebPage(row["url"], row["title"], case.published, row["text"])
 
 
@@ -49,7 +49,7 @@ async def passed(
     shown: dict[str, FoundPage] = {}
     with pytest.MonkeyPatch.context() as patch:
         if WORDS not in on:
-            patch.setattr(later_text, "cut_page", lambda row, cutoff, fields: (row, None))
+            patch.setattr(row_texts, "cut_page", lambda row, cutoff, fields: (row, None))
         for start in range(0, len(cases), _BATCH):
             batch = cases[start : start + _BATCH]
             # without its dates the broker gives what a live call gives

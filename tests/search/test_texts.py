@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from proxies.asof import later_text
 from proxies.asof.clock import Cutoff
+from proxies.asof.later_text import late_words
 from tests.fakes.processor_time import processor_seconds
 from tests.search.day_sentences import FRESH_HONEST, FRESH_LATE, HONEST, LATE, sentences
 from workbench.quoting import seen
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import read_verdicts
-from workbench.search.leak_rules import late_words, was_published
+from workbench.search.leak_rules import was_published
 from workbench.search.merged_results import PER_HOST, merged, ranked
 from workbench.search.page_text import MOST_TEXT, plain, readable, wikitext
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from proxies.asof import later_parts
+from proxies.asof import later_text
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
 from tests.fakes.model_policy import Policy
@@ -343,7 +343,7 @@ def test_a_forecast_sends_the_same_bytes_whatever_was_edited_later(tmp_path: Pat
 
 def uncut(patch: pytest.MonkeyPatch) -> None:
     """The doors as they were before texts were cut: what is planted into a question reaches the recorded prompts."""
-    patch.setattr(later_parts, "later_parts", lambda *_, **__: [])
+    patch.setattr(later_text, "later_parts", lambda *_, **__: [])
 
 
 @pytest.mark.parametrize("planted", [True, False])

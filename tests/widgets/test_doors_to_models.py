@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from proxies.asof import later_parts
+from proxies.asof import later_text
 from tests.command_line import cli_environment, run_cli
 from tests.fakes import screens
 from tests.fakes.later_record import put_on_record
@@ -208,7 +208,7 @@ def test_a_model_hears_the_same_whatever_came_after_the_cutoff(
     plain = heard(door, tmp_path / "plain", server, later=False)
     assert plain and heard(door, tmp_path / "later", server, later=True) == plain
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(later_parts._Reader, "spans", lambda self: [])
+        patch.setattr(later_text._Reader, "spans", lambda self: [])
         assert heard(door, tmp_path / "uncut", server, later=True) != plain, (
             "the control hears the difference"
         )
@@ -279,7 +279,7 @@ def test_a_claim_of_the_page_is_planned_and_judged_in_words_of_before_the_cutoff
     assert len(plain) > 2 and any("Yes if it is higher" in sent for sent in plain)
     assert planned(tmp_path / "later", server, later=True) == plain
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(later_parts._Reader, "spans", lambda self: [])
+        patch.setattr(later_text._Reader, "spans", lambda self: [])
         assert planned(tmp_path / "uncut", server, later=True) != plain
 
 
@@ -289,5 +289,5 @@ def test_a_claim_of_a_notebook_is_asked_in_words_of_before_the_cutoff(
     plain = stated(tmp_path / "plain", server, later=False)
     assert plain and KNOWN in plain[0] and stated(tmp_path / "later", server, later=True) == plain
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(later_parts._Reader, "spans", lambda self: [])
+        patch.setattr(later_text._Reader, "spans", lambda self: [])
         assert stated(tmp_path / "uncut", server, later=True) != plain

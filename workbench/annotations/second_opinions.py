@@ -13,8 +13,8 @@ from typing import Any
 
 import orjson
 
+from proxies.asof.asof_text import without_later
 from proxies.asof.clock import Cutoff
-from proxies.asof.later_text import without_later
 from proxies.input_files import MOST_TEXT_BYTES, InputRefused, parse_csv_rows, read_text
 from proxies.ledger import LedgerRow
 from workbench.agents.errors import AgentGaveUp

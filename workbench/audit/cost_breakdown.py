@@ -3,7 +3,6 @@
 From its records alone. Leaves work side by side, so their seconds may add up to many times the clock's.
 """
 
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from sandbox.errors import JournalBroken
@@ -12,18 +11,6 @@ from workbench.engine.access.model_gateway import spending
 from workbench.engine.record.state import RunState
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.store import events as ev
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """One item of a run's spending. ``count`` says how often, in what ``unit``; ``usd`` is None for an unknown price."""
-
-    name: str
-    seconds: float
-    share: float
-    count: int | None
-    unit: str
-    usd: float | None
 
 
 def time_and_money(store: Store, state: RunState) -> dict[str, Any]:
@@ -43,32 +30,27 @@ def time_and_money(store: Store, state: RunState) -> dict[str, Any]:
     leaves = sum(trial.until(state.last_utc) for trial in state.trials.values())
     waiting = max(0.0, leaves - leaf_replies - kernels - cell_data - other_data)
     lost = spending(store, state.run_id)
-    rows = (
-        (
-            "models",
-            leaf_replies + other_replies,
-            models.count(state.run_id),
-            "replies",
-            models.cost(state.run_id),
-        ),
+    replies = leaf_replies + other_replies
+    rows: list[tuple[str, float, int | None, str, float | None]] = [
+        ("models", replies, models.count(state.run_id), "replies", models.cost(state.run_id)),
         ("kernels", kernels, cells, "cells", 0.0),
         ("data", cell_data + other_data, data.count(state.run_id), "calls", 0.0),
         ("checks", checks, proofs, "proofs", 0.0),
         ("waiting", waiting, lost.unanswered or None, "calls without an answer", lost.unanswered_usd),
-    )
+    ]
     total = sum(row[1] for row in rows)
     parts = [
-        Part(
-            name=name,
-            seconds=round(seconds, 3),
-            share=seconds / total if total else 0.0,
-            count=count,
-            unit=unit,
-            usd=usd,
-        )
+        {
+            "name": name,
+            "seconds": round(seconds, 3),
+            "share": seconds / total if total else 0.0,
+            "count": count,
+            "unit": unit,
+            "usd": usd,
+        }
         for name, seconds, count, unit, usd in rows
     ]
-    return {"worked_seconds": round(state.worked_seconds, 3), "parts": [asdict(part) for part in parts]}
+    return {"worked_seconds": round(state.worked_seconds, 3), "parts": parts}
 
 
 def _cells(store: Store, state: RunState) -> tuple[int, float]:

@@ -6,14 +6,15 @@ of. At a look those are compared but for the bytes of stored bodies: whoever rea
 
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import Any, get_args
 
 import orjson
 
-from workbench.audit.check import Check, Verdict
+from workbench.audit.check import Check
 from workbench.engine.hindsight import hindsight
 from workbench.engine.record.run_files import write_atomically
 from workbench.engine.record.state import RunState
+from workbench.errors import UsageError
+from workbench.propositions.strict_json import STRICT, read_strict
 from workbench.source_hash import source_hash
 from workbench.store import Store
 
@@ -33,10 +34,13 @@ _UNREAD = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptChecks:
-    """The checks, and when they were made."""
+    """The checks, when they were made, and of which records (`checks_key`)."""
 
-    checks: list[Check]
+    __pydantic_config__ = STRICT
+
+    key: str
     checked_utc: str
+    checks: list[Check]
 
 
 def checks_key(store: Store, state: RunState) -> str:
@@ -62,33 +66,17 @@ def kept_checks(store: Store, run_id: str, key: str) -> KeptChecks | None:
     """Return the checks stored under this very key, or None."""
     try:
         document = orjson.loads((store.folder(run_id) / _FILE).read_bytes())
-    except (OSError, ValueError):  # none yet, or half of one: the checks are made
+        kept = read_strict(KeptChecks, document, what="the stored checks")
+    except (OSError, ValueError, UsageError):  # none yet, or half of one: the checks are made
         return None
-    if not isinstance(document, dict) or document.get("key") != key:
-        return None
-    rows, checked_utc = document.get("checks"), document.get("checked_utc")
-    if not isinstance(rows, list) or not all(map(_is_check, rows)) or not isinstance(checked_utc, str):
-        return None
-    return KeptChecks(checks=[Check(**row) for row in rows], checked_utc=checked_utc)
+    return kept if kept.key == key else None
 
 
-def _is_check(row: Any) -> bool:
-    return (
-        isinstance(row, dict)
-        and row.keys() == {"name", "verdict", "found"}
-        and all(isinstance(value, str) for value in row.values())
-        and row["verdict"] in get_args(Verdict)
-    )
-
-
-def keep_checks(store: Store, run_id: str, key: str, result: KeptChecks) -> None:
+def keep_checks(store: Store, run_id: str, kept: KeptChecks) -> None:
     """Write the checks beside the run; the newest counts, whoever else writes."""
     if not store.folder(run_id).is_dir():
         return  # the run was removed meanwhile, or has no file: no folder is made for this
-    rows = [asdict(check) for check in result.checks]
     try:
-        write_atomically(
-            store.folder(run_id) / _FILE, {"key": key, "checked_utc": result.checked_utc, "checks": rows}
-        )
+        write_atomically(store.folder(run_id) / _FILE, asdict(kept))
     except OSError:
         return  # a disk that is full or only read: every page makes the checks for itself, as without this file

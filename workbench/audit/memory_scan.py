@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from proxies.asof.asof_text import without_later
 from proxies.asof.clock import Cutoff
-from proxies.asof.later_text import later_dates, without_later
-from workbench.agents.findings.report_numbers import unprinted
+from proxies.asof.later_text import later_dates
+from workbench.agents.findings.figures import unprinted
 from workbench.agents.replies.json_reply import every_text
 from workbench.engine.record.state import RunState
 from workbench.models.base import ModelReply
@@ -32,10 +33,6 @@ class LateSentence:
     step: int
     sentence: str
     own: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the finding as JSON values."""
-        return asdict(self)
 
 
 def late_sentences(text: str, shown: str, cutoff: Cutoff) -> Iterator[tuple[str, bool]]:
@@ -98,7 +95,7 @@ def memory_document(store: Store, states: Sequence[RunState]) -> dict[str, Any]:
         "rate": wilson.rate,
         "wilson": [wilson.low, wilson.high],
         "over_runs": rate_over_runs(late, n),
-        "sentences": [row.to_json() for sentences in rows.values() for row in sentences],
+        "sentences": [asdict(row) for sentences in rows.values() for row in sentences],
     }
 
 

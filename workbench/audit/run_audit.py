@@ -111,9 +111,9 @@ def _check_anew(records: Records) -> Steps[KeptChecks]:
     store, state = records.store, records.state
     key = checks_key(store, state)  # before a check looks: a row that comes meanwhile then makes another key
     checks = yield from _answers_checks(records)
-    result = KeptChecks(checks=checks, checked_utc=utc_now())
-    keep_checks(store, state.run_id, key, result)
-    return result
+    kept = KeptChecks(key=key, checked_utc=utc_now(), checks=checks)
+    keep_checks(store, state.run_id, kept)
+    return kept
 
 
 def _answers_checks(records: Records) -> Steps[list[Check]]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.evidence.routed_evidence import RoutedEvidence
-from workbench.agents.evidence.trace import TraceEvidence
+from workbench.agents.evidence.base import Evidence
 from workbench.agents.grounders.loop_parts import SAME
 from workbench.engine.proof_check import stored_evidence
 from workbench.engine.record.fold import load_state
@@ -32,7 +31,7 @@ class LoopTrial:
     run_id: str
     node: str
     arm: str
-    trace: TraceEvidence
+    trace: Evidence
     outcome: float | None
 
     @property
@@ -53,7 +52,7 @@ def loop_trials(store: Store) -> tuple[list[LoopTrial], list[dict[str, str]]]:
     for run_id in store.run_ids():
         # A run without a trace is not even folded: most of a home's runs are of other grounders.
         grounded: list[Any] = [stored.event for stored in store.events(run_id, kinds=("leaf.grounded",))]
-        if not any(event.evidence.kind in (TraceEvidence.kind, RoutedEvidence.kind) for event in grounded):
+        if not any(event.evidence.kind in ("trace", "routed") for event in grounded):
             continue
         try:
             state = load_state(store, run_id)
@@ -92,14 +91,12 @@ def _of_run(store: Store, state: RunState, left_out: list[dict[str, str]]) -> It
             yield LoopTrial(run_id=state.run_id, node=node, arm=arm, trace=trace, outcome=counted.get(node))
 
 
-def loop_traces(store: Store, state: RunState, node: str, trial: int) -> Iterator[tuple[str, TraceEvidence]]:
+def loop_traces(store: Store, state: RunState, node: str, trial: int) -> Iterator[tuple[str, Evidence]]:
     """Yield the grounder and the trace of each loop that worked on a trial of a leaf and came to its end."""
     evidence = stored_evidence(store, state, node, trial)
-    parts: list[tuple[str, Any]] = [(state.settings.grounder, evidence)]
-    if isinstance(evidence, RoutedEvidence):
-        parts = [(part.grounder, part.evidence) for part in evidence.parts]
-    for grounder, part in parts:
-        if isinstance(part, TraceEvidence) and part.submission is not None:
+    parts = [(part.grounder, part.evidence) for part in evidence.parts]
+    for grounder, part in parts or [(state.settings.grounder, evidence)]:
+        if part.submission is not None:
             yield grounder, part
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,9 @@ import orjson
 from sandbox import Limits, Sandbox
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import ends_at
-from sandbox.record.verify import Difference, Verification, verify_proof
-from workbench.agents.evidence.base import (
-    Evidence,
-    EvidenceBroken,
-    MissingEvidence,
-    ProofContext,
-    package_errors,
-    read_evidence,
-)
+from sandbox.record.verify import Difference, Verification, rerun_proof
+from workbench.agents.evidence.base import Evidence, MissingEvidence, ProofContext, read_evidence
+from workbench.agents.evidence.check import compare, verify
 from workbench.engine.access.look_up_records import look_up_faults
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.manifest import packages
@@ -33,21 +27,34 @@ from workbench.propositions import NodeId
 from workbench.store import Store, StoreCorrupt
 from workbench.store import events as ev
 from workbench.synthesis import evaluate
+from workbench.terminal import printable
 
 #: How far a stored p may be from the one that it follows from: the last bits of a sum.
 TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Combined:
-    """A node whose stored belief does not follow; ``check`` is ``pooled``, ``rule``, ``look-up`` or ``root``."""
+@dataclass(frozen=True, slots=True)
+class ProofFault:
+    """One difference, as ``verify --json`` lists it; ``node`` is None for the run's own, ``trial`` where it is of no single one."""
 
-    node: NodeId
+    node: NodeId | None
+    trial: int | None
     check: str
+    cell: str | None
     what: str
 
+    @classmethod
+    def of_node(cls, node: NodeId | None, check: str, what: str) -> "ProofFault":
+        """Return what does not follow above the trials; ``check`` is ``pooled``, ``rule``, ``look-up``, ``root`` or ``signature``."""
+        return cls(node, None, check, None, what)
 
-def combined_faults(store: Store, state: RunState) -> list[Combined]:
+    def line(self) -> str:
+        """Return it on one line; what a stranger wrote in it cannot steer a terminal."""
+        text = f"{self.node or '-'} {self.check} {self.cell or ''}: {self.what}"
+        return printable(text, keep="")[:300]
+
+
+def combined_faults(store: Store, state: RunState) -> list[ProofFault]:
     """Return every leaf that is not its trials, every node that is not its rule or its look-up, and an end that is not the root's.
 
     Read up to where the state stands, so that who may see a run only as it once stood is told nothing of later.
@@ -56,10 +63,10 @@ def combined_faults(store: Store, state: RunState) -> list[Combined]:
     return [
         *_pooled_faults((row.event for row in rows), state.settings.aggregation),
         *(
-            Combined(node=node, check="rule", what="the stored p is not what its rule gives")
+            ProofFault.of_node(node, "rule", "the stored p is not what its rule gives")
             for node in rule_faults(state)
         ),
-        *(Combined(node=node, check="look-up", what=what) for node, what in look_up_faults(store, state)),
+        *(ProofFault.of_node(node, "look-up", what) for node, what in look_up_faults(store, state)),
     ]
 
 
@@ -74,7 +81,7 @@ def rule_faults(state: RunState) -> list[NodeId]:
     ]
 
 
-def _pooled_faults(events: Iterable[ev.Event], aggregation: Aggregation) -> list[Combined]:
+def _pooled_faults(events: Iterable[ev.Event], aggregation: Aggregation) -> list[ProofFault]:
     """Follow the log: the tree may have been edited since, and an edited leaf is what a person says it is."""
     concluded: dict[NodeId, dict[int, ev.LeafGrounded]] = {}
     root: float | None = None
@@ -86,19 +93,14 @@ def _pooled_faults(events: Iterable[ev.Event], aggregation: Aggregation) -> list
             case ev.LeafPooled():
                 trials = [row for _, row in sorted(concluded.get(event.node, {}).items())]
                 if what := _pooled_fault(event, trials, aggregation):
-                    faults.append(Combined(node=event.node, check="pooled", what=what))
+                    faults.append(ProofFault.of_node(event.node, "pooled", what))
             case ev.LeafReopened():  # what its trials concluded before counts no more
                 concluded.pop(event.node, None)
             case ev.TreeEdited():
                 root = None
             case ev.RunFinished() if root is not None and abs(event.p - root) > TOLERANCE:
-                faults.append(
-                    Combined(
-                        node="P0",
-                        check="root",
-                        what=f"the run ended with {event.p!r}, its claim says {root!r}",
-                    )
-                )
+                what = f"the run ended with {event.p!r}, its claim says {root!r}"
+                faults.append(ProofFault.of_node("P0", "root", what))
             case _:
                 pass
         if isinstance(event, ev.LeafPooled | ev.NodeSynthesized) and event.node == "P0":
@@ -129,18 +131,9 @@ class ProofCheck:
     trial: int
     outcome: Verification
 
-    def rows(self, differences: tuple[Difference, ...]) -> list[dict[str, Any]]:
+    def rows(self, differences: Iterable[Difference]) -> list[dict[str, Any]]:
         """Return differences as JSON rows that name the leaf."""
-        return [
-            {
-                "node": self.node,
-                "trial": self.trial,
-                "check": item.check,
-                "cell": item.cell,
-                "what": item.what,
-            }
-            for item in differences
-        ]
+        return [asdict(ProofFault(self.node, self.trial, **asdict(item))) for item in differences]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,21 +148,16 @@ class RunCheck:
     isolation: str | None
     signer: str | None = None
     signature_fault: str | None = None
-    combined: tuple[Combined, ...] = ()
+    combined: tuple[ProofFault, ...] = ()
 
     @property
     def differing(self) -> list[dict[str, Any]]:
         """All that differs, as JSON rows; those of no leaf have null for it."""
         rows = [row for check in self.proofs for row in check.rows(check.outcome.differing)]
-        rows += [_difference_row(item.node, item.check, item.what) for item in self.combined]
+        rows += map(asdict, self.combined)
         if self.signature_fault is not None:
-            rows.append(_difference_row(None, "signature", self.signature_fault))
+            rows.append(asdict(ProofFault.of_node(None, "signature", self.signature_fault)))
         return rows
-
-
-def _difference_row(node: NodeId | None, check: str, what: str) -> dict[str, Any]:
-    """A difference that is of no single trial, or of no leaf at all."""
-    return {"node": node, "trial": None, "check": check, "cell": None, "what": what}
 
 
 async def verify_run(
@@ -250,21 +238,15 @@ async def verify_trial(
 
     The level is asked for when evidence re-runs a notebook, and not before.
     """
-    try:
-        evidence = stored_evidence(store, state, node, trial)
-    except (StoreCorrupt, MissingEvidence, EvidenceBroken) as error:
-        return _unreadable(error)
     # whoever wrote the journal anew would choose what runs; in a thread, as a journal may be long
     if await asyncio.to_thread(_anchor_faults, store, state, node, trial):
         return compare_trial(store, state, node, trial)
 
-    async def replay(proof: ProofContext, conclusion: Callable[[], str | None]) -> Verification:
-        return await verify_proof(
+    async def replay(proof: ProofContext) -> Verification:
+        return await rerun_proof(
             sandbox,
             journal=proof.journal,
-            notebook=proof.notebook,
             rows=proof.data_calls("cell"),
-            conclusion=conclusion,
             isolation=await level(),
             limits=limits,
             # With other versions than the run had, what differs in the re-run is advisory. A run without a manifest cannot
@@ -273,12 +255,10 @@ async def verify_trial(
         )
 
     try:
-        with package_errors(evidence.kind, "while it was verified"):
-            return _outcome(await evidence.verify(proof_context(store, state, node, trial), replay))
-    except EvidenceBroken as error:
+        evidence = stored_evidence(store, state, node, trial)
+        return await verify(evidence, proof_context(store, state, node, trial), replay)
+    except (MissingEvidence, StoreCorrupt) as error:
         return _unreadable(error)
-    except StoreCorrupt as error:
-        return _corrupt(error)
 
 
 def compare_trial(store: Store, state: RunState, node: NodeId, trial: int) -> Verification:
@@ -286,20 +266,11 @@ def compare_trial(store: Store, state: RunState, node: NodeId, trial: int) -> Ve
     faults = _anchor_faults(store, state, node, trial)
     try:
         evidence = stored_evidence(store, state, node, trial)
-        with package_errors(evidence.kind, "while it was compared with the records"):
-            outcome = _outcome(evidence.compare(proof_context(store, state, node, trial)))
-        # a broken chain is named by evidence that reads the journal in the same words
-        return replace(outcome, differing=tuple(dict.fromkeys((*faults, *outcome.differing))))
-    except (MissingEvidence, EvidenceBroken) as error:
+        outcome = compare(evidence, proof_context(store, state, node, trial))
+    except (MissingEvidence, StoreCorrupt) as error:
         return _unreadable(error)
-    except StoreCorrupt as error:
-        return _corrupt(error)
-
-
-def _outcome(result: object) -> Verification:
-    if not isinstance(result, Verification):
-        raise TypeError(f"{type(result).__name__} in place of a Verification")
-    return result
+    # a broken chain is named by evidence that reads the journal in the same words
+    return replace(outcome, differing=tuple(dict.fromkeys((*faults, *outcome.differing))))
 
 
 def _anchor_faults(store: Store, state: RunState, node: NodeId, trial: int) -> tuple[Difference, ...]:
@@ -319,7 +290,7 @@ def _anchor_faults(store: Store, state: RunState, node: NodeId, trial: int) -> t
         fault = str(error)
     except OSError as error:
         fault = f"the journal that the log holds the head of cannot be read ({error.strerror})"
-    return (Difference(check="chain", cell=None, what=fault),)
+    return (Difference("chain", None, fault),)
 
 
 def _journal(store: Store, state: RunState, node: NodeId, trial: int) -> Path:
@@ -344,19 +315,16 @@ def proof_context(store: Store, state: RunState, node: NodeId, trial: int) -> Pr
 
 
 def stored_evidence(store: Store, state: RunState, node: NodeId, trial: int) -> Evidence:
-    """Return what a concluded trial rests on, as its kind reads it; raises ``MissingEvidence`` or ``StoreCorrupt``."""
+    """Return what a concluded trial rests on, for its check; raises ``MissingEvidence`` or ``StoreCorrupt``."""
     record = state.trial(node, trial).evidence
     assert record is not None, "a concluded trial has evidence"
     data = orjson.loads(store.body(record.body)) if record.body else {}
-    return read_evidence(record.kind, data, package=record.package)
+    return read_evidence(data, package=record.package)
 
 
-def _unreadable(error: Exception) -> Verification:
-    return Verification(cells=0, differing=(Difference(check="evidence", cell=None, what=str(error)),))
-
-
-def _corrupt(error: StoreCorrupt) -> Verification:
-    return Verification(cells=0, differing=(Difference(check="ledger", cell=None, what=str(error)),))
+def _unreadable(error: MissingEvidence | StoreCorrupt) -> Verification:
+    check = "ledger" if isinstance(error, StoreCorrupt) else "evidence"
+    return Verification(differing=(Difference(check, None, str(error)),))
 
 
 def _packages_of(store: Store, state: RunState) -> dict[str, str] | None:

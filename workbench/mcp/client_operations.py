@@ -8,7 +8,7 @@ from proxies.catalogue import Availability, api_doc, api_map, api_search
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import ends_at, read_journal
 from sandbox.record.session_notebook import render_notebook
-from workbench.agents.evidence.base import rendered
+from workbench.agents.evidence.notebook import proof_notebook
 from workbench.engine.new_run import MAX_STATEMENT
 from workbench.engine.proof_check import proof_context, stored_evidence
 from workbench.engine.record.state import RunState
@@ -130,7 +130,7 @@ class ReadProof(_OfClient):
     def _notebook(self, home: ClientHome, state: RunState) -> Any:
         """Read the journal whose head is in the log, not the ``.ipynb``, which anybody may have edited since."""
         proof = proof_context(home.store, state, self.node, self.trial)
-        book = rendered(stored_evidence(home.store, state, self.node, self.trial), proof)
+        book = proof_notebook(stored_evidence(home.store, state, self.node, self.trial), proof)
         if book is not None:
             return book
         head = state.trial(self.node, self.trial).journal_head

@@ -2,12 +2,11 @@
 
 The store's own door (`workbench.store.transfer`) opens the file and copies its rows into a store of our own making in a
 temporary folder; all else is checked there, by the code that will read the run later. Two outcomes are told apart: what our export cannot have written is refused
-(`PackageRefused`), evidence that contradicts itself is listed (`IntakeFault`).
+(`PackageRefused`), evidence that contradicts itself is listed (`ProofFault`).
 """
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from sandbox.record.passive import active_place
 from sandbox.record.session_notebook import KERNELSPEC
 from workbench.audit.run_audit import audit_run
 from workbench.engine.access.look_up_records import look_up_nodes
-from workbench.engine.proof_check import combined_faults, compare_trial
+from workbench.engine.proof_check import ProofFault, combined_faults, compare_trial
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import notebook_name
 from workbench.engine.record.state import RunState
@@ -46,27 +45,7 @@ from workbench.views.transcript import call_heading, call_parts, transcript
 _MAX_DEPTH = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntakeFault:
-    """One contradiction in a package's evidence."""
-
-    node: str | None
-    trial: int | None
-    check: str
-    cell: str | None
-    what: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as a row like those of ``verify --json``."""
-        return {name: getattr(self, name) for name in ("node", "trial", "check", "cell", "what")}
-
-    def line(self) -> str:
-        """Return it on one line; what a stranger wrote in it cannot steer a terminal."""
-        text = f"{self.node or '-'} {self.check} {self.cell or ''}: {self.what}"
-        return printable(text, keep="")[:300]
-
-
-def copy_run(source: Path, store: Store) -> tuple[str, list[IntakeFault]]:
+def copy_run(source: Path, store: Store) -> tuple[str, list[ProofFault]]:
     """Copy the one run of a stranger's database into an empty store of our own; return its id and the altered bodies.
 
     Raises `PackageRefused`: It is no database of one run.
@@ -142,11 +121,11 @@ def _api_call(values: dict[str, Any]) -> None:
 
 def _altered(
     what: str, check: str = "ledger", node: str | None = None, trial: int | None = None
-) -> IntakeFault:
-    return IntakeFault(node=node, trial=trial, check=check, cell=None, what=what)
+) -> ProofFault:
+    return ProofFault(node=node, trial=trial, check=check, cell=None, what=what)
 
 
-def examine(store: Store, run_id: str) -> tuple[RunState, list[IntakeFault]]:
+def examine(store: Store, run_id: str) -> tuple[RunState, list[ProofFault]]:
     """Read a run as every command will read it later, and compare its evidence with itself; no code of it is run.
 
     Raises `PackageRefused`: Something in it is not of its kind. Raises `StoreCorrupt`: A body without which the run cannot be shown is
@@ -164,13 +143,9 @@ def examine(store: Store, run_id: str) -> tuple[RunState, list[IntakeFault]]:
             if held.belief is not None:
                 outcome = compare_trial(store, state, node, trial)
                 findings += [
-                    IntakeFault(node=node, trial=trial, check=item.check, cell=item.cell, what=item.what)
-                    for item in outcome.differing
+                    ProofFault(node, trial, item.check, item.cell, item.what) for item in outcome.differing
                 ]
-        findings += [
-            IntakeFault(node=item.node, trial=None, check=item.check, cell=None, what=item.what)
-            for item in combined_faults(store, state)
-        ]
+        findings += combined_faults(store, state)
         _draw(store, state, findings)
     except PackageRefused:
         raise
@@ -200,7 +175,7 @@ def _check_texts(state: RunState) -> None:
             raise PackageRefused(f"its events collect evidence for {node[:40]!r}, which is not in its tree")
 
 
-def _ledgers(store: Store, run_id: str) -> list[IntakeFault]:
+def _ledgers(store: Store, run_id: str) -> list[ProofFault]:
     findings = []
     for use in store.run_bodies(run_id):
         try:
@@ -216,7 +191,7 @@ def _ledgers(store: Store, run_id: str) -> list[IntakeFault]:
     return findings
 
 
-def _missing(store: Store, digest: str, use: BodyUse) -> list[IntakeFault]:
+def _missing(store: Store, digest: str, use: BodyUse) -> list[ProofFault]:
     try:
         _json(store.body(digest), "a message")
     except StoreCorrupt as error:
@@ -224,8 +199,8 @@ def _missing(store: Store, digest: str, use: BodyUse) -> list[IntakeFault]:
     return []
 
 
-def _files(store: Store, state: RunState) -> list[IntakeFault]:
-    findings: list[IntakeFault] = []
+def _files(store: Store, state: RunState) -> list[ProofFault]:
+    findings: list[ProofFault] = []
     folder = store.folder(state.run_id)
     looked_up = {notebook_name(node, 1) for node in look_up_nodes(store, state)}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -259,7 +234,7 @@ def _files(store: Store, state: RunState) -> list[IntakeFault]:
     return findings
 
 
-def _journal(path: Path, state: RunState) -> list[IntakeFault]:
+def _journal(path: Path, state: RunState) -> list[ProofFault]:
     node, trial, attempt = _trial_of(JOURNAL_NAME, path, state)
     if attempt > state.trials[node, trial].attempt:
         raise PackageRefused(f"{path.name} is of an attempt that the log does not know")
@@ -272,7 +247,7 @@ def _journal(path: Path, state: RunState) -> list[IntakeFault]:
         )
         return [] if concluded else [_altered(str(error), "chain", node, trial)]
     active = [
-        IntakeFault(
+        ProofFault(
             node=node,
             trial=trial,
             check="shown",
@@ -306,7 +281,7 @@ def _trial_of(pattern: re.Pattern[str], path: Path, state: RunState) -> tuple[st
     return node, trial, numbers[-1]
 
 
-def _draw(store: Store, state: RunState, findings: Sequence[IntakeFault]) -> None:
+def _draw(store: Store, state: RunState, findings: Sequence[ProofFault]) -> None:
     """Make every screen of the run once, for what only they read."""
     orjson.dumps(view(store, state.run_id).document())
     audit_run(store, state.run_id)

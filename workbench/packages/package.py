@@ -9,7 +9,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from sandbox.record.passive import passive_markdown
 from workbench.audit.run_audit import audit_checks
 from workbench.engine.manifest import run_manifest
 from workbench.engine.new_run import new_run
+from workbench.engine.proof_check import ProofFault
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.imported_run import Imported, signature_fault
 from workbench.engine.record.run_files import manifest_id, notebook_name, put_tree, write_atomically
@@ -32,7 +33,7 @@ from workbench.engine.run_settings import with_preset
 from workbench.errors import Command, Option, UsageError, WorkbenchError, command
 from workbench.formatting import percent
 from workbench.packages.archive import DATABASE, MAX_BYTES, SIGNATURE, is_member, unpack
-from workbench.packages.intake import IntakeFault, copy_run, examine
+from workbench.packages.intake import copy_run, examine
 from workbench.packages.signature import read_signature, sign_package
 from workbench.propositions import Tree
 from workbench.propositions.rule import Normaliser
@@ -70,7 +71,7 @@ class PackageAltered(WorkbenchError):
 
     exit_code = 6
 
-    def __init__(self, path: Path, findings: Sequence[IntakeFault], unreadable: str | None = None) -> None:
+    def __init__(self, path: Path, findings: Sequence[ProofFault], unreadable: str | None = None) -> None:
         self.findings = list(findings)
         way: tuple[str | Command, ...]
         if unreadable is None:
@@ -83,7 +84,7 @@ class PackageAltered(WorkbenchError):
     @property
     def document(self) -> dict[str, Any]:
         """What a program reads of it."""
-        return {"imported": False, "differing": [finding.to_json() for finding in self.findings]}
+        return {"imported": False, "differing": [asdict(finding) for finding in self.findings]}
 
     def lines(self) -> list[str]:
         """Return what differs, one line each."""
@@ -443,7 +444,7 @@ class ExaminedPackage:
 
     store: Store
     state: RunState
-    findings: list[IntakeFault]
+    findings: list[ProofFault]
     signature: ev.PackageSignature | None
     digest: str
 
@@ -481,7 +482,7 @@ def examined_package(
             findings += more
             fault = signature_fault(own, run_id, signature) if signature is not None else None
             if fault is not None:
-                findings.append(IntakeFault(node=None, trial=None, check="signature", cell=None, what=fault))
+                findings.append(ProofFault(node=None, trial=None, check="signature", cell=None, what=fault))
                 signature = None  # it says nothing about who sent this
             yield ExaminedPackage(
                 store=own,

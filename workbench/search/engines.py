@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
+from proxies.json_text import Fields, Row
 from workbench.search.page_text import plain
 from workbench.search.urls import host_of
 
@@ -59,7 +60,7 @@ class SearchEngine:
     #: The endpoint of the catalogue.
     path: str
     #: The call's parameters for a query.
-    params: Callable[[Query], dict[str, Any]]
+    params: Callable[[Query], Row]
     #: The results in an answer's data.
     read: Callable[[Any], Iterator[Hit]]
     #: False: asked only where it is named.
@@ -84,7 +85,7 @@ def _hit(url: Any, title: Any, published: Any, *texts: Any) -> Hit:
     )
 
 
-def _result_rows(data: Any, *keys: str) -> Iterable[Mapping[str, Any]]:
+def _result_rows(data: Any, *keys: str) -> Iterable[Fields]:
     for key in keys:
         data = data.get(key) if isinstance(data, dict) else None
     return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import orjson
+
+from proxies.json_text import Fields, Row
 
 if TYPE_CHECKING:
     from proxies.ledger import Answer
@@ -20,7 +21,7 @@ class DataCaller(Protocol):
     Called with the last two parts of the call's ledger address: equal steps of a resumed leaf are answered from the ledger.
     """
 
-    async def __call__(self, path: str, params: Mapping[str, Any], *, step: int, retry: int = 0) -> Answer:
+    async def __call__(self, path: str, params: Fields, *, step: int, retry: int = 0) -> Answer:
         """Return the broker's answer; raises ``proxies.errors.ProxyError``."""
         ...
 
@@ -39,7 +40,7 @@ class StepCalls:
     retry: int
     seconds: float
 
-    async def __call__(self, path: str, params: Mapping[str, Any]) -> Answer:
+    async def __call__(self, path: str, params: Fields) -> Answer:
         """Return the broker's answer; raises ``ProxyError``, and ``TimeoutError`` after the seconds allowed."""
         text = orjson.dumps([path, dict(params), self.retry], option=orjson.OPT_SORT_KEYS)
         # 48 bits: exact in JSON and in every database, and above all numbers that count retries
@@ -71,6 +72,6 @@ class WebRecord:
     model: str = ""
     text_hash: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Row:
         """Return the record as JSON values."""
         return {**asdict(self), "engines": list(self.engines)}

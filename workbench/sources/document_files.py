@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 from zoneinfo import ZoneInfo
 
+from proxies.json_text import Fields, Row
 from proxies.vendors.own.own_manifest import (
     DATE,
     KNOWN,
@@ -79,7 +79,7 @@ async def open_documents(
     days = _days_of_list(Path(dated).expanduser()) if dated not in _SAID else None
     files = _files(folder.expanduser())
     documents, left_out = await _read_files(files)
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for document in documents:
         day, grain = _day_of(document, dated, days, zone)
         if day is None:
@@ -111,7 +111,7 @@ _WHY_UNDATED = {"filename": "no single date in its name", "metadata": "the file 
 def _document_source(
     name: str,
     folder: Path,
-    rows: list[dict[str, Any]],
+    rows: list[Row],
     left_out: list[str],
     *,
     dated: str,
@@ -239,7 +239,7 @@ def _written_moment(text: str) -> datetime | None:
 
 
 def _day_of(
-    document: _Document, dated: str, days: Mapping[str, Any] | None, zone: str
+    document: _Document, dated: str, days: Fields | None, zone: str
 ) -> tuple[pd.Timestamp | None, Any]:
     """Return a document's day and its grain; None for an undated one."""
     import pandas as pd
@@ -265,7 +265,7 @@ def _day_of(
         return None, "day"
 
 
-def _days_of_list(path: Path) -> dict[str, Any]:
+def _days_of_list(path: Path) -> Row:
     import pandas as pd
 
     if path.suffix.lower() not in (".csv", ".tsv", ".txt"):
@@ -275,7 +275,7 @@ def _days_of_list(path: Path) -> dict[str, Any]:
     table = read_table(path)
     if len(table.columns) < 2:
         raise UsageError(f"{path.name} needs two columns: the documents' names and their days")
-    days: dict[str, Any] = {}
+    days: Row = {}
     for number, (name, day) in enumerate(zip(table.iloc[:, 0], table.iloc[:, 1], strict=True), start=2):
         try:
             days[str(name).strip()] = pd.Timestamp(date.fromisoformat(str(day).strip()[:10]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BeforeValidator
 
 from proxies.asof.clock import Cutoff
+from proxies.json_text import Fields, Row
 from proxies.vendors.own.own_manifest import (
     DATE,
     KNOWN,
@@ -41,6 +42,8 @@ from workbench.sources.table_files import MISSING, CellReading, check_columns, i
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from workbench.sources.row_dates import Cells
 
 _EXCEL_ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
 #: What a person says of how a file is read; kept with a version, for the next one.
@@ -153,7 +156,7 @@ class NewSource:
     rows: pd.DataFrame = field(repr=False)
     notes: tuple[str, ...] = ()
 
-    def preview(self, now: datetime) -> dict[str, Any]:
+    def preview(self, now: datetime) -> Row:
         """Return the first rows, and the view of cutoffs today, a year and five years ago, for a person to confirm."""
         preview_columns = [column.name for column in self.manifest.columns][:8]
         head = self.rows.head(5)
@@ -180,7 +183,7 @@ class NewSource:
             "cutoffs": [self._seen_at(cutoff) for cutoff in _cutoffs(now)],
         }
 
-    def _seen_at(self, cutoff: Cutoff) -> dict[str, Any]:
+    def _seen_at(self, cutoff: Cutoff) -> Row:
         import pandas as pd
 
         rows = self.rows
@@ -306,7 +309,7 @@ def zone_of_name(name: str) -> Any:
 def _refuse_repeated(
     frame: pd.DataFrame,
     dates: DatedColumn,
-    revised: pd.Series[Any] | None,
+    revised: Cells | None,
     request: SourceRequest,
     origin: str,
 ) -> None:
@@ -344,7 +347,7 @@ def _refuse_repeated(
     )
 
 
-def _names(column: pd.Series[Any]) -> pd.Series[Any]:
+def _names(column: Cells) -> Cells:
     """Convert names to text, as they are written: NA is one, and 101.0 becomes 101; None for an empty cell."""
     import pandas as pd
 
@@ -357,7 +360,7 @@ def _names(column: pd.Series[Any]) -> pd.Series[Any]:
     return pd.Series([name(cell) for cell in column.tolist()], index=column.index, dtype="object")
 
 
-def _typed_cells(column: pd.Series[Any]) -> tuple[pd.Series[Any], Any]:
+def _typed_cells(column: Cells) -> tuple[Cells, Any]:
     import pandas as pd
 
     if pd.api.types.is_bool_dtype(column):
@@ -410,7 +413,7 @@ def _value_column(
     )
 
 
-def _first_text(column: pd.Series[Any]) -> str:
+def _first_text(column: Cells) -> str:
     point = comma = ""
     for place, cell in enumerate(column.tolist()):
         text = "" if is_missing(cell) else str(cell).strip()
@@ -456,14 +459,14 @@ def _preview_cell(value: Any) -> Any:
     )
 
 
-def request_of(manifest: OwnManifest, changes: Mapping[str, Any]) -> SourceRequest:
+def request_of(manifest: OwnManifest, changes: Fields) -> SourceRequest:
     """Return the request that made a version, changed by new options: a changed file needs no option again.
 
     Raises `UsageError`: Its releases came out of a file, which has to be named again.
     """
     policy = manifest.policy
     options = {name: value for name, value in changes.items() if value}
-    as_before: dict[str, Any] = {
+    as_before: Row = {
         name: getattr(manifest, name) for name in ("name", "date", "value", "by", "unit", "share", "residual")
     } | manifest.reading
     if not {"known", "vintage", "lag", "releases", "static"} & {*options}:
@@ -472,7 +475,7 @@ def request_of(manifest: OwnManifest, changes: Mapping[str, Any]) -> SourceReque
                 f"{manifest.name} is dated by the releases in {policy.releases}: give them again with ",
                 Option("releases", "FILE"),
             )
-        policies: dict[str, dict[str, Any]] = {
+        policies: dict[str, Row] = {
             "known": {"known": policy.column},
             "vintage": {"vintage": policy.column},
             "lag": {"lag": policy.lag},

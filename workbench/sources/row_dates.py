@@ -6,13 +6,15 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from proxies.vendors.own.own_manifest import GRAIN, MONTHS, days_alone
 from workbench.errors import Option, TwoReadings, UsageError, sentence
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    Cells: TypeAlias = pd.Series[Any]
 
 #: Of a row's date. A table that writes 9999-12-31 for "still open" has no date there, and no calendar has the year 0.
 _FIRST_YEAR, _LAST_YEAR = 1, 2999
@@ -68,12 +70,12 @@ class DateReading:
 class DatedColumn:
     """A column of dates with their grain."""
 
-    values: pd.Series[Any]
+    values: Cells
     grain: str
-    ahead: pd.Series[Any] | None = None
+    ahead: Cells | None = None
 
 
-def read_dates(column: pd.Series[Any], name: str, reading: DateReading) -> DatedColumn:
+def read_dates(column: Cells, name: str, reading: DateReading) -> DatedColumn:
     """Read a column's dates as they are written: labels keep their period, midnights of a zone are its days.
 
     Raises `UsageError`: Names row and cell that cannot be read, or says that zones are mixed or day and month cannot be told apart.
@@ -108,7 +110,7 @@ def read_dates(column: pd.Series[Any], name: str, reading: DateReading) -> Dated
             f"the column {name} holds no readable dates ({' '.join(str(error).split())[:120]})"
         ) from None
 
-    def spread(values: pd.Series[Any]) -> pd.Series[Any]:
+    def spread(values: Cells) -> Cells:
         return pd.Series(values.reindex(range(len(texts))).to_numpy()[places])
 
     ahead = None if dates.ahead is None else spread(dates.ahead)
@@ -119,7 +121,7 @@ def read_dates(column: pd.Series[Any], name: str, reading: DateReading) -> Dated
     return dates
 
 
-def _refuse_unnamed(utc: pd.Series[Any], name: str) -> None:
+def _refuse_unnamed(utc: Cells, name: str) -> None:
     for zone in _MIDNIGHTS:
         if len(utc) > 1 and _midnights(utc + _ahead_in(utc, zone)):
             raise TwoReadings(
@@ -136,7 +138,7 @@ def _refuse_unnamed(utc: pd.Series[Any], name: str) -> None:
 class _Texts:
     """The distinct texts of a column, by index, and the first row of each."""
 
-    cells: pd.Series[Any]
+    cells: Cells
     name: str
     row_of: Callable[[int], int]
 
@@ -149,7 +151,7 @@ class _Texts:
             f"the column {self.name} holds {text!r} in row {self.row_of(index)}, {why}", *remedies
         )
 
-    def complete(self, parsed: pd.Series[Any]) -> pd.Series[Any]:
+    def complete(self, parsed: Cells) -> Cells:
         """Return parsed dates; refuse the first unparsed cell."""
         if parsed.isna().any():
             raise self.refuse(
@@ -229,7 +231,7 @@ def _first_day(text: str, patterns: tuple[re.Pattern[str], ...]) -> Any:
         return pd.NaT
 
 
-def _by_form(cells: pd.Series[Any], form: str) -> pd.Series[Any]:
+def _by_form(cells: Cells, form: str) -> Cells:
     import pandas as pd
 
     if "%V" in form and not re.search("%[uaAw]", form):
@@ -299,7 +301,7 @@ def _iso(texts: _Texts, reading: DateReading) -> DatedColumn:
     return _zoned(local, utc.astype("datetime64[us]"), reading.place)
 
 
-def _by_numbers(texts: pd.Series[Any], numbers: pd.Series[Any], name: str) -> pd.Series[Any]:
+def _by_numbers(texts: Cells, numbers: Cells, name: str) -> Cells:
     """Parse dates such as 31/12/2018; the column itself must show which number is the day."""
     import pandas as pd
 
@@ -322,7 +324,7 @@ def _by_numbers(texts: pd.Series[Any], numbers: pd.Series[Any], name: str) -> pd
     )
 
 
-def _periods(column: pd.Series[Any], name: str) -> DatedColumn:
+def _periods(column: Cells, name: str) -> DatedColumn:
     code, _, anchor = str(column.dtype)[len("period[") : -1].partition("-")
     grains = {
         "Y": "year",
@@ -344,23 +346,23 @@ def _periods(column: pd.Series[Any], name: str) -> DatedColumn:
     return DatedColumn(starts, "7d" if code == "W" and anchor not in ("SUN", "SAT") else grains[code])
 
 
-def in_utc(local: pd.Series[Any], zone: str, *, first: bool = False) -> pd.Series[Any]:
+def in_utc(local: Cells, zone: str, *, first: bool = False) -> Cells:
     """Convert clock times of a zone to UTC; in a repeated hour take the later one, or the first."""
     import numpy as np
 
     ambiguous = np.full(len(local), first)
     stamps = local.dt.tz_localize(zone, ambiguous=ambiguous, nonexistent="shift_forward")
-    utc: pd.Series[Any] = stamps.dt.tz_convert("UTC").dt.tz_localize(None)
+    utc: Cells = stamps.dt.tz_convert("UTC").dt.tz_localize(None)
     return utc
 
 
-def set_back(utc: pd.Series[Any], zone: str) -> pd.Series[Any]:
+def set_back(utc: Cells, zone: str) -> Cells:
     """Return which instants lie in the second of two hours that a zone's clocks show alike."""
     local = utc.dt.tz_localize("UTC").dt.tz_convert(zone).dt.tz_localize(None)
     return in_utc(local, zone, first=True) < utc
 
 
-def _naive(values: pd.Series[Any]) -> DatedColumn:
+def _naive(values: Cells) -> DatedColumn:
     """Return days if no time is given, else times of a clock (`_told`)."""
     return DatedColumn(values, "day" if _midnights(values) else _CLOCK)
 
@@ -387,7 +389,7 @@ def _told(dates: DatedColumn, name: str, reading: DateReading) -> DatedColumn:
     return DatedColumn(utc, "instant")
 
 
-def _first_time(local: pd.Series[Any], twice: pd.Series[Any]) -> pd.Series[Any]:
+def _first_time(local: Cells, twice: Cells) -> Cells:
     """Return which rows lie in the first of two equal hours, for ordered rows whose clock is set back once a night."""
     steps = local.diff().dt.total_seconds()
     begins = twice & ~twice.shift(1, fill_value=False)
@@ -396,11 +398,11 @@ def _first_time(local: pd.Series[Any], twice: pd.Series[Any]) -> pd.Series[Any]:
     in_order = bool((steps.dropna()[~back] > 0).all()) and bool((back.groupby(night).sum() <= 1).all())
     if not in_order:
         return twice & False
-    early: pd.Series[Any] = back.groupby(night).transform("any") & (back.groupby(night).cumsum() == 0)
+    early: Cells = back.groupby(night).transform("any") & (back.groupby(night).cumsum() == 0)
     return twice & early
 
 
-def _zoned(local: pd.Series[Any], utc: pd.Series[Any], zone: str) -> DatedColumn:
+def _zoned(local: Cells, utc: Cells, zone: str) -> DatedColumn:
     """Return days if all stamps are midnights of the table's zone, of their own clocks or of UTC; else instants."""
     there = utc.dt.tz_localize("UTC").dt.tz_convert(zone).dt.tz_localize(None).astype("datetime64[us]")
     if _midnights(there):
@@ -411,7 +413,7 @@ def _zoned(local: pd.Series[Any], utc: pd.Series[Any], zone: str) -> DatedColumn
     return DatedColumn(utc, "instant", local - utc)
 
 
-def _midnights(values: pd.Series[Any]) -> bool:
+def _midnights(values: Cells) -> bool:
     present = values.dropna()
     return bool((present == present.dt.normalize()).all())
 
@@ -474,19 +476,19 @@ def _as_said(dates: DatedColumn, grain_option: str, zone: str) -> DatedColumn:
     raise UsageError(Option("grain", grain_option), f": the dates are written as {written_as}")
 
 
-def _ahead_in(utc: pd.Series[Any], zone: str) -> pd.Series[Any]:
-    local: pd.Series[Any] = utc.dt.tz_localize("UTC").dt.tz_convert(zone or DEFAULT_ZONE).dt.tz_localize(None)
+def _ahead_in(utc: Cells, zone: str) -> Cells:
+    local: Cells = utc.dt.tz_localize("UTC").dt.tz_convert(zone or DEFAULT_ZONE).dt.tz_localize(None)
     return local - utc
 
 
-def _ahead(dates: DatedColumn, zone: str) -> pd.Series[Any]:
+def _ahead(dates: DatedColumn, zone: str) -> Cells:
     """Return how far the clock of instants is ahead of UTC: their own clock, else that of a zone."""
     if dates.ahead is None or (zone and not dates.ahead.any()):
         return _ahead_in(dates.values, zone)
     return dates.ahead
 
 
-def _refuse_midnights(local: pd.Series[Any]) -> None:
+def _refuse_midnights(local: Cells) -> None:
     """Refuse instants of which most are midnights: days with an unfinished bar, or with an event among them."""
     midnight = local == local.dt.normalize()
     if midnight.mean() <= 0.5 or len(local) < 3:
@@ -503,7 +505,7 @@ def _refuse_midnights(local: pd.Series[Any]) -> None:
     )
 
 
-def _whole_periods(days: pd.Series[Any]) -> str:
+def _whole_periods(days: Cells) -> str:
     """Return the period that all these days begin, ``day`` if there is none or only one day."""
     import numpy as np
 
@@ -519,7 +521,7 @@ def _whole_periods(days: pd.Series[Any]) -> str:
     return "day"
 
 
-def _refuse_mixed(values: pd.Series[Any], days: pd.Series[Any]) -> None:
+def _refuse_mixed(values: Cells, days: Cells) -> None:
     """Refuse days of which some begin consecutive months or weeks, and some do not."""
     gaps = days.diff().dt.days
     weekday = days.dt.day_of_week
@@ -554,7 +556,7 @@ def _refuse_mixed(values: pd.Series[Any], days: pd.Series[Any]) -> None:
         )
 
 
-def _bars(dates: DatedColumn, stamps: pd.Series[Any]) -> tuple[DatedColumn, str]:
+def _bars(dates: DatedColumn, stamps: Cells) -> tuple[DatedColumn, str]:
     seconds = stamps.diff().dropna().dt.total_seconds()
     within = seconds[seconds < 0.9 * 86_400]
     if within.empty:
@@ -587,7 +589,7 @@ def _bars(dates: DatedColumn, stamps: pd.Series[Any]) -> tuple[DatedColumn, str]
     )
 
 
-def period_ends(values: pd.Series[Any], grain: str) -> pd.Series[Any]:
+def period_ends(values: Cells, grain: str) -> Cells:
     """Return the first moment after each date's period, on the dates' own clock; after an instant the next one.
 
     A date within a month, quarter, half or year stands for the one of the calendar that holds it.
@@ -621,7 +623,7 @@ def period_ends(values: pd.Series[Any], grain: str) -> pd.Series[Any]:
     ).astype("datetime64[us]")
 
 
-def known_after(dates: DatedColumn, zone: str) -> pd.Series[Any]:
+def known_after(dates: DatedColumn, zone: str) -> Cells:
     """Return when each date's period has ended, in UTC, by the end of its last day in its zone."""
     import pandas as pd
 

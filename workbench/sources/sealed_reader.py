@@ -7,11 +7,11 @@ machine; it ends with the file.
 import base64
 import json
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from proxies.json_text import Fields
 from sandbox import Limits, Sandbox, SessionSpec
 from workbench.errors import UsageError
 
@@ -39,7 +39,7 @@ data = received()
 @dataclass(frozen=True, slots=True)
 class _Part:
     data: str
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Fields = field(default_factory=dict)
 
 
 async def read_sealed(
@@ -55,7 +55,7 @@ async def read_sealed(
             f"{name} has {len(data) / 1e6:.0f} MB, at most {MOST_BYTES // 1_000_000} MB are parsed"
         )
 
-    async def part(path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> _Part:
+    async def part(path: str, params: Fields, *, cell: int, nth: int) -> _Part:
         start = int(params.get("from", 0))
         return _Part(base64.b64encode(data[start : start + _PART]).decode())
 

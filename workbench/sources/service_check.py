@@ -16,15 +16,14 @@ from proxies.asof.clock import Cutoff
 from proxies.asof.policies.base import stamp_of
 from proxies.asof.rows import RowStep, ShapeError, get, rewrite, steps_of
 from proxies.asof.stamps import known_from
-from proxies.broker import open_broker
 from proxies.catalogue.schema import Endpoint, SourceInfo
 from proxies.errors import ProxyError
 from proxies.fetch.transport import HttpRequest, HttpResponse, Transport
-from proxies.ledger import Address, MemoryLedger
+from proxies.json_text import Fields, Row
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import DATE, KNOWN, PLACE, OwnColumn, OwnManifest, OwnPolicy
 from workbench.sources.services import Service
-from workbench.sources.source_check import Finding, finding, findings_document, row_findings
+from workbench.sources.source_check import Finding, ask_all, finding, findings_document, row_findings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,12 +33,7 @@ _MONTHS = 36
 _ATTACKED = ("2016-07-01", "2017-01-01", "2018-03-01")
 
 
-def service_report(service: Service, findings: list[Finding]) -> dict[str, Any]:
-    """Build a document of findings with a summary."""
-    return findings_document(service.name, "", findings)
-
-
-async def check_service(service: Service, environ: Mapping[str, str]) -> dict[str, Any]:
+async def check_service(service: Service, environ: Mapping[str, str]) -> Row:
     """Ask the service for the example of each endpoint and list faults of its file: ``workbench source check``.
 
     Rows where the file says that they lie, dates that can be read, no other date that lies later (the wrong column), no total that
@@ -58,12 +52,10 @@ async def check_service(service: Service, environ: Mapping[str, str]) -> dict[st
                 findings.append(finding("wrong", f"the example of {endpoint.path} fails: {words}", service.line(endpoint, "path")))  # fmt: skip
                 continue
             findings += _example_findings(service, endpoint, data, rows)
-    return service_report(service, findings)
+    return findings_document(service.name, "", findings)
 
 
-def _example_findings(
-    service: Service, endpoint: Endpoint, data: Any, rows: list[dict[str, Any]]
-) -> Iterator[Finding]:
+def _example_findings(service: Service, endpoint: Endpoint, data: Any, rows: list[Row]) -> Iterator[Finding]:
     if not rows:
         yield finding("wrong", f"{endpoint.path}: there are no rows at {endpoint.rows!r}", service.line(endpoint, "rows"))  # fmt: skip
         return
@@ -95,9 +87,7 @@ def _example_findings(
     yield from _envelope_totals(service, endpoint, data, rows)
 
 
-def _envelope_totals(
-    service: Service, endpoint: Endpoint, data: Any, rows: list[dict[str, Any]]
-) -> Iterator[Finding]:
+def _envelope_totals(service: Service, endpoint: Endpoint, data: Any, rows: list[Row]) -> Iterator[Finding]:
     sums = {"the number of all rows": float(len(rows))}
     for name in {name for row in rows for name in row}:
         values = [row[name] for row in rows if isinstance(row.get(name), int | float)]
@@ -113,7 +103,7 @@ def _envelope_totals(
 
 
 def _as_own_rows(
-    service: Service, endpoint: Endpoint, rows: list[dict[str, Any]], moments: list[datetime | None]
+    service: Service, endpoint: Endpoint, rows: list[Row], moments: list[datetime | None]
 ) -> tuple[pd.DataFrame, OwnManifest]:
     import pandas as pd
 
@@ -139,7 +129,7 @@ def _as_own_rows(
     return frame, manifest
 
 
-async def attack_service(service: Service) -> dict[str, Any]:
+async def attack_service(service: Service) -> Row:
     """List what a service's file lets through of the time after past cutoffs: ``workbench source attack``; no network.
 
     An upstream is made from the file: rows of three years, dated as the file says. Worlds that agree on everything before a cutoff
@@ -155,12 +145,12 @@ async def attack_service(service: Service) -> dict[str, Any]:
                 break
         if endpoint.as_of.policy not in ("vintage", "revision_at") and not (endpoint.as_of.window and endpoint.as_of.window.at):  # fmt: skip
             findings.append(finding("note", f"{endpoint.path}: a value that is revised in place shows at every cutoff, which is why its residual risk is {endpoint.as_of.residual}"))  # fmt: skip
-    return service_report(service, findings)
+    return findings_document(service.name, "", findings)
 
 
 async def _worlds_differ(service: Service, endpoint: Endpoint, cutoff: Cutoff) -> Finding | None:
     plain = await _world_answer(service, endpoint, cutoff, lambda day, row: row)
-    other_worlds: dict[str, Callable[[date, dict[str, Any]], dict[str, Any] | None]] = {
+    other_worlds: dict[str, Callable[[date, Row], Row | None]] = {
         "later rows": lambda day, row: None,
         "later values": lambda day, row: {name: value * 3 + 1_000_003 if isinstance(value, float) else value for name, value in row.items()},
         "later names": lambda day, row: {name: "renamed" if isinstance(value, str) and value.startswith("name") else value for name, value in row.items()},
@@ -182,12 +172,12 @@ async def _world_answer(
     service: Service,
     endpoint: Endpoint,
     cutoff: Cutoff,
-    change: Callable[[date, dict[str, Any]], dict[str, Any] | None],
+    change: Callable[[date, Row], Row | None],
 ) -> Any:
     rows = []
     for number in range(_MONTHS):
         day = date(2016 + number // 12, number % 12 + 1, 15)
-        row: dict[str, Any] | None = _made_row(endpoint, number, day)
+        row: Row | None = _made_row(endpoint, number, day)
         if day >= cutoff.last_moment_day:
             row = change(day, dict(row or {}))
             if row is not None and endpoint.as_of.stamp is not None:
@@ -208,7 +198,7 @@ async def _world_answer(
 class _MadeUpstream(Transport):
     """Answers every request with the same rows, in the form that an endpoint's file states."""
 
-    def __init__(self, endpoint: Endpoint, rows: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, endpoint: Endpoint, rows: Sequence[Fields]) -> None:
         self._body = _made_body(endpoint, rows)
 
     async def exchange(self, request: HttpRequest, timeout: float) -> HttpResponse:
@@ -219,7 +209,7 @@ class _MadeUpstream(Transport):
         """Do nothing."""
 
 
-def _made_body(endpoint: Endpoint, rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _made_body(endpoint: Endpoint, rows: Sequence[Fields]) -> bytes:
     if endpoint.answer == "csv":
         text = io.StringIO()
         writer = csv.DictWriter(text, list(rows[0]))
@@ -232,9 +222,9 @@ def _made_body(endpoint: Endpoint, rows: Sequence[Mapping[str, Any]]) -> bytes:
     return orjson.dumps(data)
 
 
-def _made_row(endpoint: Endpoint, number: int, day: date) -> dict[str, Any]:
+def _made_row(endpoint: Endpoint, number: int, day: date) -> Row:
     stamp = endpoint.as_of.stamp
-    row: dict[str, Any] = {}
+    row: Row = {}
     for place, name in enumerate(endpoint.fields):
         # every other one is a name: what is renamed later must not show either
         row[name] = float((number * 7 + place) % 13) if place % 2 else f"name {number % 3}"
@@ -243,7 +233,7 @@ def _made_row(endpoint: Endpoint, number: int, day: date) -> dict[str, Any]:
     return row
 
 
-def _put(row: dict[str, Any], field: str, value: Any) -> None:
+def _put(row: Row, field: str, value: Any) -> None:
     *way, last = field.split(".")
     for name in way:
         row = row.setdefault(name, {}) if isinstance(row.get(name, {}), dict) else row
@@ -256,14 +246,14 @@ def _stamp_written(endpoint: Endpoint, day: date) -> Any:
     noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
     if stamp.pattern:
         return noon.strftime(stamp.pattern)
-    form: dict[str, Any] = {
+    form: Row = {
         "epoch": int(noon.timestamp()), "month": f"{day:%Y-%m}", "compact": f"{day:%Y%m%d}", "year": day.year,
         "digits": f"{noon:%Y%m%dT%H%M%SZ}",
     }  # fmt: skip
     return form.get(stamp.form, noon.isoformat() if stamp.grain == "instant" else day.isoformat())
 
 
-def _nested(steps: Sequence[RowStep], rows: Sequence[Mapping[str, Any]]) -> Any:
+def _nested(steps: Sequence[RowStep], rows: Sequence[Fields]) -> Any:
     if not steps:
         return rows[0] if rows else {}
     step, inner = steps[0], steps[1:]
@@ -284,17 +274,14 @@ async def _call_example(
     cutoff: Cutoff,
     transport: Callable[[SourceInfo], Transport] | None = None,
 ) -> Any:
-    broker = open_broker(settings, transport=transport)
-    try:
-        address = Address(run="check", node="-", trial=0, attempt=0, stage="call", step=0, retry=0)
-        session = broker.session(cutoff, MemoryLedger())
-        return (await session.call(endpoint.path, endpoint.example, address)).data
-    finally:
-        await broker.aclose()
+    (reply,) = await ask_all(settings, cutoff, [(endpoint.path, endpoint.example)], transport)
+    if isinstance(reply, ProxyError):
+        raise reply
+    return reply.data
 
 
-def _rows_of(data: Any, endpoint: Endpoint) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _rows_of(data: Any, endpoint: Endpoint) -> list[Row]:
+    rows: list[Row] = []
 
     def collect(row: Any) -> Any:
         if isinstance(row, dict):

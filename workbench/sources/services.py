@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from proxies.atomic import private_folder, replace_file
@@ -20,6 +20,7 @@ from proxies.catalogue.service_versions import (
 )
 from proxies.errors import CatalogueError
 from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
+from proxies.json_text import Row
 from proxies.vendors.own.own_manifest import NAME, own_folder, own_sources
 from proxies.vendors.vendor_registry import check_codecs
 from proxies.yaml_text import line_of
@@ -53,7 +54,7 @@ class Service:
         number = next(i for i, item in enumerate(self.endpoints) if item.path == endpoint.path)
         return f"{self.path} line {line_of(self.text, ('endpoints', number, *place))}"
 
-    def preview(self, environ: Mapping[str, str]) -> dict[str, Any]:
+    def preview(self, environ: Mapping[str, str]) -> Row:
         """Return the facts that a person confirms: hosts, whose key is sent, and how each endpoint is dated."""
         key = self.info.key
         return {
@@ -182,7 +183,7 @@ def service_named(home: Path, name: str) -> Service | None:
     return None if path is None else read_service(path)
 
 
-def service_versions(store: Store, name: str) -> list[dict[str, Any]]:
+def service_versions(store: Store, name: str) -> list[Row]:
     """List the versions of a service, the oldest first, with the stored runs that use each."""
     folder = service_folder(store.home)
     using = _runs_by_version(store, name)

@@ -12,25 +12,31 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from proxies.asof.clock import Cutoff
-from proxies.broker import open_broker
 from proxies.errors import ProxyError
-from proxies.ledger import Address, MemoryLedger
+from proxies.json_text import Row
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import DATE, KNOWN, PLACE, OwnManifest, own_folder
 from workbench.errors import Option, UsageError, sentence
 from workbench.sources.new_source import NewSource, day_text
 from workbench.sources.own_store import is_intact, source_named, store_source
-from workbench.sources.source_check import Finding, finding, report, row_findings, stored_rows
+from workbench.sources.source_check import (
+    Finding,
+    ask_all,
+    finding,
+    findings_document,
+    row_findings,
+    stored_rows,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 #: A path and its parameters.
-_Call = tuple[str, dict[str, Any]]
+_Call = tuple[str, Row]
 
 
-async def attack_source(home: Path, name: str) -> dict[str, Any]:
+async def attack_source(home: Path, name: str) -> Row:
     """List what a source reveals of the time after past cutoffs: ``workbench source attack``.
 
     Beside `row_findings`, copies of its newest rows are asked as of three cutoffs: with the later rows cut off, with other later
@@ -58,7 +64,7 @@ async def attack_source(home: Path, name: str) -> dict[str, Any]:
             finding("note", "a value that is revised in place shows at every cutoff", sentence("where values are revised: a file of vintages, ", Option("vintage", "COLUMN")))
         )  # fmt: skip
     unique = {item["words"].split(" (cutoff")[0]: item for item in reversed(findings)}
-    return report(manifest, list(reversed(unique.values())))
+    return findings_document(name, manifest.version, list(reversed(unique.values())))
 
 
 async def _worlds(frame: pd.DataFrame, manifest: OwnManifest, cutoff: Cutoff) -> list[Finding]:
@@ -127,23 +133,17 @@ async def _world_answers(
             home, NewSource(manifest=world, rows=frame.sort_values([DATE, KNOWN, PLACE], kind="stable"))
         )
         fixed = datetime(2000, 1, 1, tzinfo=UTC)
-        broker = open_broker(ProxySettings(own_folder=own_folder(home), reader="person", now=lambda: fixed))
-        try:
-            session = broker.session(cutoff, MemoryLedger())
-            answers = {}
-            for step, (path, params) in enumerate(calls):
-                address = Address(
-                    run="attack", node="-", trial=0, attempt=0, stage="call", step=step, retry=0
-                )
-                call = ", ".join(f"{key}={value}" for key, value in params.items()) or "all rows"
-                try:
-                    answer = await session.call(path, params, address)
-                    answers[call] = answer.encoded() + orjson.dumps(answer.meta)
-                except ProxyError as error:
-                    answers[call] = str(error).encode()
-            return answers
-        finally:
-            await broker.aclose()
+        settings = ProxySettings(own_folder=own_folder(home), reader="person", now=lambda: fixed)
+        replies = await ask_all(settings, cutoff, calls)
+    names = [
+        ", ".join(f"{key}={value}" for key, value in params.items()) or "all rows" for _, params in calls
+    ]
+    return {
+        name: str(reply).encode()
+        if isinstance(reply, ProxyError)
+        else reply.encoded() + orjson.dumps(reply.meta)
+        for name, reply in zip(names, replies, strict=True)
+    }
 
 
 def _agent_calls(frame: pd.DataFrame, manifest: OwnManifest) -> Sequence[_Call]:
@@ -151,7 +151,7 @@ def _agent_calls(frame: pd.DataFrame, manifest: OwnManifest) -> Sequence[_Call]:
         return _document_calls(frame, manifest)
 
     middle, last = (day_text(frame[DATE].iloc[place], manifest) for place in (len(frame) // 2, -1))
-    calls: list[dict[str, Any]] = [
+    calls: list[Row] = [
         {},
         {"limit": 3},
         {"start": middle},

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
+from proxies.catalogue.schema import SourceInfo
 from proxies.errors import ProxyError
-from proxies.ledger import Address, MemoryLedger
+from proxies.fetch.transport import Transport
+from proxies.json_text import Row
+from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import DATE, KNOWN, PLACE, OwnManifest, own_folder, rows_path
 from workbench.errors import Option, TwoReadings, UsageError, sentence
@@ -43,33 +46,27 @@ def stored_rows(home: Path, manifest: OwnManifest, most: int = SAMPLE) -> pd.Dat
     return frame.sort_values([DATE, PLACE], ignore_index=True)
 
 
-async def check_source(home: Path, name: str) -> dict[str, Any]:
+async def check_source(home: Path, name: str) -> Row:
     """List faults and doubts of a source: ``workbench source check``.
 
     Raises `UsageError`: There is no such source.
     """
     manifest = source_named(home, name)
     if not is_intact(home, manifest):
-        return report(
-            manifest, [finding("wrong", "its copy in the data folder is damaged or gone", "add it again")]
-        )
+        damaged = finding("wrong", "its copy in the data folder is damaged or gone", "add it again")
+        return findings_document(name, manifest.version, [damaged])
     findings = row_findings(stored_rows(home, manifest), manifest)
     findings += await _example(home, manifest)
-    return report(manifest, findings)
+    return findings_document(name, manifest.version, findings)
 
 
-def report(manifest: OwnManifest, findings: list[Finding]) -> dict[str, Any]:
-    """Build a document of findings with a summary."""
-    return findings_document(manifest.name, manifest.version[:12], findings)
-
-
-def findings_document(name: str, version: str, findings: list[Finding]) -> dict[str, Any]:
+def findings_document(name: str, version: str, findings: list[Finding]) -> Row:
     """Build the document of ``source check`` and ``source attack``."""
     leaks = sum(item["kind"] == "leaks" for item in findings)
     faults = sum(item["kind"] == "wrong" for item in findings)
     counts = f"{leaks} leak{'s' if leaks != 1 else ''}, {faults} fault{'s' if faults != 1 else ''}"
     summary = f"{name}: {counts if leaks or faults else 'nothing leaks'}"
-    return {"name": name, "version": version, "findings": findings, "summary": summary}
+    return {"name": name, "version": version[:12], "findings": findings, "summary": summary}
 
 
 def row_findings(rows: pd.DataFrame, manifest: OwnManifest) -> list[Finding]:
@@ -226,14 +223,30 @@ def _same(first: float, second: float) -> bool:
 
 async def _example(home: Path, manifest: OwnManifest) -> list[Finding]:
     """Run the documented call on the newest rows, as a cell would."""
-    broker = open_broker(ProxySettings(own_folder=own_folder(home), reader="person"))
+    settings = ProxySettings(own_folder=own_folder(home), reader="person")
+    params = {**settings.catalogue().resolve(manifest.path).example, "limit": 5}
+    (reply,) = await ask_all(settings, Cutoff.parse("now"), [(manifest.path, params)])
+    if isinstance(reply, ProxyError):
+        return [finding("wrong", f"its example fails: {' '.join(str(reply).split())}", "add it again")]
+    return []
+
+
+async def ask_all(
+    settings: ProxySettings,
+    cutoff: Cutoff,
+    calls: Iterable[tuple[str, Row]],
+    transport: Callable[[SourceInfo], Transport] | None = None,
+) -> list[Answer | ProxyError]:
+    """Return the answer to each call, or its error, from a broker of its own that keeps nothing."""
+    broker = open_broker(settings, transport=transport)
+    session, replies = broker.session(cutoff, MemoryLedger()), list[Answer | ProxyError]()
     try:
-        endpoint = broker.catalogue.resolve(manifest.path)
-        session = broker.session(Cutoff.parse("now"), MemoryLedger())
-        address = Address(run="check", node="-", trial=0, attempt=0, stage="call", step=0, retry=0)
-        await session.call(manifest.path, {**endpoint.example, "limit": 5}, address)
-    except ProxyError as error:
-        return [finding("wrong", f"its example fails: {' '.join(str(error).split())}", "add it again")]
+        for step, (path, params) in enumerate(calls):
+            address = Address(run="check", node="-", trial=0, attempt=0, stage="call", step=step, retry=0)
+            try:
+                replies.append(await session.call(path, params, address))
+            except ProxyError as error:
+                replies.append(error)
     finally:
         await broker.aclose()
-    return []
+    return replies

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
+from proxies.json_text import Fields, Row
 from proxies.vendors.own.own_manifest import own_folder, own_sources
 from proxies.yaml_text import line_of, parse_yaml
 from workbench.errors import Option, UsageError
@@ -25,7 +26,7 @@ def is_query_file(path: Path) -> bool:
     return path.suffix.lower() in (".yaml", ".yml") and path.is_file() and "query" in _yaml_of(path)
 
 
-def _yaml_of(path: Path) -> dict[str, Any]:
+def _yaml_of(path: Path) -> Row:
     try:
         document = parse_yaml(read_text(path, most=MOST_YAML_BYTES), path.name)
     except InputRefused as error:
@@ -33,7 +34,7 @@ def _yaml_of(path: Path) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _query_file(path: Path, options_given: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+def _query_file(path: Path, options_given: Fields) -> tuple[str, str, Row]:
     """Read the address, the query and the options of a query's file; options of the command line win."""
     document = _yaml_of(path)
     field_names = {*SourceRequest.model_fields} - {"name"}
@@ -55,7 +56,7 @@ async def open_source(
     home: Path,
     name: str,
     where: str | Path | pd.DataFrame | pd.Series[Any],
-    options: Mapping[str, Any],
+    options: Fields,
     *,
     environ: Mapping[str, str],
     sheet: str = "",

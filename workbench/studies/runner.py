@@ -15,7 +15,6 @@ import numpy as np
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from sandbox.errors import SandboxError
-from workbench.agents.evidence.trace import TraceEvidence
 from workbench.agents.grounders.thought_replies import number_chance
 from workbench.engine.access.model_gateway import spending
 from workbench.engine.assembly import open_engine
@@ -255,7 +254,7 @@ class StudyRunner:
             for (node, number), trial in run.trials.items()
             if node == leaf and trial.evidence is not None
         ]
-        stated = evidence[-1].outcomes if evidence and isinstance(evidence[-1], TraceEvidence) else {}
+        stated = evidence[-1].outcomes if evidence else {}
         joint = self.plan.exam.joint[cells[0].event]
         if joint.number is not None and "50" in stated:
             return {

@@ -13,7 +13,7 @@ from typing import Any
 
 from proxies.ledger import Address, LedgerRow
 from workbench.agents.errors import MalformedReply
-from workbench.agents.findings.quoted_numbers import printed_by, quoted_spans, sources
+from workbench.agents.findings.figures import figure_sources, printed_by, quoted_spans
 from workbench.audit.vintages import Vintage, vintages_of
 from workbench.engine.record.run_files import manifest_id, notebook_name
 from workbench.engine.record.state import RunState
@@ -122,7 +122,7 @@ class Trail:
 
     def accounting(self) -> dict[str, str | None]:
         """Return the cell behind each figure of the accounting; None for one that no cell has printed."""
-        return sources(self.figures, {cell.id: cell.printed for cell in self.cells})
+        return figure_sources(self.figures, {cell.id: cell.printed for cell in self.cells})
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""

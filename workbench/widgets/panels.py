@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from workbench.audit.data_read import DATA_READ, no_data_lines
 from workbench.audit.run_findings import finding_lines
-from workbench.engine.plan import cost_line
+from workbench.engine.expected_cost import cost_line
 from workbench.formatting import (
     figure,
     meaning,

@@ -5,19 +5,19 @@ window lies after the cutoff). ``judge`` makes, once per answer, the `Judge` tha
 does I/O nor looks at a clock.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from proxies.asof.clock import Cutoff, parse_day
+from proxies.asof.clock import Cutoff
 from proxies.asof.market_hours import day_end
 from proxies.asof.rows import get
 from proxies.asof.stamps import Stamp, known_from
-from proxies.catalogue.schema import Endpoint, StampRow
+from proxies.catalogue.schema import AsOf, Endpoint, StampRow
+from proxies.json_text import Fields
 
 LATE = "known on or after the cutoff"
 UNDATED = "no readable date"
@@ -30,7 +30,7 @@ class ApiRequest:
     """A checked request: the endpoint and its parameters, in the upstream's own types."""
 
     endpoint: Endpoint
-    params: Mapping[str, Any]
+    params: Fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Lookup:
 
     name: str
     path: str
-    params: Mapping[str, Any]
+    params: Fields
     unless: tuple[str, ...] = ()
     needed: bool = False
 
@@ -61,7 +61,7 @@ class Plan:
     ``empty`` says that the whole window lies after the cutoff: the answer is empty, and nobody is asked.
     """
 
-    params: Mapping[str, Any]
+    params: Fields
     clamped: tuple[str, ...] = ()
     empty: bool = False
     lookups: tuple[Lookup, ...] = ()
@@ -70,20 +70,23 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyContext:
-    """A judge's context: the parameters as sent, and the lookups' parsed answers by name.
+    """What an answer is judged by: the request and its cutoff, the parameters as sent, the lookups' parsed answers by name."""
 
-    ``flat`` says that the answer is known to be a list of objects of plain values.
-    """
+    request: ApiRequest
+    cutoff: Cutoff
+    sent: Fields = field(default_factory=dict)
+    lookups: Fields = field(default_factory=dict)
 
-    sent: Mapping[str, Any] = field(default_factory=dict)
-    lookups: Mapping[str, Any] = field(default_factory=dict)
-    flat: bool = False
+    @property
+    def as_of(self) -> AsOf:
+        """The as-of rule of the request's endpoint."""
+        return self.request.endpoint.as_of
 
 
 class AskAgain(Exception):
     """The answer needs other parameters, or lookups that its rows call for."""
 
-    def __init__(self, params: Mapping[str, Any], lookups: Sequence[Lookup] = ()) -> None:
+    def __init__(self, params: Fields, lookups: Sequence[Lookup] = ()) -> None:
         # handed to Exception as well: an exception is pickled by its args, and this one comes back from the worker
         super().__init__(dict(params), tuple(lookups))
         self.params = dict(params)
@@ -106,7 +109,7 @@ class Policy:
     """A policy's two halves."""
 
     prepare: Callable[[ApiRequest, Cutoff], Plan]
-    judge: Callable[[ApiRequest, Cutoff, PolicyContext], Judge]
+    judge: Callable[[PolicyContext], Judge]
 
 
 def asked_periods(request: ApiRequest) -> tuple[str, ...]:
@@ -124,7 +127,7 @@ def pass_on(request: ApiRequest, cutoff: Cutoff) -> Plan:
     return Plan(params=dict(request.params))
 
 
-def pass_rows(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
+def pass_rows(context: PolicyContext) -> Judge:
     """Return a judge that lets every row stay."""
     return Judge(lambda row: None)
 
@@ -171,21 +174,21 @@ def stamp_for(request: ApiRequest, row: StampRow) -> Stamp:
     return stamp_of(row, grain)
 
 
-def by_stamp(request: ApiRequest, cutoff: Cutoff, row_stamp: StampRow | None = None) -> Judge:
+def by_stamp(context: PolicyContext, row_stamp: StampRow | None = None) -> Judge:
     """Return a judge that lets rows stay whose stamp was known before the cutoff; rows without a readable one go."""
-    row = row_stamp or request.endpoint.as_of.stamp
+    row = row_stamp or context.as_of.stamp
     assert row is not None, "the loader checks that these policies have a stamp"
-    stamp = stamp_for(request, row)
+    stamp = stamp_for(context.request, row)
     if row.field.startswith("param:"):
         # the date is in the request: every row shares its verdict
-        shared = _verdict(request.params.get(row.field[6:]), stamp, cutoff)
+        shared = _verdict(context.request.params.get(row.field[6:]), stamp, context.cutoff)
         return Judge(lambda item: shared)
-    return StampJudge(row, stamp, cutoff)
+    return StampJudge(row, stamp, context.cutoff)
 
 
-def by_stamp_if_any(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
+def by_stamp_if_any(context: PolicyContext) -> Judge:
     """Return the judge of `by_stamp`, or one that lets every row stay: some answers date only the rows inside their rows."""
-    return by_stamp(request, cutoff) if request.endpoint.as_of.stamp else pass_rows(request, cutoff, context)
+    return by_stamp(context) if context.as_of.stamp else pass_rows(context)
 
 
 def _verdict(value: Any, stamp: Stamp, cutoff: Cutoff) -> Reason:
@@ -235,35 +238,6 @@ class StampJudge(Judge):
         # a text equals nothing but texts, so that the few distinct values say it of all
         if set(map(type, distinct)) != {str}:
             return super().reasons(rows)
-        self._judge_texts(distinct - self._texts.keys())
+        for text in distinct - self._texts.keys():
+            self._texts[text] = _verdict(text, self._stamp, self._cutoff)
         return list(map(self._texts.__getitem__, values))
-
-    def _judge_texts(self, texts: Set[str]) -> None:
-        # the search reads about 18 stamps (the days of 600 years, halved each time): too many for a short list
-        last = (
-            _last_day(self._stamp, self._cutoff)
-            if self._stamp.form == "iso" and not self._stamp.pattern and len(texts) > 50
-            else None
-        )
-        for text in texts:
-            day = parse_day(text) if last else None
-            if last and day and _FIRST_DAY <= day <= _FINAL_DAY:
-                self._texts[text] = None if day <= last else LATE
-            else:
-                self._texts[text] = _verdict(text, self._stamp, self._cutoff)
-
-
-_FIRST_DAY, _FINAL_DAY = date(1800, 1, 1), date(2400, 1, 1)
-
-
-def _last_day(stamp: Stamp, cutoff: Cutoff) -> date:
-    """Return the last day whose stamp was known before the cutoff; a later day is never known earlier."""
-    low, high = _FIRST_DAY.toordinal() - 1, _FINAL_DAY.toordinal()
-    while low < high:
-        middle = (low + high + 1) // 2
-        known_at = known_from(date.fromordinal(middle).isoformat(), stamp)
-        if known_at is not None and cutoff.admits(known_at):
-            low = middle
-        else:
-            high = middle - 1
-    return date.fromordinal(low)

@@ -11,7 +11,6 @@ from typing import Any
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies.base import (
     LATE,
-    ApiRequest,
     AskAgain,
     Judge,
     Lookup,
@@ -30,14 +29,14 @@ UNBORN = "since when it exists is not on record"
 _WEEK = timedelta(days=7)
 
 
-def require_first_days(request: ApiRequest, cutoff: Cutoff, payload: Any, context: PolicyContext) -> None:
+def require_first_days(context: PolicyContext, payload: Any) -> None:
     """Raise AskAgain for the lookups that the rows of an answer call for, before the row filter judges them.
 
     Raises `AskAgain`: Some are not at hand yet. Raises `CutoffRefused`: There are more hits than are looked up, and all that were began
     later.
     """
-    first = request.endpoint.as_of.first
-    if first is None or cutoff.live:
+    first, endpoint = context.as_of.first, context.request.endpoint
+    if first is None or context.cutoff.live:
         return
     hits: dict[str, None] = {}
 
@@ -47,15 +46,15 @@ def require_first_days(request: ApiRequest, cutoff: Cutoff, payload: Any, contex
             hits[value] = None
         return row
 
-    assert request.endpoint.rows is not None, "the loader checks that strip_fields has rows"
-    rewrite(payload, request.endpoint.rows, note)
+    assert endpoint.rows is not None, "the loader checks that strip_fields has rows"
+    rewrite(payload, endpoint.rows, note)
     names = list(islice(hits, MOST_HITS))
     missing = [name for name in names if _name(name) not in context.lookups]
     if missing:
-        raise AskAgain(context.sent, [_lookup(first, name, cutoff) for name in missing])
-    judge = by_first_day(request, cutoff, context)
+        raise AskAgain(context.sent, [_lookup(first, name, context.cutoff) for name in missing])
+    judge = by_first_day(context)
     if len(hits) > MOST_HITS and all(judge.reason(dict.fromkeys([first.of], name)) for name in names):
-        raise too_many_hits(request.endpoint)
+        raise too_many_hits(endpoint)
 
 
 def too_many_hits(endpoint: Endpoint) -> CutoffRefused:
@@ -83,9 +82,9 @@ def _lookup(first: First, value: str, cutoff: Cutoff) -> Lookup:
     return Lookup(name=_name(value), path=first.endpoint, params=params, needed=True)
 
 
-def by_first_day(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
+def by_first_day(context: PolicyContext) -> Judge:
     """Return a judge that lets hits stay whose first day lies before the cutoff."""
-    first = request.endpoint.as_of.first
+    first = context.as_of.first
     assert first is not None, "the policy asks for this judge only then"
     stamp = stamp_of(first.stamp, first.stamp.grain)
 
@@ -96,7 +95,7 @@ def by_first_day(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) ->
         # not counted as undated: a hit that came into being later without a date would show in the count
         if not days:
             return UNBORN
-        return None if cutoff.admits(min(days)) else LATE
+        return None if context.cutoff.admits(min(days)) else LATE
 
     return Judge(reason)
 

@@ -59,9 +59,9 @@ def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
     return Plan(params=plan.params, clamped=plan.clamped, lookups=lookups, notes=(*plan.notes, LAG_NOTE))
 
 
-def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
+def judge(context: PolicyContext) -> Judge:
     """Return a judge by the report's publication, else by the lag."""
-    as_of = request.endpoint.as_of
+    request, cutoff, as_of = context.request, context.cutoff, context.as_of
     join = as_of.join
     assert join is not None, "the loader checks that publication_join has a join"
     published: dict[tuple[str, ...], list[tuple[date | None, datetime]]] = defaultdict(list)

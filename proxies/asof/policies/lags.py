@@ -139,10 +139,11 @@ def _ends_year(day: date, ends: set[tuple[int, int]]) -> bool:
     return any(min(gap, 366 - gap) <= 10 for gap in gaps)
 
 
-def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
+def judge(context: PolicyContext) -> Judge:
     """Return a judge by period end plus lag."""
-    lags = request.endpoint.as_of.lag_days
-    ends = _year_ends(context.lookups.get("year_ends"), cutoff) if request.endpoint.as_of.year_ends else None
+    request, cutoff = context.request, context.cutoff
+    lags = context.as_of.lag_days
+    ends = _year_ends(context.lookups.get("year_ends"), cutoff) if context.as_of.year_ends else None
 
     def reason(row: Any) -> Reason:
         day, kind = anchor_day(request, row)

@@ -30,4 +30,4 @@ def _written(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-REVISION_AT = Policy(prepare=prepare, judge=lambda request, cutoff, context: by_stamp(request, cutoff))
+REVISION_AT = Policy(prepare=prepare, judge=by_stamp)

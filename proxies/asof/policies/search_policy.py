@@ -46,4 +46,4 @@ def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
     return Plan(params={**request.params, window.text: sent}, clamped=clamped)
 
 
-SEARCH_DATE_FILTER = Policy(prepare=prepare, judge=lambda request, cutoff, context: by_stamp(request, cutoff))
+SEARCH_DATE_FILTER = Policy(prepare=prepare, judge=by_stamp)

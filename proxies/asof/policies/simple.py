@@ -43,31 +43,29 @@ def refuse_snapshot(request: ApiRequest, cutoff: Cutoff) -> Plan:
     )
 
 
-def _dated_if_stamped(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
-    if request.endpoint.as_of.first:
-        return by_first_day(request, cutoff, context)
-    return by_stamp_if_any(request, cutoff, context)
+def _dated_if_stamped(context: PolicyContext) -> Judge:
+    return by_first_day(context) if context.as_of.first else by_stamp_if_any(context)
 
 
-def _filter(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
-    return _in_spell(request, cutoff) if request.endpoint.as_of.spell else by_stamp(request, cutoff)
+def _filter(context: PolicyContext) -> Judge:
+    return _in_spell(context) if context.as_of.spell else by_stamp(context)
 
 
-def _in_spell(request: ApiRequest, cutoff: Cutoff) -> Judge:
+def _in_spell(context: PolicyContext) -> Judge:
     """Return a judge that keeps what held at the cutoff: begun before it, and not ended before it.
 
     The judge raises CutoffRefused where the record of changes does not reach back to the cutoff.
     """
-    spell, stamp = request.endpoint.as_of.spell, request.endpoint.as_of.stamp
+    spell, stamp = context.as_of.spell, context.as_of.stamp
     assert spell is not None and stamp is not None, "the loader checks the stamp"
-    begun = by_stamp(request, cutoff)
-    ended = by_stamp(request, cutoff, stamp.model_copy(update={"field": spell.until}))
-    reached = by_stamp(request, cutoff, stamp.model_copy(update={"field": spell.reach}))
+    begun = by_stamp(context)
+    ended = by_stamp(context, stamp.model_copy(update={"field": spell.until}))
+    reached = by_stamp(context, stamp.model_copy(update={"field": spell.reach}))
 
     def reason_of(row: Any) -> Reason:
         if reached.reason(row) is not None:
             raise CutoffRefused(
-                f"{request.endpoint.path} cannot be rolled back to the cutoff: the record of changes does not reach so far"
+                f"{context.request.endpoint.path} cannot be rolled back to the cutoff: the record of changes does not reach so far"
             )
         reason = begun.reason(row)
         # what is not on record here may be due to a later change, and is not counted as undated
@@ -82,4 +80,4 @@ STATIC = Policy(prepare=pass_on, judge=pass_rows)
 STRIP_FIELDS = Policy(prepare=clamp, judge=_dated_if_stamped)
 SNAPSHOT_REFUSED = Policy(prepare=refuse_snapshot, judge=pass_rows)
 FILTER_ROWS = Policy(prepare=clamp, judge=_filter)
-PUBLICATION_DATE = Policy(prepare=clamp, judge=lambda request, cutoff, context: by_stamp(request, cutoff))
+PUBLICATION_DATE = Policy(prepare=clamp, judge=by_stamp)

@@ -113,12 +113,12 @@ def edge(start: date, end: date, last: date) -> date:
     return end.replace(day=1) - timedelta(days=1)
 
 
-def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
+def judge(context: PolicyContext) -> Judge:
     """Return a judge that lets whole answers through, and otherwise asks again with an earlier end."""
-    stamp = request.endpoint.as_of.stamp
+    cutoff, path = context.cutoff, context.request.endpoint.path
+    stamp, window = context.as_of.stamp, context.as_of.window
     if stamp is None:
-        return pass_rows(request, cutoff, context)
-    window = request.endpoint.as_of.window
+        return pass_rows(context)
     assert window is not None, "the loader checks that window_end has a window"
     name = window.text
     before: list[datetime] = []
@@ -127,9 +127,7 @@ def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
         value = get(row, stamp.field)
         seconds = float(value) if isinstance(value, (int, float)) or str(value).isdigit() else None
         if seconds is None or isinstance(value, bool):
-            raise CutoffRefused(
-                f"{request.endpoint.path} answered with a bucket that cannot be dated: nothing is told"
-            )
+            raise CutoffRefused(f"{path} answered with a bucket that cannot be dated: nothing is told")
         start = datetime.fromtimestamp(seconds, tz=UTC)
         width = start - before[-1] if before and start > before[-1] else timedelta(0)
         before.append(start)
@@ -138,7 +136,7 @@ def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
             earlier = min(start.date(), sent[1]) - timedelta(days=1)
             if earlier <= sent[0]:
                 raise CutoffRefused(
-                    f"{request.endpoint.path} has no bucket that ends before the cutoff: ask for a longer window"
+                    f"{path} has no bucket that ends before the cutoff: ask for a longer window"
                 )
             raise AskAgain({**context.sent, name: f"{sent[0].isoformat()} {earlier.isoformat()}"})
         return None

@@ -4,7 +4,6 @@ The real-time window has day resolution and a day's releases come out at 08:30, 
 the last one whose state was known. An older window that the caller asks for is kept: all of it was known.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from proxies.asof.clock import Cutoff, parse_day
@@ -19,7 +18,7 @@ from proxies.asof.policies.base import (
     Reason,
     by_stamp,
 )
-from proxies.asof.rows import get
+from proxies.asof.rows import Change, get
 from proxies.errors import ParameterInvalid
 
 
@@ -56,12 +55,13 @@ def as_it_stood(request: ApiRequest, cutoff: Cutoff) -> Plan:
     return Plan(params=params, clamped=tuple(clamped))
 
 
-def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
+def judge(context: PolicyContext) -> Judge:
     """Drop rows of a later vintage, and rows whose own period starts after the cutoff."""
-    if request.endpoint.as_of.stamp is None:
+    cutoff = context.cutoff
+    if context.as_of.stamp is None:
         # a row that carries a vintage stamp although none is promised is still held to it
         return Judge(lambda row: _late_vintage(row, cutoff))
-    by_field = by_stamp(request, cutoff)
+    by_field = by_stamp(context)
     return Judge(lambda row: by_field.reason(row) or _late_vintage(row, cutoff))
 
 
@@ -75,9 +75,9 @@ def _late_vintage(row: Any, cutoff: Cutoff) -> Reason:
     return None if day <= cutoff.last_visible_day else LATE
 
 
-def until_window_end(request: ApiRequest, context: PolicyContext) -> Callable[[Any], Any]:
+def until_window_end(context: PolicyContext) -> Change:
     """Return a function that ends a row's real-time period with the window's, whatever became of the value after it."""
-    window = request.endpoint.as_of.window
+    window = context.as_of.window
     assert window is not None, "the loader checks that vintage has a window"
     last = str(context.sent.get(window.end[0]) or "9999-12-31")
 

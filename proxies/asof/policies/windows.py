@@ -104,4 +104,4 @@ def at_point(request: ApiRequest, cutoff: Cutoff) -> Plan:
 
 
 REQUEST_RANGE = Policy(prepare=clamp, judge=by_stamp_if_any)
-REQUEST_POINT = Policy(prepare=at_point, judge=lambda request, cutoff, context: by_stamp(request, cutoff))
+REQUEST_POINT = Policy(prepare=at_point, judge=by_stamp)

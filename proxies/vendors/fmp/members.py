@@ -1,11 +1,11 @@
 """Reconstruct who was in an index when, by unrolling today's list backwards through its changes."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 from proxies.asof.clock import parse_day
+from proxies.json_text import Fields, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class _Stay:
     until: date | None
 
 
-def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
+def spells(members: Any, changes: Any) -> list[Row]:
     """Return one row for each time a company was in the index, as far back as the changes reach.
 
     `members`: Those of today: ``symbol, name``. The day beside a name (``dateFirstAdded``) is not read: it goes with its row when a member
@@ -31,7 +31,7 @@ def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
         for row in _rows(members)
         if _ticker(row.get("symbol"))
     }
-    out: list[dict[str, Any]] = []
+    out: list[Row] = []
 
     def leave(symbol: str, stay: _Stay, joined: date | None) -> None:
         days = {"dateAdded": joined, "since": joined, "until": stay.until, "reach": reach}
@@ -55,7 +55,7 @@ def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
     return out
 
 
-def _rows(value: Any) -> list[Mapping[str, Any]]:
+def _rows(value: Any) -> list[Fields]:
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
@@ -68,7 +68,7 @@ def _joined_day(value: Any) -> date | None:
     return parse_day(value) if isinstance(value, str) else None
 
 
-def pack_members(data: Any, params: Mapping[str, Any]) -> Any:
+def pack_members(data: Any, params: Fields) -> Any:
     """Pack the members of an index by ticker. Ended spells are left out: only the policy needs them."""
     # a live answer has the names too; under a cutoff the catalogue lets the ticker and the day of joining through alone
     rows = [

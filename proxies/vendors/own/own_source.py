@@ -5,7 +5,6 @@ The query leaves out what was not known by the cutoff before it counts or picks 
 
 import asyncio
 import threading
-from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import orjson
 from proxies.catalogue.schema import Endpoint
 from proxies.errors import NoSuch, ParameterInvalid, SourceUnavailable
 from proxies.fetch.cache import RawAnswer
+from proxies.json_text import Fields, Row
 from proxies.settings import ProxySettings
 from proxies.vendors.own.document_search import PageIndex
 from proxies.vendors.own.own_manifest import (
@@ -40,9 +40,9 @@ class OwnRows:
         self._sources = own_sources(settings.own_folder, settings.own_at)
         self._lock = threading.Lock()
         self._connection: Any = None
-        self._indexes: dict[tuple[str, ...], tuple[list[dict[str, Any]], PageIndex]] = {}
+        self._indexes: dict[tuple[str, ...], tuple[list[Row], PageIndex]] = {}
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the rows of a source in a window, oldest first, as known by ``known_by``.
 
         Raises `ParameterInvalid`: More rows than one answer holds. Raises `SourceUnavailable`: The copy in the data folder is gone or
@@ -59,7 +59,7 @@ class OwnRows:
         rows = await asyncio.to_thread(answer, path, item, dict(params))
         return RawAnswer(body=orjson.dumps(rows, default=_as_text), fetched_at=self._settings.now())
 
-    def _rows(self, path: Path, item: OwnManifest, params: dict[str, Any]) -> list[dict[str, Any]]:
+    def _rows(self, path: Path, item: OwnManifest, params: Row) -> list[Row]:
         names, batch = self._selected(path, item, *rows_query(path, item, params))
         if len(batch) > MOST_ROWS:
             raise ParameterInvalid(
@@ -68,7 +68,7 @@ class OwnRows:
         rows = [dict(zip(names, row, strict=True)) for row in reversed(batch)]
         return [{name: _json_value(value) for name, value in row.items()} for row in rows]
 
-    def _search_results(self, path: Path, item: OwnManifest, params: dict[str, Any]) -> list[dict[str, Any]]:
+    def _search_results(self, path: Path, item: OwnManifest, params: Row) -> list[Row]:
         """Search the pages of documents known by ``known_by``; only their words are counted."""
         sql, values = pages_query(path, params)
         key = (item.version, *map(str, values))
@@ -86,7 +86,7 @@ class OwnRows:
         rows = [pages[place] for place in index.best(query, int(params.get("limit") or 10))]
         return [_page_row(item, page, index.excerpt(page["text"], query)) for page in rows]
 
-    def _pages(self, path: Path, item: OwnManifest, params: dict[str, Any]) -> list[dict[str, Any]]:
+    def _pages(self, path: Path, item: OwnManifest, params: Row) -> list[Row]:
         names, batch = self._selected(path, item, *pages_query(path, params))
         if not batch:
             raise NoSuch(f"{item.name} has no such document or page: search names them")
@@ -125,7 +125,7 @@ class OwnRows:
             self._connection = None
 
 
-def rows_query(path: Path, item: OwnManifest, params: Mapping[str, Any]) -> tuple[str, list[Any]]:
+def rows_query(path: Path, item: OwnManifest, params: Fields) -> tuple[str, list[Any]]:
     """Build the SQL of a request and its values: rows newest first, one more than an answer may hold.
 
     Names of columns come from the manifest, never from the caller; everything else is a value.
@@ -170,7 +170,7 @@ def rows_query(path: Path, item: OwnManifest, params: Mapping[str, Any]) -> tupl
     return sql, values
 
 
-def pages_query(path: Path, params: Mapping[str, Any]) -> tuple[str, list[Any]]:
+def pages_query(path: Path, params: Fields) -> tuple[str, list[Any]]:
     """Build the SQL of documents' pages and its values: those known by ``known_by``, in order; of one document if named."""
     conditions = ["TRUE"]
     values: list[Any] = [str(path)]
@@ -194,7 +194,7 @@ def pages_query(path: Path, params: Mapping[str, Any]) -> tuple[str, list[Any]]:
     return sql, values
 
 
-def _page_row(item: OwnManifest, page: Mapping[str, Any], text: str) -> dict[str, Any]:
+def _page_row(item: OwnManifest, page: Fields, text: str) -> Row:
     cite = f"own:{item.name}/{page['document']}, page {page['page']} ({page['date']})"
     return {name: _json_value(value) for name, value in page.items()} | {"text": text, "cite": cite}
 

@@ -1,13 +1,13 @@
 """Unpack and pack MediaWiki's shapes: a page, its sections, its edits, search hits."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from proxies.errors import Refused
+from proxies.json_text import Fields
 
 
-def unpack_wiki(payload: Any, params: Mapping[str, Any]) -> Any:
+def unpack_wiki(payload: Any, params: Fields) -> Any:
     """Return the revisions of a page as rows with title, id, time and wikitext."""
     if "rows" in payload:
         return payload
@@ -34,7 +34,7 @@ def _pages(payload: Any) -> list[Any]:
     return list(pages.values()) if isinstance(pages, dict) else list(pages)
 
 
-def pack_page(data: Any, params: Mapping[str, Any]) -> Any:
+def pack_page(data: Any, params: Fields) -> Any:
     """Return one page, or one of its sections.
 
     Raises `Refused`: No revision, or no such heading: the same words whether the page came later or never.
@@ -75,20 +75,20 @@ def _section(wikitext: str, title: str) -> str | None:
     return None if start is None else wikitext[start:].strip()
 
 
-def pack_sections(data: Any, params: Mapping[str, Any]) -> Any:
+def pack_sections(data: Any, params: Fields) -> Any:
     """Return the headings of the page as a list."""
     row = pack_page(data, {})
     return [{"level": level, "title": title} for level, title in headings_of(row["wikitext"])]
 
 
-def unpack_revisions(payload: Any, params: Mapping[str, Any]) -> Any:
+def unpack_revisions(payload: Any, params: Fields) -> Any:
     """Return the edits of a page."""
     if "revisions" in payload:
         return {"revisions": payload["revisions"]}
     return {"revisions": [row for page in _pages(payload) for row in page.get("revisions") or []]}
 
 
-def unpack_search(payload: Any, params: Mapping[str, Any]) -> Any:
+def unpack_search(payload: Any, params: Fields) -> Any:
     """Unpack search hits, each with the day of its page's first revision if the source found it."""
     query = payload.get("query") if isinstance(payload.get("query"), dict) else payload
     return {"search": (query or {}).get("search") or []}

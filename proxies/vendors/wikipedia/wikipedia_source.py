@@ -17,6 +17,7 @@ from proxies.catalogue.schema import Endpoint
 from proxies.errors import ProxyError, SourceRejected, SourceUnavailable
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpRequest, HttpResponse
+from proxies.json_text import Fields
 from proxies.vendors.base import HttpSource
 
 _AS_IT_STOOD = ("wikipedia/page", "wikipedia/sections", "wikipedia/revisions")
@@ -35,7 +36,7 @@ _NAMES = {"title": "titles", "q": "srsearch", "limit": "rvlimit"}
 class WikipediaSource(HttpSource):
     """MediaWiki over HTTP."""
 
-    def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
+    def http_request(self, endpoint: Endpoint, params: Fields) -> HttpRequest:
         """Return the request in MediaWiki's own names. ``section`` is not sent: the codec cuts sections out of the whole page."""
         if endpoint.host != "en":
             # the other host counts page views: days without hyphens, titles with underscores
@@ -49,7 +50,7 @@ class WikipediaSource(HttpSource):
         renamed = {names.get(name, name): str(value) for name, value in params.items() if name not in unsent}
         return HttpRequest(method="GET", url=plain.url, query={**plain.query, **renamed})
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the raw answer; hits of a search are given the day their page was first saved."""
         if endpoint.path in _AS_IT_STOOD:
             payload = await self._as_it_stood(endpoint, params)
@@ -63,16 +64,18 @@ class WikipediaSource(HttpSource):
         for hit in hits:
             if not isinstance(hit, dict):
                 continue
-            first = await self._first(endpoint, hit)
+            page = {"pageids": str(hit.get("pageid"))}
+            first = (await self._edit(endpoint, rvprop="timestamp", rvdir="newer", **page)).get("timestamp")
+            first = first if isinstance(first, str) else None
             title = hit.get("title")
             # a page that was first saved later goes anyway: its moves need not be read
             if title_at is not None and first is not None and first <= str(title_at):
-                title = await self._title_at(endpoint, {"pageids": str(hit.get("pageid"))}, title, title_at)
+                title = await self._title_at(endpoint, page, title, title_at)
             if title is not None:
                 dated.append({**hit, "title": title, "first_revision": first})
         return self.answer({"query": {"search": dated}})
 
-    async def _as_it_stood(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
+    async def _as_it_stood(self, endpoint: Endpoint, params: Fields) -> Any:
         title, shown_title = str(params["title"]), None
         payload: Any = None
         for _ in range(_MOST_HOPS):
@@ -135,8 +138,7 @@ class WikipediaSource(HttpSource):
             **self._shared(endpoint), "list": "logevents", "letype": "move", "letitle": title, "ledir": "newer", "lestart": since,
             "leprop": "ids|title|timestamp|details", "lelimit": "50",
         }  # fmt: skip
-        url = self.build(endpoint, {}).url
-        payload, _ = await self.exchange(endpoint, HttpRequest(method="GET", url=url, query=query))
+        payload = await self._query(endpoint, query)
         rows = (payload.get("query") or {}).get("logevents") if isinstance(payload, dict) else None
         return [
             row
@@ -147,14 +149,14 @@ class WikipediaSource(HttpSource):
             and isinstance(row.get("title"), str)
         ]
 
-    async def _redirect(
-        self, endpoint: Endpoint, params: Mapping[str, Any], title: str, newest: Mapping[str, Any]
-    ) -> str | None:
+    async def _redirect(self, endpoint: Endpoint, params: Fields, title: str, newest: Fields) -> str | None:
         """Return the title that a page redirected to at the asked time, or None if it was no redirect."""
         requested = params.get("rvstart")
         if _content(newest) is None:
             start = {"rvstart": str(requested)} if requested else {}
-            newest = await self._edit(endpoint, title, rvprop="timestamp|content", rvslots="main", **start)
+            newest = await self._edit(
+                endpoint, titles=title, rvprop="timestamp|content", rvslots="main", **start
+            )
         saved, text = parse_instant(str(newest.get("timestamp")), _UTC), _content(newest)
         # checked here too, though rvstart asked for it: what a redirect says is followed before any policy sees a row
         limit = parse_instant(str(requested), _UTC)
@@ -165,15 +167,13 @@ class WikipediaSource(HttpSource):
         return _spaced(match[1]) if match else None
 
     async def _moved_to(self, endpoint: Endpoint, title: str) -> str | None:
-        comment = (await self._edit(endpoint, title, rvprop="comment", rvdir="newer")).get("comment")
+        comment = (await self._edit(endpoint, titles=title, rvprop="comment", rvdir="newer")).get("comment")
         match = _MOVE.search(comment) if isinstance(comment, str) else None
         if match is None or _spaced(match[1]).lower() != _spaced(title).lower():
             return None
         return _spaced(match[2])
 
-    async def _bore(
-        self, endpoint: Endpoint, page: Mapping[str, Any], title: str, name: Any, params: Mapping[str, Any]
-    ) -> bool:
+    async def _bore(self, endpoint: Endpoint, page: Fields, title: str, name: Any, params: Fields) -> bool:
         """Whether a page bore its shown title at the moment that matters; true of what the policy leaves out anyway."""
         title_at, saved = params.get(TITLE_AT), str(page["revisions"][0].get("timestamp"))
         if title_at is None or saved > str(title_at):
@@ -198,8 +198,7 @@ class WikipediaSource(HttpSource):
                 **self._plain(endpoint), "rvprop": "timestamp|comment", "rvdir": "newer", "rvlimit": "500",
                 "rvstart": str(moment), **page, **more,
             }  # fmt: skip
-            url = self.build(endpoint, {}).url
-            payload, _ = await self.exchange(endpoint, HttpRequest(method="GET", url=url, query=query))
+            payload = await self._query(endpoint, query)
             for edit in (edit for item in _pages(payload) for edit in item.get("revisions") or []):
                 match = _MOVE.search(str(edit.get("comment"))) if isinstance(edit, dict) else None
                 # edits of the moment itself were known
@@ -214,11 +213,12 @@ class WikipediaSource(HttpSource):
             more = {"rvcontinue": str(following["rvcontinue"])}
         return None
 
-    async def _edit(self, endpoint: Endpoint, title: str, **fields: str) -> Mapping[str, Any]:
-        query = {**self._plain(endpoint), **fields, "rvlimit": "1", "titles": title}
-        payload, _ = await self.exchange(
-            endpoint, HttpRequest(method="GET", url=self.build(endpoint, {}).url, query=query)
-        )
+    async def _query(self, endpoint: Endpoint, query: Mapping[str, str]) -> Any:
+        request = HttpRequest(method="GET", url=self.build(endpoint, {}).url, query=query)
+        return (await self.exchange(endpoint, request))[0]
+
+    async def _edit(self, endpoint: Endpoint, **fields: str) -> Fields:
+        payload = await self._query(endpoint, {**self._plain(endpoint), **fields, "rvlimit": "1"})
         revisions = [revision for page in _pages(payload) for revision in page.get("revisions") or []]
         return revisions[0] if revisions and isinstance(revisions[0], dict) else {}
 
@@ -228,18 +228,6 @@ class WikipediaSource(HttpSource):
 
     def _plain(self, endpoint: Endpoint) -> dict[str, str]:
         return {**self._shared(endpoint), "prop": "revisions"}
-
-    async def _first(self, endpoint: Endpoint, hit: Mapping[str, Any]) -> str | None:
-        query = {
-            **self._plain(endpoint), "rvprop": "timestamp", "rvdir": "newer", "rvlimit": "1", "pageids": str(hit.get("pageid")),
-        }  # fmt: skip
-        url = self.build(endpoint, {}).url
-        payload, _ = await self.exchange(endpoint, HttpRequest(method="GET", url=url, query=query))
-        for page in _pages(payload):
-            for revision in page.get("revisions") or []:
-                stamp = revision.get("timestamp")
-                return stamp if isinstance(stamp, str) else None
-        return None
 
     def busy(self, response: HttpResponse) -> bool:
         """Whether a response asks to come back later: a lagging database says so under status 200, with Retry-After."""
@@ -267,7 +255,7 @@ def _pages(payload: Any) -> list[Any]:
     return [page for page in (pages.values() if isinstance(pages, dict) else pages) if isinstance(page, dict)]
 
 
-def _content(revision: Mapping[str, Any]) -> Any:
+def _content(revision: Fields) -> Any:
     slot = (revision.get("slots") or {}).get("main") or {}
     return slot.get("content", revision.get("content"))
 

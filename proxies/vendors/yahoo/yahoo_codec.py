@@ -1,6 +1,5 @@
 """Unpack and pack Yahoo's shapes: charts, events, fundamentals, grades, earnings and look-ups."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -8,6 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from proxies.asof.clock import NEW_YORK, end_of_day, start_of_day
 from proxies.asof.market_hours import DayEnd, day_end_of_kind
 from proxies.asof.stamps import month_end
+from proxies.json_text import Fields, Row
 
 # seconds from a bar's start to its end
 _BARS = {"1m": 60, "2m": 120, "5m": 300, "15m": 900, "30m": 1800, "60m": 3600, "90m": 5400, "1h": 3600}
@@ -27,7 +27,7 @@ _META_FIELDS = (
 _PRICES = ("open", "high", "low", "close", "volume")
 
 
-def unpack_chart(payload: Any, params: Mapping[str, Any]) -> Any:
+def unpack_chart(payload: Any, params: Fields) -> Any:
     """Unpack Yahoo's chart into one row per bar, each with ``known``: the epoch second of its completion."""
     results = []
     for result in (payload.get("chart") or {}).get("result") or []:
@@ -86,7 +86,7 @@ def _complete(stamp: Any, interval: str, zone: ZoneInfo, end: DayEnd) -> float |
     )
 
 
-def _events(result: Mapping[str, Any]) -> dict[str, Any]:
+def _events(result: Fields) -> Row:
     events = result.get("events") or {}
     return {
         kind: dict(events[kind])
@@ -95,13 +95,13 @@ def _events(result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def pack_chart(data: Any, params: Mapping[str, Any]) -> Any:
+def pack_chart(data: Any, params: Fields) -> Any:
     """Pack the chart in Yahoo's shape: parallel lists under indicators."""
     results = []
     for result in data["chart"]["result"]:
         rows = result["rows"]
         quote = {name: [row.get(name) for row in rows] for name in _PRICES if not rows or name in rows[0]}
-        indicators: dict[str, Any] = {"quote": [quote]}
+        indicators: Row = {"quote": [quote]}
         if rows and "adjclose" in rows[0]:
             indicators["adjclose"] = [{"adjclose": [row.get("adjclose") for row in rows]}]
         packed = {
@@ -117,9 +117,9 @@ def pack_chart(data: Any, params: Mapping[str, Any]) -> Any:
     return {"chart": {"result": results, "error": None}}
 
 
-def unpack_actions(payload: Any, params: Mapping[str, Any]) -> Any:
+def unpack_actions(payload: Any, params: Fields) -> Any:
     """Return dividends and splits out of Yahoo's chart: an object by kind, each an object of events by time."""
-    out: dict[str, Any] = {"dividends": {}, "splits": {}}
+    out: Row = {"dividends": {}, "splits": {}}
     if "chart" not in payload:
         return {kind: payload.get(kind) or {} for kind in out}
     for result in (payload.get("chart") or {}).get("result") or []:
@@ -129,12 +129,12 @@ def unpack_actions(payload: Any, params: Mapping[str, Any]) -> Any:
     return out
 
 
-def pack_actions(data: Any, params: Mapping[str, Any]) -> Any:
+def pack_actions(data: Any, params: Fields) -> Any:
     """Return dividends and splits, each an object, also where there are none."""
     return {kind: data.get(kind) or {} for kind in ("dividends", "splits")}
 
 
-def unpack_fundamentals(payload: Any, params: Mapping[str, Any]) -> Any:
+def unpack_fundamentals(payload: Any, params: Fields) -> Any:
     """Return Yahoo's time series with the values of each line as rows."""
     results = []
     for result in (payload.get("timeseries") or {}).get("result") or []:
@@ -152,7 +152,7 @@ def unpack_fundamentals(payload: Any, params: Mapping[str, Any]) -> Any:
     return {"timeseries": {"result": results, "error": None}}
 
 
-def pack_fundamentals(data: Any, params: Mapping[str, Any]) -> Any:
+def pack_fundamentals(data: Any, params: Fields) -> Any:
     """Pack the time series in Yahoo's shape."""
     results = []
     for result in data["timeseries"]["result"]:
@@ -164,7 +164,7 @@ def pack_fundamentals(data: Any, params: Mapping[str, Any]) -> Any:
     return {"timeseries": {"result": results, "error": None}}
 
 
-def unpack_grades(payload: Any, params: Mapping[str, Any]) -> Any:
+def unpack_grades(payload: Any, params: Fields) -> Any:
     """Return the rating changes as rows; the summary holds them at one of two depths."""
     for result in (payload.get("quoteSummary") or {}).get("result") or []:
         payload = result
@@ -172,7 +172,7 @@ def unpack_grades(payload: Any, params: Mapping[str, Any]) -> Any:
     return {"history": payload.get("history") or []}
 
 
-def unpack_earnings(payload: Any, params: Mapping[str, Any]) -> Any:
+def unpack_earnings(payload: Any, params: Fields) -> Any:
     """Return Yahoo's table of earnings days as rows."""
     if isinstance(payload, list):
         return payload
@@ -186,7 +186,7 @@ def unpack_earnings(payload: Any, params: Mapping[str, Any]) -> Any:
     return rows
 
 
-def unpack_news(payload: Any, params: Mapping[str, Any]) -> Any:
+def unpack_news(payload: Any, params: Fields) -> Any:
     """Return news items as rows."""
     if isinstance(payload, list):
         return payload
@@ -194,7 +194,7 @@ def unpack_news(payload: Any, params: Mapping[str, Any]) -> Any:
     return [{"content": item["content"]} for item in stream if isinstance(item, dict) and "content" in item]
 
 
-def unpack_lookup(payload: Any, params: Mapping[str, Any]) -> Any:
+def unpack_lookup(payload: Any, params: Fields) -> Any:
     """Return documents of a symbol look-up as rows."""
     documents = list(payload.get("documents") or [])
     for result in (payload.get("finance") or {}).get("result") or []:

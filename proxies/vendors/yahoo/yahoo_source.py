@@ -1,6 +1,5 @@
 """Ask Yahoo Finance, an undocumented service that wants a browser's handshake, a cookie and, in places, a crumb."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from proxies.catalogue.schema import Endpoint
@@ -15,6 +14,7 @@ from proxies.fetch.transport import (
     too_large,
     unpacked,
 )
+from proxies.json_text import Fields, Row
 from proxies.vendors.base import HttpSource
 
 _CRUMBED = (
@@ -89,7 +89,7 @@ class YahooSource(HttpSource):
         """Open curl with a browser's handshake."""
         return CurlTransport()
 
-    async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the raw answer. Paths that want a crumb (a token bound to the cookie) get one first."""
         if endpoint.path in _CRUMBED and self._crumb is None:
             self._crumb = await self._new_crumb()
@@ -107,10 +107,10 @@ class YahooSource(HttpSource):
         # a page in HTML can come under status 200 too
         return text if response.status == 200 and len(text) < 40 and "<" not in text else ""
 
-    def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
+    def http_request(self, endpoint: Endpoint, params: Fields) -> HttpRequest:
         """Return the request, with the bodies that two of the paths want."""
         if endpoint.path.endswith("/earnings-dates"):
-            body: dict[str, Any] = {
+            body: Row = {
                 "sortType": "DESC", "entityIdType": "earnings", "sortField": "startdatetime", "offset": 0, "size": 100,
                 "includeFields": ["startdatetime", "epsestimate", "epsactual", "epssurprisepct"],
                 "query": {"operator": "eq", "operands": ["ticker", params["symbol"]]},

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from proxies.asof.asof_text import without_later
 from proxies.asof.clock import Cutoff
-from proxies.asof.later_text import dated_later, without_later
+from proxies.asof.later_text import dated_later
 from tests.proxies.leaks.desk import Desk
 
 SUMMER = Cutoff.parse("2024-06-01")

@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
-from stranger.evidence import FragileEvidence, NoteEvidence
+from stranger.evidence import note
 from workbench.agents.base import Grounding
-from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.agents.registry import no_options
 from workbench.models.base import Message, ModelRequest
 from workbench.propositions import Belief
@@ -25,7 +25,7 @@ class GuessGrounder:
         )
         reply = await task.ask(request, stage="stranger-guess", step=0, retry=0)
         belief = Belief(p=float(reply.text), key_factor="a guess", report=f"The model said {reply.text}.")
-        return Grounding(belief=belief, evidence=NoteEvidence(reply.text), trace={"steps": 1})
+        return Grounding(belief=belief, evidence=note(reply.text), trace={"steps": 1})
 
 
 class SeriesGrounder:
@@ -47,7 +47,7 @@ class SeriesGrounder:
         )
         return Grounding(
             belief=Belief(p=p, key_factor="days up", report=f"It rose on {p:.0%} of the days."),
-            evidence=TraceEvidence(steps=steps),
+            evidence=Evidence(steps=steps),
             trace={"steps": 2},
         )
 
@@ -85,7 +85,7 @@ class StepsGrounder:
         steps = (TraceStep(title="Guess again and again", text=f"{guesses}", p=p, answers=tuple(rows)),)
         return Grounding(
             belief=Belief(p=p, key_factor="guesses", report=f"Guesses: {guesses}."),
-            evidence=TraceEvidence(steps=steps),
+            evidence=Evidence(steps=steps),
             trace={"steps": self.steps},
         )
 
@@ -100,7 +100,7 @@ class ConstantGrounder:
 
     async def ground(self, task):
         report = f"{task.node.id}: always the same. ".ljust(self.report_bytes, ".")
-        evidence = TraceEvidence(steps=(TraceStep(title="Say it", text="No data was read.", p=self.p),))
+        evidence = Evidence(steps=(TraceStep(title="Say it", text="No data was read.", p=self.p),))
         return Grounding(belief=Belief(p=self.p, key_factor="constant", report=report), evidence=evidence)
 
 
@@ -114,18 +114,14 @@ class BrokenGrounder:
         raise KeyError("a key that is not there")
 
 
-class NowhereEvidence(NoteEvidence):
-    kind = "stranger-nowhere"
-
-
 class UnreadableGrounder:
-    """Its kind of evidence is registered nowhere."""
+    """The function of its evidence is registered nowhere."""
 
     def __init__(self, settings, options):
         no_options("stranger-unreadable", options)
 
     async def ground(self, task):
-        return Grounding(belief=Belief(p=0.5), evidence=NowhereEvidence("0.5"))
+        return Grounding(belief=Belief(p=0.5), evidence=note("0.5", "stranger-nowhere"))
 
 
 class FragileGrounder(GuessGrounder):
@@ -138,4 +134,7 @@ class FragileGrounder(GuessGrounder):
     async def ground(self, task):
         guess = await super().ground(task)
         breaks = self.breaks if task.node.id == "P1" else ""
-        return Grounding(belief=guess.belief, evidence=FragileEvidence(guess.evidence.words, breaks))
+        return Grounding(
+            belief=guess.belief,
+            evidence=note(guess.evidence.basis["words"], "stranger-fragile", breaks=breaks),
+        )

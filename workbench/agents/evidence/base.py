@@ -1,53 +1,236 @@
-"""The plug point Evidence: what every kind must be able to do, and what it may look at while it does it."""
+"""What a grounding rests on: steps with the ledger rows and cells behind them, and by name the function that computes them again.
+
+There is one kind for every grounder; `evidence.notebook` renders it, `evidence.check` holds it to the records. A grounder whose
+numbers can be computed again registers a function for that (``analyst_workbench.evidence``) and stores what it starts from.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sandbox.errors import SandboxError
+from workbench.agents.loop.belief_state import BeliefState
+from workbench.agents.loop.submission import Submission
+from workbench.agents.loop.tool_box import ToolSource
+from workbench.agents.routing import Route
 from workbench.errors import UsageError
-from workbench.plug_points import EVIDENCE, UnknownPlugin, load_plugin, package_of
-from workbench.store.errors import StoreCorrupt
+from workbench.plug_points import EVIDENCE, UnknownPlugin, load_plugin
+from workbench.propositions import Belief
+from workbench.propositions.strict_json import STRICT, read_strict
 
 if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
     from proxies.ledger import LedgerRow
     from sandbox.record.verify import Verification
     from workbench.models.base import ModelReply, NodeRef
-    from workbench.propositions import Belief
+
+
+#: Steps of the ledger between two grounders of a leaf (``grounders.router``).
+STEPS_EACH = 1000
+_LATEST = 3_000_000  # an ordinal day of the year 8214
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProofContext:
-    """The records of one concluded trial, as evidence may read them; built by the engine."""
+class TraceCall:
+    """One tool call of a step."""
 
-    #: The leaf.
-    node: NodeRef
-    #: trial, attempt: Which grounding of it.
-    trial: int
-    attempt: int
-    #: Knowledge cutoff as the run has it.
-    cutoff: str
-    #: What the log holds: the value to verify.
+    #: tool, arguments: As the model made it, the belief aside.
+    tool: str
+    arguments: Mapping[str, Any]
+    #: Its place among the calls of its step, from 1.
+    number: int
+    #: Its id in the dialogue; None where it stood in the text of a reply.
+    call_id: str | None
+    #: text, sha256: What the model read, and its hash.
+    text: str
+    sha256: str
+    #: Content hashes of the data answers it rests on.
+    answers: tuple[str, ...] = ()
+    #: Ids that it gave out.
+    sources: tuple[str, ...] = ()
+    #: What is remarkable about foreign text in it.
+    marks: tuple[str, ...] = ()
+    failed: bool = False
+    #: Id of the notebook cell that it ran.
+    cell: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceStep:
+    """One step towards a belief."""
+
+    #: What was done, in a few words.
+    title: str
+    #: What came of it, as Markdown; of a step of an agent's loop the model's own words.
+    text: str
+    #: Belief after the step, in [0, 1].
+    p: float | None = None
+    #: Content hashes of the data answers that the step used (``Answer.meta["content_hash"]``).
+    answers: tuple[str, ...] = ()
+    #: stage, reply: Where the model's reply of this step stands in the ledger; None where no model was asked.
+    stage: str = ""
+    reply: int | None = None
+    calls: tuple[TraceCall, ...] = ()
+    #: The whole belief after the step.
+    belief: BeliefState | None = None
+    #: Its probability as the model stated it, where it was overwritten.
+    stated: float | None = None
+    notes: tuple[str, ...] = ()
+    #: What the model was told behind the answers.
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """A line over days or over steps, with what is measured against it; `evidence.notebook` draws it."""
+
+    #: title, words: Above the figure, and what it shows for whoever does not see it.
+    title: str
+    words: str
+    #: Oldest first; days are ordinal numbers, parts of a day as decimals. With ``steps`` they are numbers of steps, each drawn as a dot.
+    points: tuple[tuple[float, float], ...]
+    steps: bool = False
+    #: Levels across the whole width.
+    marks: tuple[tuple[float, str], ...] = ()
+    #: end, fan: The day on which the fan stands, and its five values, lowest first.
+    end: float | None = None
+    fan: tuple[float, ...] = ()
+    #: low, high: Bounds of the vertical axis; None: those of what is drawn.
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        places = [*(place for place, _ in self.points), self.end or 1]
+        if (
+            not self.points
+            or len(self.fan) not in (0, 5)
+            or not all(1 <= place < _LATEST for place in places)
+        ):
+            raise ValueError("a drawing has points at days or steps, and a fan of five values or none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidencePart:
+    """One grounder's share of a routed leaf: its belief, its evidence, and the first step of its data calls in the ledger."""
+
+    grounder: str
+    first_step: int
     belief: Belief
-    #: journal, notebook: Where the session's journal stands, if there was a session, and the proof notebook.
-    journal: Path
-    notebook: Path
-    #: The data calls of this attempt, from the ledger, oldest first; those of one stage if it is named (``cell`` for cells, ``tool`` for a
-    #: grounder's own). Raises ``StoreCorrupt`` for an altered answer.
-    data_calls: DataCalls
-    #: The newest recorded reply of a stage of this attempt, or None.
-    last_reply: Callable[[str], ModelReply | None]
-    #: All recorded replies of this attempt with the requests they answer, oldest first. Raises ``StoreCorrupt``.
-    replies: Callable[[], Sequence[RecordedReply]] = tuple
+    evidence: Evidence
 
-    def tool_answers(self) -> dict[str, Any]:
-        """Return what a grounder's own data calls were answered, by content hash; raises ``StoreCorrupt`` for an altered answer."""
-        rows = self.data_calls("tool")
-        return {str(row.answer.meta.get("content_hash")): row.answer.data for row in rows if row.answer}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What one grounding rests on; without steps and parts the session's own notebook is the proof."""
+
+    __pydantic_config__ = STRICT
+
+    #: In order; the last one that states a belief is the conclusion.
+    steps: tuple[TraceStep, ...] = ()
+    #: What was going to be done, as Markdown.
+    plan: str = ""
+    #: What could be cited.
+    sources: tuple[ToolSource, ...] = ()
+    #: What the belief was computed from.
+    drawing: Drawing | None = None
+    #: recompute, basis: The function that computes all this again, and what it starts from beside the ledger; "" where there is none.
+    recompute: str = ""
+    basis: Mapping[str, Any] = field(default_factory=dict)
+    #: What an agent's loop submitted; None for a grounder that has no loop. With it come ``clamp`` and ``dates`` (how the submission was
+    #: read), ``findings`` (what a reader should know of the result) and ``statistics`` (counts: steps, calls, tokens).
+    submission: Submission | None = None
+    clamp: tuple[float, float] = (0.0, 1.0)
+    dates: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    statistics: Mapping[str, float] = field(default_factory=dict)
+    #: What became of every search result and page, with the layer that dropped it and why. For audits: it may name what is later than the
+    #: cutoff, so the proof notebook does not show it.
+    web: tuple[Mapping[str, Any], ...] = ()
+    #: outcome, outcomes: Probability of every outcome of an event, where one call was asked for all of them, and which of them the leaf
+    #: is.
+    outcome: str = ""
+    outcomes: Mapping[str, float] = field(default_factory=dict)
+    #: Of a grounder that only thinks: how its answers came to p (``thoughts.combining``); None for every other one.
+    combined: str | None = None
+    #: route, parts, failed: Of the router: where the leaf went, what each grounder found, and why others gave no belief.
+    route: Route | None = None
+    parts: tuple[EvidencePart, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if (self.route is None) != (not self.parts):
+            raise ValueError("a route has parts, and parts have a route")
+        if self.submission is not None and self.dates and len(self.dates) != len(self.submission.raw):
+            raise ValueError("a submission has a probability for each date")
+
+    @property
+    def kind(self) -> str:
+        """What the log calls it: by its function, or ``routed``, ``trace`` or ``notebook``."""
+        return self.recompute or ("routed" if self.parts else "trace" if self.steps else "notebook")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the evidence as JSON values, without what says nothing."""
+        return plain(self)
+
+    def shares(self, proof: ProofContext) -> list[tuple[Evidence, ProofContext]]:
+        """Return the evidence of each grounder with the records as it knows them; without a route this evidence alone."""
+        if not self.parts:
+            return [(self, proof)]
+        return [(part.evidence, proof.of_part(part)) for part in self.parts]
+
+
+def read_evidence(data: object, *, package: str | None = None) -> Evidence:
+    """Return the evidence that ``to_json`` wrote.
+
+    Raises `MissingEvidence`: It is something else, or the function that computes it again is not installed.
+    """
+    try:
+        evidence = read_strict(Evidence, data, what="the evidence")
+        for each in (evidence, *(part.evidence for part in evidence.parts)):
+            if each.recompute:
+                load_plugin(EVIDENCE, each.recompute, package=package)
+    except UnknownPlugin as error:
+        raise MissingEvidence(str(error)) from None
+    except UsageError as error:
+        raise MissingEvidence(f"the stored evidence cannot be read: {error}") from error
+    return evidence
+
+
+def plain(value: Any) -> dict[str, Any]:
+    """Return a dataclass as JSON values, without what has its default."""
+    kind: Any = type(value)
+    written: dict[str, Any] = _adapter(kind).dump_python(value, mode="json", exclude_defaults=True)
+    return written
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+class MissingEvidence(UsageError):
+    """Stored evidence cannot be read by this installation."""
+
+
+class EvidenceBroken(UsageError):
+    """A function of another package raised what its author did not foresee; the message names both."""
+
+
+class Recompute(Protocol):
+    """Computes evidence again from the ledger, offline and without a model: the plug point ``analyst_workbench.evidence``."""
+
+    def __call__(self, evidence: Evidence, proof: ProofContext) -> Verification:
+        """Return what differs; called in a thread when a leaf concludes and by ``verify``, after the records were found whole.
+
+        ``StoreCorrupt`` and ``ClaimRefused`` may be raised: the data cannot be read again.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,114 +252,58 @@ class DataCalls(Protocol):
         ...
 
 
-class Replay(Protocol):
-    """Re-runs a notebook; the engine gives it to evidence that has one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofContext:
+    """The records of one concluded trial, as evidence is held to them; built by the engine."""
 
-    async def __call__(self, proof: ProofContext, conclusion: Callable[[], str | None]) -> Verification:
-        """Compare the session's records and run its cells again in a sealed kernel, answered from the ledger.
+    #: The leaf.
+    node: NodeRef
+    #: trial, attempt: Which grounding of it.
+    trial: int
+    attempt: int
+    #: Knowledge cutoff as the run has it.
+    cutoff: str
+    #: What the log holds: the value to verify.
+    belief: Belief
+    #: journal, notebook: Where the session's journal stands, if there was a session, and the proof notebook.
+    journal: Path
+    notebook: Path
+    #: The data calls of this attempt, from the ledger, oldest first; those of one stage if it is named (``cell`` for cells, ``tool`` for a
+    #: grounder's own). Raises ``StoreCorrupt`` for an altered answer.
+    data_calls: DataCalls
+    #: The newest recorded reply of a stage of this attempt, or None.
+    last_reply: Callable[[str], ModelReply | None]
+    #: All recorded replies of this attempt with the requests they answer, oldest first. Raises ``StoreCorrupt``.
+    replies: Callable[[], Sequence[RecordedReply]] = tuple
 
-        ``conclusion`` is called once; it says in one sentence what is wrong with the recorded conclusion, or returns None.
-        """
-        ...
+    def answered(self) -> Iterator[tuple[LedgerRow, str, Any]]:
+        """Yield a grounder's own data calls that were answered, each with the content hash and the data of its answer."""
+        for row in self.data_calls("tool"):
+            if row.answer is not None:
+                yield row, str(row.answer.meta.get("content_hash")), row.answer.data
 
+    def of_part(self, part: EvidencePart) -> ProofContext:
+        """Return the records as one grounder of a routed leaf knows them: its belief, its steps counted from 0."""
+        steps = range(part.first_step, part.first_step + STEPS_EACH)
 
-class Evidence(Protocol):
-    """What one grounding rests on.
+        def data_calls(stage: str | None = None) -> list[LedgerRow]:
+            return [
+                row
+                if row.address.stage != "tool"
+                else replace(row, address=replace(row.address, step=row.address.step - steps.start))
+                for row in self.data_calls(stage)
+                if row.address.stage != "tool" or row.address.step in steps
+            ]
 
-    A kind is registered in ``analyst_workbench.evidence`` under its ``kind``; the entry point's value is the class.
-    """
+        @cache
+        def replies() -> Sequence[RecordedReply]:
+            return [
+                replace(each, step=each.step - steps.start) for each in self.replies() if each.step in steps
+            ]
 
-    @property
-    def kind(self) -> str:
-        """Name under which the kind is registered."""
-        ...
+        def last_reply(stage: str) -> ModelReply | None:
+            return next((each.reply for each in reversed(replies()) if each.stage == stage), None)
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the evidence that :meth:`to_json` wrote; raises ``ValueError`` for anything else."""
-        ...
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what has to be stored beside ledgers and journal for :meth:`verify`, as JSON values."""
-        ...
-
-    def render(self, proof: ProofContext) -> Any | None:
-        """Return the proof notebook (an ``nbformat`` node), or None if the session has written it already.
-
-        Called once, when the leaf concludes.
-        """
-        ...
-
-    def compare(self, proof: ProofContext) -> Verification:
-        """Compare the evidence with the records and execute nothing.
-
-        Called before anything of a run is re-run, and when a package is imported: a difference here means that the run was
-        altered, and nothing of it is trusted then.
-        """
-        ...
-
-    async def verify(self, proof: ProofContext, replay: Replay) -> Verification:
-        """Do what :meth:`compare` does, and re-run what can be re-run, offline and without a model.
-
-        Called when a leaf concludes and by ``verify``.
-        """
-        ...
-
-
-def read_evidence(kind: str, data: Mapping[str, Any], *, package: str | None = None) -> Evidence:
-    """Return stored evidence as an object of its kind.
-
-    Raises `MissingEvidence`: The package that brought the kind is not installed, or does not understand what is stored. Raises
-    `EvidenceBroken`: The package's code raised something else.
-    """
-    try:
-        with package_errors(kind, "while it was read"):
-            try:
-                evidence: Evidence = load_plugin(EVIDENCE, kind, package=package).from_json(data)
-            except ValueError as error:
-                raise MissingEvidence(f"the stored {kind} evidence cannot be read: {error}") from error
-    except UnknownPlugin as error:
-        raise MissingEvidence(str(error)) from None
-    return evidence
-
-
-def rendered(evidence: Evidence, proof: ProofContext) -> Any | None:
-    """Return the proof notebook that evidence renders, valid, or None if there is none to write.
-
-    Raises ``EvidenceBroken`` if a package's evidence cannot do it.
-    """
-    with package_errors(evidence.kind, "while it rendered its notebook"):
-        book = evidence.render(proof)
-        if book is not None:
-            import nbformat
-
-            nbformat.validate(book)
-    return book
-
-
-@contextmanager
-def package_errors(kind: str, when: str) -> Iterator[None]:
-    """Turn what another package's evidence raises unforeseen into ``EvidenceBroken``; a bug of our own kinds stays one.
-
-    What evidence may raise passes: that stored data cannot be read, and that a kernel cannot be started.
-    """
-    try:
-        yield
-    except (MissingEvidence, UnknownPlugin, StoreCorrupt, SandboxError):
-        raise
-    except Exception as error:  # anything can go wrong in a stranger's code
-        package = package_of(EVIDENCE, kind)
-        if package is None:
-            raise
-        words = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise EvidenceBroken(
-            f"the evidence {kind} of the package {package} raised {words}, {when}"
-        ) from error
-
-
-class MissingEvidence(UsageError):
-    """Stored evidence is of a kind that this installation cannot read."""
-
-
-class EvidenceBroken(UsageError):
-    """Evidence of another package raised what its author did not foresee; the message names both."""
+        return replace(
+            self, belief=part.belief, data_calls=data_calls, replies=replies, last_reply=last_reply
+        )

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from proxies.asof.mentions import mentions
 from workbench.agents.findings.check_table import FindingCheck, ReplyFinding, RunKind
-from workbench.agents.findings.quoted_numbers import sources
-from workbench.agents.findings.report_numbers import follows, takes, unprinted
+from workbench.agents.findings.figures import figure_sources, follows, takes, unprinted
 
 if TYPE_CHECKING:
     from workbench.agents.replies.stage_replies import Conclusion
@@ -59,7 +58,7 @@ class Concluded:
 def from_no_cell(conclusion: Conclusion, printed: Mapping[str, str]) -> dict[str, float]:
     """Return the figures of a conclusion's accounting that no cell has printed, by name."""
     figures = conclusion.numbers.figures()
-    cells = sources(figures, printed)
+    cells = figure_sources(figures, printed)
     return {name: value for name, value in figures.items() if cells[name] is None}
 
 
@@ -161,14 +160,11 @@ def _certain(said: Concluded) -> tuple[str, str] | None:
 
 def _prose_and_number(said: Concluded) -> tuple[str, str] | None:
     p = said.conclusion.p
-    stated = [*_stated_probabilities(said.prose)]
-    if not stated or any(abs(value - p) <= _SAME + 1e-9 for value, _ in stated):
-        return None
-    last = [value for value, final in stated if final][-1:]
-    if not last:
+    own, after = _own_probabilities(said.prose)
+    if not own or any(abs(value - p) <= _SAME + 1e-9 for value in after):
         return None
     return (
-        f"the report arrives at {last[0]:g}, and p_true says {p:g}",
+        f"the report arrives at {own[-1]:g}, and p_true says {p:g}",
         "Mend whichever is wrong, so that both say the same",
     )
 
@@ -231,69 +227,56 @@ _SIGNED = re.compile(
     r"(?<![\w.])(\+\s?\d+(?:\.\d+)?|[\-−]\d+(?:\.\d+)?)\s*(%|pp\b|points?\b|percentage points?\b)?"
 )
 _STEP_ALONE = re.compile(r"[\w ]+: [+\-−]\d[\d.e\-+]*(?: ?(?:%|pp|points?))?")
-_VALUE = r"(?P<value>\d+(?:\.\d+)?)[ \u00a0]?(?P<percent>%|per ?cent\b)?"
-_HEDGE = r"(?:only |just |about |around |roughly |approximately |some |near |close to |at |of |~|≈|to |be |is |as |equal )*"
-_FINAL = (
-    r"(?:final|overall|resulting|concluded|my|our|stated|conclusion|therefore|hence|thus|so)\b[^.\n]{0,60}?"
-)
-_NOUN = r"(?:probability|p_true|p\(true\)|p|chance|likelihood|estimate|forecast|belief|odds)"
-#: A sentence's last word on the probability; the first group of patterns is the writer's own.
+_SHARE = re.compile(r"(?<![\w.,/-])(\d+(?:\.\d+)?)[ \u00a0]?(%|per ?cent\b)?(?![\w/]|[.,]\d)", re.IGNORECASE)
+_NOUN = r"(?:probability|p_true|p\(true\)|p|chance|likelihood|estimate|forecast|belief|odds|number|answer)"
+#: Where a sentence says in the writer's own name what the probability is; the share comes next.
 _OWN = re.compile(
-    rf"\b(?:I|we) (?:therefore |thus |hence |would |then |now |finally |also )*"
-    rf"(?:put|estimate|conclude|judge|settle|forecast|arrive|land|end)\b[^.\n]{{0,60}}?\b{_HEDGE}{_VALUE}"
-    rf"|\b{_FINAL}\b{_NOUN}\b[^.\n\d]{{0,40}}?{_HEDGE}{_VALUE.replace('value', 'value2').replace('percent', 'percent2')}"
-    rf"|(?:^|[.;\n(] ?)\*{{0,2}}{_NOUN}\*{{0,2}}\s*(?:=|:|≈|is|of)\s*\*{{0,2}}\s*{_HEDGE}"
-    rf"{_VALUE.replace('value', 'value3').replace('percent', 'percent3')}",
+    r"\b(?:I|we)(?:'d|'m)? (?:\w+ ){0,2}?(?:put|estimate|conclude|judge|settle|forecast|arrive|land|end|say|finish)\b"
+    rf"|\b(?:final|overall|resulting|concluded|my|our|stated|therefore|hence|thus|so)\b[^.\n\d]{{0,60}}?\b{_NOUN}\b"
+    rf"|(?:^|[.;\n(] ?)\W*{_NOUN}\W*(?:=|:|≈|is|of)"
+    r"|^\W*(?:result|on balance|in sum|bottom line|overall|finally)\W*[:.]\W",
     re.IGNORECASE,
 )
-#: A sentence that is nothing but the number.
-_BARE = re.compile(
-    rf"\W*(?:so|net|hence|thus|result|on balance|overall|in sum|in all|bottom line|finally|answer|(?:my|the) (?:final )?(?:number|figure|judgement|view|estimate|answer|call|probability)(?: is)?"
-    rf"|I (?:say|go(?: to)?|take|choose|end at|put it at))?\W*{_HEDGE}{_VALUE}\W*(?:it is|in all)?\W*",
-    re.IGNORECASE,
-)
-_ANY = re.compile(rf"(?<![\w.,/-]){_VALUE}(?![\w/]|[.,]\d)")
 _NEGATED = re.compile(
     r"\b(not|no|false|fails?|against|untrue|does not|won't|otherwise|wrong|miss(es)?)\b", re.IGNORECASE
 )
+#: What a sentence names beside its probability, where the share may be of that.
 _OTHER = re.compile(
-    r"\b(base rate|comparable|windows?|cases?|history|historical|past|market|crowd|priced?|implied|prior|share of|"
-    r"band|bounds?|interval|between|inside view|outside view|started?|starting|first|before|earlier|naive|model|between|raise|lower|"
-    r"add|subtract|points?|if|given|conditional\w*|unless|each|per|assuming|suppos\w+|standard|deviations?|mean|average|weight\w*|correlation|volatility"
-    r"|half|part|step|stage|component|of these|launch|reading|formula|normal|simulation|tail|record|says?|implies)\b",
+    r"\b(base rate|comparable|windows?|cases?|history|historical|past|market|crowd|priced?|implied|prior|share of|band|bounds?|interval"
+    r"|between|(?:in|out)side view|start\w*|first|before|earlier|naive|model|raise|lower|add|subtract|points?|if|given|conditional\w*|unless|each|per(?! ?cent)"
+    r"|assuming|suppos\w+|standard|deviations?|mean|average|weight\w*|correlation|volatility|half|part|step|stage|component|of these|reading"
+    r"|formula|normal|simulation|tail|says?|implies)\b",
     re.IGNORECASE,
 )
 
 
-def _stated_probabilities(prose: str) -> Iterator[tuple[float, bool]]:
-    """Yield the numbers of a report that may be its probability, and whether it says of one that it is.
+def _own_probabilities(prose: str) -> tuple[list[float], list[float]]:
+    """Return the shares that a report says are its probability, and all shares from the last on, with what speaks of the opposite.
 
-    Any share agrees with p where it does; only a sentence in the writer's own name, or a bare "Probability: 12 %", can
-    disagree. A sentence that speaks of the opposite is taken for one minus its number too.
+    A sentence that is nothing but a share, at the end, is one too. What a sentence denies may be meant either way.
     """
-    sentences = _sentences(prose)
+    own: list[float] = []
+    after: list[float] = []
+    sentences = [part for part in re.split(r"(?<=[.!?;])\s+|\n+", prose) if part.strip()]
     for sentence in sentences:
         negated = _NEGATED.search(sentence) is not None
-        for match in _ANY.finditer(sentence):
-            value = _as_share(match["value"], match["percent"])
-            if value is not None:
-                yield value, False
-                if negated:
-                    yield round(1 - value, 12), False
-        own = None if _OTHER.search(sentence) else _OWN.search(sentence)
-        if own is not None:
-            number = own["value"] or own["value2"] or own["value3"]
-            value = _as_share(number, own["percent"] or own["percent2"] or own["percent3"])
-            if value is not None and not negated:
-                yield value, True
-    if sentences and (bare := _BARE.fullmatch(sentences[-1])):
-        value = _as_share(bare["value"], bare["percent"])
-        if value is not None:
-            yield value, True
-
-
-def _sentences(prose: str) -> list[str]:
-    return [part for part in re.split(r"(?<=[.;!?])\s+|\n+", prose) if part.strip()]
+        shares = [
+            (match.start(), share)
+            for match in _SHARE.finditer(sentence)
+            if (share := _as_share(*match.groups())) is not None
+        ]
+        said = None if negated or _OTHER.search(sentence) else _OWN.search(sentence)
+        bare = (
+            sentence is sentences[-1]
+            and len(re.findall(r"[^\W\d]{2,}", _SHARE.sub("", sentence))) <= 2
+            and not negated
+        )
+        if said is not None or bare:
+            after = []
+            own += [share for start, share in shares if said is None or start >= said.end()][:1]
+        if own or bare:
+            after += [value for _, share in shares for value in ((share, 1 - share) if negated else (share,))]
+    return own, after
 
 
 def _as_share(number: str, percent: str | None) -> float | None:

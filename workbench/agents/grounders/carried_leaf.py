@@ -12,7 +12,7 @@ from typing import Any
 from proxies.errors import Refused
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.answer_content import answer_content
-from workbench.agents.evidence.carried_evidence import CarriedCall, CarriedEvidence
+from workbench.agents.evidence.carried import carried_evidence
 from workbench.agents.evidence.carried_values import CarriedLeaf
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
@@ -30,7 +30,7 @@ class CarriedGrounder:
         earlier = leaf.trials.get(str(self._trial))
         if earlier is None:
             return _failure(f"run {leaf.run} has no trial {self._trial} of it")
-        calls: list[CarriedCall] = []
+        calls: list[tuple[str, str]] = []
         answers: list[tuple[str, dict[str, Any], Any]] = []
         for step, call in enumerate(leaf.calls):
             try:
@@ -38,10 +38,9 @@ class CarriedGrounder:
             except Refused as refusal:
                 return _failure(f"asked again: {refusal}")
             answers.append((call.path, call.params, answer.data))
-            content = answer_content(answer.data)
-            if content != call.content:
+            if answer_content(answer.data) != call.content:
                 return _failure(f"{call.path} has changed since this review looked")
-            calls.append(CarriedCall(path=call.path, hash=str(answer.meta["content_hash"]), content=content))
+            calls.append((call.path, str(answer.meta["content_hash"])))
         p, report, factor = earlier.p, earlier.report, earlier.key_factor
         if leaf.settled_from:
             # pandas loads for a driver that came out, and for no screen
@@ -53,9 +52,7 @@ class CarriedGrounder:
                 return _failure(f"its day is over: {problem}")
             factor = f"It came out {'true' if p else 'false'}."
             report = f"**{task.node.statement}**\n\nIts day is over: it came out {'true' if p else 'false'}.\n\n{_outcome_line(task, earlier, p)}"
-        evidence = CarriedEvidence(
-            run=leaf.run, reason=leaf.reason, p=p, calls=tuple(calls), settled_from=leaf.settled_from
-        )
+        evidence = carried_evidence(leaf.run, leaf.reason, p, calls, leaf.settled_from)
         belief = Belief(p=p, key_factor=factor, report=report)
         return Grounding(belief=belief, evidence=evidence, trace={"steps": len(calls)})
 

@@ -10,7 +10,7 @@ from typing import Any
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp, BadSetting, MalformedReply
-from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.agents.grounders.loop_parts import (
     LoopSettings,
     WebGrounder,
@@ -249,7 +249,7 @@ class _Research:
 
     def _evidence(
         self, conclusion: Conclusion, plan: str, questions: Sequence[str], parts: Sequence[_Part]
-    ) -> TraceEvidence:
+    ) -> Evidence:
         submission = Submission(
             raw=(conclusion.p,),
             p=conclusion.p,
@@ -268,7 +268,7 @@ class _Research:
             f"No notes on question {part.track}: {part.fault}." for part in parts if part.outcome is None
         ]
         listed = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
-        return TraceEvidence(
+        return Evidence(
             steps=steps,
             plan=f"{plan}\n\n{listed}",
             submission=submission,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
-from workbench.agents.evidence.trace import TraceCall, TraceEvidence, TraceStep
+from workbench.agents.evidence.base import Evidence, TraceCall, TraceStep
 from workbench.agents.findings.check_table import RunKind
 from workbench.agents.findings.conclusion_checks import conclusion_findings
 from workbench.agents.grounders.notebook_grounder import FAILURES, failure_of, hints_of
@@ -199,13 +199,13 @@ def loop_evidence(
     dates: tuple[str, ...] = (),
     findings: Sequence[str] = (),
     web: tuple[Mapping[str, Any], ...] = (),
-) -> TraceEvidence:
+) -> Evidence:
     """Return the evidence of a leaf's own loop."""
     steps = [trace_step(turn) for turn in outcome.turns]
     submission = outcome.result
     # The last step is the conclusion: its p is what counts, whatever was believed beside it.
     steps[-1] = replace(steps[-1], p=submission.p)
-    return TraceEvidence(
+    return Evidence(
         steps=tuple(steps),
         plan=plan,
         submission=submission,
@@ -224,7 +224,7 @@ def loop_evidence(
     )
 
 
-def grounding_of(evidence: TraceEvidence, *, failed_cells: int = 0) -> Grounding:
+def grounding_of(evidence: Evidence, *, failed_cells: int = 0) -> Grounding:
     """Return the grounding that a trace's submission gives."""
     submission = evidence.submission
     assert submission is not None, "a loop's evidence has a submission"

@@ -11,7 +11,7 @@ from workbench.agents.base import (
     GroundingFailure,
     LeafTask,
 )
-from workbench.agents.evidence.market_evidence import MOST_POINTS, MarketEvidence
+from workbench.agents.evidence.market import market_evidence
 from workbench.agents.registry import no_options
 from workbench.formatting import percent
 from workbench.propositions import Belief
@@ -37,24 +37,17 @@ class MarketGrounder:
             price = read_price(ref, market.data, prices.data, task.cutoff.instant)
         except (ClaimRefused, Refused) as problem:
             return GroundingFailure(reason=f"the market grounder: {problem}"[:500], retryable=False)
-        evidence = MarketEvidence(
-            market=str(ref),
-            question=price.question[:500],
-            p=price.p,
-            quoted=price.quoted.isoformat(),
-            cutoff=task.cutoff.instant.isoformat(),
-            history=price.history[-MOST_POINTS:],
-            hashes=(str(market.meta["content_hash"]), str(prices.meta["content_hash"])),
-        )
+        hashes = str(market.meta["content_hash"]), str(prices.meta["content_hash"])
+        evidence = market_evidence(ref, price, hashes, task.cutoff.instant)
         report = (
-            f"**{task.node.statement}**\n\nThe market `{ref}` asks: {one_line(evidence.question, 500)}\n\nIts price before the cutoff was {percent(price.p)} "
+            f"**{task.node.statement}**\n\nThe market `{ref}` asks: {one_line(price.question, 500)}\n\nIts price before the cutoff was {percent(price.p)} "
             f"({price.quoted:%Y-%m-%d %H:%M} UTC).\n\nWhat is weak: a price holds fees, the time value of money and a bias toward "
             "long shots, and the market's rules may differ from the proposition."
         )
         belief = Belief(
             p=price.p, key_factor=f"{ref} stood at {percent(price.p)} before the cutoff.", report=report
         )
-        return Grounding(belief=belief, evidence=evidence, trace={"steps": len(evidence.trace.steps)})
+        return Grounding(belief=belief, evidence=evidence, trace={"steps": len(evidence.steps)})
 
 
 def named_market(statement: str, resolves_by: str) -> MarketRef:

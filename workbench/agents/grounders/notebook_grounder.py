@@ -18,7 +18,7 @@ from sandbox.errors import JournalBroken, KernelDied
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask, ProofSession
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp, RetryWorthwhile
-from workbench.agents.evidence.notebook_evidence import NotebookEvidence
+from workbench.agents.evidence.base import Evidence
 from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
 from workbench.agents.findings.conclusion_checks import (
     ASKED_NO_DATA,
@@ -123,7 +123,7 @@ class NotebookGrounder:
         belief = Belief(p=conclusion.p, key_factor=conclusion.key_factor, report=conclusion.report)
         return Grounding(
             belief=belief,
-            evidence=NotebookEvidence(),
+            evidence=Evidence(),
             trace={"steps": proof.steps, "failed_cells": proof.failed_cells},
             findings=proof.findings(conclusion),
         )

@@ -17,7 +17,8 @@ from workbench.agents.base import (
 )
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp, BadSetting
-from workbench.agents.evidence.routed_evidence import STEPS_EACH, RoutedEvidence, RoutedPart, pooled_belief
+from workbench.agents.evidence.base import STEPS_EACH, Evidence, EvidencePart
+from workbench.agents.evidence.check import pooled_belief
 from workbench.agents.grounders.market_grounder import named_market
 from workbench.agents.grounders.statistical import read_leaf
 from workbench.agents.registry import agent_names, no_options, open_grounder
@@ -224,7 +225,7 @@ def _calls(call_api: DataCaller, place: int) -> DataCaller:
 
 def _together(route: Route, parts: Mapping[str, Grounding], failed: Mapping[str, str]) -> Grounding:
     routed = tuple(
-        RoutedPart(
+        EvidencePart(
             grounder=name,
             first_step=STEPS_EACH * [*route.grounders, *route.instead].index(name),
             belief=part.belief,
@@ -232,7 +233,7 @@ def _together(route: Route, parts: Mapping[str, Grounding], failed: Mapping[str,
         )
         for name, part in parts.items()
     )
-    evidence = RoutedEvidence(route=route, parts=routed, failed=dict(failed))
+    evidence = Evidence(route=route, parts=routed, failed=dict(failed))
     trace = {
         name: sum(part.trace.get(name, 0) for part in parts.values()) for name in ("steps", "failed_cells")
     }

@@ -14,13 +14,12 @@ from workbench.agents.base import (
     LeafTask,
 )
 from workbench.agents.errors import BadSetting
-from workbench.agents.evidence.series_evidence import SeriesCall, SeriesEvidence, forecaster_hash
+from workbench.agents.evidence.series import SeriesBasis, forecaster_hash, series_evidence
 from workbench.agents.registry import no_options
 from workbench.formatting import percent
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.series_estimate import METHODS, SeriesEstimate, estimate_leaf
-from workbench.questions.series.series_figure import series_figure
 from workbench.questions.series.series_leaf import SeriesLeaf, path_words, read_series_leaf
 
 
@@ -47,12 +46,11 @@ class StatisticalGrounder:
         """Return the leaf's belief, or in one line why no series decides it."""
         try:
             leaf, hints = read_leaf(task.node.statement, task.resolves_by)
-            answers = []
-            for step, ref in enumerate(leaf.refs):
-                path, params = ref.call(task.cutoff.instant)
-                answers.append((step, path, await task.call_api(path, params, step=step)))
-            rows = [ref.rows(answer.data) for ref, (_, _, answer) in zip(leaf.refs, answers, strict=True)]
-            figure = await asyncio.to_thread(series_figure, leaf, rows)
+            answers = [
+                await task.call_api(*ref.call(task.cutoff.instant), step=step)
+                for step, ref in enumerate(leaf.refs)
+            ]
+            rows = [ref.rows(answer.data) for ref, answer in zip(leaf.refs, answers, strict=True)]
             # In a thread: fitting and simulating takes up to a second, and other leaves wait for the loop.
             numbers = await asyncio.to_thread(
                 estimate_leaf,
@@ -62,27 +60,23 @@ class StatisticalGrounder:
                 task.cutoff.last_visible_day,
                 self._method,
             )
+            basis = SeriesBasis(
+                numbers=numbers.to_json(),
+                method=self._method,
+                last_visible=task.cutoff.last_visible_day.isoformat(),
+                hints=hints,
+                forecaster=forecaster_hash() if self._method == "paths" else "",
+            )
+            hashes = [str(answer.meta["content_hash"]) for answer in answers]
+            evidence = await asyncio.to_thread(series_evidence, leaf, rows, hashes, basis)
         except (ClaimRefused, Refused) as problem:
             return GroundingFailure(reason=f"the statistical grounder: {problem}"[:500], retryable=False)
-        evidence = SeriesEvidence(
-            reading=leaf.to_json(),
-            hints=hints,
-            method=self._method,
-            last_visible=task.cutoff.last_visible_day.isoformat(),
-            calls=tuple(
-                SeriesCall(step=step, path=path, hash=str(answer.meta["content_hash"]))
-                for step, path, answer in answers
-            ),
-            numbers=numbers.to_json(),
-            figure=figure,
-            forecaster=forecaster_hash() if self._method == "paths" else "",
-        )
         belief = Belief(
             p=numbers.p,
             key_factor=_key_factor(numbers),
             report=_series_report(leaf, numbers, task.node.statement, by_paths=self._method == "paths"),
         )
-        return Grounding(belief=belief, evidence=evidence, trace={"steps": len(evidence.trace.steps)})
+        return Grounding(belief=belief, evidence=evidence, trace={"steps": len(evidence.steps)})
 
 
 def read_leaf(statement: str, resolves_by: str) -> tuple[SeriesLeaf, str]:

@@ -35,7 +35,7 @@ from proxies.asof.asof_text import as_of
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp, BadSetting
-from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.agents.findings.check_table import RunKind
 from workbench.agents.findings.conclusion_checks import conclusion_findings
 from workbench.agents.grounders.thought_replies import (
@@ -229,7 +229,7 @@ class ThoughtCalls:
         outcome, outcomes = self._outcome
         return Grounding(
             belief=Belief(p=p, key_factor=key_factor, report=report),
-            evidence=TraceEvidence(
+            evidence=Evidence(
                 steps=tuple(self._steps),
                 combined=way,
                 outcome=outcome,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sandbox.errors import SandboxError
 from workbench.agents.errors import AgentGaveUp, BadSetting
+from workbench.agents.evidence.base import Evidence
 from workbench.agents.evidence.look_up import STAGE, LookUp
-from workbench.agents.evidence.trace import TraceEvidence
 from workbench.agents.grounders.loop_parts import (
     LoopSettings,
     first_prompt,
@@ -108,7 +108,7 @@ async def look_up(
     except AgentGaveUp as error:
         fault = error.reason
     steps = tuple(trace_step(turn) for turn in loop.turns)
-    trace = TraceEvidence(
+    trace = Evidence(
         steps=steps,
         plan=f"Look up as of the cutoff, with {' and '.join(box.names)}, what the weights of the children need.",
         sources=tuple(box.sources.values()),

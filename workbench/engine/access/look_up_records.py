@@ -72,5 +72,7 @@ def look_up_faults(store: Store, state: RunState) -> list[tuple[NodeId, str]]:
             faults.append((node, " ".join(str(error).split())[:300]))
             continue
         if stored is not None:
-            faults += [(node, f"{check}: {what}") for check, _, what in stored.look_up.faults(stored.proof)]
+            faults += [
+                (node, f"{fault.check}: {fault.what}") for fault in stored.look_up.faults(stored.proof)
+            ]
     return faults

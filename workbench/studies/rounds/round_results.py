@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from workbench.agents.evidence.trace import TraceEvidence
 from workbench.engine.proof_check import stored_evidence
 from workbench.engine.record.fold import load_state
 from workbench.errors import WorkbenchError
@@ -178,7 +177,7 @@ def _percentiles(store: Store, run_id: str) -> Mapping[str, float]:
         evidence = stored_evidence(store, state, state.tree.root.id, 1)
     except WorkbenchError:  # deleted, or damaged
         return {}
-    stated = evidence.outcomes if isinstance(evidence, TraceEvidence) else {}
+    stated = evidence.outcomes
     return stated if set(stated) == set(PERCENTILES) else {}
 
 
