@@ -268,3 +268,13 @@ def test_whoever_closes_their_files_to_others_has_the_same_seals(tmp_path: Path)
     closed = run_process(tmp_path, "doctor", "--json", umask=0o077)
     plain = run_cli(tmp_path, "doctor", "--json")
     assert json.loads(closed.stdout)["isolation"] == json.loads(plain.stdout)["isolation"]
+
+
+def test_history_answers_before_any_evidence(tmp_path: Path) -> None:
+    claim = ("The VIX closes above 20 on 2018-12-31", "--cutoff", "2018-11-01")
+    planned = run_cli(tmp_path, "analyze", *claim, "--plan-only")
+    assert planned.returncode == 0, planned.stderr
+    shown = json.loads(run_cli(tmp_path, "show", "last", "--json").stdout)
+    assert shown["root"]["p"] is None and 0 < shown["base_rate"] < 1
+    said, evidence = planned.stderr.index(f"History: true in {shown['base_rate']:.1%}"), "drivers"
+    assert said < planned.stderr.index(evidence)

@@ -43,6 +43,14 @@ async def test_the_demo(demo: Run) -> None:
     assert read_records(root.belief.report)[-1].base_rate == pytest.approx(0.689, abs=0.001)
 
 
+async def test_history_is_known_before_any_evidence_and_is_the_base_rate_of_the_report(demo: Run) -> None:
+    history = await analyst().preflight(DEMO, "2018-06-30", stages=["linear"], free_rules=[])
+    root = demo.tree.root.belief
+    assert root is not None and history is not None
+    assert history.share == pytest.approx(read_records(root.report)[-1].base_rate, abs=1e-6)
+    assert history.periods > 2
+
+
 async def test_the_root_is_the_forecast_of_the_paths_which_the_record_scores(demo: Run) -> None:
     rows = {name: visible_rows(name, LAST) for name in NAMES}
     own = PathsForecaster().forecast(read_claim(DEMO), rows, LAST)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.questions.claims import Claim
+from workbench.questions.claims import BY_READING, Claim
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 
@@ -157,7 +157,7 @@ def claims(draw: st.DrawFn) -> Claim:
     """Claims of every pattern that make sense."""
     pattern = draw(
         st.sampled_from(
-            ["compare", "level", "average", "range", "change", "touch", "drawdown", "volatility", "relative", "first", "first_move"]
+            ["compare", "level", "average", "range", "change", "touch", "drawdown", "volatility", "relative", *BY_READING]
         )
     )  # fmt: skip
     series = draw(anything if pattern in ("compare", "level", "range", "change") else daily)
@@ -165,7 +165,7 @@ def claims(draw: st.DrawFn) -> Claim:
     end = start + timedelta(days=draw(st.integers(2, 300)))
     side = draw(sides)
     claim = Claim(pattern=pattern, series=series, end=end, side=side, reference=draw(st.booleans()))
-    if pattern in ("compare", "change", "drawdown", "volatility", "relative", "first", "first_move"):
+    if pattern in ("compare", "change", "drawdown", "volatility", "relative", *BY_READING):
         claim = replace(claim, start=draw(st.sampled_from([start, None])))
     if pattern in ("compare", "level"):
         claim = replace(claim, strict=draw(st.booleans()))
@@ -199,6 +199,29 @@ def claims(draw: st.DrawFn) -> Claim:
         claim = replace(claim, strict=side == "above")
     if pattern == "relative":
         claim = replace(claim, series="NASDAQ", other="WTI", strict=draw(st.just(True)))
+    size = float(draw(st.integers(1, 60)))
+    if pattern in ("mean", "highest", "lowest"):
+        claim = replace(claim, level=draw(levels), strict=draw(st.booleans()))
+    if pattern in ("count", "streak"):
+        every = draw(st.sampled_from([None, "week", "month"]))
+        claim = replace(claim, times=draw(st.integers(2, 30)), every=every)
+    if pattern == "count":
+        level = draw(st.none() | levels)
+        claim = replace(claim, level=level, strict=level is None or draw(st.booleans()))
+    if pattern in ("points", "step"):
+        claim = replace(claim, level=size if side == "above" else -size)
+    if pattern == "points":
+        claim = replace(claim, strict=False)
+    if pattern == "step":
+        claim = replace(claim, strict=draw(st.booleans()), every=draw(st.sampled_from([None, "week", "month"])), never=draw(st.booleans()))  # fmt: skip
+    if pattern == "move":
+        claim = replace(
+            claim, level=size, side="above", strict=draw(st.booleans()), never=draw(st.booleans())
+        )
+    if pattern == "peak":
+        claim = replace(claim, level=-size, side="below", strict=False, never=draw(st.booleans()))
+    if pattern == "record":
+        claim = replace(claim, times=draw(st.sampled_from([1, 4, 52])), never=draw(st.booleans()))
     return claim
 
 

@@ -73,4 +73,4 @@ def test_score_prints_utility_under_a_rule(tmp_path: Path) -> None:
     # pooled: (1.8 + 0.4 x 0.5) / (2 + 0.5) and (2 + 0) / 2.5
     assert (scores["soft_pooled"], scores["hard_pooled"]) == pytest.approx((0.8, 0.8))
     assert "utility (analytica-paper)" in run(*words).stdout
-    assert "payoff rule" in refused(*words[:-1], "none")
+    assert "payoff rule" in refused(*words[:-1], "utility=none")

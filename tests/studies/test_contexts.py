@@ -126,7 +126,7 @@ def test_contexts_are_gathered_once_and_every_arm_reads_the_same_bytes(
 ) -> None:
     plan = gather(home, vendors, "--plan-only")
     assert (plan["to_gather"], plan["expected_calls"], plan["contexts"]) == (2, 0, [])
-    document = gather(home, vendors, "-o", "c.json")
+    document = gather(home, vendors, "--set", "output=c.json")
     assert [row["question"] for row in document["contexts"]] == ["cpi", "fed"] and document["failed"] == []
     assert gather(home, vendors)["to_gather"] == 0
     store = Store(home / "home")

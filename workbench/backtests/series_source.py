@@ -15,8 +15,8 @@ from workbench.errors import UsageError
 from workbench.forecasts.series.series_history import History
 from workbench.questions.decision import value_series
 from workbench.questions.errors import ClaimRefused
-from workbench.questions.readings.plain_text import plain_text
-from workbench.questions.readings.series_names import mentions
+from workbench.questions.readings.names import take_series
+from workbench.questions.readings.tokens import text_of
 from workbench.questions.series.embedded_series import KNOWN, SERIES, replace_names
 from workbench.questions.series.series_quantity import Quantity
 from workbench.questions.series.series_reference import SeriesRef, series_mentioned
@@ -106,9 +106,10 @@ def _reference(text: str) -> SeriesRef | None:
     by_address = series_mentioned(text)
     if by_address:
         return by_address[0] if len(by_address) == 1 else None
-    plain = plain_text(text).plain
-    names = [mention for mention in mentions(plain) if mention.end - mention.start == len(plain.strip())]
-    sources = {candidate.source for name in names for candidate in name.candidates}
+    named = text_of(text)
+    take_series(named)
+    whole = [piece for piece in named.pieces if piece.end - piece.start == len(named.plain)]
+    sources = {candidate.source for piece in whole for candidate in piece.value}
     return SeriesRef.of(sources.pop()) if len(sources) == 1 and all(sources) else None
 
 

@@ -13,11 +13,7 @@ from workbench.plug_points import OPERATIONS, load_plugin, plugin_names
 from workbench.requests import fields_of
 
 #: The options that every command takes, anywhere on the line; they are parsed here and nowhere else.
-SHARED = {
-    "--json": "Print one JSON document on stdout and nothing else there.",
-    "--yes": "Ask nothing and go on.",
-    "--set": "NAME=VALUE of a setting without an option.",
-}
+SHARED = ("--json", "--yes", "--set")
 _LINE = (
     "With every command: --yes (nothing is asked) and, where it has an answer, --json (one JSON document)."
 )
@@ -63,9 +59,11 @@ class OperationCommand(_Shared, TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Say of a field without an option how it is given."""
         named = {
-            f"--{each.word.replace('_', '-')}": each.word
+            option: each.word
             for each in fields_of(self.operation)
             if each.says.by_set
+            for option in (f"--{each.word.replace('_', '-')}", each.says.short and f"-{each.says.short}")
+            if option
         }
         for word in args[: args.index("--") if "--" in args else None]:
             if name := named.get(word.partition("=")[0]):

@@ -47,9 +47,6 @@ if TYPE_CHECKING:
     from workbench.engine.record.state import RunState
     from workbench.store import StoredEvent
 
-#: The options that the command line parses for all commands, and what they are where they are not given.
-_SHARED: dict[str, Any] = {"--json": False, "--yes": False, "--set": ()}
-
 
 def command_of(operation: type[Operation]) -> Callable[..., None]:
     """Return the function that typer makes the command from; its signature has an option for each field of the request."""
@@ -58,7 +55,7 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
     def run(ctx: typer.Context, **words: Any) -> None:
         if ctx.invoked_subcommand is not None:  # a group's own operation: one of its commands was asked for
             return
-        as_json, yes, pairs = (ctx.meta.get(name, default) for name, default in _SHARED.items())
+        as_json, yes = "--json" in ctx.meta, "--yes" in ctx.meta
         if "yes" in operation.model_fields:  # an approval's yes is its answer
             words["yes"] = yes
         home = Home.of(
@@ -77,7 +74,7 @@ def command_of(operation: type[Operation]) -> Callable[..., None]:
         at_end(home.close)
         request: Operation | None = None
         try:
-            request = operation.typed(pairs, **words)
+            request = operation.typed(ctx.meta.get("--set", ()), **words)
             document = asyncio.run(_answered(request, home)) if request.waits() else request.answer(home)
         except (KeyboardInterrupt, asyncio.CancelledError):
             goes_on = _goes_on(home, request, as_json=as_json)

@@ -1,10 +1,10 @@
 """Opening a run: a claim is checked first, so that a refused one leaves nothing behind."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import Analyzer, Grounder, Synthesizer
@@ -15,12 +15,14 @@ from workbench.engine.record.followed_run import FollowedRun
 from workbench.engine.run_settings import CHANGEABLE_BOUNDS, RunSettings
 from workbench.engine.run_texts import cut_claim
 from workbench.errors import UsageError
-from workbench.models.base import Model
+from workbench.models.base import Model, PastShare
 from workbench.models.model_options import OFFLINE
 from workbench.plug_points import SYNTHESIZERS
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.terminal import shown_line
+
+T = TypeVar("T")
 
 #: Longest statement that is accepted: a claim is a sentence, not a document.
 MAX_STATEMENT = 600
@@ -32,8 +34,8 @@ class Preflight(Protocol):
 
     async def preflight(
         self, statement: str, cutoff: str, *, stages: Sequence[str], free_rules: Sequence[str]
-    ) -> None:
-        """Return if the claim can be treated at these synthesis stages; raise a ``UsageError`` with one sentence if not.
+    ) -> PastShare | None:
+        """Return what history says of the claim, where the model knows; raise a ``UsageError`` with one sentence if it cannot be treated.
 
         ``free_rules`` are those that ask no model, for the sentence.
         """
@@ -48,14 +50,19 @@ class Agents:
     """
 
     def __init__(self, settings: RunSettings) -> None:
-        def arguments(role: str) -> dict[str, Any]:
-            return {"options": settings.options.get(role), "package": settings.packages.get(role)}
+        self.synthesizer: Synthesizer = _opened(open_synthesizer, settings, "synthesizer", settings.rule)
+        self.grounder = grounder_of(settings)
+        self.analyzer: Analyzer = _opened(open_analyzer, settings, "analyzer", settings.analyzer)
 
-        self.synthesizer: Synthesizer = open_synthesizer(
-            settings.rule, settings.agent, **arguments("synthesizer")
-        )
-        self.grounder: Grounder = open_grounder(settings.grounder, settings.agent, **arguments("grounder"))
-        self.analyzer: Analyzer = open_analyzer(settings.analyzer, settings.agent, **arguments("analyzer"))
+
+def grounder_of(settings: RunSettings) -> Grounder:
+    """Return the grounder of a run; raises as `Agents`."""
+    return _opened(open_grounder, settings, "grounder", settings.grounder)
+
+
+def _opened(opener: Callable[..., T], settings: RunSettings, role: str, name: str) -> T:
+    own, package = settings.options.get(role), settings.packages.get(role)
+    return opener(name, settings.agent, options=own, package=package)
 
 
 def check_statement(statement: str) -> str:
@@ -70,8 +77,12 @@ def check_statement(statement: str) -> str:
     return text
 
 
-async def check_claim(statement: str, cutoff: Cutoff, settings: RunSettings, model: Model) -> None:
+async def check_claim(
+    statement: str, cutoff: Cutoff, settings: RunSettings, model: Model
+) -> PastShare | None:
     """Refuse a claim before a run is opened for it: by its form, by the names it uses, by what the model can treat.
+
+    Return what history says of it, where the model knows without evidence.
 
     Raises ``UsageError``.
     """
@@ -79,9 +90,10 @@ async def check_claim(statement: str, cutoff: Cutoff, settings: RunSettings, mod
     # Opened for what it raises as well: an unknown agent or a bad setting must show before the run exists.
     agents = Agents(settings)
     if isinstance(model, Preflight):
-        await model.preflight(
+        return await model.preflight(
             text, cutoff.text, stages=agents.synthesizer.stages, free_rules=rules_without_model()
         )
+    return None
 
 
 def rules_without_model() -> tuple[str, ...]:
@@ -101,6 +113,7 @@ def new_run(
     settings: RunSettings,
     *,
     read_as: Mapping[str, Any] | None = None,
+    history: PastShare | None = None,
     follows: FollowedRun | None = None,
 ) -> str:
     """Open a run in the log and return its id; no model and no source is asked yet.
@@ -133,6 +146,7 @@ def new_run(
             cut=cut,
             quote_key=secrets.token_hex(16),
             read_as=dict(read_as) if read_as is not None and not cut else None,
+            history=history,
             follows=ev.Follows(run=follows.run, body=store.put_body(follows.to_body())) if follows else None,
         ),
     )

@@ -8,7 +8,7 @@ import base64
 import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -20,6 +20,13 @@ Finish = Literal["complete", "truncated", "refused", "filtered", "empty"]
 #: ``filter`` reads search results before an agent does; without a model of its own it is the reader's.
 ModelRole = Literal["analyzer", "grounder", "synthesizer", "critic", "reader", "filter", "judge"]
 MODEL_ROLES: tuple[ModelRole, ...] = get_args(ModelRole)
+
+
+class PastShare(NamedTuple):
+    """How often a claim came true in past periods of its length, by what was known at the cutoff; ``periods`` are independent ones."""
+
+    share: float
+    periods: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
-from workbench.models.base import ModelReply, ModelRequest, NodeRef, Usage
+from workbench.models.base import ModelReply, ModelRequest, NodeRef, PastShare, Usage
 from workbench.models.errors import ClaimRefused, ModelUnavailable, UnknownModel
 from workbench.models.model_options import ModelOptions
 from workbench.models.registry import unknown_model
@@ -59,6 +59,7 @@ class OfflineAnalyst:
         self._paths = ClaimPaths()
         # Claims that passed their checks, by statement and cutoff: a leaf makes five requests, and its rows take a while to read.
         self._treated: dict[tuple[str, str], Claim] = {}
+        self._history: dict[tuple[str, str], PastShare] = {}
 
     @property
     def name(self) -> str:
@@ -83,8 +84,8 @@ class OfflineAnalyst:
 
     async def preflight(
         self, statement: str, cutoff: str, *, stages: Sequence[str], free_rules: Sequence[str]
-    ) -> None:
-        """Refuse, before a run is opened, what :meth:`complete` would refuse in it.
+    ) -> PastShare | None:
+        """Refuse, before a run is opened, what :meth:`complete` would refuse in it; return what history says of the claim.
 
         Raises
         ------
@@ -98,6 +99,7 @@ class OfflineAnalyst:
                 raise ClaimRefused(_no_stage(stage, free_rules), *ANOTHER_MODEL)
         try:
             await self._treatable(statement, cutoff)
+            return self._history.get((statement, cutoff))
         except ProxyError as problem:
             raise _unreadable(problem, statement) from problem
 
@@ -182,7 +184,8 @@ class OfflineAnalyst:
             if decided_too and decided(settle(claim, rows), series_of(claim, rows)[0]) is not None:
                 return settle(claim, rows)
             check(claim, last_day)
-            await asyncio.to_thread(appraise, claim, rows, last_day)
+            windows = await asyncio.to_thread(appraise, claim, rows, last_day)
+            self._history[key] = PastShare(windows.base_rate, windows.effective_windows)
             self._treated[key] = settle(claim, rows)
         return self._treated[key]
 

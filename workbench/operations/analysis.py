@@ -203,7 +203,7 @@ class Analyze(_NewRun):
 
     def show(self, document: RunDocument) -> Iterator[Block]:
         """Return the tree and what it rests on; of a plan what the rest will cost."""
-        from workbench.engine.plan import cost_line
+        from workbench.engine.expected_cost import cost_line
 
         yield from super().show(document)
         if self.plan_only:
@@ -264,12 +264,15 @@ class Analyze(_NewRun):
         from workbench.engine.new_run import new_run
         from workbench.engine.run_texts import cut_lines
         from workbench.sources.own_store import first_shared
+        from workbench.views.wording import history_words
 
         with _read_beside(self.statement, cutoff, settings):
-            await engine.check(claim.statement, cutoff, settings)
+            history = await engine.check(claim.statement, cutoff, settings)
         keyed = replace(settings, keyed=engine.keyed)
-        run_id = new_run(home.store, claim.statement, cutoff, keyed, read_as=claim.read_as)
+        run_id = new_run(home.store, claim.statement, cutoff, keyed, read_as=claim.read_as, history=history)
         home.say(f"run {run_id}  {settings.model}  cutoff {cutoff.text}")
+        if history is not None:
+            home.say(f"History: {history_words(history)}.")
         shared = first_shared(home.store, settings.model if not settings.stays_here else "")
         late = (f"WARNING: {line}" for line in hindsight(settings, cutoff))
         for line in (*shared, *cut_lines(home.state(run_id).cut), *late):

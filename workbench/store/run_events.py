@@ -39,7 +39,8 @@ class RunStarted(EventBase):
     """The analyst stated a proposition and a cutoff; ``settings`` is all that shapes the run, ``cut`` the pieces left out.
 
     ``quote_key`` makes the marks between which its prompts quote strangers (``workbench.quoting``). ``read_as`` is the reading that the claim
-    was asked with, by which it is resolved (``workbench.questions.readings``); None where there was none. ``follows`` names the run that a review takes up.
+    was asked with, by which it is resolved (``workbench.questions.readings``); None where there was none. ``history`` is the share of past
+    periods in which it came true, and how many independent ones there are. ``follows`` names the run that a review takes up.
     """
 
     kind: Literal["run.started"] = "run.started"
@@ -50,6 +51,7 @@ class RunStarted(EventBase):
     cut: tuple[CutText, ...] = ()
     quote_key: str | None = None
     read_as: dict[str, Any] | None = None
+    history: tuple[float, float] | None = None
     follows: Follows | None = None
 
 

@@ -69,8 +69,9 @@ class RunView:
 
     @property
     def base_rate(self) -> float | None:
-        """The root's base rate known at the cutoff, where its grounding reports one; else None."""
-        return root_base_rate(self.tree)
+        """The claim's base rate known at the cutoff: its report's, before that what its history said when the run was opened."""
+        reported = root_base_rate(self.tree)
+        return self.state.history.share if reported is None and self.state.history else reported
 
     @property
     def prior(self) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from workbench.audit.run_findings import finding_lines
 from workbench.engine.detached import has_record, no_record
 from workbench.errors import command, sentence
 from workbench.formatting import outcome_words, percent, point_change, sandbox_words
+from workbench.models.base import PastShare
 from workbench.propositions import ROOT, NodeId, Polarity, Rule, Tree, depth_of, parent_of
 from workbench.propositions.edits import (
     AddChild,
@@ -126,6 +127,12 @@ def _levels_shown(tree: Tree, most: int | None) -> int:
         level += 1
         seen += at_level[level]
     return level
+
+
+def history_words(history: PastShare) -> str:
+    """Say how often a claim came true before, without its evidence."""
+    count = max(1, round(history.periods))
+    return f"true in {percent(history.share)} of past periods of this length ({count} independent)"
 
 
 def run_lines(

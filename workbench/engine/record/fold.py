@@ -22,6 +22,7 @@ from workbench.engine.record.state import (
 )
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import command, sentence
+from workbench.models.base import PastShare
 from workbench.propositions import Belief, NodeId, Rule, Tree
 from workbench.propositions.scenario_set import ScenarioRecord
 from workbench.quoting import Marks
@@ -64,6 +65,7 @@ def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
     state.models, state.cut = (state.settings.model,), first.event.cut
     state.marks = Marks(first.event.quote_key)
     state.read_as = first.event.read_as
+    state.history = None if first.event.history is None else PastShare(*first.event.history)
     if first.event.follows is not None:
         state.follows = FollowedRun.read(store.body(first.event.follows.body))
     for stored in stream:
@@ -132,7 +134,7 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
         case ev.NodeRefitted():
             state.refits[event.node] = event
         case ev.NodeFailed():
-            state.failures.setdefault(event.node, []).append(event.reason)
+            state.failures[event.node] = (*state.failures.get(event.node, ()), event.reason)
             state.waiting.pop(event.node, None)
         case ev.NodeWaiting():
             state.waiting[event.node] = event.reason
@@ -322,16 +324,15 @@ def _reopen(state: RunState, stored: StoredEvent, event: ev.LeafReopened) -> Non
             f"event {stored.seq} of run {stored.run_id} reopens {event.node}, no driver with a value"
         )
     trials = trials_of(state, event.node)
-    state.earlier.setdefault(event.node, []).append(
-        EarlierGrounding(
-            p=belief.p,
-            key_factor=belief.key_factor,
-            attempts=tuple(trial.concluded for _, trial in sorted(trials) if trial.belief),
-            at_utc=stored.at_utc,
-            author=event.author,
-            reason=event.reason,
-        )
+    earlier = EarlierGrounding(
+        p=belief.p,
+        key_factor=belief.key_factor,
+        attempts=tuple(trial.concluded for _, trial in sorted(trials) if trial.belief),
+        reopened_utc=stored.at_utc,
+        author=event.author,
+        reason=event.reason,
     )
+    state.earlier[event.node] = (*state.earlier.get(event.node, ()), earlier)
     for key, trial in trials:
         state.trials[key] = replace(
             trial, again=True, open=False, goes_on=False, gave_up=(), failure=None, seconds=0.0, since=None

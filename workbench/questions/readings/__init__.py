@@ -1,1 +1,1 @@
-"""From a claim as a person types it to readings: what it is about, how it is compared, with what, and by when."""
+"""What a text about a series says: words as data (`lexicon.yaml`), one tokenizer, slots, and the readings that they make."""

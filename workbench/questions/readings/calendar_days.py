@@ -1,10 +1,12 @@
 """Days and periods by the names that people give them: holidays, meetings, quarters, and the arithmetic between them."""
 
+import re
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, timedelta
 
 from workbench.questions.errors import ClaimRefused
+from workbench.questions.readings.lexicon import lexicon
 
 #: Last days of the scheduled meetings of the FOMC (federalreserve.gov, "Meeting calendars"), on which its decision is published.
 FOMC = tuple(
@@ -149,53 +151,23 @@ def weekday_after(day: date, weekday: int, weeks: int = 0) -> date:
 
 
 def holiday(name: str, year: int) -> date | None:
-    """Return the day of a holiday in a year; None for a name that is none."""
-    fixed = {
-        "christmas": (12, 25),
-        "christmas eve": (12, 24),
-        "xmas": (12, 25),
-        "new year's eve": (12, 31),
-        "new years eve": (12, 31),
-        "nye": (12, 31),
-        "boxing day": (12, 26),
-        "st patrick's day": (3, 17),
-        "cinco de mayo": (5, 5),
-        "veterans day": (11, 11),
-        "bastille day": (7, 14),
-        "guy fawkes": (11, 5),
-        "july fourth": (7, 4),
-        "new year": (1, 1),
-        "new year's": (1, 1),
-        "new years": (1, 1),
-        "halloween": (10, 31),
-        "independence day": (7, 4),
-        "valentine's day": (2, 14),
-        "valentines day": (2, 14),
-        "inauguration day": (1, 20),
-        "july 4th": (7, 4),
-        "fourth of july": (7, 4),
-        "4th of july": (7, 4),
-    }
-    if name in fixed:
-        return date(year, *fixed[name])
-    if name in ("thanksgiving", "turkey day"):
-        return _nth(year, 11, 3, 4)
-    if name == "labor day":
-        return _nth(year, 9, 0, 1)
-    if name == "memorial day":
-        return weekday_after(date(year, 5, 24), 0)
-    if name == "black friday":
-        return _nth(year, 11, 3, 4) + timedelta(days=1)
-    if name in ("columbus day", "mlk day", "presidents day", "presidents' day"):
-        month, count = {"columbus day": (10, 2), "mlk day": (1, 3)}.get(name, (2, 3))
-        return _nth(year, month, 0, count)
-    if name == "good friday":
-        return _easter(year) - timedelta(days=2)
-    if name == "easter":
-        return _easter(year)
-    if name in ("election day", "the election", "elections", "the midterms", "midterms", "midterm elections"):
+    """Return the day of a holiday in a year, as the lexicon says it; None where that year has none.
+
+    >>> holiday("thanksgiving", 2018), holiday("good friday", 2018), holiday("election day", 2017)
+    (datetime.date(2018, 11, 22), datetime.date(2018, 3, 30), None)
+    """
+    rule = lexicon().holidays[name]
+    if rule == "election":
         return _nth(year, 11, 0, 1) + timedelta(days=1) if year % 2 == 0 else None
-    return None
+    if fixed := re.fullmatch(r"(\d+)-(\d+)", rule):
+        return date(year, int(fixed[1]), int(fixed[2]))
+    day, _, shift = re.sub(" ([+-]) ", r" \1", rule).partition(" " if rule.startswith("easter") else " +")
+    if day == "easter":
+        return _easter(year) + timedelta(days=int(shift or 0))
+    rank, weekday, month = day.split()
+    if rank == "last":
+        return weekday_after(date(year, int(month), 24), WEEKDAYS[weekday])
+    return _nth(year, int(month), WEEKDAYS[weekday], int(rank[0])) + timedelta(days=int(shift or 0))
 
 
 def exchange_holiday(day: date) -> bool:
@@ -216,12 +188,6 @@ def last_session(day: date) -> date:
     while day.weekday() > 4 or exchange_holiday(day):
         day -= timedelta(days=1)
     return day
-
-
-HOLIDAYS = (
-    "christmas eve|christmas|xmas|nye|boxing day|st patrick's day|cinco de mayo|veterans day|bastille day|guy fawkes|july fourth|black friday|columbus day|mlk day|presidents'? day|good friday|new year'?s eve|new year'?s|new year|halloween|independence day|valentine'?s day|thanksgiving|turkey day|inauguration day|july 4th|(?:fourth|4th) of july|"
-    "labor day|memorial day|easter|election day|the election|midterm elections|midterms"
-)
 
 
 def _nth(year: int, month: int, weekday: int, count: int) -> date:

@@ -6,16 +6,16 @@ from datetime import date, timedelta
 
 from workbench.questions.readings.amounts import Amount
 from workbench.questions.readings.calendar_days import last_session
-from workbench.questions.readings.day_windows import ClaimWindow
+from workbench.questions.readings.days import Window
+from workbench.questions.readings.names import SeriesName
 from workbench.questions.readings.relations import Relation
-from workbench.questions.readings.series_names import SeriesName
 from workbench.questions.readings.slots import SlotReading
 
 
 def placed_readings(
     relation: Relation,
-    window: ClaimWindow,
-    base: ClaimWindow | None,
+    window: Window,
+    base: Window | None,
     names: tuple[SeriesName, ...],
     today: date,
 ) -> Iterator[SlotReading]:
@@ -191,14 +191,14 @@ def placed_readings(
     if name in ("touch", "bare", "level"):
         yield from _reached(replace(plain, start=period_start), relation, window, monthly, at_end)
         return
-    if name in ("new_high", "new_low") and window.kind == "on" and window.span != (0, 0) and not monthly:
+    if name in ("new_high", "new_low") and window.kind == "on" and not window.supposed and not monthly:
         # A record "on 31 December" is one of that day, and not of any day until then.
         period_start = _ahead(last_session(window.end) - timedelta(days=1), today)
     yield replace(plain, start=start if start is not None else period_start or whole, never=negated, window="by" if window.kind == "by" else window.kind)  # fmt: skip
 
 
 def _reached(
-    plain: SlotReading, relation: Relation, window: ClaimWindow, monthly: bool, at_end: str
+    plain: SlotReading, relation: Relation, window: Window, monthly: bool, at_end: str
 ) -> Iterator[SlotReading]:
     side = plain.comparison
     sides = [side] if side != "toward" else ["at_least", "at_most"]

@@ -1,27 +1,58 @@
 """``read``: what a claim as a person types it may say; every screen shows it before anything starts."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import islice, product
 
 from workbench.questions.claims import Claim
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
-from workbench.questions.readings.drafts import THOUSANDS_DOT, Draft, draft
-from workbench.questions.readings.phrasings import rephrased
-from workbench.questions.readings.plain_text import plain_text
+from workbench.questions.readings.amounts import THOUSANDS_DOT, Amount, take_amounts
+from workbench.questions.readings.calendar_days import after, period_of
+from workbench.questions.readings.counts import UNITS, Count, take_counts
+from workbench.questions.readings.days import (
+    Calendar,
+    Window,
+    take_days,
+    take_events,
+    take_now,
+    take_peaks,
+    take_spans,
+    take_windows,
+)
+from workbench.questions.readings.names import (
+    SeriesName,
+    embedded_name,
+    joined_pair,
+    named_otherwise,
+    reachable,
+    take_hint,
+    take_series,
+)
+from workbench.questions.readings.placements import placed_readings
+from workbench.questions.readings.relations import (
+    QUARTER_POINT,
+    Pieces,
+    Relation,
+    mirrored,
+    relations,
+    uncertain,
+)
 from workbench.questions.readings.sentences import completed
-from workbench.questions.readings.series_names import embedded_name
-from workbench.questions.readings.slots import Readings, SlotReading
+from workbench.questions.readings.slots import Readings, Slot, SlotReading
+from workbench.questions.readings.tokens import text_of
 
 #: Where series come from; a source that is added here is asked for names that a text may mean.
 SOURCES = ("embedded",)
-#: "72,50": the grammar of whole sentences would read 7250.
-_DECIMAL_COMMA = re.compile(r"\d,\d{1,2}(?!\d)")
 #: Readings that are offered at most.
 MOST = 4
+TWO_CLAIMS = "a claim has one level, or one range that it lies in; ask for what is above and what is below as two claims"
+#: Levels that a series has had; what is far outside is another unit or another series.
+_USUAL = {"embedded:SP500": (400, 20000), "embedded:NASDAQ": (800, 60000), "embedded:VIX": (4, 200), "embedded:WTI": (1, 400), "embedded:AAA": (0.1, 30), "embedded:BAA": (0.1, 30), "embedded:SPREAD": (0.01, 4)}  # fmt: skip
+#: Where others were quoted, for what a "3 handle" of them is.
+_QUOTED = {"Bitcoin": (1000, 200000), "Dow Jones Industrial Average": (10000, 90000), "gold": (1000, 9000), "Nikkei 225": (10000, 90000), "DAX": (10000, 40000), "FTSE 100": (1000, 20000), "Russell 2000": (1000, 9000), "NASDAQ-100": (1000, 60000)}  # fmt: skip
 
 
 def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readings:
@@ -37,56 +68,378 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
     >>> read("WTI above 80", date(2018, 6, 30)).missing
     ('window',)
     """
-    plain = rephrased(plain_text(text), cutoff)
-    first = draft(plain, cutoff, sources, {})
+    first = _Draft(text, cutoff, sources, {})
     try:
-        if _DECIMAL_COMMA.search(text):
-            raise ClaimRefused("the grammar of whole sentences takes a comma for one of thousands")
-        if THOUSANDS_DOT.search(text) and "level" in (first.unsettled or {}):
-            raise ClaimRefused("it may be a dot of thousands, and so it is asked")
-        claim = read_claim(text)
+        if re.search(r"\d,\d{1,2}(?!\d)", text) or (
+            THOUSANDS_DOT.search(text) and "level" in first.unsettled
+        ):
+            raise ClaimRefused("what a comma or a dot parts is asked")
+        best = reading_of_claim(read_claim(text), first.matched)
+        best = replace(best, notes=(*first.text.notes, *best.notes))
+        return Readings(text=text, best=best, matched=best.read_from, notes=best.notes)
     except ClaimRefused:
-        return _joined_drafts(
-            text, first, [draft(plain, cutoff, sources, choice) for choice in _choices(first)]
-        )
-    best = reading_of_claim(claim, first.matched or {})
-    return Readings(text=text, best=best, matched=best.read_from, notes=best.notes)
+        rest = [_Draft(text, cutoff, sources, choice) for choice in _choices(first.unsettled)]
+        return _joined(text, first, [each.readings for each in (first, *rest)])
 
 
-def _choices(first: Draft) -> Iterable[dict[str, int]]:
+def _choices(unsettled: Mapping[str, int]) -> Iterable[dict[str, int]]:
     """Every way to settle what the words left open, but the first."""
-    unsettled = first.unsettled or {}
     ways = product(*(range(count) for count in unsettled.values()))
     return islice((dict(zip(unsettled, way, strict=True)) for way in ways if any(way)), 5)
 
 
-def _joined_drafts(text: str, first: Draft, rest: Sequence[Draft]) -> Readings:
-    drafts = [first, *rest]
+def _joined(text: str, first: "_Draft", rows: Sequence[Sequence[SlotReading]]) -> Readings:
     # Each way's own first reading before the second of any.
-    rows = [each.readings for each in drafts]
     longest = max(map(len, rows), default=0)
     readings = {each.statement: each for i in range(longest) for row in rows for each in row[i : i + 1]}
     offered = tuple(islice(readings.values(), MOST))
-    single = (
-        len(offered) == 1
-        and not first.missing
-        and not {"name", "level", "words"} & {*(first.unsettled or {})}
-    )
+    single = len(offered) == 1 and not first.missing and not {"name", "level", "words"} & {*first.unsettled}
     return Readings(
         text=text,
         best=offered[0] if single else None,
         others=() if single else offered,
-        missing=first.missing,
-        leftover=first.leftover,
-        matched=first.matched or {},
-        notes=offered[0].notes if single else first.notes,
+        missing=tuple(first.missing),
+        leftover=tuple(first.leftover),
+        matched=first.matched,
+        notes=offered[0].notes if single else tuple(first.notes),
     )
 
 
-_RELATIONS = {
-    "average": "average_gap", "range": "level", "relative": "beats", "highest": "maximum", "lowest": "minimum", "points": "change", "move": "move_by",
-    "step": "any_step", "peak": "from_peak", "first_move": "first",
-}  # fmt: skip
+_NO_RELATION = ("S", "A", "W", "D", "P", "?", "filler", "turn", "of", "by", "impossible")
+#: Slots, and whether a piece of a kind fills one.
+_SLOTS: Mapping[str, Callable[[str], bool]] = {
+    "series": lambda kind: kind == "S",
+    "relation": lambda kind: kind not in _NO_RELATION,
+    "level": lambda kind: kind == "A",
+    "window": lambda kind: kind == "W",
+}
+#: "Hikes twice more": how often a central bank moves its rate.
+_MOVES = re.compile(
+    r"\b(?:at least )?(?:another )?(?:(once|twice)(?: more| again)?\b|(?<![\d.])(one|two|three|four|[1-4])(?:(?: more| further| additional)? times?(?: more| again)?\b|(?: more| further| additional)?(?= (?:rate )?(?:hikes?|cuts?|increases?)\b)))"
+)
+_SPEAKER = re.compile(
+    r"^(?:the |most |many |some |our |my )*(?:goldman(?: sachs)?|jp ?morgan|morgan stanley|citi(?:group)?|barclays|ubs|hsbc|deutsche bank|bofa|bank of america|nomura|wells fargo|societe generale|socgen|credit suisse|analysts?|economists?|strategists?|traders?|investors?|pundits|opec|the eia|eia|the imf|imf|everyone|consensus|house view|bulls|bears)(?: analysts?| economists?| strategists?)? (?:(?:is|are) )?(?:calls? for|calling for|looking for|looks? for|sees?|seeing|expects?|expecting|forecasts?|predicts?|projects?|thinks?|says?|reckons?|bets?(?: on)?|betting on|targets?|wants?|tips?|is)(?: that)? "
+)
+
+
+@dataclass
+class _Draft:
+    """One pass over a text, each of its open choices taken as ``choices`` say; ``unsettled`` are those that came up, with their ways."""
+
+    written: str
+    today: date
+    sources: Sequence[str]
+    choices: Mapping[str, int]
+    unsettled: dict[str, int] = field(default_factory=dict)
+    missing: list[Slot] = field(default_factory=list)
+    leftover: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    matched: dict[str, str] = field(default_factory=dict)
+    names: list[SeriesName] = field(default_factory=list)
+    readings: tuple[SlotReading, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.text = text_of(self.written)
+        self.notes += self.text.notes
+        inverse = self._take_slots()
+        pieces = Pieces(self.text.in_order(two=len(self.names) == 2))
+        self.pieces = pieces
+        if not self.names and (pieces.said("A", "mean", "record high", "record low")):
+            name = named_otherwise(self.text)
+            if name is not None:
+                self.names, self.unsettled["name"] = [name], 1
+                self.notes.append(f"no series is known as {name.article!r}; it is taken as a name")
+                pieces = self.pieces = Pieces(self.text.in_order(two=len(self.names) == 2))
+        main, base = self._windows(pieces)
+        stated = self._relations(pieces, inverse)
+        self._match(pieces)
+        if not stated and (pieces.said("hole", "between") or "to" in pieces) and not pieces.said("A", "turn"):
+            self.missing.append("level")
+        if main is None and not any(piece.kind == "W" for piece in pieces.all) and re.search(r"\bnext (?=S)", self.text.masked) and self.names and self.names[0].monthly:  # fmt: skip
+            main = Window(kind="next_release", end=period_of(self.today, "month").last)
+        if not self.names:
+            self.missing.append("series")
+        if not stated:
+            self.missing.append("relation")
+        if main is None and base is None:
+            self.missing.append("window")
+        stated = self._certain(pieces, stated)
+        if stated and self.names and (main is not None or base is None):
+            self._place(stated, main, base)
+        if not self.readings and not self.missing and not self.leftover:
+            self.missing.append("relation")
+
+    def _take_slots(self) -> bool:
+        """Take series, counts, days and numbers; return whether the series rises where what is said of it falls."""
+        text, today = self.text, self.today
+        if speaker := _SPEAKER.match(text.plain):
+            self.unsettled["words"] = 1
+            self.notes.append(f"{text.words(*speaker.span())!r} is passed over")
+            text.take(0, speaker.end(), "filler")
+        take_events(text, today)
+        take_series(text)
+        if not any(piece.kind == "S" for piece in text.pieces) and (event := next((piece for piece in text.pieces if piece.kind == "W"), None)):  # fmt: skip
+            # "Above 2 % on the next core CPI release": the release names the series.
+            named = text_of(text.words(event.start, event.end))
+            take_series(named)
+            mentioned = [piece.value for piece in named.pieces if piece.kind == "S"]
+        else:
+            mentioned = None
+        calendar = Calendar(today, self.choices)
+        if condition := re.match(r"(?:should|were|had) [^,]*,|.*(?:[,;] |and )(?:should|were|had) (?:the |[a-z]+ ){1,4}(?:to )?[a-z]+,", text.plain):  # fmt: skip
+            text.take(*condition.span(), "turn", condition[0])
+        if re.search(
+            r"\b(?:fed|federal reserve|fomc|rates?)\b.*\b(?:hik|cut|rais|lower|increas)|\b(?:hike|cut)s?\b.*\bfed\b",
+            text.plain,
+        ):
+            times = {"once": 1, "one": 1, "twice": 2, "two": 2, "three": 3, "four": 4}
+            text.find(_MOVES, "moves", lambda match: times.get(match[1] or match[2]) or int(match[2]))
+        take_counts(text)
+        take_spans(text, today)
+        take_now(text, today)
+        take_days(text, calendar)
+        take_peaks(text)
+        take_windows(text, calendar)
+        self.unsettled |= dict.fromkeys(sorted(calendar.asked), 2)
+        text.find(r"\(?\+ ?/ ?-(?= ?[\d$])", "within", lambda match: match[0])
+        take_amounts(text)
+        self.names = (
+            [self._chosen(i, each) for i, each in enumerate(mentioned)] if mentioned else self._named()
+        )
+        if not self.names and (note := take_hint(text)):
+            self.notes.append(note)
+            self.names = [piece.value[0] for piece in text.pieces if piece.kind == "S"]
+            self.unsettled["name"] = 1
+            self.missing.append("series")
+        self.names, inverse = joined_pair(text, self.names)
+        embedded = [each.embedded for each in self.names]
+        if embedded[:1] == ["SPREAD"] and {*embedded[1:]} <= {"BAA", "AAA"}:
+            self.names = self.names[:1]
+        if {each.ref for each in self.names} == {"embedded:WTI", "Brent crude oil"} and re.search(r"\b(?:spread|gap|differential|discount|premium)\b", text.plain):  # fmt: skip
+            self.names.sort(key=lambda each: each.ref)  # quoted as Brent less WTI, however it is written
+        return inverse
+
+    def _named(self) -> list[SeriesName]:
+        mentioned = sorted(
+            (piece for piece in self.text.pieces if piece.kind == "S"), key=lambda each: each.start
+        )
+        if len(mentioned) > 2:  # "the Brent-WTI spread": the word is what the two are to each other
+            for piece in mentioned:
+                if self.text.plain[piece.start : piece.end].removeprefix("the ") == "spread":
+                    self.text.take(piece.start, piece.end, "apart")
+            mentioned = [piece for piece in mentioned if piece in self.text.pieces]
+        single = {piece.value[0].ref for piece in mentioned if len(piece.value) == 1}
+        names: list[SeriesName] = []
+        for index, piece in enumerate(mentioned):
+            if len(piece.value) > 1 and len({each.ref for each in piece.value} & single) == 1:
+                continue  # "oil's slump goes on, and Brent ...": the word is the one that is named beside it
+            name = self._chosen(index, piece.value, self.text.plain[piece.start : piece.end])
+            if name not in names:
+                names.append(name)
+        if len(names) > 2:
+            self.leftover += [each.article for each in names[2:]]
+        return names
+
+    def _chosen(self, index: int, named: Sequence[SeriesName], written: str = "") -> SeriesName:
+        candidates = reachable(named, self.sources)
+        name = candidates[0]
+        if len(candidates) > 1:
+            self.unsettled[f"series {index}"] = len(candidates)
+            name = candidates[min(self.choices.get(f"series {index}", 0), len(candidates) - 1)]
+        elif len(named) > 1:
+            others = ", ".join(other.article for other in named if other != name)
+            self.notes.append(f"{written!r} is read as {name.article}; {others} would have to be named")
+        if ":" in name.source and name.article.upper() not in name.source.upper():
+            # The reading says the series by its id, which tells most readers nothing.
+            self.notes.append(f"{written!r} is read as {name.source}, {name.article}")
+        return name
+
+    def _windows(self, pieces: Pieces) -> tuple[Window | None, Window | None]:
+        """The window that is asked about, and the one that changes are measured from."""
+        today = self.today
+        days: list[Window] = [piece.value for piece in pieces.all if piece.kind == "W"]
+        count = pieces.first("count")
+        if count is not None and count.value.of:
+            days.append(_counted_days(count.value, today, monthly=bool(self.names) and self.names[0].monthly))
+        if (length := pieces.first("length")) is not None:
+            days = _volatile_days(days, length.value, today)
+        main = [each for each in days if each.kind != "since"]
+        base = next((each for each in days if each.kind == "since"), None)
+        if base is not None and base.start is not None and not main:
+            main, base = [replace(base, kind="on", start=base.end, end=base.start)], None
+        if base is not None and base.start is None and (today - base.end).days > 370 and not any(each.full for each in days) and "since" in self.text.plain:  # fmt: skip
+            base = None  # "its first down year since 2015" says how rare it is
+        ends = {each.end for each in main}
+        if len(ends) > 1 and not (count is not None and count.value.of):
+            main.sort(key=lambda each: each.kind == "during")
+            self.leftover.append(" ... ".join(self.text.words(piece.start, piece.end) for piece in pieces.all if piece.kind == "W" and piece.value.end != main[0].end))  # fmt: skip
+        supposed = [note for each in days for note in each.notes]
+        self.notes += supposed
+        if supposed or re.search(r"\b(?:\d{2,}|[6-9]|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty) (?:trading |business )(?:days|sessions)\b", self.text.plain):  # fmt: skip
+            self.unsettled["words"] = (
+                1  # which day the middle of a month, a summer or sixty sessions end on is asked
+            )
+        return (main[0] if main else None), base
+
+    def _relations(self, pieces: Pieces, inverse: bool) -> list[Relation]:
+        name = self.names[0] if self.names else SeriesName(ref="", article="")
+        usual = _USUAL.get(name.ref) or _QUOTED.get(name.ref)
+        stated = relations(pieces, series=len(self.names), kind=name.kind, monthly=name.monthly, usual=usual)
+        moves = pieces.first("moves")
+        if moves and stated and stated[0].way and name.ref == "federal funds rate":
+            self.notes.append("a move is read as a quarter of a percentage point")
+            now = re.search("more|another|further|additional|again", self.text.plain[moves.start : moves.end]) is not None  # fmt: skip
+            stated = [Relation(name="change", comparison="at_least", level=Amount(value=QUARTER_POINT * moves.value, unit="pp"), way=stated[0].way, now=now, never=stated[0].never)]  # fmt: skip
+        if name.ref == "US recession indicator" and not stated and "not" not in pieces:
+            stated = [Relation(name="touch", comparison="at_least", level=Amount(value=1))]
+        return [mirrored(each) for each in stated] if inverse else stated
+
+    def _match(self, pieces: Pieces) -> None:
+        """Which words each slot was read from, and those that no slot took."""
+        for slot, says in _SLOTS.items():
+            spans: list[tuple[int, int]] = []
+            for piece in (piece for piece in pieces.all if says(piece.kind)):
+                if slot == "relation" and spans and piece.start == spans[-1][1] + 1:
+                    spans[-1] = (spans[-1][0], piece.end)
+                else:
+                    spans.append((piece.start, piece.end))
+            if spans:
+                between = " ... " if slot == "relation" else ", "
+                self.matched[slot] = between.join(self.text.words(*span) for span in spans)
+        self.leftover += self._unplaced(pieces, "?", "turn", "impossible", "out of")
+
+    def _unplaced(self, pieces: Pieces, *kinds: str) -> list[str]:
+        """Words of no part, as they were typed; what a hyphen joins is one."""
+        said: list[str] = []
+        last = -2
+        for piece in pieces.all:
+            if piece.kind in kinds:
+                if piece.start == last + 1 and self.text.written[self.text.spans[last][0]] == "-":
+                    said[-1] = f"{said[-1]}-{self.text.words(piece.start, piece.end)}"
+                else:
+                    said.append(self.text.words(piece.start, piece.end))
+                last = piece.end
+        return said
+
+    def _certain(self, pieces: Pieces, stated: list[Relation]) -> list[Relation]:
+        """What is still stated beside words of no part; where it is not all, it is asked."""
+        if not stated:
+            if pieces.said("out of") or len([1 for piece in pieces.all if piece.kind == "A"]) > 1:
+                self.notes.append(TWO_CLAIMS)
+            return []
+        relation = stated[0]
+        used = [each for each in (relation.level, relation.upper) if each]
+        levels = [piece for piece in pieces.all if piece.kind == "A"]
+        spare = [piece for piece in levels if not any(abs(piece.value.value) == abs(each.value) for each in used)] if (used and relation.name not in ("level", "touch")) or len(levels) > max(1, len(used)) else []  # fmt: skip
+        if (
+            (pieces.said("out of", "leave") and len(levels) > 1)
+            or ("nor" in pieces and relation.comparison != "between")
+            or "turn" in pieces
+            or "impossible" in pieces
+        ):
+            if len(levels) > 1:
+                self.notes.append(TWO_CLAIMS)
+            return []
+        unknown = self._unplaced(pieces, "?")
+        if len(unknown) > 3 or len(self.names) > 2:
+            return []
+        joins = relation.name not in ("first", "beats", "move_by", "unchanged") and relation.comparison != "between" and pieces.said("and", "or")  # fmt: skip
+        if joins and _two_predicates(pieces):
+            if len(levels) > 1:
+                self.notes.append(TWO_CLAIMS)
+            return []
+        if unknown and "window" in self.missing:
+            return []
+        if unknown:
+            self.notes.append(f"{', '.join(map(repr, self._unplaced(pieces, '?')))} is passed over")
+        if sum(piece.kind == "not" for piece in pieces.all) > 1 or ("leave" in pieces and levels):
+            self.unsettled["words"] = 1
+        if unknown or joins or spare or len(stated) > 1 or uncertain(relation, pieces):
+            self.unsettled["words"] = 1
+        return stated
+
+    def _place(self, stated: Sequence[Relation], main: Window | None, base: Window | None) -> None:
+        names, today = tuple(self.names[:2]), self.today
+        if "name" not in self.unsettled and not all(_usual(level, names) for each in stated if each.name != "volatility" for level in (each.level, each.upper)):  # fmt: skip
+            self.notes.append("the level is far from any that the series has had")
+            self.unsettled["level"] = 1
+            if dotted := THOUSANDS_DOT.search(self.text.plain):
+                self.notes.append(
+                    f"write {dotted[0].replace('.', '')} for {dotted[0]} where thousands are meant"
+                )
+        windows = [main] if main else []
+        if main is None:
+            end = period_of(today, "year").last
+            windows = [Window(kind="on", end=end, supposed=True), Window(kind="by", end=end, supposed=True)]
+            self.notes.append(f"no day is named; {end}, the end of the year, is supposed")
+        readings = []
+        for window in windows:
+            for relation in stated:
+                if window.supposed and window.kind == "on" and relation.name in ("count", "streak", "first"):
+                    continue  # "three in a row" is never on one day
+                for placed in placed_readings(relation, window, base, names, today):
+                    noted = replace(
+                        placed, read_from=dict(self.matched), notes=tuple(self.notes) + placed.notes
+                    )
+                    readings.append(completed(noted, names))
+        self.readings = tuple({each.statement: each for each in readings}.values())
+
+
+def _two_predicates(pieces: Pieces) -> bool:
+    """Whether words on both sides of "and" say something of a series: two claims."""
+    for place, piece in enumerate(pieces.all):
+        if piece.kind in ("and", "or") and all(any(each.kind in _SAYS for each in part) for part in (pieces.all[:place], pieces.all[place + 1 :])):  # fmt: skip
+            return True
+    return False
+
+
+_SAYS = (
+    "A",
+    "up",
+    "down",
+    "higher",
+    "lower",
+    "above",
+    "below",
+    "at least",
+    "at most",
+    "reach",
+    "cross",
+    "hold",
+    "end",
+    "volatility",
+)
+
+
+def _counted_days(count: Count, today: date, *, monthly: bool) -> Window:
+    unit, of = UNITS.get(count.step, count.step), count.of or 1
+    if unit in ("week", "month") and not monthly:
+        return Window(kind="during", end=period_of(date.fromordinal(today.toordinal() - 1), unit, of).last)
+    return Window(kind="during", end=after(today, of, unit))
+
+
+def _volatile_days(days: list[Window], length: tuple[int, str], today: date) -> list[Window]:
+    """The last part of a window, of "20-day volatility at year end"; from today where there is none."""
+    if not any(each.kind != "since" for each in days):
+        return [*days, Window(kind="during", end=after(today, *length))]
+    span = length[0] * {"trading day": 7 / 5, "week": 7, "month": 30.5, "year": 365.25}[length[1]]
+
+    def cut(window: Window) -> Window:
+        start = date.fromordinal(window.end.toordinal() - round(span))
+        return replace(window, kind="during", start=start) if window.kind in ("on", "by") and start > today else window  # fmt: skip
+
+    return [cut(each) for each in days]
+
+
+def _usual(amount: Amount | None, names: tuple[SeriesName, ...]) -> bool:
+    bounds = _USUAL.get(names[0].ref)
+    if amount is None or bounds is None or amount.unit in ("%", "bp", "pp", "points") or not amount.value or len(names) > 1:  # fmt: skip
+        return True
+    value = amount.value / 100 if names[0].kind == "rate" and amount.value >= 25 else amount.value
+    return bounds[0] <= value <= bounds[1]
+
+
+_RELATIONS = {"average": "average_gap", "range": "level", "relative": "beats", "highest": "maximum", "lowest": "minimum", "points": "change", "move": "move_by", "step": "any_step", "peak": "from_peak", "first_move": "first"}  # fmt: skip
 
 
 def reading_of_claim(claim: Claim, matched: dict[str, str] | object = None) -> SlotReading:
@@ -121,6 +474,3 @@ def reading_of_claim(claim: Claim, matched: dict[str, str] | object = None) -> S
     return replace(
         completed(reading, tuple(names)), claim=claim, statement=claim.statement, notes=claim.remarks
     )
-
-
-__all__ = ["MOST", "SOURCES", "read", "reading_of_claim"]

@@ -1,69 +1,31 @@
-"""What a text says of its series: how it is compared, with what, and how often; each part with its place in the text.
+"""What a text says of its series, put together from its pieces: how it is compared, with what, and how often."""
 
-The text comes with its other slots written over (``S`` series, ``W`` windows, ``A`` amounts). What is recognised here becomes ``R``; a
-letter that stays small belongs to no slot.
-"""
-
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from workbench.questions.readings.amounts import Amount
-from workbench.questions.readings.counted_words import MaskedText
+from workbench.questions.readings.counts import STEPS, Count
+from workbench.questions.readings.tokens import Piece
 
 Way = Literal["up", "down", ""]
-
-_UP = (
-    r"rises?|rising|risen|gains?|gaining|increases?|increasing|climbs?|climbing|advances?|grows?|growing|jumps?|rall(?:y|ies)|rallying|surges?|soars?|"
-    r"adds?|widens?|(?:accelerates?|quickens?|picks? up|speeds? up)(?= to )|blows? out|risen|climbed|gained|raised|hiked|recovered|rebounded|rallied|appreciates?|bounces?|recovers?|rebounds?|spikes?|spiking|shoots? up|ticks? up|goes? up|goes higher|go higher|moves? up|moves? higher|"
-    r"heads? higher|going up|pops?|strengthens?|expands?|steepens?|(?:is|are|be|being|was)? ?up|increase of|returns?|(?:have|has|having) an up (?:day|week|month|quarter|year)|rise of|gain of|hikes?|raises?|lifts?|expands? by|improves?"
-)
-_DOWN = (
-    r"falls?|falling|fallen|dropped|declined|sunk|corrects?|correcting|suffers? (?:a |an )?(?:drop|fall|decline|loss)(?: of)?|drops?|dropping|declines?|declining|decreases?|decreasing|loses?|losing|lose|slides?|sliding|slumps?|plunges?|plunging|"
-    r"tumbles?|sinks?|sheds?|dips?|dipping|crash(?:es)?|crashing|collapses?|sells? off|narrows?|tightens?|shrinks?|gives? back|lost|loses|depreciates?|goes? down|"
-    r"goes lower|go lower|moves? down|moves? lower|heads? lower|going down|weakens?|retreats?|ticks? down|(?:is|are|be|being|was)? ?down|slips?|"
-    r"(?:have|has|having) a down (?:day|week|month|quarter|year)|drop of|fall of|decline of|loss of|(?:slows?|eases?|cools?)(?= to )|cuts?|lowers|slashes|pulls? back"
-)
-_REACH = (
-    r"touch(?:es|ed)?|touching|hits?|hitting|reach(?:es)?|reaching|breach(?:es)?|breaching|tests?|testing|tags?|sees?|prints?|attains?|attaining|gets? (?:to|up to|down to|as (?:high|low) as)|"
-    r"goes? (?:as (?:high|low) as|to|all the way to)|as (?:high|low) as|trades? (?:at|as (?:high|low) as)"
-)
-_CROSS = r"blows? through|reclaims?|retakes?|recaptures?|broken|crossed|passed|breaks?(?: out| through| back| down)?|breaking|crosses?|cross|crossing|pierces?|passes|pass(?: through)?|pushes|push(?: through)?|blows? (?:through|past)|clears?|pops?(?= (?:above|over|through|past))|takes? out|tak(?:es?|ing) out|through(?= A)|smash(?:es)? through"
-_END = r"(?:have |has )?(?:closed|ended|finished|settled|traded)|fetch(?:es)?|chang(?:e|es|ing) hands(?: for| at)?|buys?|(?:to )?yields?(?= (?:R|less|more|above|below|over|under|at))|runs?(?= (?:R|above|below|over|under|at))|(?:is |be )?worth|closes?|closing|ends?|ending|finish(?:es|ing)?|settles?|(?:is|are|be|being|was|were)|stands?|sits?|trades?|trading|comes? in|prints?|reads?|lands?|lies?|lie|costs?|posts?|stays? up"
-_STAY = r"(?:is |be )?stuck|spends?|spending|(?:is |be )?confined(?: to)?|stays?|staying|remains?|remaining|holds?|holding|keeps?|persists?"
-_NEG = r"(?:do(?:es)?|will|would|is|are|can|did|shall)(?: not|n't)|won't|can't|cannot|isn't|never|no way(?: that)?|(?:i )?doubt(?: that| if| whether)?|(?:is |are )?unlikely to|(?:there(?: will be|'s| is) )?no(?= (?:S+ )?(?:more |further )?(?:hikes?|cuts?|rise|fall|increase|decrease|drop|rally|crash|bear|correction|touch|new))|not(?! (?:above|below|more|less|higher|lower|over|under))|fails? to"
-
-_ABOVE = r"(?:higher|more|greater|larger|bigger|stronger|wider|steeper|faster) than|above|over|exceeds?|exceeding|overshoots?|>|north of|upwards? of|in excess of|beyond|past|tops?|topping|surpass(?:es)?|beats?|better than"
-_BELOW = r"undershoots?|(?:lower|less|fewer|smaller|weaker|tighter|narrower|flatter|slower) than|below|under|beneath|<|south of|sub-?"
-_AT_LEAST = r"at or above|at or over|above or at|at least|no (?:lower|less|fewer|worse) than|not (?:below|less than|lower than|under)|>=|=>|(?:a )?minimum of|greater than or equal to"
-_AT_MOST = r"at or below|at or under|below or at|at most|no (?:higher|more|greater) than|not (?:above|more than|higher than|over)|<=|=<|(?:a )?maximum of|less than or equal to|up to"
-_COMPARE = (("at_least", _AT_LEAST), ("at_most", _AT_MOST), ("above", _ABOVE), ("below", _BELOW))
-_SUFFIX = (("at_least", r"(?<=[RWA]),? or (?:higher|more|above|better|over)(?= W|$)|(?<=A)(?: ?\+(?!\w)| (?:and|or) (?:higher|more|above|better|greater|up|over|wider|tighter|lower(?=Z))\b| plus\b)|(?<=R) (?:and|or) (?:higher|more|above|greater|over)\b"), ("at_most", r"(?<=[RWA]),? or (?:lower|less|below|under)(?= W|$)|(?<=A) (?:and|or) (?:lower|less|below|fewer|under)\b"))  # fmt: skip
-
-_YOY = r"\(?(?:yoy|y/y|y-o-y|year[- ](?:on|over)[- ]year|(?:from|than) a year (?:ago|earlier|before)|on the year|on an annual basis|annual(?:ly)?(?: growth)?(?: rate)?(?= |$)(?! average)|per year|a year(?= |$)|12[- ]month(?: rate| change)?)\)?"
-_MOM = r"\(?(?:mom|m/m|m-o-m|month[- ](?:on|over)[- ]month|from the (?:previous|prior) month|on the month|monthly(?! (?:close|high|low|basis|average|chart))|month to month)\)?"
-_QOQ = r"\(?(?:qoq|q/q|quarter[- ](?:on|over)[- ]quarter)\)?"
-_ANNUALIZED = r"\(?(?:annuali[sz]ed|saar|at an annual rate)\)?"
-
-_OUTPERFORM = r"beats?|beating|out-?performs?|out-?performing|outpaces?|outdoes|outdo|outshines?|trounces|does better than|do better than|leads|ahead of|outgains?|outruns|(?:rises?|gains?|returns?|climbs?|grows?|rall(?:y|ies)|up|increases?|performs?) (?:by )?(?:more|better|faster|further) than|(?:falls?|drops?|loses?|declines?|down) (?:by )?less than|a (?:higher|better|bigger) return than|has a better .{0,12}than"
-_UNDERPERFORM = r"under-?performs?|under-?performing|lags?(?: behind)?|lagging|trails?|does worse than|do worse than|behind|(?:falls?|drops?|loses?|declines?|down) (?:by )?more than(?= S)|(?:rises?|gains?|returns?|climbs?|grows?|up|performs?) (?:by )?(?:less|worse) than"
-_NOW = r"(?:from|than|versus|vs\.?|compared (?:to|with)|relative to|above|below)? ?(?:its |the |their |where (?:it|they) (?:is|are|stands?) )?(?:here(?![a-z])|current(?: levels?| price| close| value)?|present level|today's (?:close|levels?|price)|last (?:known )?(?:close|price|value|print)|latest (?:close|value|print|reading)|spot(?: levels?)?|now|the cutoff|the last value known|today)(?= |$)"
+OPPOSITE = {"above": "at_most", "at_least": "below", "below": "at_least", "at_most": "above"}
+MIRRORED = {"above": "below", "at_least": "at_most", "below": "above", "at_most": "at_least"}
+#: Of moves of the federal funds rate, in percentage points.
+QUARTER_POINT = 0.25
+_ZERO = Amount(value=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
     """What a text says, before it is known of which days."""
 
-    #: As in `SlotReading.relation`.
+    #: As in `SlotReading.relation`; ``bare`` for a level of which nothing is said.
     name: str
-    #: "" for a bare direction, which ``way`` gives.
+    #: "toward" for a level that is reached from whichever side.
     comparison: str = ""
-    #: level, upper: As written.
     level: Amount | None = None
     upper: Amount | None = None
-    #: "last", "highest", "lowest", "mean", "volatility", "steps", or "" where the text says none.
-    statistic: str = ""
     #: "yoy", "mom", "qoq", "annualized", or "".
     growth: str = ""
     #: Of the verb of motion, if there is one.
@@ -76,485 +38,537 @@ class Relation:
     closing: bool = False
     #: It is measured from the last known value, in so many words.
     now: bool = False
-    #: "At some point" was said: one day of the window is enough.
+    #: One day of the window is enough.
     once: bool = False
-
-
-#: Of moves of the federal funds rate, in percentage points.
-QUARTER_POINT = 0.25
-
-
-def _of_two_moves(first: Relation, back: str) -> tuple[Relation, ...]:
-    """Return two percentages with the signs of their moves; none where both go one way: the nearer then comes first."""
-    if first.level is None or first.upper is None or {first.level.unit, first.upper.unit} != {"%"}:
-        return (first,)
-    # Of a price a percentage is a move, and a number without one is a level.
-    down = first.level.value < 0 or first.way == "down"
-    back_down = first.upper.value < 0 or (
-        re.match("fall|drop|los|declin|down", back) is not None if back else not down
-    )
-    if down == back_down:
-        return ()
-    signed = [
-        replace(each, value=abs(each.value) * (-1 if falls else 1))
-        for each, falls in ((first.level, down), (first.upper, back_down))
-    ]
-    return (replace(first, level=signed[0], upper=signed[1]),)
 
 
 def mirrored(relation: Relation) -> Relation:
     """Return what a relation says of a price that is quoted the other way round: the dollar gains, and the euro in dollars falls."""
     if not relation.way:
         return relation
-    sides = {"at_least": "at_most", "at_most": "at_least", "above": "below", "below": "above"}
-    return replace(
-        relation,
-        way="down" if relation.way == "up" else "up",
-        comparison=relation.comparison
-        if relation.name == "change"
-        else sides.get(relation.comparison, relation.comparison),
-    )
+    side = relation.comparison if relation.name == "change" else MIRRORED.get(relation.comparison, relation.comparison)  # fmt: skip
+    return replace(relation, way="down" if relation.way == "up" else "up", comparison=side)
+
+
+_GROWTH = {"yoy": "yoy", "mom": "mom", "qoq": "qoq", "annualised": "annualized"}
+_COMPARISONS = {"at least": "at_least", "at most": "at_most", "above": "above", "over": "above", "below": "below"}  # fmt: skip
+_MOTION = {"up", "down", "higher", "lower"}
+_SIDES = {"above", "below", "over", "at least", "at most", "or more", "or less"}
+_PLAIN = {"S", "A", "W", "D", "P", "filler", "to", "by", "of", "end", "on", "at", "in", "for", "handle", "length", "at all"}  # fmt: skip
+#: Kinds of words that a relation has a use for, beside those of days, levels and fillers; with any other it is asked.
+_USES: dict[str, set[str]] = {
+    "level": _MOTION | _SIDES | {"nor", "digits", "not", *_GROWTH, "between", "and", "from", "turn positive", "invert", "now at"},
+    "bare": {*_GROWTH},
+    "touch": _MOTION | _SIDES | {"step", "step week", "step month", "step quarter", "not", *_GROWTH, "reach", "cross", "once", "first", "invert", "highest", "lowest", "or", "beats"},
+    "stay": _MOTION | _SIDES | {"not", *_GROWTH, "hold", "always", "between", "and", "once", "reach", "cross", "from", "invert"},
+    "compare": _MOTION | {"started", "invert", "turn positive", "not", "now", "apart", "at least", "at most", "or more", "or less", "above", "below", "cross", "stays", "or"},
+    "change": _MOTION | _SIDES | {"not", "now", "double", "halve", "triple", "quadruple", "multiple", "once", "between", "and", "apart", "moves", "from", "cross"},
+    "drawdown": _MOTION | {"crash", "once", "not", "step"},
+    "move_by": _MOTION | _SIDES | {"stays", "not", "now", "either way", "between", "and", "hold", "or", "within"},
+    "any_step": _MOTION | _SIDES | {"not", "once", "step", "step week", "step month", "step quarter", "reach", "cross"},
+    "beats": {"beats", "trails", "at least", "above", "apart", "not"},
+    "average_gap": _MOTION | _SIDES | {"average", "not"},
+    "average_cross": _MOTION | _SIDES | {"average", "not", "cross", "once"},
+    "count": _MOTION | _SIDES | {"count", "not", "hold", "always", *_GROWTH},
+    "streak": _MOTION | {"count", "always", "once", "not"},
+    "new_high": {"record high", "weeks", "reach", "cross", "not", "once", "up", "above", "highest"},
+    "new_low": {"record low", "weeks", "reach", "cross", "not", "once", "down", "below", "lowest"},
+    "from_peak": _MOTION | _SIDES | {"from peak", "correction", "bear market", "highest", "not", "reach", "once"},
+    "from_trough": _MOTION | _SIDES | {"from trough", "lowest", "not", "reach"},
+    "volatility": _MOTION | _SIDES | {"volatility", "annualised", "length", "not", "always"},
+    "mean": _MOTION | _SIDES | {"mean", "between", "and", *_GROWTH},
+    "maximum": _MOTION | _SIDES | {"highest", "not", "reach", "cross", *_GROWTH},
+    "minimum": _MOTION | _SIDES | {"lowest", "not", "reach", "cross", *_GROWTH},
+    "unchanged": {"stays", "hold", "not", "reach", "leave"},
+    "first": _MOTION | {"first", "reach", "cross", "not", "or", "below", "above"},
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Pieces:
+    """The pieces of a text, asked for by their kinds."""
+
+    all: Sequence[Piece]
+
+    def __contains__(self, kind: str) -> bool:
+        return self.first(kind) is not None
+
+    def first(self, *kinds: str) -> Piece | None:
+        """The first piece of one of these kinds."""
+        return next((piece for piece in self.all if piece.kind in kinds), None)
+
+    def said(self, *kinds: str) -> bool:
+        """Whether a piece of one of these kinds is there."""
+        return self.first(*kinds) is not None
+
+    def next_to(self, piece: Piece, step: int) -> Piece | None:
+        """The piece beside one, fillers passed over."""
+        place = self.all.index(piece) + step
+        while 0 <= place < len(self.all):
+            if self.all[place].kind != "filler":
+                return self.all[place]
+            place += step
+        return None
+
+    def before(self, piece: Piece, *kinds: str) -> bool:
+        """Whether a piece of one of these kinds stands before another."""
+        other = self.next_to(piece, -1)
+        return other is not None and other.kind in kinds
+
+
+def uncertain(relation: Relation, pieces: Pieces) -> bool:
+    """Whether words of the text say what the relation has no place for."""
+    uses = _USES.get(relation.name, set()) | _PLAIN | ({"now"} if relation.now else set())
+    uses |= {"move"} if "either way" in pieces else set()
+    if relation.once and relation.name in ("level", "mean", "compare", "average_gap"):
+        return True  # "higher at some point than today"
+    return any(piece.kind not in uses for piece in pieces.all if piece.kind != "?")
 
 
 def relations(
-    text: str,
-    numbers: Sequence[Amount],
-    counts: dict[str, int],
-    *,
-    series: int,
-    kind: str,
-    usual: tuple[float, float] | None = None,
-) -> tuple[str, tuple[Relation, ...]]:
-    """Return the text with what was read written over by ``R``, and the relation that it states, if it states one."""
-    part = MaskedText(text)
-    amounts = list(numbers)
-    now = part.word(_NOW) is not None or "now" in counts
-    part.word("at all(?! times)")
-    if part.word(r"(?:still )?(?:manage a single|manage to|at least one(?= (?:S|close))|at (?:any|some) (?:point|time|stage)|sometime|at any time|at some point(?: in time)?|ever|once|at least once|any ?time|even once|intraday|(?<!in )(?<!on )any (?:week|day|month|session|pt|point|given (?:week|day|month))|in (?:at least )?(?:one|any|a|a single) (?:report|print|release|reading))"):  # fmt: skip
-        sometime = True
-    else:
-        sometime = False
-    part.word("at least one(?= A)")
-    throughout = "throughout" in counts or part.word("at all times|throughout|the whole time|all the time|every (?:day|session|single day)|always|each day") is not None  # fmt: skip
-    negations = [match[0] for _ in range(2) if (match := part.word(_NEG))]
-    negated = len(negations) == 1
-    sometime = sometime or negations in (["never"], ["no way"], ["no way that"])
-    each_step = part.word(r"(?:at least one )?(?:daily|one-day|single-day|intraday)(?= (?:drop|fall|decline|loss|gain|rise|rally|move|jump))|in (?:any|some|at least one|a single|one) (?:given |calendar |single )?(?:month|week|day|session|quarter)(?: of| in| during)?|(?:on|in) a single (?:day|session|month|week)|in one (?:day|session|month|week)|on any (?:one )?day")  # fmt: skip
+    pieces: Pieces, *, series: int, kind: str, monthly: bool, usual: tuple[float, float] | None
+) -> list[Relation]:
+    """Return the relation that the pieces state, or the several that they may; the likeliest first.
 
-    def level(index: int = 0) -> Amount | None:
-        return amounts[index] if len(amounts) > index else None
+    Parameters
+    ----------
+    series : How many series are named.
+    kind : Of the first series: of a rate, percent and basis points are levels; of a price they are moves.
+    usual : Levels that the series has had, where that is known.
+    """
+    return [*_Teller(pieces, series, kind, monthly, usual).tell()]
 
-    bound = part.word(
-        r"(?:unchanged|flat|even|steady|level) or (?P<way>lower|down|higher|up)|(?P<way2>lower|down|higher|up) or (?:unchanged|flat)"
-    )
-    if bound:
-        down = (bound["way"] or bound["way2"]) in ("lower", "down")
-        part.word(_END)
-        return part.text, (Relation(name="compare", comparison="at_most" if down else "at_least", way="down" if down else "up", now=now, never=negated),)  # fmt: skip
-    if amounts and part.take(
-        r"(?:(?<![\w'])(?:flat )?\(?\+ ?/ ?-?(?=A)|(?<![\w'])(?:flat )?(?:within|inside)(?= A+ (?:points? )?R))"
-    ):
-        part.word(_STAY)
-        part.word(_END)
-        return part.text, (Relation(name="move_by", comparison="above", level=replace(amounts[0], value=abs(amounts[0].value)), never=not negated, now=now),)  # fmt: skip
-    beyond = (
-        (now or part.has("A (?:above|below|over|under) W"))
-        and amounts
-        and amounts[0].unit in ("%", "bp", "pp", "points")
-    )
-    edge = (
-        part.take(r"(?:(?<=A )(?P<way>above|below|over|under|higher|lower)(?: than)?(?= R| W))")
-        if beyond
-        else None
-    )
-    if edge and "average" not in counts:
-        least = _comparison(part)
-        part.word(_END)
-        way: Way = "down" if edge["way"] in ("below", "under", "lower") else "up"
-        comparison = (
-            least if least in ("at_least", "at_most") else "above" if least == "above" else "at_least"
-        )
-        return part.text, (Relation(name="change", comparison=comparison, level=amounts[0], way=way, now=now, never=negated, closing=True),)  # fmt: skip
-    if amounts and part.word(
-        r"(?:in )?(?:either|any) (?:way|direction)|(?:up or down|one way or (?:the other|another)|either up or down)"
-    ):
-        compared = _comparison(part)
-        part.word(
-            r"(?:moves?|moving|swings?|swinging|changes?|shifts?|a (?:move|swing|change)|move of)(?: (?:by|of))?(?: (?:more than|at least|over))?|by"
-        )
-        part.word(_END)
-        # "Less than 5 % either way" is that it does not move so far.
-        small, side = compared in ("below", "at_most"), "above" if compared == "at_most" else "at_least"
-        return part.text, (Relation(name="move_by", comparison=side, level=amounts[0], never=negated != small, now=now),)  # fmt: skip
-    if part.word(
-        r"(?:remains? |stays? |is |be |holds? |keeps? )?(?:unchanged|on hold|steady|no change|without (?:a )?change)(?: in)?|(?:leave[s]?|leave|holds?|keeps?|hold|keep)(?: (?:S+|rates|interest|policy|its|the|them))* (?:unchanged|on hold|steady|where (?:they|it) (?:are|is)|alone)|no change in|pauses?|holds?(?= R| S| W)"
-    ):
-        return part.text, (Relation(name="unchanged", comparison="between", never=negated),)
-    base = Relation(name="", now=now, never=negated, once=sometime or "any" in counts)
-    # "Up from 4.4 %", "rises from 70 to 80": where it stands, and no level that is asked about.
-    moving = amounts and part.has(rf"(?<![a-z])(?:{_UP}|{_DOWN})(?![a-z]).* from \$?A")
-    stands = part.take(r"(?:(?<![\w'])from \$?A+(?= |$))") if moving else None
-    if stands:
-        amounts.pop(len(re.findall("A+", text[: stands.start()])))
-        part.text = part.text[: stands.start()] + "R" * len(stands[0]) + part.text[stands.end() :]
 
-    if series == 2:
-        part.word(
-            "(?:the )?(?:gap|spread|difference|differential)(?: between| of)?|minus|less(?= S)|and(?= (?:the )?S)"
+class _Teller:
+    """The parts of what is said, each read once."""
+
+    def __init__(
+        self, pieces: Pieces, series: int, kind: str, monthly: bool, usual: tuple[float, float] | None
+    ) -> None:
+        self.pieces, self.series, self.kind, self.monthly, self.usual = pieces, series, kind, monthly, usual
+        self.compared, self.comparison = self._comparison()
+        verb, adjective = pieces.first("up", "down"), pieces.first("higher", "lower")
+        self.moved = verb or adjective
+        self.verb_way: Way = verb.kind if verb else ""  # type: ignore[assignment]
+        self.way: Way = self.verb_way or (
+            {"higher": "up", "lower": "down"}[adjective.kind] if adjective else ""
+        )  # type: ignore[assignment]
+        windows = [piece.value for piece in pieces.all if piece.kind == "W"]
+        self.never = sum(piece.kind == "not" for piece in pieces.all) % 2 == 1
+        self.once = pieces.said("once", "step", "step week", "step month", "step quarter") or any(
+            window.once for window in windows
         )
-    # two series
-    if series == 2:
-        if part.word(_UNDERPERFORM):
-            closing = _compared(part)
-            return part.text, (
-                replace(base, name="beats", comparison="below", level=level(), closing=closing),
+        self.always = pieces.said("always") or any(window.always for window in windows)
+        counted = kind == "count"
+        self.growth = (
+            ""
+            if counted and "annualised" in pieces
+            else next((name for word, name in _GROWTH.items() if word in pieces), "")
+        )
+        if "annualised" in pieces and "qoq" in pieces and not counted:
+            self.growth = "annualized"
+        self.amounts = self._levels()
+        self.base = Relation(name="", now="now" in pieces, never=self.never, once=self.once, way=self.way, closing="end" in pieces, growth=self.growth)  # fmt: skip
+
+    def _comparison(self) -> tuple[Piece | None, str]:
+        """The words of a comparison; "or more" after a number turns "above" into "at least"."""
+        suffix = self.pieces.first("or more", "or less")
+        suffix = suffix or next(
+            (Piece("or more", 0, 0) for piece in self.pieces.all if piece.kind == "A" and piece.value.plus),
+            None,
+        )
+        found = next((piece for kind in ("at least", "at most", "above", "over", "below") if (piece := self.pieces.first(kind))), None)  # fmt: skip
+        if found is not None and found.kind == "at least" and (other := self.pieces.first("above", "over", "below")) and self._amount_after(other):  # fmt: skip
+            found = other  # "at least once above 30"
+        if suffix is not None:
+            return found, "at_least" if suffix.kind == "or more" else "at_most"
+        return found, _COMPARISONS[found.kind] if found else ""
+
+    def _amount_after(self, piece: Piece) -> bool:
+        after = self.pieces.next_to(piece, 1)
+        return after is not None and after.kind == "A"
+
+    def _levels(self) -> list[tuple[Piece, Amount]]:
+        """The numbers that are levels: not where it stands now ("up from 4.4 %")."""
+        found = [(piece, piece.value) for piece in self.pieces.all if piece.kind == "A"]
+        if len(found) > 1 and "between" not in self.pieces:
+            stands = [each for each in found if self.pieces.before(each[0], "from")]
+            found = [each for each in found if each not in stands] or found
+        return found
+
+    @property
+    def leaning(self) -> str:
+        """The side that a comparison or a motion leans to."""
+        return self.comparison or {"up": "above", "down": "below"}.get(self.way, "")
+
+    def tell(self) -> Iterator[Relation]:
+        pieces, base = self.pieces, self.base
+        amount = self.amounts[0][1] if self.amounts else None
+        size = replace(amount, value=abs(amount.value)) if amount else None
+        if (count := pieces.first("count")) is not None:
+            yield from self._counted(count.value, amount)
+        elif (average := pieces.first("average")) is not None:
+            if self.leaning and average.value and (amount is None or amount.unit == "%"):
+                name = "average_cross" if "cross" in pieces or self.once else "average_gap"
+                yield replace(base, name=name, comparison=self.leaning, level=amount, lag=average.value)
+        elif "stays" in pieces and pieces.said("or less", "or more"):
+            yield replace(base, name="compare", comparison="at_most" if "or less" in pieces else "at_least")
+        elif (digits := pieces.first("digits")) is not None and not self.amounts:
+            size = Amount(value=100.0 if digits.value == "triple" else 10.0)
+            if digits.value != "single" and self.kind == "price" and self.way:
+                yield replace(base, name="change", comparison="at_least", level=replace(size, unit="%"))
+            else:
+                side = "below" if digits.value == "single" else "at_least"
+                yield replace(
+                    base,
+                    name="touch" if self.once else "level",
+                    comparison=side,
+                    level=size,
+                    way="up" if side == "at_least" else "down",
+                )
+        elif (
+            self.series == 1
+            and pieces.said("stays")
+            and not self.amounts
+            and (self.kind == "rate" or "hold" not in pieces)
+            and not pieces.said("or", "apart")
+        ):
+            yield replace(base, name="unchanged", comparison="between")
+        elif amount and pieces.said("either way", "move") and not self.verb_way:
+            # "Less than 5 % either way" is that it does not move so far.
+            small = self.comparison in ("below", "at_most")
+            side = "above" if self.comparison in ("above", "at_most") else "at_least"
+            yield replace(
+                base, name="move_by", comparison=side, level=size, way="", never=self.never != small
             )
-        if part.word(_OUTPERFORM):
-            closing = _compared(part)
-            return part.text, (
-                replace(base, name="beats", comparison="above", level=level(), closing=closing),
-            )
+        elif amount and self._within_of_now():
+            yield replace(base, name="move_by", comparison="above", level=size, way="", never=not self.never)
+        elif self.series == 2:
+            yield from self._of_two(amount)
+        elif (record := pieces.first("record high", "record low")) is not None or ("weeks" in pieces):
+            low = record.kind == "record low" if record else pieces.said("lowest")
+            lag = pieces.first("weeks")
+            yield replace(base, name="new_low" if low else "new_high", comparison="below" if low else "above", lag=lag.value if lag else None)  # fmt: skip
+        elif pieces.said("from peak", "correction", "bear market", "from trough"):
+            yield from self._off_the_peak(size)
+        elif "volatility" in pieces and (self.kind != "index" or self.amounts):
+            if amount and self.leaning:
+                yield replace(base, name="volatility", comparison=self.leaning, level=size)
+        elif len(self.amounts) > 1 and (between := self._between()) is not None:
+            yield from self._ranged(*between)
+        elif len(self.amounts) > 1 and "first" in pieces:
+            yield from self._which_first()
+        elif "mean" in pieces:
+            for side in [self.leaning] if self.leaning else ["at_least", "at_most"]:
+                if amount:
+                    yield replace(base, name="mean", comparison=side, level=amount)
+        elif (
+            amount
+            and pieces.said("step", "step week", "step month", "step quarter")
+            and (self.way or amount.signed)
+            and self._is_move(amount)
+        ):
+            step = next((name for name in ("week", "month", "quarter") if f"step {name}" in pieces), "")
+            way: Way = self.way or ("down" if amount.value < 0 else "up")
+            yield replace(base, name="any_step", comparison=self.comparison if self.comparison in ("at_least", "at_most", "above") else "at_least" if not self.comparison else "above", level=size, way=way, step=step)  # fmt: skip
+        elif (times := self._multiple()) is not None:
+            yield replace(base, name="change", comparison="above" if self.comparison == "above" else "at_least", level=Amount(value=abs(times), unit="%"), way="down" if times < 0 else "up")  # fmt: skip
+        elif amount is None:
+            yield from self._without_number()
+        elif pieces.said("highest", "lowest") and not (pieces.said("step")):
+            yield from self._extreme(amount)
+        elif "handle" in pieces:
+            yield from self._handles(amount)
+        else:
+            yield from self._at_or_by(*self.amounts[self._index_of_level()], size=size)
 
-    if kind == "count":
-        part.word("jobs")
-        part.word("(?:at )?(?:an )?annual(?:i[sz]ed)? (?:pace|rate)(?: of)?")
-    volatility = part.word(r"(?:total )?(?:annuali[sz]ed )?(?:reali[sz]ed|historical|actual) (?:vol|volatility)(?: (?:of|in|for))?|(?:realised|realized)|(?:vol|volatility) (?:of|in|for)(?= (?:the )?S)|(?:total )?volatility(?= (?:will|above|below|under|over|is|of|more|less|>|<|W|R))|(?<=S )(?:vol|volatility)")  # fmt: skip
-    if volatility:
-        part.word(_ANNUALIZED)
-    said = _growth(part) or ("yoy" if "yoy" in counts else "")
-    mean = part.word(r"(?:daily |weekly |monthly )?(?:averages|average|averaging|mean)(?: (?:close|level|price|value|reading|rate))?(?: (?:of|for))?|on average") if "average" not in counts else None  # fmt: skip
-    high = part.word(
-        r"(?:the |its |a |an )?(?:(?:intraday |closing |period |yearly |year's |highest |monthly )?(?:highest|maximum|max|peaks?|high|highs|(?<=the )top|(?<=its )top)(?: (?:close|value|level|price|reading|point|print))?(?: (?:of|for|in|at|reached|hit))?)(?= (?:the |a )?(?:S|W|above|over|below|under|exceed|is|at|between|in|will|reach|hit|>|<|A|R))"
-    ) if not part.has(r"new|fresh|ytd|record|all[- ]time|ath|X|peak[- ]to[- ]trough|from (?:its |the |a )?(?:peak|high|top)|A (?:below|under|off)") else None  # fmt: skip
-    low = part.word(
-        r"(?:the |its |a |an )?(?:(?:intraday |closing |period |yearly |year's |monthly )?(?:lowest|minimum|min|trough|low|lows|bottoms?)(?: (?:close|value|level|price|reading|point|print))?(?: (?:of|for|in|at|reached|hit))?)(?= (?:the |a )?(?:S|W|above|over|below|under|exceed|is|at|between|in|will|reach|hit|>|<|A|R))"
-    ) if high is None and not part.has(r"new|fresh|ytd|record|all[- ]time|X|peak[- ]to[- ]trough|from (?:its |the |a )?(?:low|trough|bottom)|A above") else None  # fmt: skip
+    def _index_of_level(self) -> int:
+        """Of several numbers the level is the one that a comparison or "to" stands before."""
+        led = [
+            i
+            for i, (piece, _) in enumerate(self.amounts)
+            if self.pieces.before(piece, "to", "reach", *_SIDES)
+        ]
+        return led[0] if led and len(self.amounts) > 1 else 0
 
-    if counts.get("average"):
-        crossed = part.word(f"{_CROSS}") is not None
-        way = _way_moved(part)
-        closing = part.word(_END) is not None
-        compared = _comparison(part) or ("above" if way == "up" else "below" if way == "down" else "")
-        part.word("its|their|the")
-        name = "average_cross" if crossed or sometime else "average_gap"
-        return part.text, (replace(base, name=name, comparison=compared, level=level(), lag=counts["average"], closing=closing, way=way),) if compared else ()  # fmt: skip
-
-    extreme = part.word(
-        r"(?:(?:undercuts?|makes?|making|sets?|setting|hits?|hitting|reach(?:es)?|posts?|prints?|notch(?:es)?|closes? at|at|to|see|sees|breaks? (?:its|the)|takes? out (?:its|the)|exceeds? its|surpass(?:es)? its|beats? its|rises? to|climbs? to|falls? to|drops? to) )?(?:a |an |its |the )*(?:(?:new|fresh|another|record|all[- ]time|historic|series|closing|X+)[ -]?)+(?:closing )?(?P<end>highs?|lows?|peak|record)|(?:(?:hits?|makes?|at|sets?|new|fresh|reaches|a|to) )*(?P<ath>aths?)|(?:its |the )?(?:lowest|highest)(?: level| close| value| reading)? (?:on record|ever|in history)|(?:sets?|hits?|breaks?|makes?|reaches|posts?|at|to) (?:a |an |its |the )?(?:new |all[- ]time )?record(?: close| high| level)?|(?<=S )record(?: close| high| level)"
-    )
-    if extreme:
-        lowest = "low" in extreme[0]
-        way = _way_moved(part)
-        part.word(_END)
-        return part.text, (replace(base, name="new_low" if lowest else "new_high", comparison="below" if lowest else "above", lag=counts.get("extreme"), way=way),)  # fmt: skip
-
-    peak = part.word(
-        r"peak[- ]to[- ]trough(?: (?:decline|fall|drawdown|drop))?(?: in| of)?|(?:from|below|under|off|down from|off of|above)? ?(?:its |the |their |a |any )?(?:(?:prior |previous |recent |record |all[- ]time |latest |earlier |january |february |2018 |current |running )*(?:peak|high|highs|(?<=the )top|(?<=its )top|ath|low|lows|trough|bottom))(?: so far| close)?|(?:max(?:imum)? )?drawdown(?: of)?|(?:enters? |in |into |goes? into |is in )?(?:a |an )?(?:bear market|(?:market )?correction|pull-?back|sell-?off)(?: territory)?"
-    ) if high is None and low is None and not part.has("as (?:high|low) as") else None  # fmt: skip
-    if peak:
-        standard = 20.0 if "bear" in peak[0] else 10.0 if "correction" in peak[0] else None
-        amount = level()
-        if amount is None and standard is not None:
-            amount = Amount(value=standard, unit="%", span=peak.span())
-        rises = re.search(r"\b(?:lows?|trough|bottom)\b", peak[0]) is not None and "peak" not in peak[0]
-        way = _way_moved(part)
-        part.word(
-            r"(?:from|off|below|under) (?:its |the |their )?(?:recent |prior |all-time )?(?:peak|highs?)"
-        )
-        compared = _comparison(part)
-        if re.match(r"(?:no|not|less|smaller|at most|up to)\b", part.compared):
-            # "Drawdown no worse than 3 %": it never falls so far.
-            base, compared = replace(base, never=not base.never), ""
-        closing = part.word(_END) is not None
-        _reached = part.word(_REACH)
-        name = "from_trough" if rises else "from_peak"
-        return part.text, (replace(base, name=name, comparison=compared or ("above" if rises else "below"), level=amount, way=way, closing=closing),) if amount else ()  # fmt: skip
-
-    lost = (
-        part.take(
-            r"(?:(?<![\w'])(?:loses?|losing|gives? up|surrenders?) (?:(?:the|its) )?(?=\$?A+(?:[- ]handle)?(?= W|$)))"
-        )
-        if amounts and not amounts[0].unit
-        else None
-    )
-    if lost and (part.has("A[- ]handle") or (usual is not None and usual[0] <= amounts[0].value)):
-        part.word("handle")
-        return part.text, (replace(base, name="touch", comparison="below", level=amounts[0], way="down"),)
-    if (
-        amounts
-        and amounts[0].signed
-        and part.take(r"(?:(?<![\w'])(?:(?:we )?gets? )?an? A+ (?:day|session)(?![\w]))")
-    ):
-        part.word(_END)
-        part.word("gets?|sees?|has")
-        size = replace(amounts[0], value=abs(amounts[0].value))
-        return part.text, (replace(base, name="any_step", comparison="at_least", level=size, way="down" if amounts[0].value < 0 else "up"),)  # fmt: skip
-    handle = part.take(
-        r"(?:(?<![\w'])(?:with |at |on |to |back to )*(?:an? |the )?A+[- ]handle(?P<way> or (?:higher|lower|better|more|above|below|less))?(?![\w]))"
-    )
-    if handle and amounts:
-        part.word(_REACH)
-        part.word(_END)
-        part.word("with|back|to|again")
-        _way_moved(part)
-        return part.text, _handles(base, amounts[0], usual, (handle["way"] or "")[4:], sometime=sometime)
-    moves = counts.get("moves")
-    if moves:
-        way = _way_moved(part)
-        part.word("(?:interest |policy )?rates?|from the")
-        amount = Amount(value=QUARTER_POINT * moves, unit="pp")
-        return part.text, (
-            replace(base, name="change", comparison="at_least", level=amount, way=way),
-        ) if way else ()
-    if "times" in counts:
-        way = _way_moved(part)
-        stay = part.word(_STAY)
-        closing = part.word(_END) is not None
-        compared = _comparison(part) or {"up": "above", "down": "below"}.get(_word_way(part) or way, "")
-        part.word("straight|consecutive|in a row")
-        matched = replace(base, name="streak" if counts.get("row") else "count", statistic="steps", comparison=compared, level=level(), times=counts["times"], closing=closing, never=negated and not stay)  # fmt: skip
-        return part.text, (matched,) if compared else ()
-
-    first = part.word(r"(?:is |be )?(?:first|before)(?: it| they)?(?: (?:hit(?:s|ting)?|reach(?:es|ing)?|touch(?:es|ing)?|(?P<back>fall(?:s|ing)?|drop(?:s|ping)?|los(?:es|ing)|declin(?:es|ing)|ris(?:es|ing)|climb(?:s|ing)?|gain(?:s|ing)?|up|down)(?: to| by| another)?|trades? at))?(?= A)") if len(amounts) > 1 else None  # fmt: skip
-    bound = part.word(r"(?:(?:is|be|stays?|remains?|trades?) )?range[- ]?bound")
-    between = _between(part)
-    stay = part.word(_STAY) or bound
-    reach = part.word(_REACH)
-    cross = part.word(_CROSS)
-    for_first = part.word(
-        r"(?:for )?(?:the |its )?(?:first|1st)(?: ever)?(?: time| close)?(?: ever)?(?: this cycle)?|first"
-    )
-    crash = (
-        part.has(r"(?<![\w'])(?:crash(?:es)?|crashing|collapses?|plunges?|tanks?)(?![\w'])") and not amounts
-    )
-    way = _way_moved(part)
-    _moves_to = part.take(r"(?:(?<![\w'])(?:back |out |up |down )*(?:to|through|past|into|toward|towards|at)(?= (?:\$|the |a )?(?:A|between|above|below|under|over|less than|more than|at )))")  # fmt: skip
-    by = part.take(r"(?:(?<![\w'])by(?= (?:at least |more than |over |R+ )?A))")
-    closing = part.word(_END) is not None
-    compared = _comparison(part)
-    levelled = kind != "price" or bool(said)
-    worded = "" if levelled and part.has(r"\b(?:negative|positive|contract(?:s|ing)?)\b") else _word_way(part)
-    moved = way or worded
-    statistic = "highest" if high else "lowest" if low else "mean" if mean else ""
-    amount = level()
-    matched = replace(base, comparison=compared, level=amount, growth=said, way=moved, closing=closing)
-
-    if volatility:
-        return part.text, (replace(matched, name="volatility", comparison=compared or {"up": "above", "down": "below"}.get(moved, "")),) if amount else ()  # fmt: skip
-    if first and len(amounts) > 1:
-        two = replace(matched, name="first", upper=amounts[1])
-        return part.text, _of_two_moves(two, first["back"] or "") if kind == "price" else (two,)
-    if between and len(amounts) > 1:
-        low_end, high_end = sorted(amounts[:2], key=lambda each: each.value)
-        if low_end.unit == "" != high_end.unit:
-            low_end = replace(low_end, unit=high_end.unit)
-        if 0 < low_end.value < high_end.value / 200 and high_end.value >= 1000:
-            low_end = replace(low_end, value=low_end.value * 1000)
-        how_much = low_end.unit == "%" if kind == "price" else way and low_end.unit in ("bp", "pp", "points")
-        how_much = how_much or (
-            way and {low_end.unit, high_end.unit} & {"points", "money"} == {high_end.unit}
-        )
-        by_how_much = moved and how_much and not _moves_to
-        name = "change" if by_how_much else "stay" if stay or throughout else "mean" if mean else "level"
-        return part.text, (replace(matched, name=name, comparison="between", level=low_end, upper=high_end, statistic=statistic),)  # fmt: skip
-    if mean:
-        part.word("(?:per|a|each) month")
+    def _counted(self, count: Count, amount: Amount | None) -> Iterator[Relation]:
+        leaning = self.comparison or {"up": "above", "down": "below"}.get(count.way or self.way, "")
+        if not leaning:
+            return
         if amount is None:
-            return part.text, ()  # an average beside another one
-    if (
-        amount
-        and part.moved.strip() in ("down", "up")
-        and part.take(r"(?:(?<=A R{4} )|(?<=A R{2} )|(?<=R R{4} )|(?<=R R{2} ))(?:day|session)(?![\w])")
-    ):
-        part.word("has|have")
-        return part.text, (replace(matched, name="any_step", comparison="at_least", way="down" if part.moved.strip() == "down" else "up"),)  # fmt: skip
-    if each_step and (reach or not moved):
-        sometime = True
-    elif each_step:
-        longer = re.search("week|month|quarter", each_step[0])
-        compared = compared if compared in ("at_least", "at_most") else "above"
-        return part.text, (
-            replace(matched, name="any_step", comparison=compared, step=longer[0] if longer else ""),
-        ) if amount and moved else ()
-    sign = (
-        None
-        if amount or (kind == "price" and not said)
-        else part.word(
-            "(?:(?:turns?|goes|go|is|be|prints?|comes? in) )*(?:negative|positive)|contracts?|contracting|contract"
-        )
-    )
-    if sign:
-        zero = Amount(value=0.0, unit="")
-        return part.text, (
-            replace(
-                matched,
-                name="level",
-                comparison="above" if sign and "positive" in sign[0] else "below",
-                level=zero,
+            leaning = "above" if leaning in ("above", "at_least") else "below"
+            if count.way or self.way:
+                leaning = {"up": "above", "down": "below"}[count.way or self.way]
+        step = STEPS.get(count.step, count.step)
+        yield replace(self.base, name="streak" if count.row else "count", comparison=leaning, level=amount, times=count.times, step=step, never=self.never and "hold" not in self.pieces)  # fmt: skip
+
+    def _within_of_now(self) -> bool:
+        inside = self.pieces.first("between", "within")
+        if "within" in self.pieces:
+            return True
+        return len(self.amounts) == 1 and "now" in self.pieces and inside is not None and inside.value in ("within", "inside")  # fmt: skip
+
+    def _of_two(self, amount: Amount | None) -> Iterator[Relation]:
+        pieces, base = self.pieces, self.base
+        beats, trails, apart = pieces.first("beats"), pieces.first("trails"), pieces.first("apart")
+        if amount is None and (beats or trails):
+            above = beats is not None and (trails is None or beats.start <= trails.start)
+            yield replace(base, name="beats", comparison="above" if above else "below", level=None)
+        elif amount is not None and (beats or trails) and amount.unit in ("%", "pp", "points"):
+            yield replace(base, name="beats", comparison="above" if beats else "below", level=amount)  # fmt: skip
+        elif amount is not None and self._by(amount) and self.way:
+            yield replace(base, name="change", comparison="at_least", level=amount)
+        elif amount is not None and (self.comparison or self.way):
+            yield replace(base, name="level", comparison=self.comparison or {"up": "at_least", "down": "at_most"}[self.way], level=amount)  # fmt: skip
+        elif apart and self.way:
+            yield replace(base, name="compare", comparison="above" if self.way == "up" else "below")
+        elif self.comparison and amount is None:
+            yield replace(base, name="beats", comparison="above" if self.comparison in ("above", "at_least") else "below")  # fmt: skip
+            yield replace(base, name="level", comparison=self.comparison, level=_ZERO)
+
+    def _off_the_peak(self, size: Amount | None) -> Iterator[Relation]:
+        standard = 20.0 if "bear market" in self.pieces else 10.0 if "correction" in self.pieces else None
+        if size is None and standard is not None:
+            size = Amount(value=standard, unit="%")
+        if size is None or size.unit not in ("%", "points", "money", ""):
+            return
+        trough = "from trough" in self.pieces
+        # "Drawdown no worse than 3 %": it never falls so far.
+        small = self.comparison in ("at_most",) or (self.comparison == "below" and self.compared is not None and self.compared.value in ("less than", "smaller than"))  # fmt: skip
+        yield replace(self.base, name="from_trough" if trough else "from_peak", comparison="above" if trough else "below", level=size, never=self.never != small)  # fmt: skip
+
+    def _between(self) -> tuple[Amount, Amount] | None:
+        """Two numbers that bound a range: "60 to 80", "above 60 but below 80"."""
+        (first, low), (second, high) = self.amounts[:2]
+        joined = self.pieces.all[self.pieces.all.index(first) + 1 : self.pieces.all.index(second)]
+        kinds = [piece.kind for piece in joined if piece.kind not in ("filler",) or piece.value == "of"]
+        inside = self.pieces.first("between")
+        if (inside is not None and inside.value in ("within", "inside") and kinds == ["of"]) or kinds == [
+            "now"
+        ]:
+            width = high.value * low.value / 100 if low.unit == "%" else low.value
+            return replace(high, value=high.value - width), replace(high, value=high.value + width)
+        opposed = {"above", "over", "at least"} & set(kinds) and self.pieces.before(first, "below", "at most")
+        opposed = opposed or ({"below", "at most"} & set(kinds) and self.pieces.before(first, "above", "over", "at least"))  # fmt: skip
+        if opposed and set(kinds) <= {"and", "or", "above", "over", "below", "at least", "at most", "not", "nor"} and ("and" in kinds or "not" in kinds or "nor" in kinds):  # fmt: skip
+            return (low, high) if low.value <= high.value else (high, low)
+        if [kind for kind in kinds if kind != "filler"] in ([], ["to"], ["and"], ["or"]) and (
+            kinds != ["or"] or "between" in self.pieces
+        ):
+            if not kinds and second.start - first.end > 3:
+                return None
+            return (low, high) if low.value <= high.value else (high, low)
+        return None
+
+    def _ranged(self, low: Amount, high: Amount) -> Iterator[Relation]:
+        if not low.unit and high.unit:
+            low = replace(low, unit=high.unit)
+        if 0 < low.value < high.value / 200 and high.value >= 1000:
+            low = replace(low, value=low.value * 1000)
+        base = replace(self.base, comparison="between", level=low, upper=high)
+        by_how_much = low.unit == "%" if self.kind == "price" else low.unit in ("bp", "pp", "points")
+        by_how_much = by_how_much or (bool(self.way) and (high.unit == "points" or self.base.now))
+        if by_how_much and self.way and not self.pieces.said("to at"):
+            yield replace(base, name="change")
+            return
+        if self.comparison and self.compared is not None and self.compared.kind in ("above", "below", "over") and self._amount_after(self.compared) and not self.pieces.said("and", "not", "nor"):  # fmt: skip
+            beyond = high if self.comparison in ("above", "at_least") else low
+            yield replace(base, name="level", comparison=self.comparison, level=beyond, upper=None)
+            yield replace(base, name="touch", comparison=self.comparison, level=beyond, upper=None)
+            return
+        held = self.pieces.said("hold") or self.always
+        yield replace(base, name="stay" if held else "mean" if "mean" in self.pieces else "level", growth=self.growth)  # fmt: skip
+
+    def _which_first(self) -> Iterator[Relation]:
+        """Of two levels, or two moves, the one that comes first; of two moves one way the nearer does, and nobody asks."""
+        (first, one), (second, other) = self.amounts[:2]
+        base = replace(self.base, name="first", level=one, upper=other)
+        if {one.unit, other.unit} != {"%"} or self.kind != "price":
+            yield base
+            return
+        ways = [piece for piece in self.pieces.all if piece.kind in _MOTION]
+        back = next((piece for piece in ways if first.end <= piece.start < second.start), None)
+        down = one.value < 0 or self.way == "down"
+        back_down = other.value < 0 or (back.kind in ("down", "lower") if back else not down)
+        if down != back_down:
+            yield replace(base, level=replace(one, value=abs(one.value) * (-1 if down else 1)), upper=replace(other, value=abs(other.value) * (-1 if back_down else 1)))  # fmt: skip
+
+    def _multiple(self) -> float | None:
+        if multiple := self.pieces.first("multiple"):
+            return 100.0 * (float(multiple.value) - 1)
+        if self.amounts:
+            return None
+        return next((times for word, times in (("double", 100.0), ("halve", -50.0), ("triple", 200.0), ("quadruple", 300.0)) if word in self.pieces), None)  # fmt: skip
+
+    def _without_number(self) -> Iterator[Relation]:
+        pieces, base = self.pieces, self.base
+        signed = pieces.first("invert", "turn positive")
+        if pieces.said("between", "hole") or any(
+            piece.kind == "to" and self._hole(piece) for piece in pieces.all
+        ):
+            return
+        said = self.moved.value if self.moved else ""
+        if said.startswith(("accelerat", "decelerat", "quicken", "slow")) or (self.never and said.endswith(("day", "week", "month", "quarter", "year"))):  # fmt: skip
+            return  # of a pace it is not said against what, and "no down month" is no month
+        if self.kind != "price" and self.kind != "rate" and self.moved and self.moved.value.startswith(("contract", "shrink", "shrank")):  # fmt: skip
+            yield replace(base, name="level", comparison="below", level=_ZERO, way="", growth=self.growth)
+            return
+        levelled = self.kind != "price" or bool(self.growth)
+        sign = self.pieces.first("higher", "lower")
+        if pieces.said("crash"):
+            yield replace(base, name="drawdown", comparison="at_least", level=Amount(value=20.0, unit="%"), way="down")  # fmt: skip
+        elif signed is not None and not levelled:
+            yield replace(
+                base,
+                name="touch",
+                comparison="below" if signed.kind == "invert" else "above",
+                level=_ZERO,
                 way="",
-            ),
+            )
+            yield replace(base, name="compare", comparison="below" if signed.kind == "invert" else "above")
+        elif self.series == 1 and signed is not None and levelled:
+            side = "below" if signed.kind == "invert" else "above"
+            held = "hold" in pieces or self.always
+            inverts = signed.value.startswith(("invert", "un", "disinvert"))
+            yield replace(base, name="stay" if held else "touch" if inverts or self.kind == "rate" else "level", comparison=side, level=_ZERO, way="")  # fmt: skip
+        elif (
+            sign is not None and sign.value in ("negative", "positive") and levelled and "verb" not in pieces
+        ):
+            side = "below" if sign.value == "negative" else "above"
+            held = "hold" in pieces or self.always
+            yield replace(base, name="stay" if held else "level", comparison=side, level=_ZERO, way="")
+        elif self.growth and self.verb_way and self.kind != "rate":
+            yield replace(base, name="level", comparison="above" if self.verb_way == "up" else "below", level=_ZERO, way="")  # fmt: skip
+        elif pieces.said("highest", "lowest", "always") or self.always or pieces.said("hold"):
+            return
+        elif self.way:
+            weak = self.comparison if self.comparison in ("at_least", "at_most") else ""
+            negated = self.pieces.first("at least", "at most")
+            side = "above" if self.way == "up" else "below"
+            yield replace(base, name="compare", comparison=(weak if negated else "") or side)
+        elif self.comparison and (self.base.now or "started" in pieces or any(piece.value.kind == "since" for piece in pieces.all if piece.kind == "W")):  # fmt: skip
+            yield replace(base, name="compare", comparison=self.comparison, way="up" if self.comparison in ("above", "at_least") else "down")  # fmt: skip
+
+    def _is_move(self, amount: Amount) -> bool:
+        if "reach" in self.pieces or (amount.unit == "%" and self.kind == "rate" and self.comparison):
+            return False
+        return amount.unit in ("%", "bp", "pp", "points", "money") or (
+            self.usual is not None and amount.value < self.usual[0] / 2
         )
-    if amount is None and part.word(
-        "inverts?|inverted|inverting|(?:goes?|turns?|go|turn|is) negative|(?:goes|turns) below zero"
-    ):
-        zero = Amount(value=0.0, unit="")
-        return part.text, (replace(matched, name="touch", comparison="below", level=zero),)
-    multiple = (part.word("half (?:of )?(?:its|their) value") if way == "down" else None) or part.word(
-        "doubles|double(?![- ]digit)|doubling|halves|halve|triples|triple|quadruples"
-    )
-    if multiple and amount is None:
-        percent = {"d": 100.0, "h": -50.0, "t": 200.0, "q": 300.0}[multiple[0][0]]
-        amount = Amount(value=abs(percent), unit="%", span=multiple.span())
-        return part.text, (replace(matched, name="change", comparison="at_least", level=amount, way="down" if percent < 0 else "up"),)  # fmt: skip
-    if statistic and amount:
-        side = compared or {"up": "above", "down": "below"}.get(moved, "") or ("at_least" if reach else "")
-        return part.text, (replace(matched, name="mean" if mean else "maximum" if high else "minimum", comparison=side, statistic=statistic),) if side else ()  # fmt: skip
-    if crash:
-        supposed = Amount(value=20.0, unit="%")
-        return part.text, (replace(matched, name="drawdown", comparison="at_least", level=supposed),)
-    if amount is None and series == 2 and compared:
-        return part.text, (replace(matched, name="level", level=Amount(value=0.0, unit="")),)
-    if amount is None and throughout:
-        return part.text, ()
-    if amount is None:
-        if not moved and not compared:
-            return part.text, ()
-        if compared and not moved and not part.has("W"):
-            return part.text, ()
-        if compared and not moved:
-            moved = "up" if compared in ("above", "at_least") else "down"
-        weak = {"at_least": "at_least", "at_most": "at_most"}.get(compared, "")
-        return part.text, (replace(matched, name="compare", comparison=weak or ("above" if moved == "up" else "below"), way=moved),)  # fmt: skip
-    moves_by = _moves_by(
-        matched,
-        amount,
-        to=_moves_to is not None,
-        by=by is not None,
-        words=part.compared,
-        verb=part.moved,
-        kind=kind,
-    )
-    if moves_by and moved:
-        sides = {"at_least": "at_least", "at_most": "at_most", "below": "below"}
-        return part.text, (replace(matched, name="change", comparison=sides.get(compared, "above") if compared else "at_least"),)  # fmt: skip
-    if amount.signed and compared in ("", "at_least") and amount.unit in ("%", "bp", "pp", "points"):
-        return part.text, (replace(matched, name="change", comparison="at_least", way="up" if amount.value > 0 else "down", level=replace(amount, value=abs(amount.value))),)  # fmt: skip
-    if stay or throughout:
-        if not compared:
-            return part.text, ()
-        return part.text, (replace(matched, name="stay"),)
-    if (sometime or "any" in counts) and part.compared.startswith(("no ", "not ")):
-        return part.text, (replace(matched, name="stay"),)
-    reached = reach is not None or cross is not None
-    toward = not compared and not moved
-    side = compared or {"up": "at_least", "down": "at_most"}.get(moved, "")
-    if reached or for_first or base.once:
-        return part.text, (replace(matched, name="touch", comparison=side or "toward"),)
-    if toward:
-        # "3000 by year end", "at 80": whether it closes there, or beyond, or only touches it, is not said.
-        return part.text, (replace(matched, name="bare", comparison="toward"),)
-    return part.text, (replace(matched, name="level", comparison=side),)
 
+    def _hole(self, piece: Piece) -> bool:
+        """Whether it is not said where to ("rises to by December")."""
+        after = self.pieces.next_to(piece, 1)
+        return piece.value == "to" and self.pieces.before(piece, "up", "down", "higher", "lower") and (after is None or after.kind in ("W", "by"))  # fmt: skip
 
-def _handles(
-    base: Relation, amount: Amount, usual: tuple[float, float] | None, way: str, *, sometime: bool
-) -> tuple[Relation, ...]:
-    low, width = amount.value, 1.0
-    if usual is not None:
-        least = usual[0] if usual[0] > 1 else 0.0
-        while 0 < low < max(least, 10.0 if usual == (1, 400) else least):
-            low, width = low * 10, width * 10
-    bottom = replace(amount, value=low, unit="")
-    top = replace(amount, value=low + width, unit="")
-    if way in ("lower", "below", "less"):
-        return (replace(base, name="touch" if sometime else "level", comparison="below", level=top),)
-    if way:
-        return (replace(base, name="touch" if sometime else "level", comparison="at_least", level=bottom),)
-    between = replace(base, name="level", comparison="between", level=bottom, upper=top)
-    return between, replace(base, name="touch", comparison="below", level=top), replace(base, name="touch", comparison="at_least", level=bottom)  # fmt: skip
+    def _extreme(self, amount: Amount) -> Iterator[Relation]:
+        high = "highest" in self.pieces
+        side = self.leaning or ("at_least" if "reach" in self.pieces else "")
+        if side:
+            yield replace(
+                self.base, name="maximum" if high else "minimum", comparison=side, level=amount, way=""
+            )
 
+    def _handles(self, amount: Amount) -> Iterator[Relation]:
+        low, width = amount.value, 1.0
+        if self.usual is not None:
+            least = max(self.usual[0] if self.usual[0] > 1 else 0.0, 10.0 if self.usual == (1, 400) else 0.0)
+            while 0 < low < least:
+                low, width = low * 10, width * 10
+        bottom, top = replace(amount, value=low, unit=""), replace(amount, value=low + width, unit="")
+        touch = "touch" if self.once else "level"
+        if self.pieces.said("or less") or (self.verb_way == "down" and not self.pieces.said("or more")):
+            yield replace(self.base, name="touch" if self.verb_way else touch, comparison="below", level=top if self.pieces.said("or less") else bottom)  # fmt: skip
+        elif self.pieces.said("or more"):
+            yield replace(self.base, name=touch, comparison="at_least", level=bottom)
+        else:
+            yield replace(self.base, name="level", comparison="between", level=bottom, upper=top)
+            yield replace(self.base, name="touch", comparison="below", level=top)
+            yield replace(self.base, name="touch", comparison="at_least", level=bottom)
 
-def _compared(part: MaskedText) -> bool:
-    part.take(r"(?:(?<![\w'])by(?= (?:more than |at least |over )?A))")
-    if not _comparison(part):
-        part.word("(?:more|less|higher|lower) than")
-    part.word("(?:the )?(?:gains?|returns?|performance|rise|that of)")
-    return part.word(_END) is not None
-
-
-def _comparison(part: MaskedText) -> str:
-    """Take the words of a comparison; "or more" after a number turns "above" into "at least"."""
-    suffix = next((name for name, pattern in _SUFFIX if part.take(pattern)), "")
-    before = ""
-    for name, pattern in _COMPARE:
-        match = part.take(_comparing(pattern))
-        if match:
-            before, part.compared = name, match[0].strip()
-            break
-    return suffix or before
-
-
-def _comparing(pattern: str) -> str:
-    """Words stand alone; signs may stand at what they compare."""
-    parts = pattern.split("|")
-    signs = "|".join(each for each in parts if each[0] in "<>=")
-    pattern = "|".join(each for each in parts if each[0] not in "<>=")
-    return rf"(?:(?<![<>=])(?:{signs})(?![<>=]))|(?:(?<![\w'<>=])(?:{pattern})(?![\w'=>]))"
-
-
-def _way_moved(part: MaskedText) -> Way:
-    for way, words in (("down", _DOWN), ("up", _UP)):
-        match = part.word(rf"(?:a |an )?(?:{words})(?: (?:back|off|up|down|further|another|sharply|out))*")
-        if match:
-            part.moved = match[0]
-            return "down" if way == "down" else "up"
-    return ""
-
-
-def _word_way(part: MaskedText) -> Way:
-    if part.word(r"(?:less(?! than)(?= W| R|$)|cheaper|lower|narrower|down|negative|in the red|in negative territory|red|tighter|flatter|a down (?:day|week|month|quarter|year)|a loss|losses|weaker)"):  # fmt: skip
-        return "down"
-    if part.word(r"(?:worth more|dearer|pricier|higher|wider|up|positive|in the green|in the black|in positive territory|green|steeper|an up (?:day|week|month|quarter|year)|a gain|gains|stronger)"):  # fmt: skip
-        return "up"
-    return ""
-
-
-def _between(part: MaskedText) -> bool:
-    if part.take(
-        r"(?:(?:above|over|more than|higher than) (?:\$)?A+ (?:but|and|yet) (?:below|under|less than|lower than) (?:\$)?A+)"
-    ):
-        return True
-    return (
-        part.take(
-            r"(?:(?:(?<![a-z])(?:with)?in(?:side)? (?:a |the )?)?(?:range (?:of |from )?|band (?:of )?)?(?:between|from)? ?\$?(?P<one>A+)(?: ?(?:-|to|and|or|n|&) ?|-)\$?(?P<two>A+)(?: (?:range|band|area))?)"
+    def _by(self, amount: Amount) -> bool:
+        """Whether an amount is how far it moves, and not where to."""
+        piece = next(piece for piece, value in self.amounts if value == amount)
+        before = self.pieces.next_to(piece, -1)
+        pointed = before
+        while pointed is not None and pointed.kind in _SIDES | {"end"}:
+            pointed = self.pieces.next_to(pointed, -1)
+        if pointed is not None and pointed.kind == "to":
+            return False
+        after = self.pieces.next_to(piece, 1)
+        measured = after is not None and (
+            (after.kind in ("higher", "lower") and (amount.unit != "" or self.base.now))
+            or (after.kind in ("above", "below", "over") and self.base.now)
         )
-        is not None
-    )
+        if measured or (before is not None and before.kind == "by") or (amount.unit == "%" and self.kind == "price"):  # fmt: skip
+            return True
+        quantity = self.compared is None or self.compared.value in ("more than", "less than", "at least", "at most", "no more than", "up to", "no less than", "higher than", "lower than", "a minimum of", "at the very least", "over", "fewer than", "no fewer than")  # fmt: skip
+        said = self.moved.value if self.moved else ""
+        if amount.unit == "money":
+            # "Drops more than $200" is by how much; "drops below $200" is to where.
+            return quantity and (
+                (self.compared is not None and self.compared.value != "over")
+                or self.base.now
+                or said.startswith(("up", "down", "gain", "los", "add", "tack", "shed", "higher", "lower"))
+            )
+        if (
+            self.kind == "rate"
+            and amount.unit == ""
+            and amount.value in (25, 50, 75, 100)
+            and not self.compared
+        ):
+            return True
+        return quantity and amount.unit in ("%", "bp", "pp", "points")
 
+    def _at_or_by(self, piece: Piece, amount: Amount, size: Amount | None) -> Iterator[Relation]:
+        pieces, base = self.pieces, replace(self.base, level=amount)
+        size = replace(amount, value=abs(amount.value))
+        way: Way = self.way
+        if not way and amount.signed and amount.unit in ("%", "bp", "pp", "points"):
+            way = "up" if amount.value > 0 else "down"
+            by = self.kind == "price" or amount.unit != "%"
+        else:
+            by = self._by(amount)
+        edge = pieces.next_to(piece, 1)
+        if not way and by and edge is not None and edge.kind in ("above", "below", "over") and (base.now or self._since_follows(edge)):  # fmt: skip
+            way = "down" if edge.kind == "below" else "up"
+            least = (
+                "at_least"
+                if self.compared is edge or self.comparison in ("at_least", "")
+                else self.comparison
+            )
+            yield replace(base, name="change", comparison=least, level=size, way=way, closing=True)
+            return
+        if amount.unit == "%" and not way and self.comparison and edge is not None and edge.kind == "now" and edge.value.startswith("of "):  # fmt: skip
+            # "Less than half of today's price": it falls by more than half.
+            yield replace(base, name="change", comparison=MIRRORED[self.comparison], level=replace(size, value=100 - size.value), way="down")  # fmt: skip
+            return
+        if by and way:
+            side = self.comparison if self.comparison in ("at_least", "at_most", "below") else "above" if self.comparison else "at_least"  # fmt: skip
+            yield replace(base, name="change", comparison=side, level=size, way=way)
+            return
+        if by and not way and not self.comparison and not pieces.said("reach", "cross", "hold"):
+            for each in ("up", "down"):
+                yield replace(base, name="change", comparison="at_least", level=size, way=each)
+            return
+        if pieces.said("hold") or self.always:
+            held = self.comparison or ("at_most" if way == "down" else "at_least")
+            if self.never:  # what does not stay above a level is below it at some time
+                yield replace(base, name="touch", comparison=OPPOSITE[held], never=False)
+            else:
+                yield replace(base, name="stay", comparison=held)
+            return
+        side = self.comparison or {"up": "at_least", "down": "at_most"}.get(way, "")
+        if self.once and self.compared is not None and self.compared.kind in ("at least", "at most") and self.compared.value.startswith(("no ", "not ")):  # fmt: skip
+            yield replace(base, name="stay", comparison=self.comparison)
+        elif pieces.said("reach", "cross", "first") or self.once:
+            yield replace(base, name="touch", comparison=side or "toward")
+        elif not side:
+            # "3000 by year end", "at 80": whether it closes there, or beyond, or only touches it, is not said.
+            yield replace(base, name="bare", comparison="toward")
+        else:
+            yield replace(base, name="level", comparison=side)
 
-def _growth(part: MaskedText) -> str:
-    for name, pattern in (("yoy", _YOY), ("mom", _MOM), ("qoq", _QOQ), ("annualized", _ANNUALIZED)):
-        if part.take(rf"(?:(?<![\w'])(?:{pattern})(?![\w']))"):
-            if name == "qoq" and part.take(rf"(?:(?<![\w'])(?:{_ANNUALIZED})(?![\w']))"):
-                return "annualized"
-            part.word("growth(?: rate)?|rate|change|increase")
-            return name
-    return ""
-
-
-def _moves_by(
-    relation: Relation, amount: Amount, *, to: bool, by: bool, words: str, verb: str, kind: str
-) -> bool:
-    """Whether an amount beside a verb of motion is by how much, and not to where."""
-    if to:
-        return False
-    if by or (amount.unit == "%" and kind == "price"):
-        return True
-    quantity = words in ("", "more than", "less than", "at least", "at most", "no more than", "up to", "over", "no less than", "higher than", "lower than")  # fmt: skip
-    # "Drops more than $200" is by how much; "drops below $200" is to where.
-    by_itself = amount.unit == "money" and (
-        (not words and relation.comparison == "at_least")
-        or words in ("more than", "less than", "at least", "at most", "no more than", "no less than")
-        or re.search(r"\b(?:up|down|gain|lose|lost|add|shed)", verb) is not None
-    )
-    return quantity and (amount.unit in ("%", "bp", "pp", "points") or by_itself)
+    def _since_follows(self, edge: Piece) -> bool:
+        after = self.pieces.next_to(edge, 1)
+        return after is not None and after.kind == "W" and after.value.kind == "since"

@@ -7,7 +7,7 @@ from workbench.questions.claims import Claim, Pattern, Side, number
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings.calendar_days import months_of
-from workbench.questions.readings.series_names import SeriesName
+from workbench.questions.readings.names import SeriesName
 from workbench.questions.readings.slots import SlotReading
 
 #: Of the average that the grammar knows.

@@ -1,0 +1,156 @@
+"""How people name series: those of the embedded source, and those that other sources hold; a word may mean one of several."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from workbench.questions.readings.lexicon import compiled, lexicon, words
+from workbench.questions.readings.tokens import Text
+from workbench.questions.series.series_registry import series_named
+
+EMBEDDED = "embedded:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesName:
+    """A series as texts name it."""
+
+    #: ``SOURCE:NAME``, or the plain name of a series that no source of this product holds yet.
+    ref: str
+    #: The name inside a sentence.
+    article: str
+    #: Of a rate, percent and basis points are levels; of the others they are changes.
+    kind: str = "price"
+    #: Has a value a month (or a quarter), which stands for that month.
+    monthly: bool = False
+    #: What it is talked of in: "yoy" for inflation, "" for its own values.
+    growth: str = ""
+    #: Where its values are, as a claim names it (`series_named`); "" where no source here has them in the unit that people name.
+    source: str = ""
+
+    @property
+    def embedded(self) -> str:
+        """Its key among the embedded series; "" for another."""
+        return self.ref.removeprefix(EMBEDDED) if self.ref.startswith(EMBEDDED) else ""
+
+
+def embedded_name(name: str) -> SeriesName:
+    """Return the name of a series that claims know: an embedded one, or one by its reference."""
+    series = series_named(name)
+    kind = {"yield": "rate", "volatility": "index"}.get(series.kind, series.kind)
+    ref = EMBEDDED + series.id if series.embedded else series.id
+    return SeriesName(ref=ref, article=series.article, kind=kind, monthly=series.monthly, source=series.id)
+
+
+def _known(ref: str) -> SeriesName:
+    if ref.startswith(EMBEDDED):
+        return embedded_name(ref.removeprefix(EMBEDDED))
+    return SeriesName(**{"ref": ref, "article": ref, **lexicon().series[ref]})  # type: ignore[arg-type]
+
+
+_TAIL = r"(?:'s)?(?: (?:index|levels?|prices?|shares?|stock(?: price)?|value|quote))?(?!\w)"
+
+
+@cache
+def _patterns() -> list[tuple[re.Pattern[str], tuple[SeriesName, ...]]]:
+    known = lexicon()
+    rows = [(pattern, tuple(map(_known, refs))) for row in known.names for pattern, refs in row.items()]
+    for company, ticker in known.companies.items():
+        name = company if len(ticker) == 1 or ticker in known.wordy else f"{company}|{ticker}"
+        source = known.listed.get(ticker, f"yahoo:{ticker.upper()}")
+        rows.append((rf"\$?(?:{name})s?", (SeriesName(ref=ticker.upper(), article=ticker.upper(), source=source),)))  # fmt: skip
+    return [(re.compile(compiled(pattern).pattern + _TAIL), names) for pattern, names in rows]
+
+
+def take_series(text: Text) -> None:
+    """Take the series that a text names, as pieces ``S`` whose values are the candidates, nearest first."""
+    for match in reversed([*re.finditer(r"<(\d+)>(?:'s)?", text.masked)]):
+        text.take(match.start(), match.end(), "S", (embedded_name(text.refs[int(match[1])].reference),))
+    for pattern, names in _patterns():
+        for match in reversed([*pattern.finditer(text.masked)]):
+            unlisted = SeriesName(ref=match[0].upper(), article=match[0].upper())
+            text.take(match.start(), match.end(), "S", names or (unlisted,))
+
+
+def take_hint(text: Text) -> str:
+    """Take the series that the words of a text hint at, where it names none; return a note of it."""
+    for row in lexicon().hints:
+        ((pattern, ref),) = row.items()
+        if match := compiled(pattern).search(text.masked):
+            text.take(match.start(), match.end(), "S", (_known(ref),))
+            return f"no series is named; {text.words(*match.span())!r} is read as {_known(ref).article}"
+    return ""
+
+
+#: Quoted as so much for a dollar, and talked of by their own names: they rise where the quotation falls.
+PER_DOLLAR = ("USD/JPY", "USD/CNY", "USD/TRY", "USD/CAD", "USD/CHF", "USD/MXN", "USD/INR", "USD/BRL", "USD/RUB", "USD/ZAR")  # fmt: skip
+_PER_OTHER = ("EUR/USD", "GBP/USD")
+_DOLLAR = ("US dollar index", "trade-weighted US dollar index")
+#: What the dollar is said to be worth in.
+_CURRENCIES = (("USD/JPY", "yen|jpy"), ("USD/CNY", "yuan|renminbi"), ("USD/TRY", "lira"), ("USD/MXN", "pesos?"), ("USD/INR", "rupees?"), ("USD/CHF", "swiss francs?|francs?"), ("USD/CAD", "canadian dollars?|loonies?"), ("EUR/USD", "euros?"), ("GBP/USD", "pounds?"))  # fmt: skip
+#: Words under which nobody can tell a series.
+_VAGUE = words("it they things thing everything something economy the situation world prices price rates yields bonds sentiment risk commodities currencies crypto tech volatility in company firm stock shares share its our short long buy sell")  # fmt: skip
+
+
+def reachable(candidates: Sequence[SeriesName], sources: Sequence[str]) -> tuple[SeriesName, ...]:
+    """Return those of several candidates that a text may mean here.
+
+    Of two goods that go by one word ("oil") those that a source at hand holds; two measures of one thing (headline and core prices,
+    two indexes of one market) stay a choice, because nobody who means the one takes the other for it.
+    """
+    if any(each.growth or each.kind != "price" for each in candidates) or len({each.embedded for each in candidates} - {""}) > 1:  # fmt: skip
+        return tuple(candidates)
+    at_hand = tuple(each for each in candidates if ":" in each.ref and each.ref.partition(":")[0] in sources)
+    return at_hand or tuple(candidates)
+
+
+def joined_pair(text: Text, names: list[SeriesName]) -> tuple[list[SeriesName], bool]:
+    """Return the series that "the dollar against the yen" names, and whether it rises where that falls."""
+    refs = [each.ref for each in names]
+    others = [each for each in names if each.ref not in _DOLLAR]
+    if len(names) == 2 and len(others) == 1 and others[0].ref in (*_PER_OTHER, *PER_DOLLAR):
+        match = re.search(r"\b(?:against|versus|vs\.?|to|with|per)(?: the)?(?= S)", text.masked)
+        if match:
+            text.take(match.start(), match.end(), "filler")
+        dollar_first = refs[0] in _DOLLAR
+        return others, dollar_first if others[0].ref in _PER_OTHER else not dollar_first
+    if refs and set(refs) <= set(_DOLLAR):
+        for ref, written in _CURRENCIES:
+            if match := re.search(rf"\b(?:more |fewer |less )?(?:against |versus |vs |per )?(?:the )?(?:{written})\b", text.masked):  # fmt: skip
+                text.take(match.start() + (match[0].find(" ") + 1 if match[0].startswith(("more ", "fewer", "less ")) else 0), match.end(), "filler")  # fmt: skip
+                return [_known(ref)], ref in _PER_OTHER
+    first = next((piece for piece in text.pieces if piece.kind == "S"), None)
+    inverse = bool(names) and names[0].ref in PER_DOLLAR and first is not None and not re.search("usd|dollar", text.plain[first.start : first.end])  # fmt: skip
+    return names, inverse
+
+
+def named_otherwise(text: Text) -> SeriesName | None:
+    """Take the words before the relation for a name, where no known series is named."""
+    phrases = lexicon().phrases
+    for match in re.finditer(r"[a-z][a-z0-9&'./-]*(?: [a-z0-9][a-z0-9&'./-]*)*", text.masked):
+        said = list(_content(match[0].split(), phrases))
+        if not said:
+            continue
+        phrase = " ".join(said)
+        start = match.start() + match[0].index(phrase) if phrase in match[0] else -1
+        if start < 0 or len(said) > 5 or set(said) <= _VAGUE:
+            return None
+        text.take(start, start + len(phrase), "S", None)
+        name = text.words(start, start + len(phrase))
+        return SeriesName(ref=name, article=name)
+    return None
+
+
+def _content(said: list[str], phrases: dict[str, list[str]]) -> Iterator[str]:
+    """The first run of words that say nothing of a relation."""
+    begun = False
+    for word in said:
+        known = phrases.get(word)
+        if known is None or (
+            begun and word in ("index", "price", "prices", "rate", "rates", "yield", "yields")
+        ):
+            begun = True
+            yield word
+        elif begun:
+            return
