@@ -101,7 +101,6 @@ def test_every_panel_shows_texts_verbatim(home: Path) -> None:
             [SetValue(node="P1", p=0.1), Restate(node="P1", statement=HOSTILE)],
             tree,
             scenario=HOSTILE,
-            remarks=[HOSTILE],
         ),
         drivers.tornado_html(tornado(tree), tree),
         drivers.ways_html(tree, 0.3),

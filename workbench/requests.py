@@ -7,7 +7,8 @@ the page. A field that is added to a model is on all of them.
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import MISSING, dataclass, is_dataclass, replace
+from dataclasses import field as dataclass_field
 from dataclasses import fields as dataclass_fields
 from datetime import date
 from difflib import get_close_matches
@@ -97,6 +98,18 @@ class Setting(Says):
     in_file: Literal["own", "any", "less", "no"] = "own"
 
 
+def setting(default: Any, panel: str, text: str, **more: Any) -> Any:
+    """Return a dataclass's field of a run's settings with its default; ``more`` is as of `Setting`."""
+    says = Setting(panel=panel, text=text, **more)
+    if isinstance(default, list | dict):
+        return dataclass_field(default_factory=default.copy, metadata={_SAYS: says})
+    return dataclass_field(default=default, metadata={_SAYS: says})
+
+
+#: Where a dataclass's field has its `Says`, if it is no mark of the type.
+_SAYS = "says"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestField:
     """One field of a request: ``kind`` is its type with all it is marked with, ``bare`` the type alone, without None."""
@@ -161,11 +174,16 @@ def fields_of(model: type) -> tuple[RequestField, ...]:
     """Return the described fields of a model, in their order; one without :class:`Says` or a docstring of its own is on no face."""
     hints = get_type_hints(model, include_extras=True)
     defaults = _defaults(model)
+    own = dataclass_fields(model) if is_dataclass(model) else ()
+    described = {each.name: each.metadata[_SAYS] for each in own if _SAYS in each.metadata}
     listed = []
     for name, default in defaults.items():
         kind = hints[name]
         marks = getattr(kind, "__metadata__", ())
         says = next((mark for mark in marks if isinstance(mark, Says)), None)
+        if says is None and name in described:
+            says = described[name]
+            kind = Annotated[kind, says]
         if issubclass(model, Request):
             says = model.said(name, says)
         if says is not None:

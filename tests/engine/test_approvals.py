@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from proxies.asof.clock import Cutoff
 from proxies.errors import Refused
 from proxies.ledger import Address
 from sandbox import Sandbox
@@ -183,7 +184,7 @@ async def test_under_pages_calls_for_texts_of_the_web_wait_and_no_others(
     tmp_path: Path, approve: Any, path: str, what: str | None
 ) -> None:
     source, asked = _Source(), _Asked()
-    job: Any = SimpleNamespace(settings=RunSettings(approve=approve), cutoff="2018-06-30")
+    job: Any = SimpleNamespace(settings=RunSettings(approve=approve), cutoff=Cutoff.parse("2018-06-30"))
     address = Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=1, retry=0)
     with closing(Store(tmp_path)) as store:
         data = ApprovedData(source, asked, job, ApiLedger(store))  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.models import ScriptedModel
-from workbench.engine.access.budget import FLOORS, Budget, BudgetLimits, LeafBudgetSpent
+from workbench.engine.access.budget import FLOORS, Budget, BudgetLimits, LeafBudgetSpent, Spending
 from workbench.engine.access.model_gateway import ModelGateway, spending
 from workbench.errors import BudgetStop, UsageError
 from workbench.models.base import Message, ModelReply, ModelRequest, Usage
@@ -158,7 +158,7 @@ async def test_a_reply_of_the_ledger_costs_nothing_also_when_the_budget_is_used_
     first = gateway(store, ScriptedModel([reply()]), Budget(BudgetLimits(calls=1)))
     answer = await first.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
     model = ScriptedModel()
-    later = gateway(store, model, Budget(BudgetLimits(calls=1), calls=1))
+    later = gateway(store, model, Budget(BudgetLimits(calls=1), spent=lambda node: Spending(calls=1)))
     again = await later.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
     assert again == answer and not model.requests and later.calls == 0
 
@@ -200,7 +200,7 @@ async def test_a_call_that_was_cut_off_is_charged_at_its_worst_in_the_next_sitti
     assert lost.unanswered == lost.calls == 1 and lost.tokens > 0
     assert lost.usd == lost.unanswered_usd == pytest.approx(asking.budget.run.usd) and lost.usd > 0
     # Asked again and answered, the first is still lost: the provider may have billed both.
-    again = gateway(store, ScriptedModel([reply()]), Budget(BudgetLimits(usd=1.0), usd=lost.usd))
+    again = gateway(store, ScriptedModel([reply()]), Budget(BudgetLimits(usd=1.0), spent=lambda node: lost))
     await again.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
     after = spending(store, RUN)
     assert (after.unanswered, after.calls) == (1, 2)

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from proxies.asof.clock import Cutoff
-from workbench.engine.expected_cost import analysis_calls, forecast_of
-from workbench.engine.plan import cost_line, error_line, forecast
+from workbench.engine.expected_cost import analysis_calls, cost_line, error_line, forecast, forecast_of
 from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.models.costs import LEAF_CALLS, TOKENS, forecast_cost
 from workbench.propositions import Tree

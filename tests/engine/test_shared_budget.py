@@ -15,7 +15,7 @@ from tests.fakes.asking_run import Provider, open_run
 from tests.fakes.two_processes import jump_clock
 from workbench.audit.home_check import check_home
 from workbench.engine.access import model_gateway
-from workbench.engine.access.model_gateway import Spending
+from workbench.engine.access.budget import Spending
 from workbench.engine.ownership import RunInWork
 from workbench.errors import BudgetStop
 from workbench.models.base import ModelReply, ModelRequest, Usage

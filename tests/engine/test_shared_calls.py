@@ -57,7 +57,7 @@ def test_a_resumed_leaf_is_offered_what_it_was_offered(store: Store, tmp_path: P
     assert state.finished and len(again.requests) == 3 * SEEKING + 9 * TOLD - (3 * SEEKING + 20)
     assert all(state.trials[key].known_calls == calls for key, calls in before.items())
     job = GroundJob.of(state, "P1.2", 1, 1, keyed=(), network=False, limits=Limits())
-    assert job.known_calls and unpack(pack(job)) == job
+    assert job.begun.known_calls and unpack(pack(job)) == job
 
 
 def test_what_is_offered_is_bounded_and_the_papers_share_nothing(tmp_path: Path) -> None:

@@ -25,11 +25,13 @@ from workbench.engine.access.budget import LeafBudgetSpent
 from workbench.engine.leaves.forecast_library import forecast_library
 from workbench.engine.leaves.job import GroundJob
 from workbench.engine.record.run_files import journal_name
+from workbench.engine.record.state import TrialState
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import UsageError, WorkbenchError
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef
 from workbench.models.errors import ContextOverflow, ModelUnavailable
+from workbench.propositions import Proposition
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import LeakFilter, Verdicts, filter_request, shown_text
 from workbench.store import Store
@@ -65,18 +67,13 @@ def test_an_error_arrives_as_what_it_was(error: Exception) -> None:
 
 def job() -> GroundJob:
     return GroundJob(
-        run="20180630-120000-aced", node="P1", trial=1, attempt=1, statement="It holds", cutoff="2018-06-30",
-        cutoff_instant="2018-06-30T04:00:00Z", settings=RunSettings(), keyed=("fred",), limits=Limits(cell_seconds=7.0),
+        run="20180630-120000-aced", node="P1", trial=1, attempt=1, leaf=Proposition(id="P1", statement="It holds"), begun=TrialState(),
+        cutoff=Cutoff.parse("2018-06-30"), settings=RunSettings(), keyed=("fred",), limits=Limits(cell_seconds=7.0),
     )  # fmt: skip
 
 
 def test_a_job_arrives_whole() -> None:
     assert unpack(pack(job())) == job()
-
-
-def test_the_cutoff_now_is_the_instant_at_which_the_run_was_opened() -> None:
-    cutoff = dataclasses.replace(job(), cutoff="now").parsed_cutoff()
-    assert cutoff.instant == datetime(2018, 6, 30, 4, tzinfo=UTC)
 
 
 # -- leases
@@ -86,11 +83,11 @@ class FakeOwner:
     """A gateway whose model is the worker; replies are recorded by address."""
 
     def __init__(self, store: Store) -> None:
-        self.recorder = SimpleNamespace(store=store)
+        self.store = store
         self.gateway = self
         self.pace = SimpleNamespace(learn=lambda limits: None)
         self.charged = 0
-        self.verdicts: Any = None
+        self.verdicts = Verdicts()
         self.replies: dict[Address, ModelReply] = {}
 
     def on_reply(self, address: Address, reply: ModelReply) -> None:
@@ -183,7 +180,7 @@ async def test_a_worker_that_goes_on_with_a_journal_gets_the_text_that_its_cells
 ) -> None:
     owner: Any = FakeOwner(Store(tmp_path))
     service = JobService(job(), owner)
-    journal = owner.recorder.store.folder(job().run) / "sessions" / journal_name("P1", 1, 1)
+    journal = owner.store.folder(job().run) / "sessions" / journal_name("P1", 1, 1)
     journal.parent.mkdir(parents=True)
     begun_with.file_in(journal.parent)
     lines = Journal(journal)
@@ -200,7 +197,7 @@ async def test_a_worker_that_goes_on_with_a_journal_gets_the_text_that_its_cells
 
 async def test_what_one_worker_had_judged_no_other_has_judged_again(tmp_path: Path) -> None:
     """The owner reads each reply of the filter and sends new verdicts with every answer; a worker's filter then asks nobody."""
-    question, cutoff = NodeRef(id="P1", statement="It rains"), Cutoff.parse(job().cutoff)
+    question, cutoff = NodeRef(id="P1", statement="It rains"), job().cutoff
     hits = [
         Hit(url=f"https://x.org/{n}", title=f"T{n}", published="", text=f"text {n}", engines=("exa",))
         for n in (1, 2)

@@ -125,7 +125,7 @@ def test_every_operation_is_a_form_that_asks_for_what_is_needed(
 ) -> None:
     form = OperationForm(operation, tmp_path, "Ask")
     needed = [each for each in fields_of(operation) if each.required]
-    assert {*form.inputs} == {each.name for each in fields_of(operation)}
+    assert {*form.labels} == {each.name for each in fields_of(operation)}
     if needed:
         form.ask.click()
         assert 'role="alert"' in form.answer.value and any(each.name in form.answer.value for each in needed)

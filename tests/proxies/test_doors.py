@@ -16,7 +16,7 @@ from proxies.vendors.codecs import CODECS
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import World
 from tests.proxies.two_worlds import ask, close
-from tests.proxies.worlds import ASKED, params_of, shown_fields, world_broker
+from tests.proxies.worlds import ASKED, ask_for, params_of, world_broker
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 CUT = Cutoff.parse("2021-03-15")
@@ -37,7 +37,7 @@ def told(
     """What is read of a world in which one door holds the rows, and what the vendor sent from which path."""
     moments = [CUT.instant - timedelta(days=days, hours=5) for days in (1300, 700, 500, 300)]
     world = World(CUT.instant, moments, [], door=door)
-    world.path, world.fields, world.open_rows = endpoint.path, shown_fields(endpoint), endpoint.open_rows
+    ask_for(endpoint, world)
     answer, sent_from = world.answer, []
 
     def formed(seen: Seen) -> Sent:

@@ -13,7 +13,7 @@ from proxies.catalogue import Endpoint, api_doc, load_catalogue
 from proxies.errors import CutoffRefused
 from proxies.ledger import Address, Answer, MemoryLedger
 from tests.fakes.upstream_world import World
-from tests.proxies.worlds import WorldTransport, close_loop, in_loop, settings, shown_fields
+from tests.proxies.worlds import WorldTransport, ask_for, close_loop, in_loop, settings
 
 CATALOGUE = load_catalogue()
 # later than every window an example asks for
@@ -52,7 +52,7 @@ def run_example(endpoint: Endpoint) -> None:
     ]
     world = World(CUTOFF.instant, moments, [])
     world.snapshot = endpoint.as_of.policy == "snapshot_refused"
-    world.path, world.fields, world.open_rows = endpoint.path, shown_fields(endpoint), endpoint.open_rows
+    ask_for(endpoint, world)
     answers: list[Answer] = []
 
     def call_api(path: str, params: dict[str, Any]) -> Any:

@@ -18,7 +18,7 @@ from proxies.catalogue import Endpoint, load_catalogue
 from tests.fakes.upstream_world import SINGLE, World
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.two_worlds import MEMBERS, NONE, ask, check, close, in_both, known, read
-from tests.proxies.worlds import ASKED, CUTOFFS, in_loop, params_of, shown_fields, world_broker
+from tests.proxies.worlds import ASKED, CUTOFFS, ask_for, in_loop, params_of, world_broker
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 
@@ -169,11 +169,7 @@ def test_a_name_that_begins_later_reads_like_one_that_never_was() -> None:
             # one thing that is asked for by name has no empty form
             worlds = [born] if endpoint.path in SINGLE else [born, unborn]
             for world in worlds:
-                world.path, world.fields, world.open_rows = (
-                    endpoint.path,
-                    shown_fields(endpoint),
-                    endpoint.open_rows,
-                )
+                ask_for(endpoint, world)
             params = params_of(endpoint, born)
             none = NONE.get(endpoint.path) or NONE.get(endpoint.source.name)
             if none and _empty_or_refused(endpoint, cutoff, worlds[-1], params):

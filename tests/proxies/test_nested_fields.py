@@ -18,7 +18,7 @@ from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import World
 from tests.proxies.leaks.desk import EOD, Desk
 from tests.proxies.two_worlds import ask, close
-from tests.proxies.worlds import ASKED, params_of, shown_fields, world_broker
+from tests.proxies.worlds import ASKED, ask_for, params_of, world_broker
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 CUT = Cutoff.parse("2021-03-15")
@@ -67,7 +67,7 @@ def told(endpoint: Endpoint, plant: Any) -> tuple[str, bool]:
     """What is read of a world whose answers hold more, and whether they do."""
     moments = [CUT.instant - timedelta(days=days, hours=5) for days in (1300, 700, 500, 300)]
     world = World(CUT.instant, moments, [])
-    world.path, world.fields, world.open_rows = endpoint.path, shown_fields(endpoint), endpoint.open_rows
+    ask_for(endpoint, world)
     answer, changed = world.answer, []
 
     def planted(seen: Seen) -> Sent:

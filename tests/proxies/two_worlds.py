@@ -28,11 +28,11 @@ from tests.proxies.worlds import (
     CUTOFFS,
     EASY,
     Outcome,
+    ask_for,
     in_loop,
     junk,
     minutes,
     params_of,
-    shown_fields,
     texts_of,
     world_broker,
 )
@@ -197,7 +197,7 @@ def in_both(
     reverse, edited, ended, warm = draw
     worlds[1].ended = min(after) if ended else None
     for n, world in enumerate(worlds):
-        world.path, world.fields, world.open_rows = endpoint.path, shown_fields(endpoint), endpoint.open_rows
+        ask_for(endpoint, world)
         # what a vendor says of today is another word in each world
         world.late |= {f"of today {k}" for k in range(5 * n)}
     changes = Changes(

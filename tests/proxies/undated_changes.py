@@ -18,7 +18,7 @@ from proxies.catalogue.schema import Undated
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import World
 from tests.proxies.two_worlds import NONE, ask, close
-from tests.proxies.worlds import params_of, shown_fields, texts_of, world_broker
+from tests.proxies.worlds import ask_for, params_of, shown_fields, texts_of, world_broker
 
 ALL: tuple[Undated, ...] = get_args(Undated)
 #: Fields by which a row is called, and those by which a search asks.
@@ -274,7 +274,7 @@ def told(endpoint: Endpoint, cutoff: Cutoff, change: Undated | None) -> tuple[st
     """What is read of a world that ends at the cutoff, with a change of its raw answers; whether there was one."""
     moments = [cutoff.instant - timedelta(days=days, hours=5) for days in (1300, 700, 500, 300)]
     world = World(cutoff.instant, moments, [])
-    world.path, world.fields, world.open_rows = endpoint.path, shown_fields(endpoint), endpoint.open_rows
+    ask_for(endpoint, world)
     answer, changed = world.answer, []
 
     def altered(seen: Seen) -> Sent:

@@ -175,12 +175,17 @@ def shown_fields(endpoint: Endpoint) -> tuple[str, ...]:
     return tuple(name for name in as_of.keep or endpoint.fields if name not in gone)
 
 
+def ask_for(endpoint: Endpoint, world: World) -> None:
+    """Set a world up to be asked for an endpoint."""
+    world.path, world.fields, world.open_rows = endpoint.path, shown_fields(endpoint), endpoint.open_rows
+
+
 async def tell(
     endpoint: Endpoint, cutoff: Cutoff, world: World, params: dict[str, Any], base: str = ""
 ) -> Outcome:
     """What the broker tells; ``base`` is a loopback address instead of the in-process wire."""
     world.snapshot = endpoint.as_of.policy == "snapshot_refused"
-    world.path, world.fields, world.open_rows = endpoint.path, shown_fields(endpoint), endpoint.open_rows
+    ask_for(endpoint, world)
 
     broker = open_broker(settings(base)) if base else world_broker(endpoint, world)
     ledger = MemoryLedger()

@@ -118,11 +118,11 @@ def test_a_review_that_was_cut_off_goes_on(home: Path, first: str, monkeypatch: 
     with closing(Store(home)) as store:
         ground, begun = TrialGrounding.ground, []
 
-        async def cut_off(self: TrialGrounding, node: str, trial: int) -> None:
-            begun.append(node)
-            if node == "P2":
+        async def cut_off(self: TrialGrounding) -> None:
+            begun.append(self.node)
+            if self.node == "P2":
                 raise RuntimeError("killed")
-            await ground(self, node, trial)
+            await ground(self)
 
         with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="killed"):
             patched.setattr(TrialGrounding, "ground", cut_off)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.approving_run import Person, open_approving_run, work
-from tests.fakes.screens import is_hidden
+from tests.fakes.screens import asked, is_hidden
 from workbench.engine.approvals import decide
 from workbench.engine.record.state import RunState
 from workbench.store import Store
@@ -62,14 +62,12 @@ async def test_yes_and_no_do_on_the_page_what_they_do_at_the_terminal(tmp_path: 
     page = sitting.page("Ann")
     pane = page.side_panels.approving
     assert there(pane) and "wants to make a data call" in pane.text.value
-    pane.yes.click()
+    asked(pane.yes)
     await sitting.waits(2)
     page.look()
     assert "&#34;series_id&#34;: &#34;VIX&#34;" in pane.text.value
-    pane.no.click()
-    assert "a rejection needs a reason" in pane.line.value and len(sitting.given()) == 1
-    pane.reason.value = "it reads what it should not"
-    pane.no.click()
+    assert "reason: the agent is told it" in asked(pane.no) and len(sitting.given()) == 1
+    asked(pane.no, no="it reads what it should not")
     assert (await sitting.end()).finished and sitting.given() == [("yes", "Ann"), ("no", "Ann")]
     page.look()
     assert not there(pane)
@@ -79,12 +77,13 @@ async def test_the_first_of_two_pages_wins_and_the_other_is_told(tmp_path: Path)
     sitting = Sitting(tmp_path)
     await sitting.waits(1)
     ann, bo = sitting.page("Ann"), sitting.page("Bo")
-    bo.side_panels.approving.reason.value = "too long"
-    ann.side_panels.approving.yes.click()
-    bo.side_panels.approving.no.click()  # his page still shows the step
+    asked(ann.side_panels.approving.yes)
+    # his page still shows the step
+    assert "waits for approval" in asked(bo.side_panels.approving.no, no="too long")
     assert sitting.given() == [("yes", "Ann")]
+    bo.look()
     assert "was answered by Ann" in bo.side_panels.approving.elsewhere.value
-    assert bo.side_panels.approving.line.value == ann.side_panels.approving.elsewhere.value == ""
+    assert ann.side_panels.approving.elsewhere.value == ""
     await sitting.waits(2)
     for page in (ann, bo):
         page.look()
@@ -121,13 +120,13 @@ def test_all_of_a_hostile_call_is_shown_as_text_and_what_is_typed_stays(tmp_path
     assert "&lt;/pre&gt;&lt;script&gt;" in pane.text.value and "<script>" not in pane.text.value
     assert "\u202e" not in pane.text.value and "2 characters that would hide" in pane.text.value
     assert pane.text.value.count("x = 1") == 2000, "nothing of it is cut"
-    pane.reason.value = "half a rea"
+    pane.no.inputs["no"].value = "half a rea"
     page.look()
-    assert pane.reason.value == "half a rea"
-    pane.yes.click()
-    assert "type your name first" in pane.line.value and there(pane.children[1])
+    assert pane.no.inputs["no"].value == "half a rea"
+    assert "fill in the field &#34;your name&#34; first" in asked(pane.yes) and there(pane.children[1])
+    assert "your name" in asked(pane.no)
     page.side_panels.author.value = "Ann"
-    pane.yes.click()
+    asked(pane.yes)
     assert not there(pane)
 
 

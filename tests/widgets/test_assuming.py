@@ -48,8 +48,8 @@ def test_the_page_and_the_command_agree_to_the_last_digit(
     board: Dashboard, command_home: Path, node: str, name: str, typed: str
 ) -> None:
     board.tree.selected = node
-    board.side_panels.assuming.probability.value = typed
-    board.side_panels.assuming.assume.click()
+    board.side_panels.assuming.form.inputs["values"][0].value = typed
+    board.side_panels.assuming.form.buttons["values"].click()
     said = run_json(command_home, "whatif", RUN, "--set", f"{name}={typed}")
     assert board.session.now.after == said["after"]
     assert (
@@ -68,15 +68,15 @@ def test_it_is_there_where_something_is_assumed_and_nowhere_else(board: Dashboar
     assert "no &lt;b&gt;war&lt;/b&gt; breaks out" in board.side_panels.assuming.detail.value
     assert (
         'title="0.9"' in board.side_panels.assuming.detail.value
-        and board.side_panels.assuming.probability.value == "0.9"
+        and board.side_panels.assuming.form.inputs["values"][0].value == "0.9"
     )
 
 
 @pytest.mark.parametrize("typed", ["2", "nan"])
 def test_what_is_no_probability_is_refused_in_a_line(board: Dashboard, typed: str) -> None:
     board.tree.selected = "P2"
-    board.side_panels.assuming.probability.value = typed
-    board.side_panels.assuming.assume.click()
-    assert "alert" in board.side_panels.assuming.line.value and board.session.edits == ()
+    board.side_panels.assuming.form.inputs["values"][0].value = typed
+    board.side_panels.assuming.form.buttons["values"].click()
+    assert "alert" in board.side_panels.assuming.form.line.value and board.session.edits == ()
     board.tree.selected = "P0"
-    assert board.side_panels.assuming.line.value == ""
+    assert board.side_panels.assuming.form.line.value == ""

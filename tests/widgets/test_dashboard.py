@@ -145,7 +145,7 @@ def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
     pieces = [
         panels.header(document, now, 1, 0.5),
         panels.what_if(evil, now, [SetValue(node="P1", p=0.1)], tree, scenario=evil),
-        panels.what_if(evil, now, [Restate(node="P1", statement=evil)], tree, scenario=evil, remarks=[evil]),
+        panels.what_if(evil, now, [Restate(node="P1", statement=evil)], tree, scenario=evil),
         drivers.tornado_html(tornado(tree), tree),
         panels.selected("P0", tree, tree),
         panels.selected("P1", tree, tree),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.screens import RUN, asked, demo_tree, visible
+from tests.fakes.screens import RUN, agreed, asked, demo_tree, visible
 from tests.fakes.stored_run import write_tree_run
 from workbench.engine.detached import Detached
 from workbench.engine.record.fold import load_state
@@ -20,7 +20,6 @@ from workbench.synthesis import AverageRule, LinearRule, settle
 from workbench.synthesis.whatif.apply_edits import play
 from workbench.views.run_view import load_run
 from workbench.whatif.edit_request import EditRequest
-from workbench.widgets.edits import node_actions as regrounding
 from workbench.widgets.home_page import Home
 from workbench.widgets.run_page import Dashboard
 
@@ -35,49 +34,49 @@ def events(home: Path, *kinds: str) -> list[Any]:
 def test_a_button_pressed_on_what_a_form_shows_already_is_no_edit(board: Dashboard) -> None:
     tree = settle(demo_tree().with_rule("P0", LinearRule(0.1, {"P1": 1 / 3, "P2": 0.25, "P3": 0.2})))
     board.session.rebase(tree, {})
-    for node, buttons in (
-        ("P1", ("reword", "weigh", "set_rule", "set_report")),
-        ("P2.1", ("turn", "set_report")),
+    for node, kinds in (
+        ("P1", ("restate", "weights", "rules", "reports")),
+        ("P2.1", ("polarities", "reports")),
     ):
         board.tree.selected = node
         form = board.side_panels.form
-        for button in buttons:
-            getattr(form, button).click()
-            assert "nothing was changed" in form.line.value, (node, button)
+        for kind in kinds:
+            form.buttons[kind].click()
+            assert "nothing was changed" in form.line.value, (node, kind)
     assert board.session.edits == () and not board.session.can_undo
     # the same buttons after a change
     board.tree.selected = "P1"
-    form.weight.value = "0.3333"
-    form.weigh.click()
+    form.inputs["weights"][0].value = "0.3333"
+    form.buttons["weights"].click()
     assert form.line.value == "" and len(board.session.edits) == 1
 
 
-#: What is typed into the form of a proposition, the button, and the request that says the same in Python, by MCP and at the terminal.
-CHANGES: list[tuple[str, dict[str, str], str, dict[str, Any]]] = [
-    ("P2.1", {"words": "The VIX closes below 20"}, "reword", {"restate": {"P2.1": "The VIX closes below 20"}}),
-    ("P2.1", {"side": "speaks against it"}, "turn", {"polarities": {"P2.1": "Negative"}}),
-    ("P1", {"weight": "0.2"}, "weigh", {"weights": {"P1": 0.2}}),
-    ("P2", {"rule": "average"}, "set_rule", {"rules": {"P2": AverageRule(("P2.1", "P2.2", "P2.3")).to_json()}}),
-    ("P1", {}, "hold", {"pin": ["P1"]}),
+#: What is typed into the form of a proposition, by the place of the field; the kind of edit; and the request that says the same in
+#: Python, by MCP and at the terminal.
+CHANGES: list[tuple[str, dict[int, Any], str, dict[str, Any]]] = [
+    ("P2.1", {0: "The VIX closes below 20"}, "restate", {"restate": {"P2.1": "The VIX closes below 20"}}),
+    ("P2.1", {0: "speaks against it"}, "polarities", {"polarities": {"P2.1": "Negative"}}),
+    ("P1", {0: "0.2"}, "weights", {"weights": {"P1": 0.2}}),
+    ("P2", {0: "average"}, "rules", {"rules": {"P2": AverageRule(("P2.1", "P2.2", "P2.3")).to_json()}}),
+    ("P1", {}, "pin", {"pin": ["P1"]}),
     ("P3", {}, "remove", {"remove": ["P3"]}),
-    ("P0", {"new_words": "War", "new_side": "speaks against it", "new_weight": "0.2", "new_p": "60%"}, "add",
+    ("P0", {0: "War", 1: "speaks against it", 2: "0.2", 3: "60%"}, "add",
      {"add": [{"parent": "P0", "statement": "War", "polarity": "Negative"}], "weights": {"P4": -0.2}, "values": {"P4": 0.6}}),
-    ("P2.1", {"key_factor": "mine", "report": "<b>"}, "set_report",
-     {"reports": {"P2.1": {"report": "<b>", "key_factor": "mine"}}}),
+    ("P2.1", {0: "mine", 1: "<b>"}, "reports", {"reports": {"P2.1": {"report": "<b>", "key_factor": "mine"}}}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("node", "typed", "button", "asked"), CHANGES, ids=[row[2] for row in CHANGES])
+@pytest.mark.parametrize(("node", "typed", "kind", "request_"), CHANGES, ids=[row[2] for row in CHANGES])
 def test_a_change_of_the_form_is_the_same_request_kept_and_undone(
-    board: Dashboard, home: Path, node: str, typed: dict[str, str], button: str, asked: dict[str, Any]
+    board: Dashboard, home: Path, node: str, typed: dict[int, Any], kind: str, request_: dict[str, Any]
 ) -> None:
     board.tree.selected = node
     form, before = board.side_panels.form, board.session.rows
-    for name, text in typed.items():
-        getattr(form, name).value = text
-    getattr(form, button).click()
+    for place, text in typed.items():
+        form.inputs[kind][place].value = text
+    form.buttons[kind].click()
     assert form.line.value == ""
-    wanted = play(demo_tree(), EditRequest.read(asked).edits(demo_tree()))
+    wanted = play(demo_tree(), EditRequest.read(request_).edits(demo_tree()))
     assert board.session.tree == wanted.tree and board.session.now.after == wanted.after
     board.keeper.flush()
     assert Dashboard(load_run(home, RUN)).session.tree == wanted.tree
@@ -88,9 +87,10 @@ def test_a_change_of_the_form_is_the_same_request_kept_and_undone(
 @pytest.mark.parametrize("text", ["{", '{"name": "linear", "weights": {"P9": 1}}'])
 def test_a_rule_that_does_not_fit_is_refused_in_a_line(board: Dashboard, text: str) -> None:
     board.tree.selected = "P2"
-    board.side_panels.form.rule_text.value = text
-    board.side_panels.form.set_rule.click()
-    assert "alert" in board.side_panels.form.line.value and board.session.edits == ()
+    form = board.side_panels.form
+    form.inputs["rules"][1].value = text
+    form.buttons["rules"].click()
+    assert "alert" in form.line.value and board.session.edits == ()
 
 
 @pytest.fixture
@@ -102,29 +102,23 @@ def resumed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...]]
         runs.append((run_id, tuple(leaves)))
         return Detached(pid=1)
 
-    monkeypatch.setattr(regrounding, "resume_detached", resume)
+    monkeypatch.setattr("workbench.engine.detached.resume_detached", resume)
     return runs
 
 
 def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
     board: Dashboard, home: Path, resumed: list[Any]
 ) -> None:
-    form = board.side_panels.regrounding
+    pane = board.side_panels.regrounding
     board.tree.selected = "P2"
-    assert not visible(form)[0], "an inner proposition is not grounded"
+    assert visible(pane.again, pane.retry) == [False, False], "an inner proposition is not grounded"
     board.tree.selected = "P2.1"
-    assert visible(form, form.ask, form.confirm) == [True, True, False]
-    form.ask.click()
-    assert (
-        "evidence for P2.1 again: about" in form.line.value
-        and "recomputed by the stored rules" in form.line.value
-    )
+    assert visible(pane.again, pane.retry) == [True, False]
+    board.side_panels.author.value = "Ann"
+    said = asked(pane.again, reason="the VIX has moved")
+    assert "evidence for P2.1 again: about" in said and "recomputed by the stored rules" in said
     assert not events(home, "leaf.reopened") and resumed == []
-    form.cancel.click()
-    assert visible(form.ask, form.confirm) == [True, False]
-    form.ask.click()
-    board.side_panels.author.value, form.why.value = "Ann", "the VIX has moved"
-    form.confirm.click()
+    agreed(pane.again)
     (event,) = events(home, "leaf.reopened")
     assert (event.node, event.author, event.reason, event.resynthesis) == (
         "P2.1",
@@ -132,12 +126,9 @@ def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
         "the VIX has moved",
         "numeric",
     )
-    assert resumed == [(RUN, ("P2.1",))]
+    assert [run for run, _leaves in resumed] == [RUN]
     board.look()
-    assert (
-        "50.0%" in board.side_panels.regrounding.earlier.value
-        and "the VIX has moved" in board.side_panels.regrounding.earlier.value
-    )
+    assert "50.0%" in pane.earlier.value and "the VIX has moved" in pane.earlier.value
     assert board.session.base["P2.1"].p == 0.5, "the old value stands until the new is in"
     board.poller.stop()
 
@@ -154,16 +145,11 @@ def test_a_failed_leaf_is_tried_again(home: Path, resumed: list[Any]) -> None:
         store.append(OTHER, ev.RunStopped(why="failure", detail="P2.1 failed for good"))
     board = Dashboard(load_run(home, OTHER))
     board.tree.selected = "P2.1"
-    form = board.side_panels.regrounding
-    assert visible(form, form.retry, form.ask) == [True, True, False]
-    form.retry.click()
-    assert resumed == [] and "trying P2.1: about" in form.line.value
-    assert "left as they are" in form.line.value
-    assert visible(form.retry, form.try_now, form.cancel) == [False, True, True]
-    form.cancel.click()
-    assert visible(form.retry, form.try_now) == [True, False]
-    form.retry.click()
-    form.try_now.click()
+    pane = board.side_panels.regrounding
+    assert visible(pane.retry, pane.again) == [True, False]
+    said = asked(pane.retry)
+    assert resumed == [] and "trying P2.1: about" in said and "left as they are" in said
+    agreed(pane.retry)
     assert resumed == [(OTHER, ("P2.1",))]
     board.poller.stop()
 

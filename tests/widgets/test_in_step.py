@@ -100,7 +100,7 @@ def test_panels_at_rest_are_those_of_a_page_that_is_opened_then(
     comm_of(page.tree, comms).deliver({"type": "rest"})
     page.keeper.flush()
     fresh = dashboard(load_run(home, RUN), node="P2")
-    fresh.catch_up()
+    fresh.rested()
     page.side_panels.book.look_up()  # both have read the draft that was kept meanwhile
     assert what_is_shown(page) == what_is_shown(fresh)
 
@@ -172,7 +172,7 @@ def test_edits_between_the_steps_of_rest_leave_the_page_as_one_that_is_opened_th
     assert in_order == ["0.3"] and pieces > first + 3
     page.keeper.flush()
     fresh = dashboard(load_run(home, RUN), node="P2", owns_address=page.tree.owns_address)
-    fresh.catch_up()
+    fresh.rested()
     assert CHECKED in fresh.header.value
     page.side_panels.book.look_up()
     assert what_is_shown(page) == what_is_shown(fresh)

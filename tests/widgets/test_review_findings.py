@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from tests.command_line import run_cli, run_json, run_ok
-from tests.fakes.screens import RUN
+from tests.fakes.screens import RUN, asked
 from workbench.views.run_view import load_run
 from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets.run_page import Dashboard, dashboard
@@ -52,29 +52,29 @@ def test_s2_scenarios_are_opened_edited_weighed_annotated_renamed_copied_and_clo
         "2099",
     )
     book.chosen.value, book.name.value = "calm", "calmer"
-    book.copy.click()
+    book.acts["duplicate"].click()
     book.chosen.value, book.rationale.value = "calmer", "VIX stays lower"
-    book.annotate.click()
+    book.acts["annotate"].click()
     book.chosen.value, book.name.value = "calmer", "calmest"
-    book.rename.click()
+    book.acts["rename"].click()
     table = {row["name"]: row for row in saved.table()["scenarios"]}
     assert table.keys() == {"calm", "calmest"} and table["calmest"]["rationale"] == "VIX stays lower"
     assert table["calmest"]["root"] == table["calm"]["root"]
     book.chosen.value, book.likely.value = "calmest", "often"
-    book.weigh.click()
+    book.acts["weigh"].click()
     assert saved.table()["mix"] is None and "often" in book.said.value
     book.likely.value = "30%"
-    book.weigh.click()
+    book.acts["weigh"].click()
     assert saved.table()["mix"]["weights"]["calmest"] == 0.3
     book.opening.click()
     page.session.edit("P3", "0.5")
     page.keeper.flush()
     assert [edit.node for edit in saved.scenario("calmest").edits] == ["P2.1", "P3"]  # type: ignore[union-attr]
     book.name.value = "calm"
-    book.copy.click()
+    book.acts["duplicate"].click()
     assert "is open already" in book.said.value or "there already" in book.said.value  # no name twice
     book.chosen.value = "calmest"
-    book.closing.click()
+    book.acts["close"].click()
     assert saved.scenario("calmest") is None and page.session.edits == ()
 
 
@@ -90,12 +90,12 @@ def test_what_is_chosen_stays_chosen_when_the_scenarios_change(home: Path) -> No
     book.said.observe(lambda _change: order.append("said"), names=["value"])
     book.chosen.observe(lambda _change: order.append("list"), names=["options"])
     book.chosen.value, book.name.value = "storm", "a storm"
-    book.rename.click()
+    book.acts["rename"].click()
     assert book.chosen.value == "a storm" and order == ["list", "said"]
     book.name.value = "aftermath"
-    book.copy.click()
+    book.acts["duplicate"].click()
     assert book.chosen.value == "a storm" and order == ["list", "said"] * 2
-    book.closing.click()
+    book.acts["close"].click()
     assert book.chosen.value in {"calm", "bust", "aftermath"}
 
 
@@ -106,9 +106,9 @@ def test_s2_there_is_a_report_for_a_boss_with_drivers_scenarios_and_audit(comman
     page.side_panels.book.name.value, page.side_panels.book.rationale.value = "stress", "VIX above 30"
     page.side_panels.book.save.click()
     sent: list[tuple[Any, Any]] = []
-    page.side_panels.taking.said.send = lambda content, buffers=None: sent.append((content, buffers))
-    page.side_panels.taking.form.value = "note, HTML"
-    page.side_panels.taking.take.click()
+    taking = page.side_panels.taking
+    taking.answer.send = lambda content, buffers=None: sent.append((content, buffers))
+    assert f"{RUN}.html, " in asked(taking, to="html")
     content, (data,) = next((content, buffers) for content, buffers in sent if buffers)
     assert content == {"file": f"{RUN}.html", "media": "text/html"}
     out = command_home / "note.html"

@@ -7,11 +7,11 @@ import workbench as wb
 from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.synthesis import resynthesize
 from workbench.whatif.saved_scenarios import SavedScenarios
-from workbench.widgets.edits.edit_log import SharedEdits, shared_edits
+from workbench.widgets.edits.edit_log import RunEdits, shared_edits
 from workbench.widgets.proofs.cell_views import ScenarioView
 
 
-def typed(shared: SharedEdits, message: dict[str, object]) -> None:
+def typed(shared: RunEdits, message: dict[str, object]) -> None:
     shared.tree.comm.deliver(message)  # type: ignore[union-attr]
 
 
@@ -52,7 +52,7 @@ def test_the_whole_page_and_the_tree_beside_it_have_one_draft(analysis: wb.Analy
     assert analysis.dashboard() is page, "a cell that is run again shows the page there is"
     assert page.session.values == {"P3": 0.2}
     page.tree.comm.deliver({"type": "edit", "id": "P2.1", "text": "0"})  # type: ignore[union-attr]
-    assert tree.tree["nodes"]["P2.1"]["p"] == 0.0 and "P2.1" in scenarios.table.value
+    assert tree.tree["nodes"]["P2.1"]["p"] == 0.0 and "P2.1" in scenarios.bar.table.value
     page.side_panels.author.value = "Ann"
     typed(shared_edits(analysis.run), {"type": "edit", "id": "P1.1", "text": "0.1", "moving": True})
     assert "P1.1" not in page.side_panels.table.value, "the steps of a drag wait for no panel"
@@ -113,7 +113,7 @@ def test_a_refusal_is_said_in_the_cell(analysis: wb.Analysis) -> None:
     view = analysis.scenario_view()
     assert isinstance(view, ScenarioView)
     view.book.likely.value = "perhaps"
-    view.book.weigh.click()
+    view.book.acts["weigh"].click()
     assert "perhaps" in view.book.said.value
 
 
@@ -127,5 +127,5 @@ def test_hostile_words_stand_in_every_cell_as_words(analysis: wb.Analysis) -> No
         shown = "".join([view.static_html(), view.line.value, view._repr_mimebundle_()["text/html"]])
         assert "<img" not in shown.partition("<iframe")[0] and "<script" not in shown, view
     scenarios = analysis.scenario_view()
-    for panel in (scenarios.table, scenarios.book.compared, analysis.driver_view().drivers.chart):
+    for panel in (scenarios.bar.table, scenarios.book.compared, analysis.driver_view().drivers.chart):
         assert "&lt;img" in panel.value and "<img" not in panel.value

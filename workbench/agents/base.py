@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from proxies.asof.asof_text import NO_TEXT, AsOfText, Removed, as_of, joined
 from workbench.agents.errors import BadSetting
@@ -17,7 +17,7 @@ from workbench.models.base import Asker as Asker
 from workbench.models.base import NodeRef
 from workbench.propositions import Belief, Proposition, Rule, Tree
 from workbench.propositions.strict_json import STRICT
-from workbench.requests import Setting
+from workbench.requests import setting
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -68,47 +68,32 @@ class ClaimContext:
 
     """
 
-    background: Annotated[
-        str,
-        Setting(
-            panel="Claim",
-            text="What the agents should know of the claim, its facts and definitions: text, or @FILE.",
-            option="--background",
-            in_file="no",
-        ),
-    ] = ""
-    criteria: Annotated[
-        str,
-        Setting(
-            panel="Claim",
-            text="How the claim resolves, in the resolver's words: text, or @FILE.",
-            option="--criteria",
-            in_file="no",
-        ),
-    ] = ""
-    choices: Annotated[
-        str,
-        Setting(panel="Claim", text="All options of the choice that the claim is one of.", in_file="no"),
-    ] = ""
-    news: Annotated[
-        str,
-        Setting(
-            panel="Claim", text="What was gathered about the claim, beside its background.", in_file="no"
-        ),
-    ] = ""
-    horizon: Annotated[
-        str,
-        Setting(panel="Claim", text="By when, if the statement does not say it.", in_file="no"),
-    ] = ""
-    crowd: Annotated[
-        float | None,
-        Setting(
-            panel="Claim",
-            text="A market's or crowd's probability at the cutoff, shown to the analyzer and to the claim alone.",
-            option="--crowd",
-            in_file="no",
-        ),
-    ] = None
+    background: str = setting(
+        "",
+        "Claim",
+        "What the agents should know of the claim, its facts and definitions: text, or @FILE.",
+        option="--background",
+        in_file="no",
+    )
+    criteria: str = setting(
+        "",
+        "Claim",
+        "How the claim resolves, in the resolver's words: text, or @FILE.",
+        option="--criteria",
+        in_file="no",
+    )
+    choices: str = setting("", "Claim", "All options of the choice that the claim is one of.", in_file="no")
+    news: str = setting(
+        "", "Claim", "What was gathered about the claim, beside its background.", in_file="no"
+    )
+    horizon: str = setting("", "Claim", "By when, if the statement does not say it.", in_file="no")
+    crowd: float | None = setting(
+        None,
+        "Claim",
+        "A market's or crowd's probability at the cutoff, shown to the analyzer and to the claim alone.",
+        option="--crowd",
+        in_file="no",
+    )
 
     __pydantic_config__ = STRICT
 
@@ -185,153 +170,106 @@ class AgentSettings:
     None leaves temperature, effort and length of a reply to the model.
     """
 
-    max_leaves: Annotated[
-        int,
-        Setting(
-            panel="Tree",
-            text="The analyzer stops after the round that reaches this many; a round that would make more than twice as many is sent back.",
-            option="--max-leaves",
-            in_file="any",
-        ),
-    ] = 10
-    max_analyzer_rounds: Annotated[
-        int, Setting(panel="Tree", text="Rounds after which the tree is taken as it is.")
-    ] = 100
-    max_proof_steps: Annotated[
-        int,
-        Setting(
-            panel="Leaves",
-            text="Notebook steps of a driver, after which it must conclude; a driver that was begun keeps its number.",
-            option="--max-steps",
-            resume=True,
-            word="max_steps",
-        ),
-    ] = 20
-    debug_max_retries: Annotated[
-        int, Setting(panel="Leaves", text="Corrections of one failing cell, after which the proof fails.")
-    ] = 5
-    max_exception_retry: Annotated[
-        int, Setting(panel="Model", text="Further asks after a reply that cannot be read, in one exchange.")
-    ] = 3
-    max_interrupt_times: Annotated[
-        int, Setting(panel="Leaves", text="Documentation requests inside one step.")
-    ] = 5
-    abs_intercept_max: Annotated[
-        float, Setting(panel="Tree", text="Largest constant of a linear rule, inclusive.")
-    ] = 0.1
-    stated_p_tolerance: Annotated[
-        float,
-        Setting(panel="Tree", text="Largest distance of a stated from the computed probability, inclusive."),
-    ] = 0.02
-    stand_by: Annotated[
-        bool,
-        Setting(
-            panel="Tree",
-            text="Whether a model may stand by a constant above its bound, and by weights that do not give the probability it states, after it was shown what they come to; false sends such replies back, as the paper does.",
-        ),
-    ] = True
-    require_pa: Annotated[
-        bool,
-        Setting(
-            panel="Tree",
-            text="Whether a logic formula must name the assumption PA, as the paper's own code demands.",
-        ),
-    ] = False
-    truncate_debug: Annotated[
-        bool,
-        Setting(
-            panel="Leaves",
-            text="Leave a finished debugging episode out of later requests for the driver; false keeps the dialogue whole.",
-        ),
-    ] = False
-    output_chars: Annotated[
-        int, Setting(panel="Leaves", text="Characters of one cell's output that the model reads back.")
-    ] = 6000
-    step_output_chars: Annotated[
-        int, Setting(panel="Leaves", text="Characters of all outputs of one step that the model reads back.")
-    ] = 48_000
-    elide_tokens: Annotated[
-        int,
-        Setting(
-            panel="Leaves",
-            text="Old outputs and pictures are shortened together, each time they come to this many tokens.",
-        ),
-    ] = 30_000
-    crowded_share: Annotated[
-        float,
-        Setting(
-            panel="Leaves",
-            text="A driver must conclude once its dialogue fills this share of the model's context.",
-        ),
-    ] = 0.8
-    extra_ask_share: Annotated[
-        float | None,
-        Setting(
-            panel="Model",
-            text="Further asks of a whole dialogue, as a share of its usable replies; two are always allowed. Null: no such bound.",
-        ),
-    ] = 0.5
-    temperature: Annotated[
-        float | None,
-        Setting(
-            panel="Model",
-            text="Sampling temperature; a model that takes none goes without, and each reply says so.",
-            option="--temperature",
-            resume=True,
-        ),
-    ] = None
-    critic: Annotated[
-        bool,
-        Setting(
-            panel="Tree",
-            text="Whether findings of the checks in code (analyzers' statements, numbers quoted in a conclusion) are sent back, once each.",
-        ),
-    ] = True
-    tree_critic: Annotated[
-        bool,
-        Setting(
-            panel="Tree",
-            text="Whether a model reads each round's new drivers and says what is wrong with them: the one named for the role critic, else the analyzer's own; its findings go back once.",
-        ),
-    ] = False
-    max_tokens: Annotated[
-        int | None,
-        Setting(panel="Model", text="Longest reply, in tokens.", option="--max-tokens", resume=True),
-    ] = None
-    effort: Annotated[
-        str | None,
-        Setting(
-            panel="Model",
-            text="How hard a reasoning model thinks: low, medium, high, or what it takes; auto is medium where the model is known to reason.",
-            option="--effort",
-            resume=True,
-        ),
-    ] = None
-    combine_per_node: Annotated[
-        bool,
-        Setting(
-            panel="Tree",
-            text="Whether the analyzer may say of a claim or driver that all of its drivers are needed, or that any suffices; the linear rule then gives way to AND, or to independent causes, there.",
-        ),
-    ] = True
-    share_calls: Annotated[
-        bool,
-        Setting(
-            panel="Leaves",
-            text="Whether a driver is told which data calls its siblings have made (where data are found, never what they say), so that it need not look for them; siblings begin when the first of them has read something.",
-        ),
-    ] = True
-    root_prior: Annotated[
-        bool,
-        Setting(
-            panel="Tree",
-            text="Whether a model is asked how often claims like this come true before its drivers are seen; a tree that lands far from it is looked at again.",
-        ),
-    ] = False
-    rule_seed: Annotated[
-        int,
-        Setting(panel="Tree", text="Seed of the weights of the rule random.", in_file="any"),
-    ] = 0
+    max_leaves: int = setting(
+        10,
+        "Tree",
+        "The analyzer stops after the round that reaches this many; a round that would make more than twice as many is sent back.",
+        option="--max-leaves",
+        in_file="any",
+    )
+    max_analyzer_rounds: int = setting(100, "Tree", "Rounds after which the tree is taken as it is.")
+    max_proof_steps: int = setting(
+        20,
+        "Leaves",
+        "Notebook steps of a driver, after which it must conclude; a driver that was begun keeps its number.",
+        option="--max-steps",
+        resume=True,
+        word="max_steps",
+    )
+    debug_max_retries: int = setting(
+        5, "Leaves", "Corrections of one failing cell, after which the proof fails."
+    )
+    max_exception_retry: int = setting(
+        3, "Model", "Further asks after a reply that cannot be read, in one exchange."
+    )
+    max_interrupt_times: int = setting(5, "Leaves", "Documentation requests inside one step.")
+    abs_intercept_max: float = setting(0.1, "Tree", "Largest constant of a linear rule, inclusive.")
+    stated_p_tolerance: float = setting(
+        0.02, "Tree", "Largest distance of a stated from the computed probability, inclusive."
+    )
+    stand_by: bool = setting(
+        True,
+        "Tree",
+        "Whether a model may stand by a constant above its bound, and by weights that do not give the probability it states, after it was shown what they come to; false sends such replies back, as the paper does.",
+    )
+    require_pa: bool = setting(
+        False, "Tree", "Whether a logic formula must name the assumption PA, as the paper's own code demands."
+    )
+    truncate_debug: bool = setting(
+        False,
+        "Leaves",
+        "Leave a finished debugging episode out of later requests for the driver; false keeps the dialogue whole.",
+    )
+    output_chars: int = setting(6000, "Leaves", "Characters of one cell's output that the model reads back.")
+    step_output_chars: int = setting(
+        48_000, "Leaves", "Characters of all outputs of one step that the model reads back."
+    )
+    elide_tokens: int = setting(
+        30_000,
+        "Leaves",
+        "Old outputs and pictures are shortened together, each time they come to this many tokens.",
+    )
+    crowded_share: float = setting(
+        0.8, "Leaves", "A driver must conclude once its dialogue fills this share of the model's context."
+    )
+    extra_ask_share: float | None = setting(
+        0.5,
+        "Model",
+        "Further asks of a whole dialogue, as a share of its usable replies; two are always allowed. Null: no such bound.",
+    )
+    temperature: float | None = setting(
+        None,
+        "Model",
+        "Sampling temperature; a model that takes none goes without, and each reply says so.",
+        option="--temperature",
+        resume=True,
+    )
+    critic: bool = setting(
+        True,
+        "Tree",
+        "Whether findings of the checks in code (analyzers' statements, numbers quoted in a conclusion) are sent back, once each.",
+    )
+    tree_critic: bool = setting(
+        False,
+        "Tree",
+        "Whether a model reads each round's new drivers and says what is wrong with them: the one named for the role critic, else the analyzer's own; its findings go back once.",
+    )
+    max_tokens: int | None = setting(
+        None, "Model", "Longest reply, in tokens.", option="--max-tokens", resume=True
+    )
+    effort: str | None = setting(
+        None,
+        "Model",
+        "How hard a reasoning model thinks: low, medium, high, or what it takes; auto is medium where the model is known to reason.",
+        option="--effort",
+        resume=True,
+    )
+    combine_per_node: bool = setting(
+        True,
+        "Tree",
+        "Whether the analyzer may say of a claim or driver that all of its drivers are needed, or that any suffices; the linear rule then gives way to AND, or to independent causes, there.",
+    )
+    share_calls: bool = setting(
+        True,
+        "Leaves",
+        "Whether a driver is told which data calls its siblings have made (where data are found, never what they say), so that it need not look for them; siblings begin when the first of them has read something.",
+    )
+    root_prior: bool = setting(
+        False,
+        "Tree",
+        "Whether a model is asked how often claims like this come true before its drivers are seen; a tree that lands far from it is looked at again.",
+    )
+    rule_seed: int = setting(0, "Tree", "Seed of the weights of the rule random.", in_file="any")
 
     __pydantic_config__ = STRICT
 

@@ -94,37 +94,37 @@ class Approvals:
             self._recorder.take_in(stored)
 
 
+@dataclass(frozen=True, slots=True)
 class ApprovedData:
     """A job's data calls, each of which waits for a person; under ``--approve pages`` only those for texts of the web."""
 
-    def __init__(self, source: Any, approvals: Approvals, job: GroundJob, ledger: Ledger) -> None:
-        self._source = source
-        self._approvals = approvals
-        self._job = job
-        self._ledger = ledger
+    source: Any
+    approvals: Approvals
+    job: GroundJob
+    ledger: Ledger
 
     async def call(self, path: str, params: Mapping[str, Any] | None, address: Address) -> Answer:
         """Return the answer of a call that a person let through; raises ``Refused``, as the broker does, for another."""
         # As the catalogue reads a path: white space and slashes around it mean nothing, nor does case.
         plain = str(path).strip().strip("/").lower()
         is_page = plain in WEB_SOURCES or plain.partition("/")[0] in WEB_SOURCES
-        if self._job.settings.approve == "pages" and not is_page:
-            return await self._source.call(path, params, address)  # type: ignore[no-any-return]
+        if self.job.settings.approve == "pages" and not is_page:
+            return await self.source.call(path, params, address)  # type: ignore[no-any-return]
         options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
         text = f"{path}\n{orjson.dumps(dict(params or {}), option=options, default=str).decode()}"
-        decision = await self._approvals.ask(self._job, "page" if is_page else "call", text)
+        decision = await self.approvals.ask(self.job, "page" if is_page else "call", text)
         if decision.verdict == "yes":
-            return await self._source.call(path, params, address)  # type: ignore[no-any-return]
+            return await self.source.call(path, params, address)  # type: ignore[no-any-return]
         reason = f"{decision.author} refused this {decision.what}: {decision.reason} ({ANOTHER_WAY})"
         # On record like every refusal, so that the cell fails the same way when the proof is run again.
-        self._ledger.record(
+        self.ledger.record(
             LedgerRow(
                 address=address,
                 at_utc=utc_now(),
                 path=path,
                 asked=dict(params or {}),
                 sent=[],
-                cutoff=self._job.cutoff,
+                cutoff=self.job.cutoff.text,
                 answer=None,
                 refused=reason,
                 request_hash=sha256_of(text.encode()),

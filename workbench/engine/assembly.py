@@ -8,14 +8,13 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from proxies.broker import Broker, open_broker
 from sandbox import Sandbox
 from workbench.engine.access.model_gateway import ModelGateway, run_gateway
-from workbench.engine.flow import Engine, NoteWriter
+from workbench.engine.flow import Engine
 from workbench.engine.leaves.job import Workers
-from workbench.engine.record.recorder import Listener
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.environment import proxy_settings
@@ -72,13 +71,13 @@ async def open_engine(
     embedded_root: Path | None = None,
     began: datetime | None = None,
     model: Model | None = None,
-    listener: Listener | None = None,
     workers: OpenWorkers | None = None,
-    answered: bool = False,
-    note: NoteWriter | None = None,
     say: Callable[[str], None] = _log.warning,
+    **parts: Any,
 ) -> AsyncIterator[Engine]:
     """Yield an engine for runs with these settings; kernels, connections and caches are closed at the end.
+
+    ``parts`` are those of `Engine` that a caller chooses: ``listener``, ``answered``, ``note``.
 
     `isolation`: The level the person at this machine asked for; None takes the best sealed one that works here. What ``settings`` say of
     it is not looked at: they may come out of a stranger's run.
@@ -112,10 +111,8 @@ async def open_engine(
                 catalogue=broker.catalogue,
                 sandbox=sandbox,
                 model=model or open_models(settings.model, broker=broker, **settings.model_options(environ)),
-                listener=listener,
                 workers=pool,
-                answered=answered,
-                note=note,
+                **parts,
             )
     finally:
         # Shielded: a second Ctrl-C must not leave kernels behind.

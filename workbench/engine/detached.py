@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -92,22 +92,38 @@ def resume_detached(
         words.append("--yes")
     log = folder / "run.log"
     # Whoever starts it is a person at a terminal or a page, and answers what it asks through the log (`approve`).
-    environ = {**os.environ, "WORKBENCH_HOME": str(store.home), **ANSWERED_ELSEWHERE}
-    pid = _spawn(words, log, environ)
-    patience = time.monotonic() + _TAKES_IN
-    while True:
+    pid = _spawn(words, log, _environ(store.home))
+    for _ in _looks(_TAKES_IN):
         owner = owner_of(folder)
         if owner is not None and owner.pid == pid:
             return Detached(pid=pid)
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            lines = log.read_text(errors="replace").strip().splitlines()
-            return Detached(
-                pid=pid, exit_code=os.waitstatus_to_exitcode(status), line=lines[-1] if lines else ""
-            )
+        if (code := _exit_code(pid)) is not None:
+            return Detached(pid=pid, exit_code=code, line=_last_line(log.read_text(errors="replace")))
+    return Detached(pid=pid, in_time=False)
+
+
+def _environ(home: Path) -> dict[str, str]:
+    return {**os.environ, "WORKBENCH_HOME": str(home), **ANSWERED_ELSEWHERE}
+
+
+def _looks(seconds: float, pause: float = 0.05) -> Iterator[None]:
+    """Yield at once, and then after each pause until so many seconds have passed."""
+    patience = time.monotonic() + seconds
+    while True:
+        yield
         if time.monotonic() > patience:
-            return Detached(pid=pid, in_time=False)
-        time.sleep(0.05)
+            return
+        time.sleep(pause)
+
+
+def _exit_code(pid: int) -> int | None:
+    """The exit code of a process of ours; None while it works."""
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if ended else None
+
+
+def _last_line(text: str) -> str:
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "")
 
 
 def _spawn(words: list[str], log: Path, environ: dict[str, str]) -> int:
@@ -137,11 +153,9 @@ def record_beside(store: Store, run_id: str) -> int | None:
 
 def wait_for_record(pid: int | None, seconds: float) -> None:
     """Wait until the process of `record_beside` has ended, no longer than so many seconds."""
-    patience = time.monotonic() + seconds
-    while pid is not None and time.monotonic() < patience:
-        if os.waitpid(pid, os.WNOHANG)[0]:
+    for _ in _looks(seconds):
+        if pid is None or _exit_code(pid) is not None:
             return
-        time.sleep(0.05)
 
 
 def has_record(state: RunState) -> bool:
@@ -186,7 +200,7 @@ def plan_elsewhere(home: Path, statement: str, cutoff: str, options: Sequence[st
     try:
         ended = subprocess.run(
             words,
-            env={**os.environ, "WORKBENCH_HOME": str(home), **ANSWERED_ELSEWHERE},
+            env=_environ(home),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -196,8 +210,7 @@ def plan_elsewhere(home: Path, statement: str, cutoff: str, options: Sequence[st
         raise UsageError(f"no plan after {_PLANS_IN:.0f} s: ask again, or another model") from None
     if ended.returncode == 0:
         return str(json.loads(ended.stdout)["run_id"])
-    lines = [line for line in ended.stderr.splitlines() if line.strip()]
-    last = lines[-1] if lines else f"the plan ended with exit code {ended.returncode}"
+    last = _last_line(ended.stderr) or f"the plan ended with exit code {ended.returncode}"
     raise UsageError(last.removeprefix("workbench: "))
 
 
@@ -212,23 +225,17 @@ def start_elsewhere(home: Path, statement: str, cutoff: str, options: Sequence[s
     words = [*_COMMAND, "analyze", "--cutoff", cutoff, *options, "--json", "--", statement]
     private_folder(home)
     with tempfile.NamedTemporaryFile(dir=home, prefix=".starting-") as log:
-        environ = {**os.environ, "WORKBENCH_HOME": str(home), **ANSWERED_ELSEWHERE}
-        pid = _spawn(words, Path(log.name), environ)
-        patience = time.monotonic() + _TAKES_IN
-        while True:
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            said = Path(log.name).read_text(errors="replace")
-            if opened := _OPENED.search(said):
+        pid = _spawn(words, Path(log.name), _environ(home))
+        for _ in _looks(_TAKES_IN):
+            code = _exit_code(pid)
+            text = Path(log.name).read_text(errors="replace")
+            if opened := _OPENED.search(text):
                 return opened[1]
-            if ended:
-                lines = said.strip().splitlines() or [
-                    f"it ended with exit code {os.waitstatus_to_exitcode(status)}"
-                ]
-                raise UsageError(lines[-1].removeprefix("workbench: "))
-            if time.monotonic() > patience:
-                os.kill(pid, signal.SIGTERM)
-                raise UsageError(f"no run was opened in {_TAKES_IN:.0f} s")
-            time.sleep(0.05)
+            if code is not None:
+                last = _last_line(text) or f"it ended with exit code {code}"
+                raise UsageError(last.removeprefix("workbench: "))
+        os.kill(pid, signal.SIGTERM)
+        raise UsageError(f"no run was opened in {_TAKES_IN:.0f} s")
 
 
 def stop_run(store: Store, run_id: str) -> bool:
@@ -250,10 +257,9 @@ def stop_run(store: Store, run_id: str) -> bool:
         return True
     except PermissionError:
         raise UsageError(f"run {run_id} is in work: {owner.line()}, which is not yours to stop") from None
-    patience = time.monotonic() + _ENDS_IN
     # One that ends takes its name out of the file before it lets go of the lock, and so has no number for a moment.
-    while (now := owner_of(folder)) is not None and now.pid in (owner.pid, None):
-        if time.monotonic() > patience:
-            raise UsageError(f"{owner.line()} was told to stop and has not ended in {_ENDS_IN:.0f} s")
-        time.sleep(0.1)
-    return True
+    for _ in _looks(_ENDS_IN, 0.1):
+        now = owner_of(folder)
+        if now is None or now.pid not in (owner.pid, None):
+            return True
+    raise UsageError(f"{owner.line()} was told to stop and has not ended in {_ENDS_IN:.0f} s")

@@ -4,22 +4,22 @@ The first request of each dialogue is rendered by the agents themselves, as the 
 """
 
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
 from itertools import cycle
 from types import SimpleNamespace
 from typing import Any
 
 from proxies.asof.clock import Cutoff
-from proxies.catalogue import Catalogue, load_catalogue
+from proxies.catalogue import load_catalogue
 from workbench.agents.analyzers.critic import second_findings
 from workbench.agents.asked import with_words
-from workbench.agents.base import Brief, Grounder, LeafTask
+from workbench.agents.base import Brief, Grounder, KnownContext, LeafTask
 from workbench.agents.registry import open_analyzer, open_grounder, open_synthesizer
 from workbench.agents.routing import FREE
 from workbench.agents.synthesizers.root_prior import state_prior
 from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.model_gateway import with_day
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.models.base import ModelReply, ModelRequest, NodeRef
 from workbench.models.costs import CostForecast, forecast_cost, request_tokens
@@ -27,6 +27,62 @@ from workbench.propositions import Belief, Polarity, Proposition, Tree
 
 #: Leaves whose first requests are rendered; the others are taken to be as long on average.
 _MOST_RENDERED = 20
+
+
+def forecast(state: RunState, *, whole: bool = False) -> CostForecast:
+    """Return what the rest of a planned run will take; with ``whole`` what all of it was expected to."""
+    tree, settings = state.tree, state.settings
+    inner = [node for node in tree.inner() if whole or tree[node].belief is None]
+    beside = {"prior": 1} if settings.agent.root_prior and tree.root.id in inner else {}
+    return forecast_of(
+        settings,
+        leaves=[tree[leaf] for leaf in tree.leaves() if whole or tree[leaf].belief is None],
+        inner=len(inner),
+        beside=beside | (analysis_calls(settings, len(inner)) if whole else {}),
+        claim=tree.root.statement,
+        cutoff=state.parsed_cutoff(),
+    )
+
+
+def cost_line(state: RunState) -> str:
+    """Return the cost forecast as one line: calls, and US dollars where the price of a token is known, with a range."""
+    expected, settings = forecast(state), state.settings
+    models = dict.fromkeys(settings.models.get(role, settings.model) for role in ("grounder", "synthesizer"))
+    line = f"collecting the evidence will take about {expected.model_calls} calls to {' and '.join(models)}"
+    if expected.spread > 1:
+        line += f"{_calls_range(expected)}, {expected.token_words}"
+    if expected.cost_usd is None:
+        return f"{line}, whose price is unknown"
+    low, high = expected.range_of(expected.cost_usd)
+    between = f" (${low:.2f} to ${high:.2f})" if expected.spread > 1 else ""
+    return f"{line}, about ${expected.cost_usd:.2f}{between}"
+
+
+def price_line(state: RunState, *, leaves: Sequence[Proposition], inner: int) -> str:
+    """Return what some leaves and nodes will take, in words."""
+    expected = forecast_of(
+        state.settings, leaves=leaves, inner=inner, claim=state.statement, cutoff=state.parsed_cutoff()
+    )
+    price = "price unknown" if expected.cost_usd is None else f"about ${expected.cost_usd:.2f}"
+    calls = f"about {expected.model_calls} calls{_calls_range(expected)}"
+    return f"{calls} to {state.settings.model}, {price}"
+
+
+def _calls_range(expected: CostForecast) -> str:
+    few, many = expected.range_of(expected.model_calls)
+    return f" ({few:.0f} to {many:.0f})" if expected.spread > 1 else ""
+
+
+def error_line(state: RunState, calls: int, cost_usd: float | None) -> str | None:
+    """Return how far off the forecast of a finished run was; None for a model that costs nothing."""
+    expected = forecast(state, whole=True)
+    if expected.spread == 1:
+        return None
+    off = calls / expected.model_calls - 1
+    line = f"forecast {expected.model_calls} calls for the tree, {calls} were made ({off:+.0%})"
+    if not expected.cost_usd or cost_usd is None:
+        return line
+    return f"{line}; forecast ${expected.cost_usd:.2f}, cost ${cost_usd:.2f} ({cost_usd / expected.cost_usd - 1:+.0%})"
 
 
 def analysis_calls(settings: RunSettings, inner: int) -> dict[str, int]:
@@ -64,7 +120,7 @@ def forecast_of(
         root = Tree.root_only(claim).root
         some = replace(root, id="P1") if inner else root
         named = [some] * min(count, 1) if isinstance(leaves, int) else leaves[:_MOST_RENDERED]
-        rehearsal = _Rehearsal(settings, claim, cutoff or Cutoff.parse("now"))
+        rehearsal = _Rehearsal.of(settings, claim, cutoff or Cutoff.parse("now"))
         # ``auto`` is rehearsed as what it chooses, and where nobody knows that as the notebook.
         names = ("notebook",) if routed is None else routed
         opened = {name: open_grounder(name, settings.agent) for name in names}
@@ -99,21 +155,26 @@ class _NeedsData(Exception):
     """An agent's way to its first question leads over data, which nobody fetches for a forecast of the cost."""
 
 
+@dataclass(frozen=True, slots=True)
 class _Rehearsal:
     """Has agents come to their first question, and counts it."""
 
-    def __init__(self, settings: RunSettings, claim: str, cutoff: Cutoff) -> None:
-        self._settings, self._claim, self._cutoff = settings, claim, cutoff
-        self._context = settings.context.as_of(cutoff)
-        self._guide = CatalogueGuide.for_run(
-            _catalogue(), settings, cutoff, settings.keyed or (), network=True
-        )
+    settings: RunSettings
+    claim: str
+    cutoff: Cutoff
+    context: KnownContext
+    guide: CatalogueGuide
+
+    @classmethod
+    def of(cls, settings: RunSettings, claim: str, cutoff: Cutoff) -> "_Rehearsal":
+        guide = CatalogueGuide.for_run(load_catalogue(), settings, cutoff, settings.keyed or (), network=True)
+        return cls(settings, claim, cutoff, settings.context.as_of(cutoff), guide)
 
     async def __call__(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
         raise _Asked(request)
 
     def of_leaves(self, grounders: Mapping[str, Grounder], leaves: Sequence[Proposition]) -> dict[str, float]:
-        framings = cycle(self._settings.framings or ("",))
+        framings = cycle(self.settings.framings or ("",))
         # What another package brings may do anything before it asks, and a researcher's plan is not like what its workers are asked.
         ours = {
             name: own
@@ -139,12 +200,12 @@ class _Rehearsal:
 
         return LeafTask(
             node=NodeRef(id=leaf.id, statement=leaf.statement),
-            cutoff=self._cutoff,
+            cutoff=self.cutoff,
             ask=self,
             open_notebook=nothing,
             call_api=no_data,
-            data=self._guide,
-            settings=self._settings.agent,
+            data=self.guide,
+            settings=self.settings.agent,
             resolves_by=leaf.resolves_by,
             reference_class=leaf.reference_class,
             framing=framing,
@@ -156,7 +217,7 @@ class _Rehearsal:
         """Return the tokens of first requests about the tree, by stage; its parts are taken to be alike."""
         if not inner:
             return {}
-        settings, cutoff, root = self._settings, self._cutoff, Tree.root_only(self._claim)
+        settings, cutoff, root = self.settings, self.cutoff, Tree.root_only(self.claim)
         width = max(1, round((count + inner - 1) / inner))
         like = cycle(leaf.statement for leaf in leaves)
         names = [f"P{number}" for number in range(1, width + 1)]
@@ -175,7 +236,7 @@ class _Rehearsal:
         if beside.get("analyze"):
             works["analyze"] = self._analysis(root)
         if beside.get("prior"):
-            statement = NodeRef(id="P0", statement=self._claim)
+            statement = NodeRef(id="P0", statement=self.claim)
             works["prior"] = state_prior(statement, cutoff=cutoff, ask=self, settings=settings.agent)
         if beside.get("critic"):
             works["critic"] = second_findings(
@@ -187,20 +248,20 @@ class _Rehearsal:
         async def on_round(tree: Tree) -> None:
             return
 
-        settings = self._settings
+        settings = self.settings
         analyzer = open_analyzer(settings.analyzer, settings.agent, settings.options.get("analyzer"))
         combines = settings.agent.combine_per_node
-        brief = Brief(overview=self._guide.overview, combines=combines)
+        brief = Brief(overview=self.guide.overview, combines=combines)
         more = {"brief": brief} if getattr(analyzer, "takes_brief", False) else {}
-        await analyzer.analyze(root, cutoff=self._cutoff, ask=self, on_round=on_round, **more)
+        await analyzer.analyze(root, cutoff=self.cutoff, ask=self, on_round=on_round, **more)
 
     def _tokens(self, work: Coroutine[Any, Any, object], node: str) -> int | None:
         """Count the first request of an agent at work; None where it asks for nothing, or waits for something else before."""
         try:
             work.send(None)
         except _Asked as asked:
-            request = with_words(asked.request, self._context.lines(root=node == "P0").text)
-            return request_tokens(self._settings.model, with_day(request, self._context, self._claim))
+            request = with_words(asked.request, self.context.lines(root=node == "P0").text)
+            return request_tokens(self.settings.model, with_day(request, self.context, self.claim))
         except (StopIteration, RuntimeError, _NeedsData):  # a loop is waited for, and there may be none
             return None
         finally:
@@ -211,8 +272,3 @@ class _Rehearsal:
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
-
-
-@cache
-def _catalogue() -> Catalogue:
-    return load_catalogue()

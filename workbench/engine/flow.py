@@ -9,7 +9,7 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
@@ -20,9 +20,9 @@ from workbench.agents.base import Brief
 from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.model_gateway import require_price, run_gateway
 from workbench.engine.access.outage import ProviderDown, Timing
-from workbench.engine.access.web_access import NodeLookUps, run_verdicts
+from workbench.engine.access.web_access import run_verdicts
 from workbench.engine.approvals import PATIENT_CELL_SECONDS, Approvals, check_answerable
-from workbench.engine.leaves.grounding import LeafGrounding, TrialGrounding
+from workbench.engine.leaves.grounding import Sitting
 from workbench.engine.leaves.job import Workers
 from workbench.engine.leaves.leaf_notebook import KernelSlots
 from workbench.engine.leaves.shared_calls import SharedCalls
@@ -51,50 +51,37 @@ from workbench.store.removal import sweep
 NoteWriter = Callable[[Store, RunState], object]
 
 
+@dataclass(frozen=True, kw_only=True)
 class Engine:
     """Works on runs of one store with one broker, one sandbox and one model; one run at a time.
 
-    `broker`: The only way to data; every session of a run reads through it at the run's cutoff.
+    `broker`: The only way to data; every session of a run reads through it at the run's cutoff. `answered`: Whether a person can
+    answer what a run asks (``--approve``).
     """
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        broker: Broker,
-        catalogue: Catalogue,
-        sandbox: Sandbox,
-        model: Model,
-        listener: Listener | None = None,
-        limits: Limits | None = None,
-        timing: Timing | None = None,
-        workers: Workers | None = None,
-        answered: bool = False,
-        note: NoteWriter | None = None,
-    ) -> None:
-        self._answered = answered
-        self._note = note
-        self._timing = timing
-        self._workers = workers
-        self._store = store
-        self._broker = broker
-        self._catalogue = catalogue
-        self._sandbox = sandbox
-        self._model = model
-        self._listener = listener or (lambda state, event: None)
-        self._limits = limits or Limits()
+    store: Store = field(kw_only=False)
+    broker: Broker
+    catalogue: Catalogue
+    sandbox: Sandbox
+    model: Model
+    listener: Listener | None = None
+    limits: Limits = field(default_factory=Limits)
+    timing: Timing | None = None
+    workers: Workers | None = None
+    answered: bool = False
+    note: NoteWriter | None = None
 
     @property
     def keyed(self) -> tuple[str, ...]:
         """Names of the sources whose keys are set; on record when a run is opened (``RunSettings.keyed``)."""
-        return tuple(sorted(self._broker.settings.keys))
+        return tuple(sorted(self.broker.settings.keys))
 
     async def check(self, statement: str, cutoff: Cutoff, settings: RunSettings) -> PastShare | None:
         """Refuse a claim before a run is opened for it, and return what history says of it; raises ``UsageError``."""
-        check_answerable(settings, answered=self._answered, workers=self._workers is not None)
-        history = await check_claim(statement, cutoff, settings, self._model)
-        for name in model_names(self._model):
-            require_price(settings, name)
+        check_answerable(settings, answered=self.answered, workers=self.workers is not None)
+        history = await check_claim(statement, cutoff, settings, self.model)
+        if settings.budget_usd is not None or settings.leaf_budget_usd is not None:
+            require_price(model_names(self.model), settings.prices)
         return history
 
     async def work(
@@ -112,21 +99,21 @@ class Engine:
         sandbox cannot be made at the level the run asks for. Raises `RunInWork`: Another process works on the run. Raises `ResourceStop`:
         The disk is full, or no descriptors are left.
         """
-        with own_run(self._store.folder(run_id)), _objects_at_rest():
-            sweep(self._store.folder(run_id))  # a kill in the middle of a write leaves half a file
+        with own_run(self.store.folder(run_id)), _objects_at_rest():
+            sweep(self.store.folder(run_id))  # a kill in the middle of a write leaves half a file
             return await self._session(run_id, plan_only=plan_only, only=only, rebuy=rebuy)
 
     async def _session(
         self, run_id: str, *, plan_only: bool, only: Collection[NodeId], rebuy: bool
     ) -> RunState:
         # Read only now: whoever owned the run before has written its last event.
-        async with Recorder(self._store, run_id, self._listener) as recorder:
-            if recorder.state.finished:
-                return recorder.state
-            recorder.state.require_approved()
-            adopt_cut(recorder, allowed=rebuy)
-            prompts = adopt_prompts(recorder, allowed=rebuy)
-            return await self._advance(recorder, plan_only, only, prompts, rebuy=rebuy)
+        async with Recorder(self.store, run_id, self.listener or (lambda state, event: None)) as recorder:
+            if not recorder.state.finished:
+                recorder.state.require_approved()
+                adopt_cut(recorder, allowed=rebuy)
+                prompts = adopt_prompts(recorder, allowed=rebuy)
+                await self._advance(recorder, plan_only, only, prompts, rebuy=rebuy)
+            return recorder.state
 
     async def _advance(
         self,
@@ -136,7 +123,7 @@ class Engine:
         prompts: PromptSet,
         *,
         rebuy: bool,
-    ) -> RunState:
+    ) -> None:
         state = recorder.state
         for node in only:
             require_due(state, node)
@@ -146,14 +133,14 @@ class Engine:
         state.require_installed()
         state.require_sources()
         state.require_own_server()
-        check_answerable(state.settings, answered=self._answered, workers=self._workers is not None)
+        check_answerable(state.settings, answered=self.answered, workers=self.workers is not None)
         agents = Agents(state.settings)
         gateway = run_gateway(
-            self._store,
+            self.store,
             state,
-            self._model,
-            on_outage=_outage_on_record(recorder, self._model.name),
-            timing=self._timing,
+            self.model,
+            on_outage=_outage_on_record(recorder, self.model.name),
+            timing=self.timing,
             writer=recorder.writer,
             prompts=prompts,
             rebuy=rebuy,
@@ -161,11 +148,11 @@ class Engine:
         gateway.require_price()
         keyed = state.settings.keyed if state.settings.keyed is not None else self.keyed
         guide = CatalogueGuide.for_run(
-            self._catalogue,
+            self.catalogue,
             state.settings,
             state.parsed_cutoff(),
             keyed,
-            network=self._broker.settings.network,
+            network=self.broker.settings.network,
         )
         brief = Brief(
             overview=guide.overview,
@@ -177,8 +164,8 @@ class Engine:
         if state.stopped is not None or state.seq > state.started_seq:
             recorder.record(ev.RunResumed(only=tuple(only)))
         opens_notebook = getattr(agents.grounder, "opens_notebook", False)
-        if opens_notebook and not plan_only and self._workers is None:
-            self._sandbox.warm()
+        if opens_notebook and not plan_only and self.workers is None:
+            self.sandbox.warm()
         async with _stop_on_record(recorder), _time_limit(recorder.state):
             if not recorder.state.planned:
                 await Planning(recorder, agents.analyzer, gateway, brief).plan()
@@ -189,11 +176,11 @@ class Engine:
                         detail=sentence("the drivers stand; ", command("resume"), " collects their evidence"),
                     )
                 )
-                return recorder.state
+                return
             await asyncio.sleep(0)
             # The pauses around this let other tasks run between two stretches of synchronous work on the log: a run of a
             # thousand leaves must not hold the event loop for long (benchmarks/engine_scale.py measures it).
-            seal = Seal(self._sandbox, recorder)
+            seal = Seal(self.sandbox, recorder)
             waiting = any(
                 leaf not in recorder.state.pooled
                 for leaf in recorder.state.tree.leaves()
@@ -202,46 +189,33 @@ class Engine:
             if waiting and opens_notebook:
                 await seal.level()  # before a model is asked: a machine that cannot seal must cost nothing
             await asyncio.sleep(0)
-            slots = KernelSlots()
-            approvals = None if state.settings.approve == "none" else Approvals(recorder)
-            verdicts = run_verdicts(self._store, state, self._model, prompts)
-            shared_calls = SharedCalls(recorder, agents.grounder, ApiLedger(self._store))
-            trials = TrialGrounding(
-                recorder,
-                grounder=agents.grounder,
-                gateway=gateway,
-                broker=self._broker,
-                guide=guide,
-                sandbox=self._sandbox,
-                level=seal.level,
-                limits=_limits_of(self._limits, recorder.state),
-                slots=slots,
-                keyed=keyed,
-                workers=self._workers,
-                approvals=approvals,
-                verdicts=verdicts,
-                shared_calls=shared_calls,
-            )
-            look_ups = NodeLookUps(
+            sitting = Sitting(
                 recorder=recorder,
-                broker=self._broker,
+                gateway=gateway,
+                grounder=agents.grounder,
+                synthesizer=agents.synthesizer,
+                broker=self.broker,
                 guide=guide,
-                slots=slots,
+                sandbox=self.sandbox,
+                level=seal.level,
+                limits=_limits_of(self.limits, recorder.state),
+                slots=KernelSlots(),
                 keyed=keyed,
-                approvals=approvals,
-                verdicts=verdicts,
+                workers=self.workers,
+                approvals=None if state.settings.approve == "none" else Approvals(recorder),
+                verdicts=run_verdicts(self.store, state, self.model, prompts),
+                shared_calls=SharedCalls(recorder, agents.grounder, ApiLedger(self.store)),
             )
-            leaves = LeafGrounding(recorder, trials, shared_calls)
-            await TreeGrounding(recorder, leaves, agents.synthesizer, gateway, look_ups, only=only).ground()
+            await TreeGrounding(sitting, only=only).ground()
             root = recorder.state.tree.root
             assert root.belief is not None
             recorder.record(ev.RunFinished(p=root.belief.p))
-        if self._note is not None:
+        if self.note is not None:
             # 0.2 s for a thousand leaves; the note audits the run, and what the checks found is kept for its page
-            await asyncio.to_thread(self._note, self._store, recorder.state)
-        return recorder.state
+            await asyncio.to_thread(self.note, self.store, recorder.state)
 
 
+@dataclass(slots=True)
 class Seal:
     """The level at which kernels start in this sitting: found out by trying when the first is needed, and put on record.
 
@@ -249,19 +223,18 @@ class Seal:
     sandbox's, which has it from this command line; what the run's own log says is only shown.
     """
 
-    def __init__(self, sandbox: Sandbox, recorder: Recorder) -> None:
-        self._sandbox = sandbox
-        self._recorder = recorder
-        self._level: str | None = None
-        self._lock = asyncio.Lock()
+    sandbox: Sandbox
+    recorder: Recorder
+    _level: str | None = None
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def level(self) -> str:
         """Return the level; raises ``IsolationUnavailable``."""
         async with self._lock:  # leaves ask side by side: one record, not one each
             if self._level is None:
-                report = await self._sandbox.probe()
-                level = await self._sandbox.level()
-                self._recorder.record(ev.RunSealed(isolation=level, refused=tuple(report.refused)))
+                report = await self.sandbox.probe()
+                level = await self.sandbox.level()
+                self.recorder.record(ev.RunSealed(isolation=level, refused=tuple(report.refused)))
                 self._level = level
         return self._level
 

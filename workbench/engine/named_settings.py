@@ -148,19 +148,6 @@ def _keyed_value(name: str, text: str) -> Any:
     return text if name in ("models", "headers") else json_or_text(text)
 
 
-def read_roles(pairs: Sequence[str]) -> dict[str, str]:
-    """Return the models that ``--model-for`` names, by role; raises ``UsageError``."""
-    models: dict[str, str] = {}
-    for pair in pairs:
-        role, equals, name = pair.partition("=")
-        if not (equals and role and name):
-            raise UsageError(f"--model-for {pair!r}: write ROLE=MODEL, for example grounder=openai/gpt-5")
-        if role in models:
-            raise UsageError(f"--model-for names {role} twice: say it once")
-        models[role] = name
-    return models
-
-
 def read_prices(pairs: Sequence[str]) -> dict[str, list[float]]:
     """Return the prices that ``--price`` states, by model; raises ``UsageError``."""
     prices = {}

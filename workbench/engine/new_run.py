@@ -1,10 +1,10 @@
 """Opening a run: a claim is checked first, so that a refused one leaves nothing behind."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import Analyzer, Grounder, Synthesizer
@@ -21,6 +21,8 @@ from workbench.plug_points import SYNTHESIZERS
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.terminal import shown_line
+
+T = TypeVar("T")
 
 #: Longest statement that is accepted: a claim is a sentence, not a document.
 MAX_STATEMENT = 600
@@ -48,14 +50,19 @@ class Agents:
     """
 
     def __init__(self, settings: RunSettings) -> None:
-        def arguments(role: str) -> dict[str, Any]:
-            return {"options": settings.options.get(role), "package": settings.packages.get(role)}
+        self.synthesizer: Synthesizer = _opened(open_synthesizer, settings, "synthesizer", settings.rule)
+        self.grounder = grounder_of(settings)
+        self.analyzer: Analyzer = _opened(open_analyzer, settings, "analyzer", settings.analyzer)
 
-        self.synthesizer: Synthesizer = open_synthesizer(
-            settings.rule, settings.agent, **arguments("synthesizer")
-        )
-        self.grounder: Grounder = open_grounder(settings.grounder, settings.agent, **arguments("grounder"))
-        self.analyzer: Analyzer = open_analyzer(settings.analyzer, settings.agent, **arguments("analyzer"))
+
+def grounder_of(settings: RunSettings) -> Grounder:
+    """Return the grounder of a run; raises as `Agents`."""
+    return _opened(open_grounder, settings, "grounder", settings.grounder)
+
+
+def _opened(opener: Callable[..., T], settings: RunSettings, role: str, name: str) -> T:
+    own, package = settings.options.get(role), settings.packages.get(role)
+    return opener(name, settings.agent, options=own, package=package)
 
 
 def check_statement(statement: str) -> str:

@@ -1,33 +1,31 @@
-"""From a claim to a planned tree: the analyzer's rounds, its further analyses of leaves, and what the run will cost."""
+"""From a claim to a planned tree: the analyzer's rounds and its further analyses of leaves."""
 
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from workbench.agents.base import Analyzer, Brief
 from workbench.agents.errors import AgentGaveUp
 from workbench.engine.access.model_gateway import ModelGateway
-from workbench.engine.expected_cost import analysis_calls, forecast_of
 from workbench.engine.leaves.traversal import first_error
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.run_files import tree_body
-from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
-from workbench.models.costs import CostForecast
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.growth import next_leaves, recursion_round
 from workbench.store import events as ev
 
 
+@dataclass(frozen=True, slots=True)
 class Planning:
     """Plans the tree of one run."""
 
-    def __init__(self, recorder: Recorder, analyzer: Analyzer, gateway: ModelGateway, brief: Brief) -> None:
-        self._recorder = recorder
-        self._analyzer = analyzer
-        self._gateway = gateway
-        self._brief = brief
+    recorder: Recorder
+    analyzer: Analyzer
+    gateway: ModelGateway
+    brief: Brief
 
     async def plan(self) -> None:
         """Let the analyzer build the tree, then deepen it: n - 1 more rounds over all leaves, or leaf by leaf to a target.
@@ -37,17 +35,17 @@ class Planning:
 
         Raises `AgentGaveUp`: The analyzer gave no usable tree for the claim itself.
         """
-        state = self._recorder.state
+        state = self.recorder.state
         if (
             state.follows is not None
         ):  # a review asks about the drivers of the run before, so that the two can be compared
             planned = tree_body(state.follows.tree)
-            self._recorder.record(lambda put: ev.TreePlanned(tree=put(planned)))
+            self.recorder.record(lambda put: ev.TreePlanned(tree=put(planned)))
             return
         try:
             tree = await self._analyze(Tree.root_only(state.statement), "P0")
         except AgentGaveUp as error:
-            self._recorder.record(ev.NodeFailed(node="P0", reason=str(error)))
+            self.recorder.record(ev.NodeFailed(node="P0", reason=str(error)))
             raise
         analyzed: set[NodeId] = set()
         for _ in range(1, state.settings.depth):
@@ -60,7 +58,7 @@ class Planning:
             while following := next_leaves(tree, state.settings.leaf_target, most, analyzed):
                 analyzed.update(following)
                 tree = await self._deepen(tree, following)
-        self._recorder.record(lambda put: ev.TreePlanned(tree=put(tree_body(tree))))
+        self.recorder.record(lambda put: ev.TreePlanned(tree=put(tree_body(tree))))
 
     async def _deepen(self, tree: Tree, leaves: Sequence[NodeId]) -> Tree:
         """Return the tree with these leaves analyzed side by side, each as the root of its own analysis.
@@ -96,7 +94,7 @@ class Planning:
                     continue
                 except UsageError as error:  # it repeats a proposition that an earlier leaf has got
                     outcome = str(error)
-            self._recorder.record(ev.LeafKept(node=leaf, reason=outcome))
+            self.recorder.record(ev.LeafKept(node=leaf, reason=outcome))
         return tree
 
     async def _analyze(self, local: Tree, node: NodeId, *, growing: "_Growing | None" = None) -> Tree:
@@ -110,13 +108,13 @@ class Planning:
                 0
             )  # to write a tree of a thousand leaves as text takes 15 ms, to read it back 40
             number = rounds  # of this round, whenever the event is made
-            self._recorder.record(lambda put: ev.TreeExpanded(node=node, tree=put(body), round=number))
+            self.recorder.record(lambda put: ev.TreeExpanded(node=node, tree=put(body), round=number))
             await asyncio.sleep(0)
 
-        state = self._recorder.state
+        state = self.recorder.state
         # The attempt counts the failures of the claim itself: they alone end the planning, and the next sitting asks anew.
         # Further analyses of leaves use the same number.
-        ask = self._gateway.asker(
+        ask = self.gateway.asker(
             run=state.run_id,
             node=node,
             trial=0,
@@ -124,9 +122,9 @@ class Planning:
             role="analyzer",
         )
         more = {}
-        if getattr(self._analyzer, "takes_brief", False):
-            more["brief"] = self._brief
-        return await self._analyzer.analyze(
+        if getattr(self.analyzer, "takes_brief", False):
+            more["brief"] = self.brief
+        return await self.analyzer.analyze(
             local, cutoff=state.parsed_cutoff(), ask=ask, on_round=on_round, **more
         )
 
@@ -150,50 +148,3 @@ class _Growing:
             with suppress(UsageError):  # two repeat each other: only one will stand in the end
                 self._whole = self._whole.graft(leaf, tree)
         return self._whole
-
-
-#: Who asks models once the tree stands.
-_ROLES = ("grounder", "synthesizer")
-
-
-def forecast(state: RunState, *, whole: bool = False) -> CostForecast:
-    """Return what the rest of a planned run will take; with ``whole`` what all of it was expected to."""
-    tree, settings = state.tree, state.settings
-    inner = [node for node in tree.inner() if whole or tree[node].belief is None]
-    beside = {"prior": 1} if settings.agent.root_prior and tree.root.id in inner else {}
-    return forecast_of(
-        settings,
-        leaves=[tree[leaf] for leaf in tree.leaves() if whole or tree[leaf].belief is None],
-        inner=len(inner),
-        beside=beside | (analysis_calls(settings, len(inner)) if whole else {}),
-        claim=tree.root.statement,
-        cutoff=state.parsed_cutoff(),
-    )
-
-
-def cost_line(state: RunState) -> str:
-    """Return the cost forecast as one line: calls, and US dollars where the price of a token is known, with a range."""
-    expected = forecast(state)
-    roles = {role: name for role, name in state.settings.models.items() if role in _ROLES}
-    models = dict.fromkeys(roles.get(role, state.settings.model) for role in _ROLES)
-    line = f"collecting the evidence will take about {expected.model_calls} calls to {' and '.join(models)}"
-    few, many = expected.range_of(expected.model_calls)
-    if expected.spread > 1:
-        line += f" ({few:.0f} to {many:.0f}), {expected.token_words}"
-    if expected.cost_usd is None:
-        return f"{line}, whose price is unknown"
-    low, high = expected.range_of(expected.cost_usd)
-    between = f" (${low:.2f} to ${high:.2f})" if expected.spread > 1 else ""
-    return f"{line}, about ${expected.cost_usd:.2f}{between}"
-
-
-def error_line(state: RunState, calls: int, cost_usd: float | None) -> str | None:
-    """Return how far off the forecast of a finished run was; None for a model that costs nothing."""
-    expected = forecast(state, whole=True)
-    if expected.spread == 1:
-        return None
-    off = calls / expected.model_calls - 1
-    line = f"forecast {expected.model_calls} calls for the tree, {calls} were made ({off:+.0%})"
-    if not expected.cost_usd or cost_usd is None:
-        return line
-    return f"{line}; forecast ${expected.cost_usd:.2f}, cost ${cost_usd:.2f} ({cost_usd / expected.cost_usd - 1:+.0%})"

@@ -3,7 +3,7 @@
 A request that was cut since, or whose prompt is kept no more, cannot be made as it was: what was answered to it is worthless then.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,16 @@ class Rebuy:
     trials: tuple[Place, ...] = ()
     cut: tuple[ev.CutText, ...] = ()
 
+    @classmethod
+    def of(
+        cls, run_id: str, why: str, lost: Sequence[ModelReply], trials: Iterable[Place] = (), **more: Any
+    ) -> "Rebuy":
+        """Return what is lost with these replies."""
+        costs = [reply.cost_usd for reply in lost]
+        known = [usd for usd in costs if usd is not None]
+        usd = sum(known) if len(known) == len(costs) else None
+        return cls(run_id=run_id, why=why, calls=len(lost), usd=usd, trials=tuple(trials), **more)
+
     @property
     def line(self) -> str:
         """The sentence for the screens."""
@@ -50,17 +60,22 @@ class Rebuy:
         """The error where nobody has said yes."""
         return RebuyNeeded(f"{self.line}: ", command("resume", self.run_id, yes=True), " does")
 
+    def require(self, allowed: bool) -> None:
+        """Raise ``RebuyNeeded`` where something is lost and nobody has said yes."""
+        if self.calls and not allowed:
+            raise self.refusal()
+
+    def begin_again(self, recorder: "Recorder", reason: str) -> None:
+        """Put on record that its trials failed for a reason, so that the next attempt asks anew."""
+        for node, trial, attempt in self.trials:
+            recorder.record(
+                ev.LeafFailed(node=node, trial=trial, attempt=attempt, reason=reason, final=False)
+            )
+
 
 def paid(replies: Iterable[ModelReply]) -> list[ModelReply]:
     """Return the replies that cost anything to ask for again: all but the offline model's."""
     return [reply for reply in replies if reply.model != OFFLINE]
-
-
-def price(replies: Iterable[ModelReply]) -> float | None:
-    """Return what replies cost in dollars; None where one's price is unknown."""
-    costs = [reply.cost_usd for reply in replies]
-    known = [usd for usd in costs if usd is not None]
-    return sum(known) if len(known) == len(costs) else None
 
 
 def unfinished(store: Store, state: RunState) -> list[Place]:
@@ -84,9 +99,3 @@ def dialogue_at(
     return ModelLedger(store).dialogue(
         Address(run=state.run_id, node=node, trial=trial, attempt=attempt, stage="", step=0, retry=0)
     )
-
-
-def begin_again(recorder: "Recorder", trials: Iterable[Place], reason: str) -> None:
-    """Put on record that these trials failed for a reason, so that the next attempt asks anew."""
-    for node, trial, attempt in trials:
-        recorder.record(ev.LeafFailed(node=node, trial=trial, attempt=attempt, reason=reason, final=False))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.engine.manifest import recorded_prompts, run_manifest
-from workbench.engine.rebuy import Rebuy, begin_again, dialogue_at, paid, price, unfinished
+from workbench.engine.rebuy import Rebuy, dialogue_at, paid, unfinished
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import write_atomically
 from workbench.engine.record.state import RunState
@@ -42,11 +42,9 @@ def lost_prompts(store: Store, state: RunState, prompts: PromptSet) -> Rebuy | N
     """
     if state.finished or not (missing := prompts.missing):
         return None
-    inner = (
-        () if not state.planned else [node for node in state.tree.inner() if state.tree[node].belief is None]
-    )
+    inner = [node for node in state.tree.inner() if state.planned and state.tree[node].belief is None]
     syntheses = [(node, 0, 1 + len(state.failures.get(node, ()))) for node in inner]
-    replies, again = [], []
+    lost, again = [], []
     for place in (*unfinished(store, state), *syntheses):
         trial = place[1]
         own = paid(
@@ -54,11 +52,11 @@ def lost_prompts(store: Store, state: RunState, prompts: PromptSet) -> Rebuy | N
             for where, _, reply in dialogue_at(store, state, place)
             if trial or not state.planned or where.stage not in _ANALYSIS
         )
-        replies += own
+        lost += own
         if trial and own:
             again.append(place)
     why = f"was begun with prompts that are kept no more ({first_named(missing, _LISTED)})"
-    return Rebuy(run_id=state.run_id, why=why, calls=len(replies), usd=price(replies), trials=tuple(again))
+    return Rebuy.of(state.run_id, why, lost, again)
 
 
 def adopt_prompts(recorder: "Recorder", *, allowed: bool) -> PromptSet:
@@ -69,8 +67,8 @@ def adopt_prompts(recorder: "Recorder", *, allowed: bool) -> PromptSet:
     store, run_id = recorder.store, recorder.state.run_id
     prompts = run_prompts(store, recorder.state)
     due = lost_prompts(store, recorder.state, prompts)
-    if due is not None and due.calls and not allowed:
-        raise due.refusal()
+    if due is not None:
+        due.require(allowed)
     path = store.folder(run_id) / "manifest.json"
     # A kill may come before the first seal or stop, which write it too.
     if due is not None or not path.is_file():
@@ -85,14 +83,16 @@ def adopt_prompts(recorder: "Recorder", *, allowed: bool) -> PromptSet:
                 raise
             raise ResourceStop(resource_line(error)) from error
     if due is not None:
-        begin_again(recorder, due.trials, "prompts that it began with are kept no more")
+        due.begin_again(recorder, "prompts that it began with are kept no more")
     return prompts
 
 
 def rebuys(store: Store, runs: Sequence[str]) -> list[Rebuy]:
     """Return what these runs cannot go on without buying again; for whoever goes on with one, for studies and nights."""
-    dues: list[Rebuy | None] = []
-    for run_id in runs:
-        state = load_state(store, run_id)
-        dues += [later_texts(store, state), lost_prompts(store, state, run_prompts(store, state))]
+    states = (load_state(store, run_id) for run_id in runs)
+    dues = (
+        due
+        for state in states
+        for due in (later_texts(store, state), lost_prompts(store, state, run_prompts(store, state)))
+    )
     return [due for due in dues if due is not None and due.calls]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from proxies.secret_registry import SECRETS
 from workbench.agents.base import FRAMINGS, AgentSettings, ClaimContext
@@ -21,7 +21,7 @@ from workbench.plug_points import (
     plugin_names,
 )
 from workbench.propositions.strict_json import STRICT, read_strict
-from workbench.requests import Setting, fields_of
+from workbench.requests import Setting, fields_of, setting
 from workbench.synthesis.coherence.option_sets import PAPER_THRESHOLD, PRODUCT_THRESHOLD
 
 Isolation = Literal["namespaces", "landlock", "none"]
@@ -55,277 +55,190 @@ class RunSettings:
     resumed run asks what it asked.
     """
 
-    model: Annotated[
-        str,
-        Setting(
-            panel="Model",
-            text="offline/analyst, or provider/model as LiteLLM spells it.",
-            option="--model",
-            resume=True,
-        ),
-    ] = OFFLINE
-    api_base: Annotated[
-        str | None,
-        Setting(
-            panel="Model", text="Base URL of an OpenAI-compatible server.", option="--api-base", resume=True
-        ),
-    ] = None
-    analyzer: Annotated[
-        str, Setting(panel="Tree", text="How the claim is broken into a tree.", option="--analyzer")
-    ] = "rounds"
-    grounder: Annotated[
-        str,
-        Setting(
-            panel="Drivers",
-            text="How evidence is collected: in notebooks, or by an agent that looks things up.",
-            option="--grounder",
-            in_file="any",
-        ),
-    ] = "notebook"
-    rule: Annotated[
-        str, Setting(panel="Tree", text="How children are combined.", option="--rule", in_file="any")
-    ] = "linear"
-    preset: Annotated[
-        str,
-        Setting(
-            panel="Tree",
-            text="Named set of defaults: product, best, analytica-paper, blf-paper, prophet-paper.",
-            option="--preset",
-            in_file="any",
-        ),
-    ] = "product"
-    depth: Annotated[
-        int,
-        Setting(
-            panel="Tree",
-            text="n of Analytica^n: drivers are analyzed again n - 1 times (paper A, section 4.4).",
-            option="--depth",
-            in_file="any",
-        ),
-    ] = 1
-    leaf_target: Annotated[
-        int | None,
-        Setting(
-            panel="Tree",
-            text="Expand drivers one after another up to this many (paper A, section 5.3).",
-            in_file="any",
-        ),
-    ] = None
-    trials: Annotated[
-        int,
-        Setting(panel="Drivers", text="Independent forecasts per driver.", option="--trials", in_file="any"),
-    ] = 1
-    framings: Annotated[
-        list[str],
-        Setting(
-            panel="Drivers",
-            text="What the trials of a driver are asked to do first, in turn: outside (count comparable cases), no_first, yes_first (argue that side). Empty: all are asked alike.",
-            in_file="no",
-        ),
-    ] = field(default_factory=list)
-    concurrency: Annotated[
-        int,
-        Setting(panel="Model", text="Requests to the model at once.", option="--concurrency", resume=True),
-    ] = 20
-    budget_usd: Annotated[
-        float | None,
-        Setting(
-            panel="Budget",
-            text="Most US dollars the model may cost; the run stops before, resumable.",
-            option="--budget-usd",
-            resume=True,
-            in_file="less",
-        ),
-    ] = None
-    budget_tokens: Annotated[
-        int | None,
-        Setting(
-            panel="Budget",
-            text="Most tokens, input and output.",
-            option="--budget-tokens",
-            resume=True,
-            in_file="less",
-        ),
-    ] = None
-    budget_calls: Annotated[
-        int | None,
-        Setting(
-            panel="Budget",
-            text="Most requests to the model.",
-            option="--budget-calls",
-            resume=True,
-            in_file="less",
-        ),
-    ] = None
-    budget_seconds: Annotated[
-        float | None,
-        Setting(
-            panel="Budget",
-            text="Most seconds of work, however often it was resumed.",
-            option="--budget-seconds",
-            resume=True,
-            in_file="less",
-        ),
-    ] = None
-    leaf_budget_usd: Annotated[
-        float | None,
-        Setting(
-            panel="Budget",
-            text="budget_usd of one driver; one that reaches it waits, the others go on.",
-            resume=True,
-        ),
-    ] = None
-    leaf_budget_tokens: Annotated[
-        int | None,
-        Setting(
-            panel="Budget",
-            text="budget_tokens of one driver; one that reaches it waits, the others go on.",
-            resume=True,
-        ),
-    ] = None
-    leaf_budget_calls: Annotated[
-        int | None,
-        Setting(
-            panel="Budget",
-            text="budget_calls of one driver; one that reaches it waits, the others go on.",
-            resume=True,
-        ),
-    ] = None
-    leaf_budget_seconds: Annotated[
-        float | None,
-        Setting(
-            panel="Budget",
-            text="budget_seconds of one driver; one that reaches it waits, the others go on.",
-            resume=True,
-        ),
-    ] = None
-    prices: Annotated[
-        dict[str, list[float]],
-        Setting(
-            panel="Budget",
-            text="US dollars per million input and output tokens of a model, instead of the listed ones; CACHED is the price of input that comes from the provider's cache, IN without it.",
-            option="--price",
-            resume=True,
-            in_file="no",
-            form="MODEL=IN,OUT[,CACHED]",
-        ),
-    ] = field(default_factory=dict)
-    reply_tokens: Annotated[
-        int,
-        Setting(
-            panel="Budget",
-            text="Tokens of one reply that the cost forecast counts with; models that think write more.",
-            in_file="any",
-        ),
-    ] = REPLY_TOKENS
-    limits: Annotated[
-        dict[str, dict[str, float]],
-        Setting(
-            panel="Model",
-            text="How much a provider is asked, by its name: requests and tokens a minute.",
-            in_file="no",
-        ),
-    ] = field(default_factory=dict)
-    models: Annotated[
-        dict[str, str],
-        Setting(
-            panel="Model",
-            text="A model for one role: analyzer, grounder, synthesizer, critic (reads new drivers; without one nobody does), reader or judge. Can be given several times.",
-            option="--model-for",
-            resume=True,
-            in_file="no",
-            form="ROLE=MODEL",
-        ),
-    ] = field(default_factory=dict)
-    fallback: Annotated[
-        list[str],
-        Setting(
-            panel="Model",
-            text="A model that answers where another one is down, rejects a request or declines it. Several: in this order.",
-            option="--fallback",
-            resume=True,
-        ),
-    ] = field(default_factory=list)
-    reply_form: Annotated[
-        ReplyForm,
-        Setting(
-            panel="Model",
-            text="auto asks for JSON schemas where LiteLLM's list says that the model takes them; text never, schema always.",
-            resume=True,
-        ),
-    ] = "auto"
-    headers: Annotated[
-        dict[str, str],
-        Setting(
-            panel="Model",
-            text="Headers of every request to a remote model; a value names an environment variable (env:NAME).",
-            in_file="no",
-        ),
-    ] = field(default_factory=dict)
-    body: Annotated[
-        dict[str, Any], Setting(panel="Model", text="What goes with every request to a remote model besides.")
-    ] = field(default_factory=dict)
-    cell_timeout: Annotated[
-        float | None,
-        Setting(
-            panel="Drivers",
-            text="Seconds a notebook cell may run; 120 without it.",
-            resume=True,
-        ),
-    ] = None
-    timeout: Annotated[
-        float | None,
-        Setting(
-            panel="Model",
-            text="Seconds a model may be silent before its answer is given up.",
-            option="--timeout",
-            resume=True,
-        ),
-    ] = None
-    patience: Annotated[
-        float,
-        Setting(
-            panel="Model",
-            text="Seconds a provider may answer nobody before the run stops, resumable.",
-            resume=True,
-        ),
-    ] = 900.0
-    approve: Annotated[
-        Approve,
-        Setting(
-            panel="Sandbox",
-            text="calls (data) or pages (of the web): each waits until a person has said yes or no; none is the default.",
-            option="--approve",
-            resume=True,
-            in_file="no",
-        ),
-    ] = "none"
-    isolation: Annotated[
-        Isolation | None,
-        Setting(
-            panel="Sandbox",
-            text="Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.",
-            option="--isolation",
-            in_file="no",
-        ),
-    ] = None
-    max_proof_retries: Annotated[
-        int, Setting(panel="Drivers", text="Attempts that a driver gets before the run stops (paper A, C.1).")
-    ] = 3
-    strict: Annotated[bool, Setting(panel="Data", text="Refuse data whose date cannot be fully proven.")] = (
-        False
+    model: str = setting(
+        OFFLINE,
+        "Model",
+        "offline/analyst, or provider/model as LiteLLM spells it.",
+        option="--model",
+        resume=True,
     )
-    max_residual: Annotated[
-        Literal["none", "low", "medium", "high"] | None,
-        Setting(
-            panel="Data",
-            text="Refuse data with more residual risk of later knowledge than none, low, medium or high; strict means medium.",
-        ),
-    ] = None
-    threshold: Annotated[
-        float,
-        Setting(panel="Tree", text="Probability above which a driver is taken as true (paper A, C.1)."),
-    ] = PRODUCT_THRESHOLD
+    api_base: str | None = setting(
+        None, "Model", "Base URL of an OpenAI-compatible server.", option="--api-base", resume=True
+    )
+    analyzer: str = setting("rounds", "Tree", "How the claim is broken into a tree.", option="--analyzer")
+    grounder: str = setting(
+        "notebook",
+        "Drivers",
+        "How evidence is collected: in notebooks, or by an agent that looks things up.",
+        option="--grounder",
+        in_file="any",
+    )
+    rule: str = setting("linear", "Tree", "How children are combined.", option="--rule", in_file="any")
+    preset: str = setting(
+        "product",
+        "Tree",
+        "Named set of defaults: product, best, analytica-paper, blf-paper, prophet-paper.",
+        option="--preset",
+        in_file="any",
+    )
+    depth: int = setting(
+        1,
+        "Tree",
+        "n of Analytica^n: drivers are analyzed again n - 1 times (paper A, section 4.4).",
+        option="--depth",
+        in_file="any",
+    )
+    leaf_target: int | None = setting(
+        None,
+        "Tree",
+        "Expand drivers one after another up to this many (paper A, section 5.3).",
+        in_file="any",
+    )
+    trials: int = setting(1, "Drivers", "Independent forecasts per driver.", option="--trials", in_file="any")
+    framings: list[str] = setting(
+        [],
+        "Drivers",
+        "What the trials of a driver are asked to do first, in turn: outside (count comparable cases), no_first, yes_first (argue that side). Empty: all are asked alike.",
+        in_file="no",
+    )
+    concurrency: int = setting(
+        20, "Model", "Requests to the model at once.", option="--concurrency", resume=True
+    )
+    budget_usd: float | None = setting(
+        None,
+        "Budget",
+        "Most US dollars the model may cost; the run stops before, resumable.",
+        option="--budget-usd",
+        resume=True,
+        in_file="less",
+    )
+    budget_tokens: int | None = setting(
+        None,
+        "Budget",
+        "Most tokens, input and output.",
+        option="--budget-tokens",
+        resume=True,
+        in_file="less",
+    )
+    budget_calls: int | None = setting(
+        None, "Budget", "Most requests to the model.", option="--budget-calls", resume=True, in_file="less"
+    )
+    budget_seconds: float | None = setting(
+        None,
+        "Budget",
+        "Most seconds of work, however often it was resumed.",
+        option="--budget-seconds",
+        resume=True,
+        in_file="less",
+    )
+    leaf_budget_usd: float | None = setting(
+        None, "Budget", "budget_usd of one driver; one that reaches it waits, the others go on.", resume=True
+    )
+    leaf_budget_tokens: int | None = setting(
+        None,
+        "Budget",
+        "budget_tokens of one driver; one that reaches it waits, the others go on.",
+        resume=True,
+    )
+    leaf_budget_calls: int | None = setting(
+        None,
+        "Budget",
+        "budget_calls of one driver; one that reaches it waits, the others go on.",
+        resume=True,
+    )
+    leaf_budget_seconds: float | None = setting(
+        None,
+        "Budget",
+        "budget_seconds of one driver; one that reaches it waits, the others go on.",
+        resume=True,
+    )
+    prices: dict[str, list[float]] = setting(
+        {},
+        "Budget",
+        "US dollars per million input and output tokens of a model, instead of the listed ones; CACHED is the price of input that comes from the provider's cache, IN without it.",
+        option="--price",
+        resume=True,
+        in_file="no",
+        form="MODEL=IN,OUT[,CACHED]",
+    )
+    reply_tokens: int = setting(
+        REPLY_TOKENS,
+        "Budget",
+        "Tokens of one reply that the cost forecast counts with; models that think write more.",
+        in_file="any",
+    )
+    limits: dict[str, dict[str, float]] = setting(
+        {}, "Model", "How much a provider is asked, by its name: requests and tokens a minute.", in_file="no"
+    )
+    models: dict[str, str] = setting(
+        {},
+        "Model",
+        "A model for one role: analyzer, grounder, synthesizer, critic (reads new drivers; without one nobody does), reader or judge. Can be given several times.",
+        option="--model-for",
+        resume=True,
+        in_file="no",
+        form="ROLE=MODEL",
+    )
+    fallback: list[str] = setting(
+        [],
+        "Model",
+        "A model that answers where another one is down, rejects a request or declines it. Several: in this order.",
+        option="--fallback",
+        resume=True,
+    )
+    reply_form: ReplyForm = setting(
+        "auto",
+        "Model",
+        "auto asks for JSON schemas where LiteLLM's list says that the model takes them; text never, schema always.",
+        resume=True,
+    )
+    headers: dict[str, str] = setting(
+        {},
+        "Model",
+        "Headers of every request to a remote model; a value names an environment variable (env:NAME).",
+        in_file="no",
+    )
+    body: dict[str, Any] = setting({}, "Model", "What goes with every request to a remote model besides.")
+    cell_timeout: float | None = setting(
+        None, "Drivers", "Seconds a notebook cell may run; 120 without it.", resume=True
+    )
+    timeout: float | None = setting(
+        None,
+        "Model",
+        "Seconds a model may be silent before its answer is given up.",
+        option="--timeout",
+        resume=True,
+    )
+    patience: float = setting(
+        900.0, "Model", "Seconds a provider may answer nobody before the run stops, resumable.", resume=True
+    )
+    approve: Approve = setting(
+        "none",
+        "Sandbox",
+        "calls (data) or pages (of the web): each waits until a person has said yes or no; none is the default.",
+        option="--approve",
+        resume=True,
+        in_file="no",
+    )
+    isolation: Isolation | None = setting(
+        None,
+        "Sandbox",
+        "Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.",
+        option="--isolation",
+        in_file="no",
+    )
+    max_proof_retries: int = setting(
+        3, "Drivers", "Attempts that a driver gets before the run stops (paper A, C.1)."
+    )
+    strict: bool = setting(False, "Data", "Refuse data whose date cannot be fully proven.")
+    max_residual: Literal["none", "low", "medium", "high"] | None = setting(
+        None,
+        "Data",
+        "Refuse data with more residual risk of later knowledge than none, low, medium or high; strict means medium.",
+    )
+    threshold: float = setting(
+        PRODUCT_THRESHOLD, "Tree", "Probability above which a driver is taken as true (paper A, C.1)."
+    )
     agent: AgentSettings = field(default_factory=AgentSettings)
     aggregation: Aggregation = field(default_factory=Aggregation)
     options: dict[str, dict[str, Any]] = field(default_factory=dict)

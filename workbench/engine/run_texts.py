@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from proxies.asof.asof_text import Removed, as_of, emptied_line
 from proxies.asof.clock import Cutoff
-from workbench.engine.rebuy import Rebuy, begin_again, dialogue_at, price, unfinished
+from workbench.engine.rebuy import Rebuy, dialogue_at, unfinished
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
@@ -61,12 +61,7 @@ def tree_as_asked(tree: Tree, cutoff: Cutoff) -> Tree:
 
 def _with_context(settings: RunSettings, cutoff: Cutoff) -> RunSettings:
     known = settings.context.as_of(cutoff)
-    if not known.cut:
-        return settings
-    return replace(
-        settings,
-        context=known.plain(),
-    )
+    return replace(settings, context=known.plain()) if known.cut else settings
 
 
 def _records(cut: Mapping[str, Sequence[Removed]]) -> tuple[ev.CutText, ...]:
@@ -113,14 +108,8 @@ def later_texts(store: Store, state: RunState) -> Rebuy | None:
         lost += resting
         if resting and place[1]:
             again.append(place)
-    return Rebuy(
-        run_id=state.run_id,
-        why=f"was begun with text of after its cutoff, which is not sent again ({len(cut)} pieces)",
-        cut=cut,
-        calls=len(lost),
-        usd=price(lost),
-        trials=tuple(again),
-    )
+    why = f"was begun with text of after its cutoff, which is not sent again ({len(cut)} pieces)"
+    return Rebuy.of(state.run_id, why, lost, again, cut=cut)
 
 
 def adopt_cut(recorder: "Recorder", *, allowed: bool) -> None:
@@ -131,17 +120,8 @@ def adopt_cut(recorder: "Recorder", *, allowed: bool) -> None:
     due = later_texts(recorder.store, recorder.state)
     if due is None:
         return
-    if due.calls and not allowed:
-        raise due.refusal()
+    due.require(allowed)
     context = _with_context(recorder.state.settings, recorder.state.parsed_cutoff()).context
-    recorder.record(
-        ev.TextCut(
-            cut=due.cut,
-            context={
-                "background": context.background,
-                "criteria": context.criteria,
-                "horizon": context.horizon,
-            },
-        )
-    )
-    begin_again(recorder, due.trials, "its prompts held text of after the cutoff")
+    texts = {name: getattr(context, name) for name in ("background", "criteria", "horizon")}
+    recorder.record(ev.TextCut(cut=due.cut, context=texts))
+    due.begin_again(recorder, "its prompts held text of after the cutoff")

@@ -6,8 +6,11 @@ a claim is treated, never who is asked, where requests go, what is sent with the
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from proxies.input_files import InputRefused, parse_toml, read_text
 from workbench.engine.named_settings import names_in_files, settings_by_name
@@ -28,37 +31,140 @@ DOWNWARD = names_in_files("less")
 ANALYZE = CLAIM_LEVEL | DOWNWARD | names_in_files("own")
 _SECRET = ("key", "token", "secret", "password", "authorization", "credential")
 
+_Entry = tuple[Any, str]
+_REVIEW = 'is no setting of [review]: notify = "COMMAND", alert = 5 (points)'
+#: What the entries of a section are, and what to write where one is something else.
+_ENTRIES: dict[str, _Entry] = {
+    "models": (
+        Annotated[dict[Literal["model"], str], Field(min_length=1)],
+        'has one setting: model = "provider/name"',
+    ),
+    "prices": (
+        Annotated[list[float], Field(min_length=2, max_length=3)],
+        "needs two numbers, US dollars per million tokens in and out, or three with that of cached input",
+    ),
+    "headers": (
+        Annotated[str, Field(pattern="^env:")],
+        'must name an environment variable, "env:NAME": no keys in files',
+    ),
+    "limits": (
+        dict[Literal["requests_per_minute", "tokens_per_minute"], float],
+        f"needs numbers of {' and '.join(RATES)}, as [limits.openai] has them",
+    ),
+}
+#: The same for sections that have a few entries by their names.
+_NAMED: dict[str, dict[str, _Entry]] = {
+    "models": dict.fromkeys(MODEL_ROLES, _ENTRIES["models"]),
+    "review": {
+        "notify": (Annotated[str, Field(pattern=r"\S")], _REVIEW),
+        "alert": (Annotated[float, Field(ge=0, le=100)], _REVIEW),
+    },
+}
+_NO_NAME = {"models": f"is no role: one of {', '.join(MODEL_ROLES)}", "review": _REVIEW}
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file that was read: its complaints name their line."""
+
+    path: Path
+    text: str
+    data: dict[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> "_File | None":
+        """None if there is none. Raises `UsageError` for what is no small TOML file."""
+        if not os.path.lexists(path):
+            return None
+        try:
+            text = read_text(path, most=LARGEST_BYTES)
+            return cls(path, text, parse_toml(text, str(path)))
+        except InputRefused as error:
+            raise UsageError(str(error)) from None
+
+    def refused(self, name: str, why: str) -> UsageError:
+        line = next((n for n, row in enumerate(self.text.splitlines(), 1) if name in row), None)
+        if (
+            any(word in name.lower() for word in _SECRET)
+            and "max_tokens" not in name
+            and "budget" not in name
+        ):
+            why = "looks like a secret: keys are read from the environment or a .env file, never from here"
+        return UsageError(f"{self.path}{f', line {line}' if line else ''}: {ascii(name)[1:-1][:60]} {why}")
+
+    def entries(self, section: str) -> dict[str, Any]:
+        """Return what a section holds, by name, each of the kind that belongs there."""
+        values = {}
+        for name, value in self.data.get(section, {}).items():
+            if section in _NAMED and name not in _NAMED[section]:
+                raise self.refused(name, _NO_NAME[section])
+            kind, belongs = _NAMED[section][name] if section in _NAMED else _ENTRIES[section]
+            try:
+                values[name] = TypeAdapter(kind).validate_python(value, strict=True)
+            except ValidationError:
+                raise self.refused(name, belongs) from None
+        return values
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of a person's own file, by the names of ``with_preset``."""
+        sections = ["analyze", *_ENTRIES, "review"]
+        for section, content in self.data.items():
+            if not isinstance(content, dict):
+                raise self.refused(section, "stands outside of a section")
+            if section not in sections:
+                raise self.refused(
+                    section, "is no section: analyze, models.ROLE, prices, headers, limits.PROVIDER, review"
+                )
+        analyze = self.data.get("analyze", {})
+        for name in analyze:
+            if name not in ANALYZE:
+                raise self.refused(name, f"is no option of [analyze]: one of {', '.join(sorted(ANALYZE))}")
+        self.entries("review")
+        values = {section: self.entries(section) for section in _ENTRIES if section in self.data}
+        if "models" in values:
+            values["models"] = {role: entry["model"] for role, entry in values["models"].items()}
+        return {settings_by_name()[name].name: value for name, value in analyze.items()} | values
+
+    def lower(self, values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """Return a person's settings with those that this file, of the current folder, may set, and what is ignored of it."""
+        section = self.data.get("analyze")
+        values, ignored = dict(values), [f"[{name}]" for name in self.data if name != "analyze"]
+        for name, value in (section if isinstance(section, dict) else {}).items():
+            option = settings_by_name()[name].name if name in ANALYZE else name
+            if name in CLAIM_LEVEL and type(value) in (str, int):
+                values[option] = value
+            elif name in DOWNWARD and type(value) in (int, float) and value > 0:
+                values[option] = min(value, values.get(option, value))
+            else:
+                ignored.append(name)
+        if not ignored:
+            return values, []
+        named = ", ".join(ascii(name)[1:-1][:60] for name in ignored[:20])
+        return values, [
+            f"{self.path}: ignored {named} (a file of the current folder sets a claim's own options only; put the rest into"
+            f" {config_folder() / NAME})"
+        ]
+
 
 def defaults(current: Path, *, config: Path | None = None) -> tuple[dict[str, Any], list[str]]:
     """Return the settings that the files give, by the names of ``with_preset``, and complaints for the person to read.
 
-    Parameters
-    ----------
-    current : Path
-        The current folder, whose file is a stranger's.
-    config : Path, optional
-        The person's own folder; the platform's config folder unless told.
+    ``config`` is the person's own folder (the platform's unless told), ``current`` the current one, whose file is a stranger's.
 
-    Raises
-    ------
-    UsageError
-        A file of one's own that cannot be read, or sets what there is not, with its line. A file of the current folder never
-        raises: what it may not set is passed over with a complaint.
+    Raises ``UsageError`` for a file of one's own that cannot be read, or sets what there is not, with its line. A file of the current
+    folder never raises: what it may not set is passed over with a complaint.
     """
-    folder = config if config is not None else config_folder()
-    own = _read(folder / NAME)
-    values = {} if own is None else _settings(own, folder / NAME)
-    complaints: list[str] = []
+    folder = config or config_folder()
+    own = _File.read(folder / NAME)
+    values = {} if own is None else own.settings()
     place = current / NAME
     if place.absolute() == (folder / NAME).absolute():
-        return values, complaints
+        return values, []
     try:
-        foreign = _read(place)
-        if foreign is not None:
-            values, complaints = _with_foreign(values, foreign, place)
+        foreign = _File.read(place)
     except UsageError as error:
-        complaints.append(f"{error}; the file is ignored")
-    return values, complaints
+        return values, [f"{error}; the file is ignored"]
+    return (values, []) if foreign is None else foreign.lower(values)
 
 
 def with_defaults(chosen: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,147 +202,13 @@ def run_settings(
         raise UsageError(f"a value in {NAME} is of another kind than its option takes: {error}") from None
 
 
-def _with_foreign(
-    values: dict[str, Any], foreign: tuple[str, dict[str, Any]], place: Path
-) -> tuple[dict[str, Any], list[str]]:
-    _, data = foreign
-    values = dict(values)
-    ignored = [f"[{section}]" for section in data if section != "analyze"]
-    section = data.get("analyze")
-    for name, value in (section if isinstance(section, dict) else {}).items():
-        option = settings_by_name()[name].name if name in ANALYZE else name
-        if name in CLAIM_LEVEL and isinstance(value, str | int) and not isinstance(value, bool):
-            values[option] = value
-        elif (
-            name in DOWNWARD and isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-        ):
-            values[option] = min(value, values.get(option, value))
-        else:
-            ignored.append(name)
-    if not ignored:
-        return values, []
-    named = ", ".join(ascii(name)[1:-1][:60] for name in ignored[:20])
-    return values, [
-        f"{place}: ignored {named} (a file of the current folder sets a claim's own options only; put the rest into"
-        f" {config_folder() / NAME})"
-    ]
-
-
-def _settings(own: tuple[str, dict[str, Any]], path: Path) -> dict[str, Any]:
-    text, data = own
-    values: dict[str, Any] = {}
-    for section, content in data.items():
-        if not isinstance(content, dict):
-            raise _refused(path, text, section, "stands outside of a section")
-        match section:
-            case "analyze":
-                for name, value in content.items():
-                    if name not in ANALYZE:
-                        raise _refused(
-                            path,
-                            text,
-                            name,
-                            f"is no option of [analyze]: one of {', '.join(sorted(ANALYZE))}",
-                        )
-                    values[settings_by_name()[name].name] = value
-            case "models":
-                values["models"] = _roles(content, path, text)
-            case "prices":
-                for name, value in content.items():
-                    if not isinstance(value, list) or len(value) not in (2, 3):
-                        raise _refused(
-                            path,
-                            text,
-                            name,
-                            "needs two numbers, US dollars per million tokens in and out, or three with that of cached input",
-                        )
-                values["prices"] = {name: [float(part) for part in value] for name, value in content.items()}
-            case "headers":
-                for name, value in content.items():
-                    if not isinstance(value, str) or not value.startswith("env:"):
-                        raise _refused(
-                            path,
-                            text,
-                            name,
-                            'must name an environment variable, "env:NAME": no keys in files',
-                        )
-                values["headers"] = dict(content)
-            case "limits":
-                values["limits"] = _limits(content, path, text)
-            case "review":
-                _review_section(content, path, text)
-            case _:
-                raise _refused(
-                    path,
-                    text,
-                    section,
-                    "is no section: analyze, models.ROLE, prices, headers, limits.PROVIDER, review",
-                )
-    return values
-
-
 def review_defaults(config: Path | None = None) -> dict[str, Any]:
     """Return ``notify`` and ``alert`` (a share of 1) of a person's own file; a file of the current folder is not looked at.
 
     Raises ``UsageError`` for a value that is none.
     """
-    path = (config if config is not None else config_folder()) / NAME
-    own = _read(path)
-    if own is None or not isinstance(content := own[1].get("review"), dict):
+    own = _File.read((config or config_folder()) / NAME)
+    if own is None or not isinstance(own.data.get("review", {}), dict):
         return {}
-    return _review_section(content, path, own[0])
-
-
-def _review_section(content: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for name, value in content.items():
-        if name == "notify" and isinstance(value, str) and value.strip():
-            values[name] = value
-        elif name == "alert" and type(value) in (int, float) and 0 <= value <= 100:
-            values[name] = value / 100
-        else:
-            raise _refused(
-                path, text, name, 'is no setting of [review]: notify = "COMMAND", alert = 5 (points)'
-            )
-    return values
-
-
-def _roles(content: Mapping[str, Any], path: Path, text: str) -> dict[str, str]:
-    models: dict[str, str] = {}
-    for role, settings in content.items():
-        if role not in MODEL_ROLES:
-            raise _refused(path, text, role, f"is no role: one of {', '.join(MODEL_ROLES)}")
-        if not isinstance(settings, dict) or set(settings) != {"model"}:
-            raise _refused(path, text, role, 'has one setting: model = "provider/name"')
-        models[role] = str(settings["model"])
-    return models
-
-
-def _limits(content: Mapping[str, Any], path: Path, text: str) -> dict[str, dict[str, float]]:
-    limits: dict[str, dict[str, float]] = {}
-    for provider, rates in content.items():
-        numbers = isinstance(rates, dict) and all(type(rate) in (int, float) for rate in rates.values())
-        if not numbers or set(rates) - set(RATES):
-            raise _refused(
-                path, text, provider, f"needs numbers of {' and '.join(RATES)}, as [limits.openai] has them"
-            )
-        limits[provider] = {name: float(rate) for name, rate in rates.items()}
-    return limits
-
-
-def _refused(path: Path, text: str, name: str, why: str) -> UsageError:
-    line = next((n for n, row in enumerate(text.splitlines(), 1) if name in row), None)
-    if any(word in name.lower() for word in _SECRET) and "max_tokens" not in name and "budget" not in name:
-        why = "looks like a secret: keys are read from the environment or a .env file, never from here"
-    return UsageError(f"{path}{f', line {line}' if line else ''}: {ascii(name)[1:-1][:60]} {why}")
-
-
-def _read(path: Path) -> tuple[str, dict[str, Any]] | None:
-    """The text and values of a file; None if there is none. Raises `UsageError` for what is no small TOML file."""
-    if not os.path.lexists(path):
-        return None
-    try:
-        text = read_text(path, most=LARGEST_BYTES)
-        return text, parse_toml(text, str(path))
-    except InputRefused as error:
-        raise UsageError(str(error)) from None
+    values = own.entries("review")
+    return values | ({"alert": values["alert"] / 100} if "alert" in values else {})

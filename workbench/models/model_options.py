@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from proxies.broker import Broker
@@ -61,3 +61,8 @@ class ModelOptions:
     #: headers, body: Sent with every request beside what LiteLLM sends.
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def given(cls, options: Mapping[str, Any]) -> "ModelOptions":
+        """Return the options by name; None is as if it were not given."""
+        return cls(**{name: value for name, value in options.items() if value is not None})

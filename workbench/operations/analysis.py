@@ -203,7 +203,7 @@ class Analyze(_NewRun):
 
     def show(self, document: RunDocument) -> Iterator[Block]:
         """Return the tree and what it rests on; of a plan what the rest will cost."""
-        from workbench.engine.plan import cost_line
+        from workbench.engine.expected_cost import cost_line
 
         yield from super().show(document)
         if self.plan_only:

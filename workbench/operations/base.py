@@ -102,6 +102,8 @@ class Home:
     for_model: bool = False
     #: The run that is worked on, which can go on after a stop.
     run: str = field(default="", init=False)
+    #: The document as it is when `confirm` is called, for a face that shows it beside the question.
+    so_far: Any = field(default=None, init=False)
     #: Closed with the home: what an answer opened that is still read when it is shown.
     opened: ExitStack = field(default_factory=ExitStack, init=False)
     _brokers: dict[Reader, Broker] = field(default_factory=dict, init=False)

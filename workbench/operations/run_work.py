@@ -31,7 +31,7 @@ class RunWork(ModelWork):
 
     def show(self, document: RunDocument) -> Iterator[Block]:
         """Return the tree and what it rests on; a record that is still measured does not hold that up, and follows as it comes."""
-        from workbench.engine.plan import error_line
+        from workbench.engine.expected_cost import error_line
         from workbench.views.wording import later_record, record_lines
 
         run = document.run

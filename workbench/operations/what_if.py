@@ -83,8 +83,9 @@ class WhatIf(EditRequest, Operation):
         document["remarks"] = [remark.line for remark in edit_remarks(state.tree, edits)] + _missing(result)
         if self.scenario is not None:
             if result.asked_again:
-                for line in map(_brought, document["asked_again"]):
-                    home.say(line)
+                home.so_far = document
+                for change in document["asked_again"]:
+                    home.say("\n".join(_brought(change)))
                 home.confirm(f"keep this as {self.scenario}?")
             save_scenario(
                 home.store, state.run_id, self.scenario, (*fresh, *result.answer_edits),
@@ -102,7 +103,7 @@ class WhatIf(EditRequest, Operation):
             weights = [{"of": row["name"], **row} for row in change["weights"]]
             rows = [{**change, "of": "value", **change["p"]}, *weights]
             yield columns(rows, asked="id", of="of", before="before", now="after", statement="statement")
-            yield _brought(change)
+            yield from _brought(change)
         rows = [
             {**row, "statement": f"{row['statement']}{'  (removed)' * row['removed']}"}
             for row in document["changed"]
@@ -169,7 +170,7 @@ def _missing(result: WhatIfResult) -> list[str]:
     ]
 
 
-def _brought(change: dict[str, Any]) -> str:
+def _brought(change: dict[str, Any]) -> list[str]:
     """Compare a driver before and after a full resynthesis, in words: rules, key factors, texts."""
     lines = []
     for name, words in (("rule", "rule"), ("key_factor", "key factor"), ("report", "text")):
@@ -178,4 +179,4 @@ def _brought(change: dict[str, Any]) -> str:
             lines.append(f"{change['id']} {words}, as before: {after}")
         else:
             lines += [f"{change['id']} {words} before: {before}", f"{change['id']} {words} now: {after}"]
-    return "\n".join(lines)
+    return lines

@@ -1,6 +1,6 @@
 """Named scenarios of a run: each action on one is an event, made on the record before it or refused."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -243,31 +243,6 @@ class SavedScenarios:
             for edit in edits[common:]:
                 seq = group.keep("edit", seq, edit=edit)
             return seq
-
-    def change(self, action: Action, name: str, *, author: str = "") -> dict[str, Any]:
-        """Close a scenario, or take back or put back its last edit, and return the table as it is then."""
-        return self._after(change_scenario, action, name, author=author)
-
-    def rename(self, name: str, new: str, *, author: str = "") -> dict[str, Any]:
-        """Give a scenario another name and return the table."""
-        return self._after(rename_scenario, name, new, author=author)
-
-    def duplicate(self, name: str, copy: str, *, author: str = "") -> dict[str, Any]:
-        """Open a copy of a scenario and return the table."""
-        return self._after(duplicate_scenario, name, copy, author=author)
-
-    def annotate(self, name: str, rationale: str, *, author: str = "") -> dict[str, Any]:
-        """Write down a scenario's assumption, and return the table."""
-        return self._after(annotate_scenario, name, rationale, author=author)
-
-    def weigh(self, name: str, probability: float, *, author: str = "") -> dict[str, Any]:
-        """Set a scenario's probability, in [0, 1], and return the table with the mix."""
-        return self._after(save_scenario, name, (), author=author, probability=probability)
-
-    def _after(self, action: Callable[..., object], *arguments: object, **options: object) -> dict[str, Any]:
-        with Store(self.home) as store:
-            action(store, self.run_id, *arguments, **options)
-        return self.table()
 
     def save(self, name: str, edits: Sequence[Edit], *, author: str, rationale: str = "") -> dict[str, Any]:
         """Keep edits as a new scenario and return the table with it, as ``table`` would.

@@ -1,17 +1,10 @@
 """Work that takes longer than a click: on a thread of its own, so that the page goes on answering and says that it is alive."""
 
-import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import TypeVar
 
-from workbench.engine.access.model_gateway import ModelGateway
-from workbench.engine.assembly import open_gateway
-from workbench.engine.record.fold import load_state
-from workbench.engine.record.state import RunState
 from workbench.errors import WorkbenchError
-from workbench.store import Store
-from workbench.views.run_view import RunView
 from workbench.widgets.page_terms import on_page
 
 T = TypeVar("T")
@@ -46,21 +39,6 @@ class Background:
         # A page that is closed does not wait for it: what was paid for is in the ledger by then.
         self._thread = threading.Thread(target=work_and_tell, name="page-work", daemon=True)
         self._thread.start()
-
-    def ask(
-        self,
-        run: RunView,
-        question: Callable[[Store, RunState, ModelGateway], Awaitable[T]],
-        done: Callable[[T], None],
-    ) -> None:
-        """Ask a run's models, by a store and a gateway of the thread that this runs in, and then call ``done``."""
-
-        async def answer() -> T:
-            with Store(run.home) as store:
-                state = load_state(store, run.run_id)
-                return await question(store, state, open_gateway(store, state))
-
-        self.start(lambda: asyncio.run(answer()), done)
 
     def wait(self, seconds: float = 60.0) -> None:
         """Return when the work is done, or after this time."""

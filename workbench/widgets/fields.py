@@ -76,13 +76,6 @@ def sent_at_rest(text: Any) -> Any:
     return text
 
 
-def whose_fields() -> tuple[ipywidgets.Text, ipywidgets.Text, ipywidgets.Text]:
-    """Return the fields for who holds the next values, why, and until when."""
-    author = field("your name", "wb-author")
-    author.tooltip = "stands beside your edits; nothing proves it"
-    return author, field("reason for the next edits", "wb-reason"), field("holds until (date)", "wb-expires")
-
-
 def choice(options: list[Any], label: str, name: str = "wb-chosen") -> ipywidgets.Dropdown:
     """Return a choice of one of several; its label is there for a screen reader, and hidden by the style sheet."""
     dropdown = plain_widget(ipywidgets.Dropdown, options=options, description=label)
@@ -157,8 +150,11 @@ def pane(
     title: str, children: list[ipywidgets.Widget], name: str, *, beside: ipywidgets.Widget | None = None
 ) -> ipywidgets.Widget:
     """Return a part of a page under a heading, with something to do beside the heading."""
-    head = html(f"<h2>{title}</h2>")
-    top = box(ipywidgets.HBox, [head, beside] if beside is not None else [head], "wb-pane-head")
+    top = html(f"<h2>{title}</h2>")
+    if beside is None:
+        top.add_class("wb-pane-head")
+    else:
+        top = box(ipywidgets.HBox, [top, beside], "wb-pane-head")
     whole = box(ipywidgets.VBox, [top, *children], "wb-pane")
     whole.add_class(name)
     return whole

@@ -152,11 +152,11 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
         super().__init__([self.state, self.ground, self.end], layout=look(ipywidgets.Layout))
         self.add_class("wb-working")
 
-    def show(self, run: RunView) -> None:
-        """Bring it in step with the follower; it is hidden when the run is done."""
+    def show(self, run: RunView, *, always: bool = False) -> None:
+        """Bring it in step with the follower; unless it is to be there ``always`` it is hidden when the run is done."""
         follower, phase = self._follower, self._follower.phase
-        show_if(phase != "done", self)
-        if phase == "done":
+        show_if(always or phase != "done", self)
+        if phase == "done" and not always:
             return
         left = follower.stages.left(follower.state) if phase == "running" else ""
         self.state.value = panels.progress(

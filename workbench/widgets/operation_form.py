@@ -5,6 +5,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import ipywidgets
 
-from proxies.remedies import Command, Option, Remedied
+from proxies.remedies import Command, Option, Remedied, reworded
 from workbench.errors import UsageError, WorkbenchError
 from workbench.expected_errors import EXPECTED
 from workbench.operations.base import Home, Operation, answered
@@ -32,7 +33,20 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class _Asks(Exception):
-    """A person has to agree to these lines before the answer is worked out."""
+    """A person has to agree to these lines before the answer is worked out; ``shown`` is the answer as far as it is there."""
+
+    shown = ""
+
+
+class _Controls(dict[str, Any]):
+    """The controls of a form by field; one out of sight is made when it is asked for."""
+
+    def __init__(self, make: Callable[[str], Any]) -> None:
+        self._make = make
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = widget = self._make(name)
+        return widget
 
 
 class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
@@ -54,7 +68,13 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
     `done`: called with the document, on the thread of the work.
 
     `draw`: writes the document as HTML, where the page has more to it than its blocks.
+
+    `later`: it is hidden until `offer_if` says otherwise.
+
+    `priced`: the first line that is said is a price, and has to be agreed to.
     """
+
+    children: tuple[Any, ...]
 
     def __init__(
         self,
@@ -73,51 +93,98 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
         clears: Iterable[str] = (),
         done: Callable[[Any], None] = lambda document: None,
         draw: Callable[[Any], str] | None = None,
+        later: bool = False,
+        priced: bool = False,
         tooltip: str = "",
     ) -> None:
         self._operation, self._folder, self._environ = operation, folder, environ
-        self.given, self._done, self._draw = given, done, draw
+        self.given, self._done, self._draw, self._priced = given, done, draw, priced
         self._needed, self._blank, self._clears = needed, blank, clears
         known = given()
-        self._fields = {each.name: each for each in fields_of(operation) if each.name not in known}
-        self.labels = {name: labels.get(name, words_of(name)) for name in self._fields}
-        self.inputs = {
-            name: control(each, self.labels[name], choices.get(name)) for name, each in self._fields.items()
-        }
-        for widget in self.inputs.values():
-            widget.observe(lambda _change: self.forget(), names=["value"])
-        self.ask = action(button, lambda: self._start(None), tooltip=tooltip)
-        self.go_on = action("Go on", lambda: self._start(self._asked))
-        self.question = box(
-            ipywidgets.HBox, [self.go_on, action("Not now", lambda: self.forget())], "wb-form-row"
-        )
-        self.answer = Panel()
+        every = {each.name: each for each in fields_of(operation)}
+        self._fields = {name: each for name, each in every.items() if name not in known}
+        self.labels = {name: labels.get(name, words_of(name)) for name in every}
+        self._choices, self._more = choices, more
+        self._asked: _Asks | None = None
+        #: Called with the id of a proposition that was clicked in the answer.
+        self.on_select: Callable[[str], None] = lambda node: None
+        self.inputs = _Controls(self._control)
+        self._button, self._tooltip = button, tooltip
         self.work = Background(self._refuse)
         if fields is None:
             fields = [name for name, each in self._fields.items() if each.says.place or not each.says.more]
-        shown = [self.inputs[name] for name in fields if name in self.inputs]
-        rest = [widget for widget in self.inputs.values() if widget not in shown] if more else []
-        fold = [Fold("More options", lambda: _labelled(rest))] if rest else []
-        super().__init__(
-            [_labelled([*shown, self.ask]), *fold, self.answer, self.question], layout=look(ipywidgets.Layout)
-        )
+        self._in_sight = [name for name in fields if name in self._fields]
+        super().__init__([], layout=look(ipywidgets.Layout))
         self.add_class("wb-operation")
+        self.offer_if(not later)
+
+    def offer_if(self, condition: bool) -> None:
+        """Show it or hide it; its controls are made when it is first shown."""
+        if condition and not self.children:
+            rest = [name for name in self._fields if name not in self._in_sight] if self._more else []
+            fold = [Fold("More options", lambda: self._row(rest))] if rest else []
+            self.children = (self._row(self._in_sight, self.ask), *fold)
+        show_if(condition, self)
+
+    def _control(self, name: str) -> Any:
+        widget = control(self._fields[name], self.labels[name], self._choices.get(name))
+        widget.observe(lambda _change: self.forget(), names=["value"])
+        return widget
+
+    def _row(self, names: list[str], *more: Any) -> Any:
+        row = box(ipywidgets.HBox, [*(self.inputs[name] for name in names), *more], "wb-form-row")
+        row.add_class("wb-labelled")
+        return row
+
+    # What a form shows of its answer is made with the first answer: each is a model more that a page waits for.
+
+    @cached_property
+    def ask(self) -> Any:
+        """The button."""
+        return action(self._button, lambda: self._start(None), tooltip=self._tooltip)
+
+    @cached_property
+    def answer(self) -> Panel:
+        """What came of it."""
+        panel = Panel()
+        panel.on_select = self.on_select
+        self.children = (*self.children, panel)
+        return panel
+
+    @cached_property
+    def go_on(self) -> Any:
+        """The second click."""
+        return action("Go on", lambda: self._start(self._asked))
+
+    @cached_property
+    def question(self) -> Any:
+        """The buttons below what has to be agreed to."""
+        row = box(ipywidgets.HBox, [self.go_on, action("Not now", self.forget)], "wb-form-row")
+        show_if(False, row)
+        self.children = (*self.children, row)
+        return row
+
+    def clear(self) -> None:
+        """Take away what came of it: the form is about something else now."""
         self._wait_for(None)
+        if "answer" in self.__dict__:
+            self.answer.value = ""
 
     def forget(self) -> None:
         """Take back what waits for a second click: it was asked of something else."""
         if self._asked is not None:
-            self._wait_for(None)
-            self.answer.value = ""
+            self.clear()
 
     def _wait_for(self, asked: _Asks | None) -> None:
+        if asked is not None or self._asked is not None:
+            show_if(asked is not None, self.question)
         self._asked = asked
-        show_if(asked is not None, self.question)
 
     def _request(self) -> Operation:
         require_writable(self._folder)  # else whoever sees the page could read any file of this machine
-        typed = {name: self._typed(each) for name, each in self._fields.items()}
-        if missing := [self.labels[name] for name in self._needed if not typed[name]]:
+        typed = {name: self._typed(self._fields[name]) for name in self.inputs}
+        given = self.given()
+        if missing := [self.labels[name] for name in self._needed if not {**typed, **given}.get(name)]:
             raise UsageError(f'fill in the field "{missing[0]}" first')
         # What says what the default says is left to it: of some requests it counts what was said at all.
         said = {
@@ -125,7 +192,7 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
             for name, value in typed.items()
             if value not in ("", None, self._fields[name].default)
         }
-        known = {name: value for name, value in self.given().items() if name in self._operation.model_fields}
+        known = {name: value for name, value in given.items() if name in self._operation.model_fields}
         return self._operation.read(dict.fromkeys(self._blank, "") | said | known)
 
     def _typed(self, each: RequestField) -> Any:
@@ -163,13 +230,18 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
             if agreed is None or agreed.args[: len(said)] != tuple(said):
                 raise _Asks(*said)
 
-        home = Home(environ=self._environ, folder=self._folder, say=said.append, confirm=confirm)
+        def say(line: str) -> None:
+            (confirm if self._priced and not said else said.append)(line)
+
+        home = Home(environ=self._environ, folder=self._folder, say=say, confirm=confirm)
         try:
             document = answered(request, home)
             if self._draw is not None:
                 return document, self._draw(document)
             return document, _in_reach(html_of(request.show(document), pictures=True))
         except _Asks as asks:
+            if home.so_far is not None:
+                asks.shown = _in_reach(html_of(request.show(home.so_far), pictures=True))
             return asks
         except EXPECTED as error:
             raise UsageError(self._in_terms(error)) from None
@@ -179,7 +251,8 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
     def _show(self, came: "tuple[Any, str] | _Asks") -> None:
         if isinstance(came, _Asks):
             *lines, question = came.args
-            self.answer.value = _in_reach(html_of(lines)) + note(question)
+            lines = [reworded(line, self._terms) for line in lines]
+            self.answer.value = (came.shown or _in_reach(html_of(lines))) + note(question)
             self._wait_for(came)
             return
         document, html = came
@@ -198,7 +271,7 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
         return str(error)
 
     def _terms(self, remedy: Command | Option) -> str:
-        if isinstance(remedy, Command) or remedy.name not in self.labels:
+        if isinstance(remedy, Command) or remedy.name not in (self._fields if self._more else self.inputs):
             return page_terms(remedy)
         return f'the field "{self.labels[remedy.name]}"'
 
@@ -206,12 +279,6 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
 def _in_reach(html: str) -> str:
     """In reach of the keyboard, which scrolls what is wider than the page."""
     return html and f'<div class="wb-blocks" tabindex="0" role="group" aria-label="answer">{html}</div>'
-
-
-def _labelled(widgets: list[Any]) -> Any:
-    row = box(ipywidgets.HBox, widgets, "wb-form-row")
-    row.add_class("wb-labelled")
-    return row
 
 
 class Ticks(ipywidgets.VBox):  # type: ignore[misc]

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from workbench.audit.data_read import DATA_READ, no_data_lines
 from workbench.audit.run_findings import finding_lines
-from workbench.engine.plan import cost_line
+from workbench.engine.expected_cost import cost_line
 from workbench.formatting import (
     figure,
     meaning,
@@ -40,6 +40,7 @@ from workbench.views.fan_chart import fan_key, fan_svg, fan_words
 from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
 from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
+from workbench.whatif.edit_remarks import edit_remarks
 from workbench.widgets.page_terms import line_on_page, on_page
 
 if TYPE_CHECKING:
@@ -47,11 +48,10 @@ if TYPE_CHECKING:
 
     from workbench.audit.badges import Badge
     from workbench.engine.record.people import Remark
-    from workbench.engine.record.state import EarlierGrounding, RunState
+    from workbench.engine.record.state import RunState
     from workbench.store.events import NodeRefitted
     from workbench.views.run_view import RunView
     from workbench.whatif.band import Band
-    from workbench.whatif.run_edits import WhatIfResult
 
 
 __all__ = ["MINUS", "is_shown", "short_weight", "typed"]
@@ -329,12 +329,10 @@ def progress(
     )
 
 
-def what_if(
-    run_id: str, now: WhatIf, edits: Sequence[Edit], base: Tree, *, scenario: str, remarks: Sequence[str] = ()
-) -> str:
+def what_if(run_id: str, now: WhatIf, edits: Sequence[Edit], base: Tree, *, scenario: str) -> str:
     """Return the table of edited propositions and moved ancestors, before and after, and the command that prints the same.
 
-    ``scenario`` is the name that the edits are kept under; ``remarks`` say what a change of the tree's shape does.
+    ``scenario`` is the name that the edits are kept under.
     """
     values = {edit.node: edit.p for edit in edits if isinstance(edit, SetValue)}
     assumed = {
@@ -351,7 +349,7 @@ def what_if(
         values=values,
         rows=now.changed,
         stale=now.stale,
-        remarks=[line_on_page(line) for line in remarks],
+        remarks=[line_on_page(remark.line) for remark in edit_remarks(base, edits)],
         command=" ".join(["workbench whatif", shlex.quote(run_id), *options]),
     )
 
@@ -417,19 +415,6 @@ def selected(
     )
 
 
-def asked_again(result: "WhatIfResult", before: float | None) -> str:
-    """Return what a full resynthesis brought beside what stands now: weight by weight, then both texts.
-
-    ``before`` is the claim's value with the edits and the rules of now.
-    """
-    return rendered(
-        "asked_again",
-        before=before,
-        after=result.whatif.after,
-        nodes=[change.to_json() for change in result.asked_again or ()],
-    )
-
-
 def notes(rows: Sequence["Remark"], tags: Sequence[str]) -> str:
     """Return the analyst's notes, the oldest first, under the run's tags."""
     return rendered("notes", rows=rows, tags=tags)
@@ -443,11 +428,6 @@ def model_calls(document: Mapping[str, Any]) -> str:
         calls=[(call_heading(call), call_parts(call)) for call in document["calls"]],
         lost=[unanswered_line(row) for row in document["unanswered"]],
     )
-
-
-def earlier(rows: Sequence["EarlierGrounding"]) -> str:
-    """Return what a leaf counted as before it was grounded again, the oldest first; empty if it never was."""
-    return rendered("earlier", rows=rows)
 
 
 def combination(node: NodeId, tree: Tree, refitted: "NodeRefitted | None" = None) -> str:

@@ -1,7 +1,6 @@
 """The dashboard of a run: headline, tree and drivers first, and once they stand the panes around them."""
 
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 import ipywidgets
 
@@ -9,7 +8,6 @@ from workbench.engine.detached import has_record, no_record
 from workbench.errors import WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetPolarity, SetValue
-from workbench.propositions.values import Override
 from workbench.steps import Steps, at_once
 from workbench.store import Store
 from workbench.views.answer import citation, sentence_of, waterfall
@@ -17,19 +15,16 @@ from workbench.views.fan_chart import NO_SERIES
 from workbench.views.run_view import RunView
 from workbench.views.wording import equation_with_values
 from workbench.whatif.run_edits import edit_plan
-from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.whatif.typed_values import market_of
 from workbench.widgets import answer_panel, panels
 from workbench.widgets.drivers import Drivers
-from workbench.widgets.edits.edit_log import DRAFT, Keeper, Panels, SharedEdits, shared_edits
-from workbench.widgets.edits.edit_session import WhatIfSession
+from workbench.widgets.edits.edit_log import DRAFT, Panels, RunEdits, shared_edits
 from workbench.widgets.fields import box, look, page_base, pane, show_if
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Follower, Poller, Working
 from workbench.widgets.page_terms import line_on_page, on_page
 from workbench.widgets.run_tabs import TabBar, tab_panel
 from workbench.widgets.side_panels import SurroundingPanes
-from workbench.widgets.tree_widget import TreeWidget
 
 if TYPE_CHECKING:
     from workbench.audit.badges import Badge
@@ -40,8 +35,11 @@ _PULSE_SECONDS = 3.0
 _READ = object()
 
 
-class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
-    """Everything about one run on one page. Edits go to a scenario of the run, in the log, as they are made."""
+class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
+    """Everything about one run on one page. Edits go to a scenario of the run, in the log, as they are made.
+
+    `shared`: the edits of this kernel's cells, where the page is one of them; a page by itself has its own.
+    """
 
     def __init__(
         self,
@@ -50,34 +48,21 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         scenario: str = DRAFT,
         node: NodeId = ROOT,
         owns_address: bool = False,
-        shared: SharedEdits | None = None,
+        shared: RunEdits | None = None,
         **kwargs: Any,
     ):
-        self.run = run
         self.document = run.document(nodes=False, findings=False)
-        self.shared = shared
-        self.session = (
-            WhatIfSession(run.tree, without_data=run.without_data) if shared is None else shared.session
-        )
-        self.scenarios = SavedScenarios(run.home, run.run_id)
+        self.edits = edits = shared or RunEdits(run, nobody="dashboard", owns_address=owns_address)
+        self.session, self.keeper, self.scenarios = edits.session, edits.keeper, edits.scenarios
         # One tree of a run and kernel: a second one would answer every edit too, and know of none that is under way in the first.
-        self.tree = (
-            TreeWidget(self.session, run=run.run_id, owns_address=owns_address)
-            if shared is None
-            else shared.tree
-        )
+        self.tree = edits.tree
         self.header = Panel()
         self.market = market_of(run.state)
         references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": self.market}
-        self.drivers = Drivers(references, self._choose, run.mark)
+        self.drivers = Drivers(references, edits.choose, run.mark)
         self.follower = Follower(run)
         self.poller = Poller(self.look)
-        self.working = Working(self.follower, self._take_edits_into_plan, self._follow, self._say)
-        self.keeper = (
-            Keeper(self.session, self.scenarios, author=self._author, say=self._say)
-            if shared is None
-            else shared.keeper
-        )
+        self.working = Working(self.follower, self._take_edits_into_plan, self._follow, self.said)
         self._side_panels: SurroundingPanes | None = None
         self._said: tuple[str, bool] | None = None
         self._badges: list[Badge] = []
@@ -87,7 +72,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._behind = self._rested = False
         self._left = box(ipywidgets.VBox, [pane("Drivers", [self.tree], "wb-left")], "wb-column-left")
         self.answer = Panel()
-        self.answer.on_select = self._choose
+        self.answer.on_select = edits.choose
         self.fan = Panel(panels.unread_fan())
         self._series = pane("The series of the claim", [self.fan], "wb-series")
         show_if(self._has_series, self._series)
@@ -121,16 +106,10 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         ]
         super().__init__([page_base(), *parts], **kwargs)
         self.add_class("wb-app")
-        self._listener = _PageInStep(self)
-        if shared is None:
-            self.session.override = self._override
-            self.session.subscribe(self._edited)
-            self.tree.on_rest = self.catch_up
-        else:
-            shared.join(self._listener)
-        self.tree.observe(self._listener.looked_at, names=["selected", "dark"])
+        edits.join(self)
         self._read_band()
-        self._begin(scenario, node)
+        if shared is None:
+            self._begin(scenario, node)
         self._show_headline()
         self.working.show(run)
         if not owns_address:
@@ -150,6 +129,11 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         return self.tree.shown_as(self)
 
     @property
+    def run(self) -> RunView:
+        """The run as it was seen last."""
+        return self.edits.run
+
+    @property
     def side_panels(self) -> SurroundingPanes:
         """What stands around the tree; made when it is first asked for."""
         with self.session.lock:
@@ -162,32 +146,30 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
 
     def _make_side_panels(self) -> Steps[SurroundingPanes]:
         side = self._side_panels = SurroundingPanes(
-            self.session,
-            self.scenarios,
-            self.keeper,
+            self.edits,
             self.drivers,
-            self.market,
-            run=lambda: self.run,
-            select=self._choose,
+            look=self.look,
             follow=self._follow,
             reread=self._reread,
-            look=self.look,
             open_tab=self._open_tab,
-            whose=self.shared,
         )
         if self._said is not None:
             side.say(*self._said)
         yield
         side.book.look_up(self.run.tree)
         yield
-        side.show(self.tree.selected, self.tree.dark)
-        side.approving.show(self.follower.state)
-        self._waiting.children = (side.approving,)
+        side.show_edits(self.tree.selected, self.tree.dark)
         for name, panes in side.panes.items():
             self._panels[name].children = (*self._panels[name].children, *panes)
         self._hypothetical.children = side.hypothetical
         self._saved_line.children = (side.line,)
+        self._show_waiting(side)
         return side
+
+    def _show_waiting(self, side: SurroundingPanes) -> None:
+        if self.follower.state.undecided or self._waiting.children:
+            side.approving.show(self.follower.state)
+            self._waiting.children = (side.approving,)
 
     def look(self) -> bool:
         """Show what the run has got since the last look; False when nothing more is to come."""
@@ -207,13 +189,13 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self._take_view()
             if self._side_panels is not None:
                 self._side_panels.run_went_on(done)
-            self.session.rebase(self.run.tree, self.follower.marks(), self.run.without_data)
+            self.edits.go_on(self.run, self.follower.marks())
             if done:
                 self._read_band()
                 self._read_badges()
                 self.read_fan()
             self._show_work()
-            self.show_proof()
+            self.selected(self.tree.selected)
         return self._looks_again
 
     def _look_for_record(self) -> None:
@@ -238,18 +220,18 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         return self.follower.phase != "done" or self.tree.owns_address
 
     def _take_view(self) -> None:
-        self.run = self.follower.view
+        self.edits.saw(self.follower.view)
         self.document = self.run.document(nodes=False, findings="findings" in self.document)
 
     def _take_over(self) -> None:
         self._take_view()
-        self.show_proof()
+        self.selected(self.tree.selected)
         self._show_headline()
 
     def _show_work(self) -> None:
         self.working.show(self.run)
         if self._side_panels is not None:
-            self._side_panels.approving.show(self.follower.state)
+            self._show_waiting(self._side_panels)
 
     def _follow(self) -> None:
         self.look()
@@ -281,31 +263,41 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
 
     def _begin(self, scenario: str, node: NodeId) -> None:
         try:
-            # The other cells have one in work already, which no page that comes later takes from them unasked.
-            there = True if self.shared is not None and scenario == DRAFT else self.keeper.open(scenario)
+            there = self.keeper.open(scenario)
         except WorkbenchError as error:
-            self._say(f"{scenario} cannot be opened: {on_page(error)}", True)
+            self.said(f"{scenario} cannot be opened: {on_page(error)}", True)
             return
         if there and scenario == DRAFT and self.session.edits:
             count = len(self.session.edits)
             edits = "1 edit" if count == 1 else f"{count} edits"
-            self._say(f"{edits} of an earlier visit, saved as {DRAFT}. Reset all takes them back", False)
+            self.said(f"{edits} of an earlier visit, saved as {DRAFT}. Reset all takes them back", False)
         elif not there and scenario != DRAFT:
-            self._say(f"no scenario {scenario!r} is open in this run: the first edit opens it", False)
-        if self.shared is None:  # else another cell may have chosen one
-            self.tree.selected = node if node in self.session.tree else ROOT
+            self.said(f"no scenario {scenario!r} is open in this run: the first edit opens it", False)
+        self.tree.selected = node if node in self.session.tree else ROOT
         self._tell_address()
 
-    def _edited(self) -> None:
-        """After an edit of a row the panels wait until the page rests: the steps of a drag must not queue behind them."""
+    def edited(self) -> None:
+        """Draw what the edits moved, once the page rests."""
         self._behind = True
-        if not self.tree.moving and self._side_panels is not None:
+        if self._side_panels is not None:
             self.tree.at_rest.do(self, self._in_step)
 
-    def catch_up(self) -> None:
+    def rested(self) -> None:
         """Bring the page in step: a tree that shows these edits has come to rest."""
         self._rested = True
         self.tree.at_rest.do(self, self._in_step)
+
+    def selected(self, node: NodeId) -> None:
+        """Show the evidence of the selected proposition, where the side panels are made already."""
+        with self.session.lock:
+            if self._side_panels is not None:
+                self._side_panels.show_selected(node, self.tree.dark)
+
+    def said(self, line: str, refused: bool) -> None:
+        """Show one line of what was kept, or why not."""
+        self._said = (line, refused)
+        if self._side_panels is not None:
+            self._side_panels.say(line, refused)
 
     def _in_step(self) -> Steps[None]:
         """Do what the page is behind with: what edits moved before what is read once, whenever they come."""
@@ -324,7 +316,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         # Before the drivers: the whole page stands the sooner.
         side = self._side_panels or (yield from self._make_side_panels())
         yield from self.drivers.show_in_steps(lambda: self.session.tree)
-        side.show(self.tree.selected, self.tree.dark)
+        side.show_edits(self.tree.selected, self.tree.dark)
         self._tell_address()
 
     def _read_once(self) -> Steps[None]:
@@ -340,7 +332,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
                 badges = yield from self.run.badges_in_steps()
                 self._badges = self._badges or badges
             except WorkbenchError as error:  # a damaged database: the page shows the rest
-                self._say(on_page(error), True)
+                self.said(on_page(error), True)
             self._show_headline()
             yield
             self.read_fan()
@@ -365,7 +357,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         try:
             self._badges = self.run.badges()
         except WorkbenchError as error:  # a damaged database: the page shows the rest
-            self._say(on_page(error), True)
+            self.said(on_page(error), True)
         self._show_headline()
 
     def _read_band(self) -> None:
@@ -373,7 +365,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self._band = self.run.band()
             self._no_band = line_on_page(self.run.no_band()) if self._band is None else ""
         except WorkbenchError as error:
-            self._say(on_page(error), True)
+            self.said(on_page(error), True)
 
     def _show_headline(self) -> None:
         steps = waterfall(self.session.tree)
@@ -415,58 +407,13 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             caveats.append(answer_panel.Caveat(line=self._no_series))
         return caveats
 
-    def show_proof(self) -> None:
-        """Show the evidence of the selected proposition, where the side panels are made already."""
-        with self.session.lock:
-            if self._side_panels is not None:
-                self._side_panels.show_selected(self.tree.selected, self.tree.dark)
-
     def _tell_address(self) -> None:
         """Let the page's address name the scenario in work, so that it shows the same to whoever opens it."""
         self.tree.scenario = self.keeper.name
 
-    def _author(self) -> str:
-        return "dashboard" if self._side_panels is None else self._side_panels.by()
-
-    def _override(self) -> Override | None:
-        return None if self._side_panels is None else self._side_panels.override()
-
-    def _say(self, line: str, refused: bool) -> None:
-        """Show one line of what was kept, or why not."""
-        self._said = (line, refused)
-        if self._side_panels is not None:
-            self._side_panels.say(line, refused)
-
     def _open_tab(self, name: str) -> None:
         self.tabs.tab = ""  # the same tab may be asked for again after the reader opened another
         self.tabs.tab = name
-
-    def _choose(self, node: NodeId) -> None:
-        if node in self.session.tree:
-            self.tree.selected = node
-
-
-class _PageInStep(Panels):
-    """Passes on to a page what the run's other widgets in this kernel share with it."""
-
-    def __init__(self, page: Dashboard) -> None:
-        self._page = ref(page)
-
-    def edited(self) -> None:
-        if (page := self._page()) is not None:
-            page._edited()
-
-    def rested(self) -> None:
-        if (page := self._page()) is not None:
-            page.catch_up()
-
-    def looked_at(self, _change: object) -> None:
-        if (page := self._page()) is not None:
-            page.show_proof()
-
-    def said(self, line: str, refused: bool) -> None:
-        if (page := self._page()) is not None:
-            page._say(line, refused)
 
 
 def whole_page(run: RunView) -> Dashboard:

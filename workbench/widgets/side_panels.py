@@ -1,47 +1,45 @@
 """What stands on a run's page around the tree and its drivers: what-if, scenarios, notes, and the evidence of a proposition.
 
-None of it is needed for the first screen, so a page makes it once that stands: its 70 models would come before the first row.
+None of it is needed for the first screen, so a page makes it once that stands: its models would come before the first row.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
 
 import ipywidgets
 
 from proxies.atomic import reads_only
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import WorkbenchError
 from workbench.operations.drivers import Refit
 from workbench.propositions import ROOT, NodeId
-from workbench.propositions.values import Override
-from workbench.store import Store, utc_now
+from workbench.store import Store
 from workbench.views.kept_changes import kept_changes
 from workbench.views.run_changes import change_lines
 from workbench.views.run_view import RunView
 from workbench.views.transcript import transcript
-from workbench.whatif.edit_remarks import edit_remarks
-from workbench.whatif.edit_request import parse_override
-from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets import panels
-from workbench.widgets.annotation_forms import (
-    Desk,
-    DownloadForm,
-    asking_pane,
-    estimates_pane,
-    notes_pane,
-    review_pane,
-)
-from workbench.widgets.approval_form import ApprovalPane
 from workbench.widgets.drivers import Drivers
-from workbench.widgets.edits.edit_log import Keeper, SharedEdits
-from workbench.widgets.edits.edit_session import WhatIfSession
-from workbench.widgets.edits.node_actions import RegroundingForm
+from workbench.widgets.edits.edit_log import RunEdits
 from workbench.widgets.edits.node_form import AssumptionForm, EditingForm
-from workbench.widgets.edits.resynthesis_form import ResynthesisForm
 from workbench.widgets.edits.scenario_pane import ScenarioPane
-from workbench.widgets.fields import Fold, action, box, html, pane, show_if, whose_fields
+from workbench.widgets.fields import Fold, action, box, html, pane
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.operation_form import MoreForms
 from workbench.widgets.proofs import proof_view as proof
 from workbench.widgets.proofs.vintage_pane import VintagePane
+from workbench.widgets.run_forms import (
+    ApprovalPane,
+    Desk,
+    PeoplePane,
+    RegroundingPane,
+    asking_pane,
+    download_form,
+    estimates_pane,
+    notes_pane,
+    resynthesis_form,
+    review_pane,
+)
 
 #: Operations on a run that have a form on its page and no place of their own.
 MORE = {
@@ -55,78 +53,94 @@ MORE = {
 }
 
 
-class SurroundingPanes:
-    """The panes of a page, ``left`` below the tree and ``right`` below what drives the claim."""
+class EditBar:
+    """What steers the edits of a run: the table of what they moved, undo, redo, reset, and the synthesizer asked again."""
+
+    def __init__(self, edits: RunEdits, desk: Desk) -> None:
+        self._edits = edits
+        session = edits.session
+        self.table = Panel()
+        self.table.on_select = edits.choose
+        self.undo = action("Undo", session.undo, tooltip="Ctrl-Z")
+        self.redo = action("Redo", session.redo, tooltip="Ctrl-Shift-Z")
+        self.reset = action("Reset all", session.reset_all, tooltip="take all edits back")
+        self.reset.add_class("wb-reset")
+        self.resynthesis = resynthesis_form(desk)
+        self.book = ScenarioPane(edits)
+
+    def show(self) -> None:
+        """Bring all of it in step with the edits."""
+        session = self._edits.session
+        self.table.value = panels.what_if(
+            self._edits.run.run_id,
+            session.now,
+            session.edits,
+            session.base,
+            scenario=self._edits.keeper.name,
+        )
+        self.reset.disabled = not session.edits
+        self.undo.disabled, self.redo.disabled = not session.can_undo, not session.can_redo
+        # A price was for other edits.
+        self.resynthesis.forget()
+        self.resynthesis.offer_if(bool(session.edits))
+        self.book.show()
+
+
+class SurroundingPanes(EditBar):
+    """The panes of a page by its tabs.
+
+    `look`, `follow`, `reread`: Have the page read the log, go on reading it, and read it though nothing but people added to it.
+    """
 
     def __init__(
         self,
-        session: WhatIfSession,
-        scenarios: SavedScenarios,
-        keeper: Keeper,
+        edits: RunEdits,
         drivers: Drivers,
-        market: float | None,
         *,
-        run: Callable[[], RunView],
-        select: Callable[[NodeId], None],
+        look: Callable[[], object],
         follow: Callable[[], None],
         reread: Callable[[bool], None],
-        look: Callable[[], object],
         open_tab: Callable[[str], None],
-        whose: SharedEdits | None = None,
     ) -> None:
-        self._session, self._scenarios, self._keeper = session, scenarios, keeper
-        self._run, self._select, self._reread, self._open_tab = run, select, reread, open_tab
+        def read_anew(moves_band: bool) -> None:
+            with edits.session.lock:  # on a thread of its own: the page goes on while a form is worked on
+                reread(moves_band)
+
+        desk = Desk(edits=edits, reread=lambda: read_anew(False))
+        super().__init__(edits, desk)
+        self._session, self._open_tab = edits.session, open_tab
         self._shown: tuple[NodeId, bool] | None = None
         self._spoken_of: tuple[RunView, NodeId] | None = None
         self._node: NodeId = ROOT
-        self.undo = action("Undo", lambda: session.undo(), tooltip="Ctrl-Z")
-        self.redo = action("Redo", lambda: session.redo(), tooltip="Ctrl-Shift-Z")
-        self.reset = action("Reset all", lambda: session.reset_all(), tooltip="take all edits back")
-        self.reset.add_class("wb-reset")
-        self.author, self.reason, self.expires = (
-            whose_fields() if whose is None else (whose.author, whose.reason, whose.expires)
-        )
+        self.author, self.reason, self.expires = edits.signature
         self.line = html()
-        self.table, self.detail = Panel(), Panel()
-        self.table.on_select = self.detail.on_select = select
+        self.detail = Panel()
+        self.detail.on_select = edits.choose
         self.proof = html()
-        self.assuming = AssumptionForm(session)
+        self.assuming = AssumptionForm(edits.session, edits.choose)
         self.change = Fold("Change this driver", self._make_form)
-        self.regrounding = RegroundingForm(self.by, follow)
-        self.resynthesis = ResynthesisForm(session, run=run, select=select, answered=lambda: reread(False))
-        self.refitting = Desk(run=run, author=self.author, reread=lambda: self._read_anew(True)).form(
+        self.regrounding = RegroundingPane(replace(desk, reread=follow))
+        self.refitting = replace(desk, reread=lambda: read_anew(True)).form(
             Refit,
             "How sure are these weights? Ask again",
             given=lambda: {"node": [self._node]},
             fields=("k",),
             labels={"k": "times"},
+            later=True,
             tooltip="says the price first",
         )
-        desk = Desk(run=run, author=self.author, reread=lambda: self._read_anew(False))
-        self.notes = notes_pane(desk, select)
-        self.review = review_pane(desk, select)
-        self.estimates = estimates_pane(desk, select)
-        self.asking = asking_pane(desk, select)
-        self.approving = ApprovalPane(
-            scenarios.home, scenarios.run_id, lambda: str(self.author.value).strip(), look
-        )
+        self.notes = notes_pane(desk)
+        self.review = review_pane(desk)
+        self.estimates = estimates_pane(desk)
+        self.asking = asking_pane(desk)
+        self._look_desk = replace(desk, reread=look)
         self.spent = Panel(panels.unread_time_and_money())
         self.spent.on_open = self._read_time_and_money
-        self.book = ScenarioPane(session, scenarios, keeper, author=self.by, market=market)
-        self.taking = DownloadForm(scenarios.home, scenarios.run_id, keeper.flush)
-        fields = [self.author, self.reason, self.expires]
-        signing = Fold("Sign the next edits", lambda: box(ipywidgets.HBox, fields, "wb-keeping"))
+        self.taking = download_form(desk)
+        signing = Fold("Sign the next edits", lambda: box(ipywidgets.HBox, [*edits.signature], "wb-keeping"))
         self.state = html()
         self.keep = action("Save", self._save, tooltip="keep these edits under a name")
         self.keep.add_class("wb-save-edits")
-        #: The bar over a hypothetical state: what it is, and what can be done with it from every tab.
-        self.hypothetical: tuple[ipywidgets.Widget, ...] = (
-            self.state,
-            self.undo,
-            self.redo,
-            self.reset,
-            self.keep,
-        )
         self.model_calls = Fold("What its model was asked, and answered", self._make_transcript)
         self.vintages = Fold("Values as they were known on a day", self._make_vintages)
         #: Where the tree does not stand beside the evidence, on a narrow page, these lead through its drivers.
@@ -135,84 +149,60 @@ class SurroundingPanes:
             [action("Previous driver", lambda: self._walk(-1)), action("Next driver", lambda: self._walk(1))],
             "wb-walk",
         )
+
+        def forms(*widgets: ipywidgets.Widget) -> list[ipywidgets.Widget]:
+            """On a page that is served to be read the fields are left out; edits move the numbers of that page alone."""
+            return [] if reads_only() else [*widgets]
+
+        def people(title: str, whole: PeoplePane, name: str) -> ipywidgets.Widget:
+            return pane(title, forms(whole) or [whole.standing], name)
+
+        #: The bar over a hypothetical state: what it is, and what can be done with it from every tab.
+        self.hypothetical = (self.state, self.undo, self.redo, self.reset, *forms(self.keep))
         evidence = [
             self.walk,
             self.detail,
-            self.regrounding,
-            self.refitting,
+            *forms(self.regrounding, self.refitting),
             self.model_calls,
             self.vintages,
             self.proof,
         ]
+        what_if = [self.table, *forms(self.change, signing, self.assuming, self.resynthesis)]
         #: The panes of each tab, in order.
         self.panes: dict[str, list[ipywidgets.Widget]] = {
-            "answer": [
-                *self._changes(),
-                pane("Ask about it", [self.asking], "wb-ask"),
-            ],
+            "answer": [*self._changes(), pane("Ask about it", [self.asking], "wb-ask")],
             "evidence": [pane("Evidence", evidence, "wb-evidence")],
             "what-if": [
-                pane(
-                    "What if",
-                    [self.table, self.change, signing, self.assuming, self.resynthesis],
-                    "wb-what-if",
-                ),
+                pane("What if", what_if, "wb-what-if"),
                 pane("What would it take", [drivers.questions], "wb-asked"),
-                pane("Scenarios", [self.book], "wb-scenarios"),
+                *forms(pane("Scenarios", [self.book], "wb-scenarios")),
             ],
             "review": [
-                pane("Comments and sign-off", [self.review], "wb-review"),
-                pane("Colleagues' estimates", [self.estimates], "wb-estimates"),
-                pane("Notes and tags", [self.notes], "wb-notes"),
-                pane("Take it with you", [self.taking], "wb-taking"),
+                people("Comments and sign-off", self.review, "wb-review"),
+                people("Colleagues' estimates", self.estimates, "wb-estimates"),
+                people("Notes and tags", self.notes, "wb-notes"),
+                *forms(pane("Take it with you", [self.taking], "wb-taking")),
                 pane("Time and money", [self.spent], "wb-spent"),
-                Fold("Ask more of this run", self._make_more),
+                *forms(Fold("Ask more of this run", self._make_more)),
             ],
         }
 
-        if reads_only():
-            self._leave_out_forms(drivers)
-
     def _changes(self) -> list[ipywidgets.Widget]:
         """What a review found changed since the run before it, part by part; nothing for another run."""
-        run = self._run()
+        run = self._edits.run
         changes = kept_changes(run.folder) if run.state.follows is not None else None
         if changes is None:
             return []
         lines = html(panels.rendered("changes", lines=change_lines(changes)))
         return [pane("What changed since the run before", [lines], "wb-changes")]
 
-    def _leave_out_forms(self, drivers: Drivers) -> None:
-        """On a page that is served to be read: what was said and found stays, the fields do not; edits move the numbers of this page alone."""
-        self.hypothetical = (self.state, self.undo, self.redo, self.reset)
-        self.panes = {
-            "answer": self.panes["answer"],
-            "evidence": [
-                pane(
-                    "Evidence",
-                    [self.walk, self.detail, self.model_calls, self.vintages, self.proof],
-                    "wb-evidence",
-                )
-            ],
-            "what-if": [
-                pane("What if", [self.table], "wb-what-if"),
-                pane("What would it take", [drivers.questions], "wb-asked"),
-            ],
-            "review": [
-                pane("Comments and sign-off", [self.review.standing], "wb-review"),
-                pane("Colleagues' estimates", [self.estimates.standing], "wb-estimates"),
-                pane("Notes and tags", [self.notes.standing], "wb-notes"),
-                pane("Time and money", [self.spent], "wb-spent"),
-            ],
-        }
-
     def _make_vintages(self) -> VintagePane:
         picker = VintagePane()
-        picker.show(self._run(), self._node)
+        picker.show(self._edits.run, self._node)
         return picker
 
     def _make_more(self) -> MoreForms:
-        run = self._run()
+        run = self._edits.run
         return MoreForms(run.home, MORE, given=lambda: {"run": run.run_id})
 
     def _make_transcript(self) -> Panel:
@@ -222,7 +212,7 @@ class SurroundingPanes:
 
     def _transcript(self, node: NodeId) -> str:
         """The calls of a proposition's models; of one that was added on the page there are none."""
-        run = self._run()
+        run = self._edits.run
         if node not in run.tree:
             return panels.note(f"{node} is yours: no model was asked.")
         try:
@@ -234,15 +224,16 @@ class SurroundingPanes:
     def _walk(self, step: int) -> None:
         """Select the next row of the tree, or the one before; after the last comes the first."""
         order = list(self._session.tree.ids())
-        self._select(order[(order.index(self._node) + step) % len(order)])
+        self._edits.choose(order[(order.index(self._node) + step) % len(order)])
 
     def _save(self) -> None:
         self._open_tab("what-if")
         self.book.ask_name()
 
-    def _read_anew(self, moves_band: bool) -> None:
-        with self._session.lock:  # on a thread of its own: the page goes on while a form is worked on
-            self._reread(moves_band)
+    @cached_property
+    def approving(self) -> ApprovalPane:
+        """The steps that wait for a person; made when the first does."""
+        return ApprovalPane(self._look_desk)
 
     @property
     def form(self) -> EditingForm:
@@ -250,39 +241,23 @@ class SurroundingPanes:
         form: EditingForm = self.change.content
         return form
 
-    def by(self) -> str:
-        """Return who sits here, as typed."""
-        return self.author.value.strip() or "dashboard"
-
-    def override(self) -> Override | None:
-        """Whose the next values are; None as long as no name, reason or time is typed."""
-        author, reason, expires = (entry.value.strip() for entry in (self.author, self.reason, self.expires))
-        return parse_override(
-            author or ("dashboard" if reason or expires else ""), reason, expires or None, now=utc_now()
-        )
-
     def say(self, line: str, refused: bool) -> None:
         """Show one line on what was kept, or why not; an empty one takes the last away."""
         self.line.value = (panels.refusal(line) if refused else panels.note(line)) if line else ""
 
-    def show(self, node: NodeId, dark: bool) -> None:
-        """Bring every pane in step with the session."""
+    def show_edits(self, node: NodeId, dark: bool) -> None:
+        """Bring every pane in step with the edits."""
         session = self._session
-        now, edits = session.now, session.edits
-        remarks = [remark.line for remark in edit_remarks(session.base, edits)]
-        self.table.value = panels.what_if(
-            self._scenarios.run_id, now, edits, session.base, scenario=self._keeper.name, remarks=remarks
+        self.show()
+        self.state.value = panels.hypothetical(
+            session.now, len(session.edits), scenario=self._edits.keeper.name
         )
-        self.state.value = panels.hypothetical(now, len(edits), scenario=self._keeper.name)
-        self.reset.disabled = self.keep.disabled = not edits
-        self.undo.disabled, self.redo.disabled = not session.can_undo, not session.can_redo
-        self.resynthesis.show()
-        self.book.show()
+        self.keep.disabled = not session.edits
         self.show_selected(node, dark)
 
     def show_selected(self, node: NodeId, dark: bool) -> None:
         """Show a proposition with its evidence: a leaf's notebook, an inner one's sum and synthesis."""
-        run, tree = self._run(), self._session.tree
+        run, tree = self._edits.run, self._session.tree
         refitted = run.state.refits.get(node)
         sums = panels.combination(node, tree, refitted) if tree[node].children else ""
         comments = [each.to_json() for each in run.state.annotations.comments if each.node == node]
@@ -315,8 +290,8 @@ class SurroundingPanes:
         """Bring in step what no edit alters: what people said of the run, and what can be asked for again."""
         self.regrounding.show(run, node)
         self.refitting.forget()
-        show_if(
-            node in run.tree and bool(run.tree[node].children) and run.tree.root.p is not None, self.refitting
+        self.refitting.offer_if(
+            node in run.tree and bool(run.tree[node].children) and run.tree.root.p is not None
         )
         self.notes.show(run, node)
         self.review.show(run, node)
@@ -329,19 +304,19 @@ class SurroundingPanes:
             self.spent.value = panels.unread_time_and_money()
 
     def _make_form(self) -> EditingForm:
-        form = EditingForm(self._session, self._select)
+        form = EditingForm(self._session, self._edits.choose)
         form.show(self._node)
         return form
 
     def _read_time_and_money(self, _name: str) -> None:
         """Show where time and money went. It reads every journal, so when it is unfolded and not when the page opens."""
         try:
-            self.spent.value = panels.time_and_money(self._run().time_and_money())
+            self.spent.value = panels.time_and_money(self._edits.run.time_and_money())
         except WorkbenchError as error:  # a damaged database: the page shows the rest
             self.spent.value = panels.refusal(error)
 
     def _document(self, node: NodeId, dark: bool) -> tuple[str, str]:
-        run, proposition = self._run(), self._session.tree[node]
+        run, proposition = self._edits.run, self._session.tree[node]
         if node not in self._session.base:
             words = f"{node} is yours: no proof stands behind it."
             return proof.message_document(words, dark=dark), f"proof of {node}"
@@ -353,11 +328,4 @@ class SurroundingPanes:
                 else proof.message_document("No words on it.", dark=dark)
             )
             return document, f"synthesis of {node}"
-        title = f"proof notebook of {node}"
-        path = run.notebook(node)
-        if path is None:
-            return proof.message_document(f"{node} has no proof notebook yet.", dark=dark), title
-        try:
-            return proof.proof_document(path, trail=proof.trail_of(run, node), dark=dark), title
-        except UsageError as error:
-            return proof.message_document(str(error), dark=dark), title
+        return proof.proof_of(run, node, dark=dark), f"proof notebook of {node}"

@@ -13,8 +13,8 @@ from proxies.atomic import open_private, private_folder, replace_file
 from proxies.ledger import LedgerRow
 from sandbox.cell_library import CellLibrary, named_library
 from sandbox.record.journal import read_lines
-from workbench.engine.leaves.grounding import session_spec
-from workbench.engine.leaves.job import GroundJob, JobOwner
+from workbench.engine.leaves.grounding import Sitting, session_spec
+from workbench.engine.leaves.job import GroundJob
 from workbench.errors import WorkbenchError
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.search.leak_filter import STAGE, Verdict
@@ -44,13 +44,13 @@ class Begun:
 class JobService:
     """Serves the calls of the worker that holds the job now."""
 
-    def __init__(self, job: GroundJob, owner: JobOwner) -> None:
+    def __init__(self, job: GroundJob, owner: Sitting) -> None:
         self.job = job
         self.line: CallLine | None = None
         self.worker = ""  # the address of who holds the lease, or held the last one
         self._owner = owner
-        self._ledger = ApiLedger(owner.recorder.store)
-        self._spec = session_spec(job, owner.recorder.store.folder(job.run), "none")  # the paths only
+        self._ledger = ApiLedger(owner.store)
+        self._spec = session_spec(job, owner.store.folder(job.run), "none")  # the paths only
         self._verdicts_sent = 0  # to the lease of now
 
     def lease_to(self, line: CallLine, worker: str) -> None:
@@ -91,13 +91,12 @@ class JobService:
             on_reply=self._owner.on_reply,
             complete=complete,
         )
-        verdicts = self._owner.verdicts
-        if verdicts is not None and stage == STAGE and len(request.nodes) == 1:
-            verdicts.keep_recorded(
+        if stage == STAGE and len(request.nodes) == 1:
+            self._owner.verdicts.keep_recorded(
                 request.messages[-1].content,
                 reply,
                 question=request.nodes[0].statement,
-                cutoff=self.job.parsed_cutoff(),
+                cutoff=self.job.cutoff,
             )
         return reply, self._fresh_verdicts()
 
@@ -147,8 +146,6 @@ class JobService:
 
     def _fresh_verdicts(self) -> FreshVerdicts:
         """Return the run's verdicts that this lease has not been sent: a worker asks before it searches."""
-        if self._owner.verdicts is None:
-            return []
         fresh = list(self._owner.verdicts.since(self._verdicts_sent))
         self._verdicts_sent += len(fresh)
         return fresh

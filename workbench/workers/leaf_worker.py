@@ -28,12 +28,12 @@ from sandbox.cell_library import CellLibrary
 from sandbox.errors import SandboxError
 from sandbox.kernels.folders import run_folder
 from workbench.agents.base import Grounding, GroundingFailure
-from workbench.agents.registry import open_grounder
 from workbench.agents.relayed import Relayed
 from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.model_gateway import ReportsLimits
 from workbench.engine.leaves.grounding import data_session, ground_job, session_spec
 from workbench.engine.leaves.leaf_notebook import KernelSlots, open_notebooks
+from workbench.engine.new_run import grounder_of
 from workbench.engine.run_settings import RunSettings
 from workbench.environment import home_from, proxy_settings
 from workbench.errors import WorkbenchError
@@ -290,16 +290,11 @@ async def _ground(
 
     return await ground_job(
         job,
-        grounder=open_grounder(
-            settings.grounder,
-            settings.agent,
-            options=settings.options.get("grounder"),
-            package=settings.packages.get("grounder"),
-        ),
+        grounder=grounder_of(settings),
         ask=Relayed(prompts, ask),
         data=RowsWithOwner(lease.line, begun.rows, lambda ledger: data_session(place.broker, job, ledger)),
         guide=CatalogueGuide.for_run(
-            place.broker.catalogue, settings, job.parsed_cutoff(), job.keyed, network=job.network
+            place.broker.catalogue, settings, job.cutoff, job.keyed, network=job.network
         ),
         sandbox=place.sandbox,
         level=level,

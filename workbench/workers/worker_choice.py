@@ -8,9 +8,9 @@ from importlib.util import find_spec
 
 from proxies.broker import Broker
 from sandbox import Sandbox
-from workbench.agents.registry import open_grounder
 from workbench.engine.assembly import OpenWorkers
 from workbench.engine.leaves.job import Workers
+from workbench.engine.new_run import grounder_of
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import Option, UsageError
@@ -43,12 +43,7 @@ async def open_workers(
         )
     from workbench.workers.worker_pool import Requirements, WorkerPool  # the whole engine, for workers alone
 
-    grounder = open_grounder(
-        settings.grounder,
-        settings.agent,
-        options=settings.options.get("grounder"),
-        package=settings.packages.get("grounder"),
-    )
+    grounder = grounder_of(settings)
     level = await sandbox.level() if getattr(grounder, "opens_notebook", False) else None
     facts = await own_facts(broker, sandbox, settings, seal=False)
     keyed = settings.keyed if settings.keyed is not None else facts.keys

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from proxies.broker import Broker
 from sandbox import Sandbox
 from sandbox.errors import SandboxError
-from workbench.agents.registry import open_grounder
 from workbench.engine.manifest import code_hash
+from workbench.engine.new_run import grounder_of
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
 from workbench.version import __version__
@@ -32,12 +32,7 @@ async def own_facts(broker: Broker, sandbox: Sandbox, settings: RunSettings, *, 
     """Return the facts of this process; with ``seal`` the levels that work here are tried."""
     problem = None
     try:
-        open_grounder(
-            settings.grounder,
-            settings.agent,
-            options=settings.options.get("grounder"),
-            package=settings.packages.get("grounder"),
-        )
+        grounder_of(settings)
     except UsageError as error:
         problem = str(error)
     levels: tuple[str, ...] = ()

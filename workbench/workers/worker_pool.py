@@ -16,7 +16,8 @@ from typing import Any
 from distributed import KilledWorker, Queue
 
 from workbench.agents.base import Grounding, GroundingFailure
-from workbench.engine.leaves.job import GroundJob, JobOwner
+from workbench.engine.leaves.grounding import Sitting
+from workbench.engine.leaves.job import GroundJob
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import ProviderError, UsageError
 from workbench.models.errors import ModelError
@@ -115,7 +116,7 @@ class WorkerPool:
             service.end()
         await asyncio.gather(*self._endings, return_exceptions=True)
 
-    async def ground(self, job: GroundJob, owner: JobOwner) -> Grounding | GroundingFailure:
+    async def ground(self, job: GroundJob, owner: Sitting) -> Grounding | GroundingFailure:
         """Have a worker ground the job; raises what a grounding in this process would raise."""
         async with self._free:
             await self._free.wait_for(

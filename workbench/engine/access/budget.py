@@ -8,6 +8,7 @@ under way, its reply may be shorter; where that would be too short to be of use,
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import floor
 
 from workbench.errors import BudgetStop, Option, sentence
 from workbench.models.costs import Price
@@ -35,6 +36,17 @@ class BudgetLimits:
         return (self.usd, self.tokens, self.calls) != (None, None, None)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What a run or a leaf has spent. ``unanswered`` calls are those that were sent and never answered, at their worst case."""
+
+    usd: float = 0.0
+    tokens: int = 0
+    calls: int = 0
+    unanswered: int = 0
+    unanswered_usd: float = 0.0
+
+
 @dataclass(slots=True)
 class Account:
     """What was spent and what is reserved against one set of limits; ``name`` says whose, for messages."""
@@ -46,21 +58,21 @@ class Account:
     calls: int = 0
     held: list["Hold"] = field(default_factory=list)
 
-    def reply_tokens(self, price: Price | None, input_tokens: int) -> float:
-        """Return how long a reply may be, in tokens, so that no limit is passed; below 0 where nothing fits."""
-        room = float("inf")
+    def reply_tokens(self, price: Price | None, input_tokens: int, wanted: int) -> int:
+        """Return how long a reply may be, up to what is wanted, so that no limit is passed; below 0 where nothing fits."""
+        rooms = [float(wanted)]
         if self.limits.calls is not None and self.calls + len(self.held) >= self.limits.calls:
-            return -1.0
+            return -1
         if self.limits.tokens is not None:
             held = sum(hold.input_tokens + hold.output_tokens for hold in self.held)
-            room = self.limits.tokens - self.tokens - held - input_tokens
+            rooms.append(self.limits.tokens - self.tokens - held - input_tokens)
         if self.limits.usd is not None and price is not None:
-            left = self.limits.usd - self.usd - sum(hold.usd for hold in self.held)
-            left -= price.input * input_tokens
-            # A model that is free fits any budget.
-            most = left / price.output if price.output else (float("inf") if left >= 0 else -1.0)
-            room = min(room, most)
-        return room
+            left = (
+                self.limits.usd - self.usd - sum(hold.usd for hold in self.held) - price.input * input_tokens
+            )
+            if price.output or left < 0:  # a model that is free fits any budget
+                rooms.append(left / price.output if price.output else -1)
+        return floor(min(rooms))
 
     def spent_line(self) -> str:
         """Return which limit is used up and what was spent, for the message that says why the run stops."""
@@ -97,16 +109,17 @@ class Budget:
         limits: BudgetLimits | None = None,
         *,
         leaf_limits: BudgetLimits | None = None,
-        usd: float = 0.0,
-        tokens: int = 0,
-        calls: int = 0,
-        leaf_spent: Callable[[str], tuple[float, int, int]] = lambda node: (0.0, 0, 0),
+        spent: Callable[[str | None], Spending] = lambda node: Spending(),
     ) -> None:
-        self.run = Account("the run", limits or BudgetLimits(), usd=usd, tokens=tokens, calls=calls)
+        self._spent = spent
+        self.run = self._account("the run", limits or BudgetLimits())
         self._leaf_limits = leaf_limits or BudgetLimits()
-        self._leaf_spent = leaf_spent
         self._leaves: dict[str, Account] = {}
         self._settled = asyncio.Event()
+
+    def _account(self, name: str, limits: BudgetLimits, node: str | None = None) -> Account:
+        spent = self._spent(node)
+        return Account(name, limits, usd=spent.usd, tokens=spent.tokens, calls=spent.calls)
 
     @property
     def needs_price(self) -> bool:
@@ -123,10 +136,7 @@ class Budget:
         if not self._leaf_limits.any or trial == 0:
             return (self.run,)
         if node not in self._leaves:
-            usd, tokens, calls = self._leaf_spent(node)
-            self._leaves[node] = Account(
-                f"driver {node}", self._leaf_limits, usd=usd, tokens=tokens, calls=calls
-            )
+            self._leaves[node] = self._account(f"driver {node}", self._leaf_limits, node)
         return (self.run, self._leaves[node])
 
     async def reserve(
@@ -138,21 +148,22 @@ class Budget:
         where it is the leaf's own limit.
         """
         accounts = self._accounts(node, trial)
-        floor = min(FLOORS.get(stage, OTHER_FLOOR), output_tokens)
+        least = min(FLOORS.get(stage, OTHER_FLOOR), output_tokens)
         while True:
-            tightest = min(accounts, key=lambda account: account.reply_tokens(price, input_tokens))
-            room = tightest.reply_tokens(price, input_tokens)
+            room, tightest = min(
+                ((account.reply_tokens(price, input_tokens, output_tokens), account) for account in accounts),
+                key=lambda pair: pair[0],
+            )
             if room < output_tokens and tightest.held:
                 # Worst cases are mostly far above what calls cost: most of it comes back in a moment.
                 self._settled.clear()
                 await self._settled.wait()
                 continue
-            if room < floor:
+            if room < least:
                 kind = BudgetStop if tightest is self.run else LeafBudgetSpent
                 raise kind(tightest.spent_line())
-            granted = output_tokens if room >= output_tokens else int(room)
-            usd = 0.0 if price is None else price.input * input_tokens + price.output * granted
-            hold = Hold(input_tokens, granted, usd, accounts)
+            usd = 0.0 if price is None else price.input * input_tokens + price.output * room
+            hold = Hold(input_tokens, room, usd, accounts)
             for account in accounts:
                 account.held.append(hold)
             return hold

@@ -1,22 +1,21 @@
 """How an agent's question reaches the model: ledger first, then the budget, then the wire, then the ledger again."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from proxies.asof.clock import Cutoff
 from proxies.fetch.pacing import Pace
 from proxies.ledger import Address
 from workbench.agents.asked import day_words, last_day_named, with_words
 from workbench.agents.base import KnownContext
-from workbench.engine.access.budget import Budget, BudgetLimits
+from workbench.engine.access.budget import Budget, BudgetLimits, Spending
 from workbench.engine.access.outage import Outage, Timing
-from workbench.engine.rebuy import Rebuy, RebuyNeeded, paid, price
+from workbench.engine.rebuy import Rebuy, RebuyNeeded, paid
 from workbench.engine.record.state import RunState
-from workbench.engine.run_settings import RunSettings
 from workbench.errors import Option, UsageError
 from workbench.models.base import Model, ModelReply, ModelRequest, ModelRole
 from workbench.models.costs import (
@@ -98,9 +97,8 @@ class ModelGateway:
 
     def require_price(self) -> None:
         """Raise ``UsageError`` where a limit in dollars cannot be kept; called before the first request of a run."""
-        for name in model_names(self.model):
-            if self.budget.needs_price and self._prices.get(name) is None:
-                raise UsageError(*unknown_price(name))
+        if self.budget.needs_price:
+            require_price(model_names(self.model), self.prices)
 
     def asker(
         self,
@@ -118,7 +116,8 @@ class ModelGateway:
         ``role`` says whose model answers; ``on_reply`` is called with each reply that was paid for, not with recalled ones.
         ``renewed``: a person wanted this asked anew, so what is on record here may be of another request.
         """
-        return AttemptAsker(self, run, node, trial, attempt, role, on_reply, renewed)
+        place = Address(run=run, node=node, trial=trial, attempt=attempt, stage="", step=0, retry=0)
+        return AttemptAsker(self, place, role, on_reply, renewed)
 
     async def ask(
         self,
@@ -182,7 +181,7 @@ class ModelGateway:
             lost = paid(self.ledger.following(address))
             if lost:
                 why = f"would ask {address.node} something else than is on record, since what its request is made of has changed"
-                self.blocked = Rebuy(run_id=address.run, why=why, calls=len(lost), usd=price(lost)).refusal()
+                self.blocked = Rebuy.of(address.run, why, lost).refusal()
         if self.blocked is not None:
             raise self.blocked
 
@@ -191,13 +190,9 @@ class ModelGateway:
         if self.announce is None:
             return False
         names = (name_for(self.model, request), *self.names)
-        places = [_ledger_place(address, request.canonical_hash(name)) for name in names]
-        events = (stored.event for stored in self.announce.events(address.run, kinds=("call.asked",)))
-        return any(
-            all(getattr(event, key) == value for key, value in place.items())
-            for event in events
-            for place in places
-        )
+        places = [_place(address, request.canonical_hash(name)) for name in names]
+        asked = self.announce.events(address.run, kinds=("call.asked",))
+        return any(stored.event.model_dump(include={*_PLACE, "request_hash"}) in places for stored in asked)
 
     async def _send(
         self,
@@ -233,17 +228,21 @@ class ModelGateway:
                     effort=request.effort if fits else None,
                 )
             under_way = False
-            room_on_disk = _room_on_disk(dated, hold.output_tokens) if self.writer is not None else 0
+            room_on_disk = _room_on_disk(dated, hold.output_tokens)
             try:
                 if self.writer is not None:
                     self.writer.expect(room_on_disk)
-                await self._announce(
-                    address,
-                    digest,
-                    model_name,
-                    worst_usd=hold.usd if price is not None else None,
-                    worst_tokens=hold.input_tokens + hold.output_tokens,
+                # On disk before the request is sent, so that a kill cannot hide what it may have cost.
+                self._append(
+                    address.run,
+                    ev.CallAsked(
+                        **_place(address, digest),
+                        model=model_name,
+                        worst_usd=hold.usd if price is not None else None,
+                        worst_tokens=hold.input_tokens + hold.output_tokens,
+                    ),
                 )
+                await self._committed()
                 if self.out_of_room is not None:
                     raise self.out_of_room
                 under_way = True
@@ -257,7 +256,8 @@ class ModelGateway:
                     self.budget.charge_worst(hold)
                 else:
                     self.budget.settle(hold, usd=None, tokens=0, calls=0)
-                    self._unbilled(address, digest, error)
+                    unbilled = ev.CallUnbilled(**_place(address, digest), reason=str(error)[:300])
+                    self._append(address.run, unbilled)
                 raise
             finally:
                 if self.writer is not None:
@@ -279,8 +279,7 @@ class ModelGateway:
             )
         if cancelled is not None:
             raise cancelled
-        if self.writer is not None:  # the next call need not wait for this one's commit
-            await self.writer.committed()
+        await self._committed()  # with others: the next call need not wait for this one's commit
         return reply
 
     async def _answer(self, call: Awaitable[ModelReply]) -> tuple[ModelReply, asyncio.CancelledError | None]:
@@ -314,33 +313,16 @@ class ModelGateway:
             return None
         return Price(max(price.input for price in prices), max(price.output for price in prices))
 
-    async def _announce(
-        self, address: Address, digest: str, model: str, *, worst_usd: float | None, worst_tokens: int
-    ) -> None:
-        """Put a call on record; on disk when this returns, so that a kill cannot hide what it may have cost."""
-        if self.announce is None:
-            return
-        self._append(
-            address.run,
-            ev.CallAsked(
-                **_ledger_place(address, digest),
-                model=model,
-                worst_usd=worst_usd,
-                worst_tokens=worst_tokens,
-            ),
-        )
+    async def _committed(self) -> None:
         if self.writer is not None:
             await self.writer.committed()
 
-    def _unbilled(self, address: Address, digest: str, error: BaseException) -> None:
-        if self.announce is not None:
-            event = ev.CallUnbilled(**_ledger_place(address, digest), reason=str(error)[:300])
-            self._append(address.run, event)
-
     def _append(self, run_id: str, event: Event) -> None:
+        if self.announce is None:
+            return
         if self.writer is not None:
             self.writer.put(lambda store: store.append(run_id, event))
-        elif self.announce is not None:
+        else:
             self.announce.append(run_id, event)
 
 
@@ -362,32 +344,24 @@ def _room_on_disk(request: ModelRequest, output_tokens: int) -> int:
     return 65_536 + 2 * (text + 6 * (output_tokens or _USUAL_TOKENS))
 
 
-def _ledger_place(address: Address, digest: str) -> dict[str, object]:
-    return {
-        "node": address.node,
-        "trial": address.trial,
-        "attempt": address.attempt,
-        "stage": address.stage,
-        "step": address.step,
-        "retry": address.retry,
-        "request_hash": digest,
-    }
+#: What an event about a request says of its place, beside the hash of the request.
+_PLACE = ("node", "trial", "attempt", "stage", "step", "retry")
 
 
-def require_price(settings: RunSettings, model: str) -> None:
-    """Raise ``UsageError`` if these settings limit the dollars of a model whose price is unknown."""
-    limited = settings.budget_usd is not None or settings.leaf_budget_usd is not None
-    if limited and price_of(model, settings.prices) is None:
-        raise UsageError(*unknown_price(model))
+def _place(address: Address, digest: str) -> dict[str, Any]:
+    # Not asdict, which copies what it finds: each request comes by here.
+    return {**{name: getattr(address, name) for name in _PLACE}, "request_hash": digest}
 
 
-def unknown_price(model: str) -> tuple[str, Option, str]:
-    """Return the sentence for a limit in dollars on a model whose price nobody knows."""
-    return (
-        f"the price of {model} is unknown, so a budget in dollars cannot be kept: state it with ",
-        Option("price", f"{model}=IN,OUT"),
-        " (US dollars per million input and output tokens), or leave the budget out",
-    )
+def require_price(names: Iterable[str], prices: Mapping[str, Sequence[float]]) -> None:
+    """Raise ``UsageError`` for a model whose price nobody knows: a limit in dollars cannot be kept with it."""
+    for name in names:
+        if price_of(name, prices) is None:
+            raise UsageError(
+                f"the price of {name} is unknown, so a budget in dollars cannot be kept: state it with ",
+                Option("price", f"{name}=IN,OUT"),
+                " (US dollars per million input and output tokens), or leave the budget out",
+            )
 
 
 def run_gateway(
@@ -404,12 +378,6 @@ def run_gateway(
     """Return the gateway of a run to its model, with the limits of its settings and what it has spent so far."""
     settings, ledger = state.settings, ModelLedger(store)
     free = model_names(model) == (OFFLINE,)
-    spent = spending(store, state.run_id)
-
-    def leaf_spent(node: str) -> tuple[float, int, int]:
-        part = spending(store, state.run_id, node)
-        return part.usd, part.tokens, part.calls
-
     timing = timing or Timing()
     context = settings.context.as_of(state.parsed_cutoff())
     if settings.options.get("grounder", {}).get("crowd") is False:
@@ -429,10 +397,7 @@ def run_gateway(
                 tokens=settings.leaf_budget_tokens,
                 calls=settings.leaf_budget_calls,
             ),
-            usd=spent.usd,
-            tokens=spent.tokens,
-            calls=spent.calls,
-            leaf_spent=leaf_spent,
+            spent=lambda node: spending(store, state.run_id, node),
         ),
         names=state.models,
         prices=settings.prices,
@@ -449,17 +414,6 @@ def run_gateway(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
-    """What a run or a leaf has spent. ``unanswered`` calls are those that were sent and never answered, at their worst case."""
-
-    usd: float
-    tokens: int
-    calls: int
-    unanswered: int
-    unanswered_usd: float
-
-
 def spending(store: Store, run_id: str, node: str | None = None) -> Spending:
     """Return what a run has spent, or one leaf in its trials; calls that were cut off by a kill are counted at their worst."""
     ledger = ModelLedger(store)
@@ -470,15 +424,7 @@ def spending(store: Store, run_id: str, node: str | None = None) -> Spending:
         assert isinstance(event, ev.CallAsked | ev.CallUnbilled)
         if node is not None and (event.node != node or event.trial == 0):
             continue
-        key = (
-            event.node,
-            event.trial,
-            event.attempt,
-            event.stage,
-            event.step,
-            event.retry,
-            event.request_hash,
-        )
+        key = tuple(getattr(event, name) for name in (*_PLACE, "request_hash"))
         if isinstance(event, ev.CallAsked):
             open_calls.setdefault(key, []).append(event)
         elif open_calls.get(key):
@@ -507,13 +453,10 @@ class AttemptAsker:
     """
 
     gateway: ModelGateway
-    run: str
-    node: str
-    trial: int
-    attempt: int
-    role: ModelRole | None = None
-    on_reply: Callable[[Address, ModelReply], None] | None = None
-    renewed: bool = False
+    place: Address
+    role: ModelRole | None
+    on_reply: Callable[[Address, ModelReply], None] | None
+    renewed: bool
 
     @property
     def prompts(self) -> PromptSet:
@@ -522,15 +465,7 @@ class AttemptAsker:
 
     async def __call__(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
         """Return the model's reply at (run, node, trial, attempt, stage, step, retry)."""
-        address = Address(
-            run=self.run,
-            node=self.node,
-            trial=self.trial,
-            attempt=self.attempt,
-            stage=stage,
-            step=step,
-            retry=retry,
-        )
+        address = replace(self.place, stage=stage, step=step, retry=retry)
         # An agent may hand a request to another role (a reader, a judge); without a word it is its own.
         request = request if request.role is not None else replace(request, role=self.role)
         return await self.gateway.ask(address, request, on_reply=self.on_reply, renewed=self.renewed)

@@ -17,7 +17,7 @@ from proxies.atomic import replace_file
 from proxies.catalogue import Availability
 from proxies.ledger import Address, Answer
 from workbench.agents.relayed import Relayed
-from workbench.engine.access.budget import Budget, BudgetLimits
+from workbench.engine.access.budget import Budget, BudgetLimits, Spending
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.models.base import (
     Asker,
@@ -116,7 +116,7 @@ def own_asker(
 
     Raises `UsageError`: No model answers to the name, or a budget is set and the price is not known.
     """
-    budget = Budget(BudgetLimits(usd=budget_usd), usd=spent_usd)
+    budget = Budget(BudgetLimits(usd=budget_usd), spent=lambda node: Spending(usd=spent_usd))
     if run != RUN:
         # As messages name whose budget it is; "night" is what a round's stream is called.
         sort, _, stream = run.partition(":")

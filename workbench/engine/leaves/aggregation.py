@@ -6,11 +6,11 @@ The numbers are fixed when a run is opened, so whoever checks the run computes t
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, get_args
+from typing import Literal, get_args
 
 from workbench.errors import UsageError
 from workbench.propositions.strict_json import STRICT
-from workbench.requests import Setting
+from workbench.requests import setting
 
 Pool = Literal["logit-mean", "mean", "median"]
 Dead = Literal["drop", "impute"]
@@ -26,69 +26,48 @@ class Aggregation:
     ``learned_from`` is how many resolved leaves the numbers were learned from; 0 where too few were, or nothing was to be learned.
     """
 
-    pool: Annotated[
-        Pool,
-        Setting(
-            panel="Trials",
-            text="Pooling rule: logit-mean, mean or median; shrinkage works on the logit mean alone.",
-            in_file="no",
-        ),
-    ] = "logit-mean"
-    dead: Annotated[
-        Dead,
-        Setting(
-            panel="Trials",
-            text="A trial without a belief is left out (drop), or counts as 0.5 (impute, the paper's).",
-            in_file="no",
-        ),
-    ] = "drop"
-    floor: Annotated[
-        float,
-        Setting(
-            panel="Trials",
-            text="Least weight of the trials' mean against the prior, max(floor, 1 - slope * sd of their logits); 1 shrinks nothing.",
-            in_file="no",
-        ),
-    ] = 1.0
-    slope: Annotated[
-        float,
-        Setting(
-            panel="Trials", text="How fast that weight falls with the spread of the trials.", in_file="no"
-        ),
-    ] = 0.0
-    prior: Annotated[
-        float, Setting(panel="Trials", text="What the mean is shrunk toward, in (0, 1).", in_file="no")
-    ] = 0.5
-    calibration_slope: Annotated[
-        float,
-        Setting(
-            panel="Trials",
-            text="Platt scaling of the result, sigmoid(slope * logit(p) + offset); 1 changes nothing.",
-            in_file="no",
-        ),
-    ] = 1.0
-    calibration_offset: Annotated[
-        float, Setting(panel="Trials", text="Its offset; 0 changes nothing.", in_file="no")
-    ] = 0.0
-    stop_spread: Annotated[
-        float | None,
-        Setting(
-            panel="Trials",
-            text="No further trial once the logits of the concluded ones have a standard deviation of at most this; trials then run one after another. Null: all run, side by side.",
-            in_file="no",
-        ),
-    ] = None
-    stop_after: Annotated[
-        int, Setting(panel="Trials", text="Trials that are run in any case, at least 2.", in_file="no")
-    ] = 3
-    learn: Annotated[
-        bool,
-        Setting(
-            panel="Trials",
-            text="Take prior, floor, slope and calibration from the own record of drivers that were resolved before the cutoff, when the run is opened.",
-            in_file="no",
-        ),
-    ] = False
+    pool: Pool = setting(
+        "logit-mean",
+        "Trials",
+        "Pooling rule: logit-mean, mean or median; shrinkage works on the logit mean alone.",
+        in_file="no",
+    )
+    dead: Dead = setting(
+        "drop",
+        "Trials",
+        "A trial without a belief is left out (drop), or counts as 0.5 (impute, the paper's).",
+        in_file="no",
+    )
+    floor: float = setting(
+        1.0,
+        "Trials",
+        "Least weight of the trials' mean against the prior, max(floor, 1 - slope * sd of their logits); 1 shrinks nothing.",
+        in_file="no",
+    )
+    slope: float = setting(
+        0.0, "Trials", "How fast that weight falls with the spread of the trials.", in_file="no"
+    )
+    prior: float = setting(0.5, "Trials", "What the mean is shrunk toward, in (0, 1).", in_file="no")
+    calibration_slope: float = setting(
+        1.0,
+        "Trials",
+        "Platt scaling of the result, sigmoid(slope * logit(p) + offset); 1 changes nothing.",
+        in_file="no",
+    )
+    calibration_offset: float = setting(0.0, "Trials", "Its offset; 0 changes nothing.", in_file="no")
+    stop_spread: float | None = setting(
+        None,
+        "Trials",
+        "No further trial once the logits of the concluded ones have a standard deviation of at most this; trials then run one after another. Null: all run, side by side.",
+        in_file="no",
+    )
+    stop_after: int = setting(3, "Trials", "Trials that are run in any case, at least 2.", in_file="no")
+    learn: bool = setting(
+        False,
+        "Trials",
+        "Take prior, floor, slope and calibration from the own record of drivers that were resolved before the cutoff, when the run is opened.",
+        in_file="no",
+    )
     learned_from: int = 0
 
     __pydantic_config__ = STRICT

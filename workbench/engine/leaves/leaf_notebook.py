@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from proxies.fetch.pacing import Places, backoff
@@ -70,49 +71,39 @@ class KernelSlots:
 _STARTS = 3
 
 
+@dataclass(slots=True)
 class LazyNotebook:
     """``LeafTask.open_notebook``: starts the sealed session when a grounder first asks for it."""
 
-    def __init__(
-        self,
-        sandbox: Sandbox,
-        spec: Callable[[str], SessionSpec],
-        level: Callable[[], Awaitable[str]],
-        from_cell: ApiCaller,
-        stack: AsyncExitStack,
-        slots: KernelSlots,
-        on_cell: Callable[[], Awaitable[None]] | None = None,
-    ) -> None:
-        self._on_cell = on_cell
-        self._sandbox = sandbox
-        self._spec = spec
-        self._level = level
-        self._from_cell = from_cell
-        self._stack = stack
-        self._slots = slots
-        self._session: ProofSession | None = None
-        self._lock = asyncio.Lock()
+    sandbox: Sandbox
+    spec: Callable[[], Awaitable[SessionSpec]]
+    from_cell: ApiCaller
+    stack: AsyncExitStack
+    slots: KernelSlots
+    on_cell: Callable[[], Awaitable[None]]
+    _session: ProofSession | None = None
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def open(self) -> ProofSession:
         """Return the session, started at the first call; raises ``IsolationUnavailable`` and ``KernelStartFailed``."""
         # A grounder may ask twice at once; without the lock each would start a kernel and one would have no owner.
         async with self._lock:
             if self._session is None:
-                level = await self._level()
+                spec = await self.spec()
                 # Entered on the stack before the session is: released after the kernel is gone.
-                await self._stack.enter_async_context(self._slots.notebooks)
+                await self.stack.enter_async_context(self.slots.notebooks)
                 # A start computes, and a resumed session runs its cells again.
-                session = await self._start(level)
-                self._stack.push_async_callback(_close_whole, session)
-                self._session = _SlottedSession(session, self._slots, self._on_cell)
+                session = await self._start(spec)
+                self.stack.push_async_callback(_close_whole, session)
+                self._session = _SlottedSession(session, self.slots, self.on_cell)
             return self._session
 
-    async def _start(self, level: str) -> Session:
+    async def _start(self, spec: SessionSpec) -> Session:
         """Open the session; a kernel that does not come up, on a machine short of memory or processes, is tried again."""
         for tries in range(1, _STARTS + 1):
             try:
-                async with self._slots.run():
-                    return await self._sandbox.open(self._spec(level), self._from_cell)
+                async with self.slots.run():
+                    return await self.sandbox.open(spec, self.from_cell)
             except KernelStartFailed as error:
                 if tries == _STARTS or is_resource_error(error):
                     raise
@@ -129,34 +120,28 @@ async def _close_whole(session: Session) -> None:
         raise
 
 
+@dataclass(slots=True)
 class _SlottedSession:
     """A session whose cells wait for a kernel slot; the ``ProofSession`` that a grounder gets."""
 
-    def __init__(
-        self, session: Session, slots: KernelSlots, on_cell: Callable[[], Awaitable[None]] | None
-    ) -> None:
-        self._session = session
-        self._slots = slots
-        self._on_cell = on_cell
+    session: Session
+    slots: KernelSlots
+    on_cell: Callable[[], Awaitable[None]]
 
     @property
     def cells(self) -> Sequence[JournalCell]:
         """Cells on record, oldest first."""
-        return self._session.cells
+        return self.session.cells
 
     async def markdown(self, source: str) -> JournalCell:
         """Append a text cell; needs no slot."""
-        cell = await self._session.markdown(source)
-        await self._grown()
+        cell = await self.session.markdown(source)
+        await self.on_cell()
         return cell
 
     async def execute(self, source: str, *, fixes: str | None = None) -> CellResult:
         """Run a code cell when a slot is free; its clock begins then."""
-        async with self._slots.run():
-            result = await self._session.execute(source, fixes=fixes)
-        await self._grown()
+        async with self.slots.run():
+            result = await self.session.execute(source, fixes=fixes)
+        await self.on_cell()
         return result
-
-    async def _grown(self) -> None:
-        if self._on_cell is not None:
-            await self._on_cell()

@@ -1,14 +1,14 @@
 """One proposition by itself: a leaf grounded again in a finished run, a failed node tried once more. What it costs, who wanted it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
-from workbench.engine.expected_cost import forecast_of
+from workbench.engine.expected_cost import price_line
 from workbench.engine.new_run import Agents
 from workbench.engine.ownership import own_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, command
-from workbench.propositions import NodeId, Proposition
+from workbench.propositions import NodeId
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.terminal import printable_line
@@ -33,7 +33,7 @@ def regrounding_line(state: RunState, node: NodeId, *, full: bool = False) -> st
         if synthesized
         else f"{', '.join(above) or 'nothing above'} recomputed by the stored rules"
     )
-    return f"evidence for {node} again: {_price(state, leaves=[state.tree[node]], inner=len(synthesized))}; {follow}"
+    return f"evidence for {node} again: {price_line(state, leaves=[state.tree[node]], inner=len(synthesized))}; {follow}"
 
 
 def trying_line(state: RunState, nodes: Collection[NodeId]) -> str:
@@ -58,24 +58,12 @@ def trying_line(state: RunState, nodes: Collection[NodeId]) -> str:
     follow = f"then {', '.join(above)} combined" if above else "nothing above can follow yet"
     rest = f"; {', '.join(left)} left as they are" if left else ""
     leaves = [tree[node] for node in nodes if not tree[node].children]
-    price = _price(state, leaves=leaves, inner=len(synthesized))
+    price = price_line(state, leaves=leaves, inner=len(synthesized))
     return f"trying {', '.join(tree.in_order(nodes))}: {price}; {follow}{rest}"
 
 
 def _waits(state: RunState, node: NodeId) -> bool:
     return any(child.belief is None for child in state.tree.children(node))
-
-
-def _price(state: RunState, *, leaves: Sequence[Proposition], inner: int) -> str:
-    forecast = forecast_of(
-        state.settings, leaves=leaves, inner=inner, claim=state.statement, cutoff=state.parsed_cutoff()
-    )
-    few, many = forecast.range_of(forecast.model_calls)
-    calls = f"about {forecast.model_calls} calls" + (
-        f" ({few:.0f} to {many:.0f})" if forecast.spread > 1 else ""
-    )
-    price = "price unknown" if forecast.cost_usd is None else f"about ${forecast.cost_usd:.2f}"
-    return f"{calls} to {state.settings.model}, {price}"
 
 
 def reopen_leaf(

@@ -2,23 +2,24 @@
 
 import asyncio
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
+import orjson
+
 from proxies.errors import ProxyError
-from workbench.agents.base import Synthesizer
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.evidence.look_up import LookUp
 from workbench.agents.synthesizers.root_prior import Prior, state_prior
-from workbench.engine.access.model_gateway import ModelGateway
-from workbench.engine.access.web_access import LooksUp, NodeLookUps, look_up_record
-from workbench.engine.leaves.grounding import LeafGrounding
+from workbench.engine.access.web_access import LooksUp, look_up, write_look_up
+from workbench.engine.leaves.grounding import Sitting, ground_leaf
 from workbench.engine.rebuy import RebuyNeeded
-from workbench.engine.record.recorder import Recorder
+from workbench.engine.record.recorder import Put
 from workbench.errors import ProviderError, WorkbenchError, command, sentence
 from workbench.models.base import NodeRef
 from workbench.models.errors import AccountRefused, ModelError
 from workbench.plug_points import RULES, package_of
-from workbench.propositions import Belief, NodeId
+from workbench.propositions import Belief, NodeId, Rule
 from workbench.resources import is_resource_error
 from workbench.store import StoreFull
 from workbench.store import events as ev
@@ -34,25 +35,11 @@ class LeavesLeft(WorkbenchError):
 class TreeGrounding:
     """Grounds and combines the planned tree of one run; with ``only`` these nodes and what follows above them."""
 
-    def __init__(
-        self,
-        recorder: Recorder,
-        leaves: LeafGrounding,
-        synthesizer: Synthesizer,
-        gateway: ModelGateway,
-        look_ups: NodeLookUps,
-        *,
-        only: Collection[NodeId] = (),
-    ) -> None:
+    def __init__(self, sitting: Sitting, *, only: Collection[NodeId] = ()) -> None:
+        self._sitting = sitting
         self._only = frozenset(only)
-        tree = recorder.state.tree
         #: What this sitting may touch, where it is kept to some nodes.
-        self._reached = self._only.union(*(tree.ancestors(node) for node in self._only))
-        self._recorder = recorder
-        self._leaves = leaves
-        self._synthesizer = synthesizer
-        self._gateway = gateway
-        self._look_ups = look_ups
+        self._reached = self._only.union(*(sitting.state.tree.ancestors(node) for node in self._only))
         self._prior: asyncio.Task[Prior | Exception | None] | None = None
 
     async def ground(self) -> None:
@@ -68,25 +55,25 @@ class TreeGrounding:
                 if self._asks_prior():
                     self._prior = group.create_task(self._state_prior(), name="prior")
                 # Children before parents, so that a parent finds its children's tasks: ids() is depth-first.
-                for node in reversed(list(self._recorder.state.tree.ids())):
+                for node in reversed(list(self._sitting.state.tree.ids())):
                     tasks[node] = group.create_task(self._watched(node, tasks), name=node)
         except BaseExceptionGroup as group:  # a leaf's failure is a value: what comes here stops the run
             raise first_error(group) from None
         if not tasks["P0"].result():
-            if self._gateway.blocked is not None:
-                raise self._gateway.blocked
+            if self._sitting.gateway.blocked is not None:
+                raise self._sitting.gateway.blocked
             if self._only and (line := self._left_line()) is not None:
                 raise LeavesLeft(line)
             raise ProviderError(self._failure_line())
 
     def _asks_prior(self) -> bool:
         """Whether the claim's own prior is asked for: not of the analyst that ships with the workbench, who has his base rate."""
-        state = self._recorder.state
+        state = self._sitting.state
         return (
             state.settings.agent.root_prior
             and not state.settings.stays_here
-            and getattr(self._synthesizer, "takes_prior", False)
-            and self._gateway.prompts.has("prior")
+            and getattr(self._sitting.synthesizer, "takes_prior", False)
+            and self._sitting.gateway.prompts.has("prior")
             and bool(state.tree.root.children)
             and (state.tree.root.belief is None or bool(state.reopened))
             and (not self._only or "P0" in self._reached)
@@ -97,9 +84,9 @@ class TreeGrounding:
 
         A model that gives no usable one leaves the claim without: nothing hangs on it but a second look.
         """
-        state = self._recorder.state
+        state = self._sitting.state
         cutoff, root = state.parsed_cutoff(), state.tree.root
-        ask = self._gateway.asker(
+        ask = self._sitting.gateway.asker(
             run=state.run_id,
             node="P0",
             trial=0,
@@ -124,17 +111,17 @@ class TreeGrounding:
             return await self._node(node, tasks)
         except BaseException as error:
             if isinstance(error, StoreFull) or is_resource_error(error):
-                self._gateway.out_of_room = error
+                self._sitting.gateway.out_of_room = error
             raise
 
     async def _node(self, node: NodeId, tasks: Mapping[NodeId, asyncio.Task[bool]]) -> bool:
         """Bring one node to its belief; True when it has one. Failures are on the log, not raised."""
-        state = self._recorder.state
+        state = self._sitting.state
         proposition = state.tree[node]
         if self._only and node not in self._reached:
             return proposition.belief is not None
         if not proposition.children:
-            return await self._leaves.leaf(node) if state.due(node) else True
+            return await ground_leaf(self._sitting, node) if state.due(node) else True
         renewed = [leaf for leaf in state.reopened if node in state.tree.ancestors(leaf)]
         if proposition.belief is not None and not renewed:
             return True
@@ -145,41 +132,53 @@ class TreeGrounding:
         full = any(state.reopened[leaf] == "full" for leaf in renewed)
         if self._standing(node) is not None and proposition.rule is not None and not full:
             # Read anew: the children's values have moved while they were waited for.
-            value = evaluate(self._recorder.state.tree).values.get(node)
+            value = evaluate(self._sitting.state.tree).values.get(node)
             if value is not None:
                 self._recompute(node, value)
                 return True
         return await self._synthesize(node)
 
     def _standing(self, node: NodeId) -> Belief | None:
-        state = self._recorder.state
+        state = self._sitting.state
         return state.tree[node].belief or (state.follows.beliefs.get(node) if state.follows else None)
 
     def _recompute(self, node: NodeId, value: float) -> None:
         """Let a node follow a leaf that was grounded again, by the rule that it has: no model is asked."""
-        proposition = self._recorder.state.tree[node]
+        proposition = self._sitting.state.tree[node]
         belief, rule = self._standing(node), proposition.rule
         assert belief is not None and rule is not None
         if proposition.belief is not None and value == belief.p:
             return
+        self._record_rule(node, rule, replace(belief, p=value))
+
+    def _record_rule(
+        self, node: NodeId, rule: Rule, belief: Belief, looked_up: LookUp | None = None, attempt: int = 0
+    ) -> None:
         data = rule.to_json()
-        self._recorder.record(
-            lambda put: ev.NodeSynthesized(
+
+        def synthesized(put: Put) -> ev.NodeSynthesized:
+            report, record = put(belief.report), None
+            if looked_up is not None:
+                body = put(orjson.dumps(looked_up.to_json(), option=orjson.OPT_SORT_KEYS))
+                record = ev.LookUpRecord(attempt=attempt, body=body)
+            return ev.NodeSynthesized(
                 node=node,
                 rule=data,
                 package=package_of(RULES, str(data.get("name"))),
-                p=value,
+                p=belief.p,
                 key_factor=belief.key_factor,
-                report=put(belief.report),
+                report=report,
+                looked_up=record,
             )
-        )
+
+        self._sitting.recorder.record(synthesized)
 
     async def _synthesize(self, node: NodeId) -> bool:
-        state = self._recorder.state
+        state = self._sitting.state
         # Each failure moves the attempt on, so a resumed run asks anew instead of replaying replies that were no use.
         attempt = 1 + len(state.failures.get(node, ()))
         # Leaves that a person had grounded again change what a node above is asked.
-        ask = self._gateway.asker(
+        ask = self._sitting.gateway.asker(
             run=state.run_id,
             node=node,
             trial=0,
@@ -194,52 +193,40 @@ class TreeGrounding:
                 more["prior"] = prior = await self._prior
                 if isinstance(prior, Exception):
                     raise prior
-            if isinstance(self._synthesizer, LooksUp) and self._synthesizer.looks_up:
-                looked_up = await self._look_ups.look_up(self._synthesizer, node, attempt, ask)
-            rule, belief = await self._synthesizer.synthesize(
+            synthesizer = self._sitting.synthesizer
+            if isinstance(synthesizer, LooksUp) and synthesizer.looks_up:
+                looked_up = more["looked_up"] = await look_up(self._sitting, synthesizer, node, attempt, ask)
+            rule, belief = await synthesizer.synthesize(
                 state.tree[node],
-                [state.tree[child] for child in state.tree[node].children],
+                list(state.tree.children(node)),
                 cutoff=state.parsed_cutoff(),
                 ask=ask,
-                **({} if looked_up is None else {"looked_up": looked_up}),
                 **more,
             )
         except AgentGaveUp as error:
-            self._recorder.record(ev.NodeFailed(node=node, reason=str(error)))
+            self._sitting.recorder.record(ev.NodeFailed(node=node, reason=str(error)))
             return False
         except AccountRefused:
             raise  # nobody in this run will be answered: it stops once
         except (ModelError, ProxyError, RebuyNeeded) as error:
             # No fault of the replies: the next sitting asks at the same addresses, and those it has it need not buy again.
-            self._recorder.record(ev.NodeWaiting(node=node, reason=str(error)[:1000]))
+            self._sitting.recorder.record(ev.NodeWaiting(node=node, reason=str(error)[:1000]))
             return False
-        data = rule.to_json()
-        if (
-            looked_up is not None
-        ):  # before the event that vouches for it: a kill between them leaves a file that is written again
-            await asyncio.to_thread(self._look_ups.write, looked_up, node, attempt)
+        if looked_up is not None:
+            # Before the event that vouches for it: a kill between them leaves a file that is written again.
+            await asyncio.to_thread(write_look_up, self._sitting, looked_up, node, attempt)
         try:
-            self._recorder.record(
-                lambda put: ev.NodeSynthesized(
-                    node=node,
-                    rule=data,
-                    package=package_of(RULES, str(data.get("name"))),
-                    p=belief.p,
-                    key_factor=belief.key_factor,
-                    report=put(belief.report),
-                    looked_up=None if looked_up is None else look_up_record(looked_up, attempt, put),
-                )
-            )
+            self._record_rule(node, rule, belief, looked_up, attempt)
         except RuleError as error:
             # A synthesizer of another package may bring a rule that nobody registered: its result cannot be read back.
             reason = f"the {state.settings.rule} synthesizer's rule cannot be recorded: {error}"
-            self._recorder.record(ev.NodeFailed(node=node, reason=reason))
+            self._sitting.recorder.record(ev.NodeFailed(node=node, reason=reason))
             return False
         return True
 
     def _left_line(self) -> str | None:
         """Return which nodes were left out of this sitting; None where one of its own, or a node above, failed."""
-        state = self._recorder.state
+        state = self._sitting.state
         failed = [node for node in state.tree.inner() if state.node_status(node) == "failed"]
         if not self._reached.isdisjoint(failed) or any(
             state.tree[node].belief is None for node in self._only
@@ -254,7 +241,7 @@ class TreeGrounding:
         )
 
     def _failure_line(self) -> str:
-        state = self._recorder.state
+        state = self._sitting.state
         leaves = [leaf for leaf in state.tree.leaves() if state.node_status(leaf) == "failed"]
         inner = [node for node in state.tree.inner() if state.node_status(node) == "failed"]
         first = next(

@@ -134,7 +134,7 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
         case ev.NodeRefitted():
             state.refits[event.node] = event
         case ev.NodeFailed():
-            state.failures.setdefault(event.node, []).append(event.reason)
+            state.failures[event.node] = (*state.failures.get(event.node, ()), event.reason)
             state.waiting.pop(event.node, None)
         case ev.NodeWaiting():
             state.waiting[event.node] = event.reason
@@ -324,16 +324,15 @@ def _reopen(state: RunState, stored: StoredEvent, event: ev.LeafReopened) -> Non
             f"event {stored.seq} of run {stored.run_id} reopens {event.node}, no driver with a value"
         )
     trials = trials_of(state, event.node)
-    state.earlier.setdefault(event.node, []).append(
-        EarlierGrounding(
-            p=belief.p,
-            key_factor=belief.key_factor,
-            attempts=tuple(trial.concluded for _, trial in sorted(trials) if trial.belief),
-            at_utc=stored.at_utc,
-            author=event.author,
-            reason=event.reason,
-        )
+    earlier = EarlierGrounding(
+        p=belief.p,
+        key_factor=belief.key_factor,
+        attempts=tuple(trial.concluded for _, trial in sorted(trials) if trial.belief),
+        reopened_utc=stored.at_utc,
+        author=event.author,
+        reason=event.reason,
     )
+    state.earlier[event.node] = (*state.earlier.get(event.node, ()), earlier)
     for key, trial in trials:
         state.trials[key] = replace(
             trial, again=True, open=False, goes_on=False, gave_up=(), failure=None, seconds=0.0, since=None

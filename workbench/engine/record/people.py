@@ -4,7 +4,7 @@ No agent is shown any of it: prompts are built from the tree and the settings, s
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import exp, fsum, log
 from typing import Any
 from unicodedata import normalize
@@ -19,23 +19,16 @@ class Remark:
     """A comment on a proposition, or a note on the run (``node`` None) or a proposition."""
 
     seq: int
-    at_utc: str
     node: NodeId | None
     text: str
     author: str
+    at_utc: str
     #: The hash of the package that brought it: author and day are then what its sender wrote.
     package: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object; ``package`` stands in it where a package brought the remark."""
-        row = {
-            "seq": self.seq,
-            "node": self.node,
-            "text": self.text,
-            "author": self.author,
-            "at_utc": self.at_utc,
-        }
-        return row | ({"package": self.package} if self.package else {})
+        return _without_empty_package(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +48,11 @@ class PersonalEstimate:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object; ``package`` stands in it where a package brought the estimate."""
-        row = {
-            "node": self.node,
-            "p": self.p,
-            "author": self.author,
-            "why": self.why,
-            "at_utc": self.at_utc,
-            "too_late": self.too_late,
-        }
-        return row | ({"package": self.package} if self.package else {})
+        return _without_empty_package(self)
+
+
+def _without_empty_package(said: Remark | PersonalEstimate) -> dict[str, Any]:
+    return {name: part for name, part in asdict(said).items() if part or name != "package"}
 
 
 def person(name: str) -> str:
@@ -109,15 +98,7 @@ class Outcome:
 
     def to_json(self, forecast: float | None) -> dict[str, Any]:
         """Plain JSON object, with the Brier score of a forecast in [0, 1] if there is one."""
-        return {
-            "p": self.p,
-            "day": self.day,
-            "source": self.source,
-            "author": self.author,
-            "at_utc": self.at_utc,
-            "revised": self.revised,
-            "brier": None if forecast is None else self.brier(forecast),
-        }
+        return {**asdict(self), "brier": None if forecast is None else self.brier(forecast)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +150,7 @@ class Annotations:
             case ev.OutcomeRecorded():
                 before = self.leaf_outcomes.get(event.node) if event.node is not None else self.outcome
                 outcome = Outcome(
-                    p=event.p,
-                    day=event.day,
-                    source=event.source,
-                    author=event.author,
+                    **event.model_dump(include={"p", "day", "source", "author"}),
                     at_utc=stored.at_utc,
                     revised=0 if before is None else before.revised + 1,
                 )
@@ -183,14 +161,7 @@ class Annotations:
                 return replace(self, sign_offs=(*self.sign_offs, stored))
             case ev.ReviewReturned():
                 comments = [
-                    Remark(
-                        seq=stored.seq,
-                        at_utc=each.at_utc,
-                        node=each.node,
-                        text=each.text,
-                        author=each.author,
-                        package=event.package,
-                    )
+                    Remark(seq=stored.seq, package=event.package, **each.model_dump())
                     for each in event.comments
                 ]
                 estimates = [self._estimate(each, each.at_utc, event.package) for each in event.estimates]
@@ -209,10 +180,7 @@ class Annotations:
     ) -> PersonalEstimate:
         outcome = self.outcome if said.node == ROOT else self.leaf_outcomes.get(said.node)
         return PersonalEstimate(
-            node=said.node,
-            p=said.p,
-            author=said.author,
-            why=said.why,
+            **said.model_dump(include={"node", "p", "author", "why"}),
             at_utc=at_utc,
             too_late=outcome is not None,
             package=package,
@@ -226,10 +194,5 @@ class Annotations:
 
 
 def _remark(stored: StoredEvent, event: ev.CommentAdded | ev.NoteAdded) -> Remark:
-    return Remark(
-        seq=stored.seq,
-        at_utc=stored.at_utc,
-        node=event.node,
-        text=event.text,
-        author=event.author,
-    )
+    said = event.model_dump(include={"node", "text", "author"})
+    return Remark(seq=stored.seq, at_utc=stored.at_utc, **said)

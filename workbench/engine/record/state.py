@@ -1,6 +1,6 @@
 """The state of a run: all that is known of it after its events (``fold``), and what follows from that."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -64,20 +64,13 @@ class EarlierGrounding:
     p: float
     key_factor: str
     attempts: tuple[int, ...]
-    at_utc: str
+    reopened_utc: str
     author: str
     reason: str
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return {
-            "p": self.p,
-            "key_factor": self.key_factor,
-            "attempts": list(self.attempts),
-            "reopened_utc": self.at_utc,
-            "author": self.author,
-            "reason": self.reason,
-        }
+        return asdict(self)
 
 
 def seconds_between(start: str, end: str) -> float:
@@ -113,13 +106,13 @@ class RunState:
     isolation: str | None = None
     trials: SharedDict[tuple[NodeId, int], TrialState] = field(default_factory=SharedDict)
     pooled: SharedDict[NodeId, float] = field(default_factory=SharedDict)
-    failures: dict[NodeId, list[str]] = field(default_factory=dict)
+    failures: dict[NodeId, tuple[str, ...]] = field(default_factory=dict)
     kept: dict[NodeId, str] = field(
         default_factory=dict
     )  # leaves that a deeper analysis came to nothing for, and why
     waiting: dict[NodeId, str] = field(default_factory=dict)
     reopened: dict[NodeId, str] = field(default_factory=dict)  # how the nodes above follow
-    earlier: dict[NodeId, list[EarlierGrounding]] = field(default_factory=dict)
+    earlier: dict[NodeId, tuple[EarlierGrounding, ...]] = field(default_factory=dict)
     reopened_late: tuple[NodeId, ...] = ()
     refits: dict[NodeId, ev.NodeRefitted] = field(default_factory=dict)
     provider_waiting: ev.RunWaiting | None = None
@@ -152,15 +145,8 @@ class RunState:
         state = RunState.__new__(RunState)
         for name in _FIELDS:
             setattr(state, name, getattr(self, name))
-        state.trials, state.pooled = self.trials.copy(), self.pooled.copy()
-        state.failures = {node: list(reasons) for node, reasons in self.failures.items()}
-        state.waiting, state.undecided, state.decided = (
-            dict(self.waiting),
-            dict(self.undecided),
-            dict(self.decided),
-        )
-        state.reopened, state.refits = dict(self.reopened), dict(self.refits)
-        state.earlier = {node: list(rows) for node, rows in self.earlier.items()}
+        for name in _COPIED:
+            setattr(state, name, getattr(self, name).copy())
         return state
 
     def require_own_server(self) -> None:
@@ -332,6 +318,7 @@ class RunState:
 
 _NOT_BEGUN = TrialState()
 _FIELDS = tuple(item.name for item in fields(RunState))
+_COPIED = tuple(item.name for item in fields(RunState) if item.default_factory in (dict, SharedDict))
 
 
 def approval_key(event: ev.ApprovalAsked | ev.ApprovalGiven) -> ApprovalKey:

@@ -1,16 +1,9 @@
-"""Guard connections to model servers: none outlives its event loop or request, keys follow no redirect, replies are bounded.
-
-``litellm.acompletion`` prepares a request in a thread and gets back a coroutine, which it then awaits. A cancellation between the
-two (a run that stops) would drop that coroutine, and Python would warn on stderr that it was never awaited.
-"""
+"""Guard connections to model servers: none outlives its event loop, keys follow no redirect, replies are bounded."""
 
 import asyncio
 import inspect
-import threading
 import weakref
-from collections.abc import AsyncGenerator, Coroutine, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import AsyncGenerator
 from functools import cache, wraps
 from typing import Any
 
@@ -83,66 +76,6 @@ def _prepare_made_by(owner: Any, name: str) -> None:
         return client
 
     setattr(owner, name, staticmethod(prepared) if static else prepared)
-
-
-class _Prepared:
-    """The coroutines that one request has prepared; those not begun are closed at its end."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()  # they come from a thread
-        self._coroutines: list[Coroutine[Any, Any, Any]] = []
-        self._over = False
-
-    def add(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Record a coroutine, or close it at once if the request has ended."""
-        with self._lock:
-            if self._over:
-                coroutine.close()
-            else:
-                self._coroutines.append(coroutine)
-
-    def end(self) -> None:
-        """Close the coroutines that were not begun, when nobody waits for the request any more."""
-        with self._lock:
-            self._over = True
-            for coroutine in self._coroutines:
-                # One that was begun has been ended by the cancellation itself.
-                if inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
-                    coroutine.close()
-
-
-_PREPARED: ContextVar[_Prepared | None] = ContextVar("_PREPARED", default=None)
-
-
-@contextmanager
-def nothing_left_behind() -> Iterator[None]:
-    """Close, at the end of the block, the coroutines that LiteLLM prepared in it and never awaited."""
-    prepared = _Prepared()
-    token = _PREPARED.set(prepared)
-    try:
-        yield
-    finally:
-        _PREPARED.reset(token)
-        prepared.end()
-
-
-@cache  # once per process, as the refusal of redirects
-def note_prepared_requests() -> None:
-    """Have LiteLLM record the coroutines that it prepares; called once, by ``load_litellm``."""
-    import litellm.main
-
-    prepare = litellm.main.completion
-
-    @wraps(prepare)
-    def noting(*args: Any, **kwargs: Any) -> Any:
-        result = prepare(*args, **kwargs)
-        # The thread works in a copy of the request's context, so it sees the request's own record.
-        record = _PREPARED.get()
-        if record is not None and asyncio.iscoroutine(result):
-            record.add(result)
-        return result
-
-    litellm.main.completion = noting
 
 
 #: Per loop the generator that waits for its end.

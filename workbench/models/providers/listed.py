@@ -6,11 +6,14 @@ import warnings
 from typing import Any
 
 from workbench.models.model_options import THINKING
-from workbench.models.providers.connections import note_prepared_requests, prepare_every_client
+from workbench.models.providers.connections import prepare_every_client
 from workbench.models.providers.litellm_provider import register
 
 #: Ways to a provider that LiteLLM takes in the middle of a name.
 _ROUTES = ("responses", "chat", "converse", "invoke")
+
+#: Python's warning about a coroutine of LiteLLM's.
+NEVER_AWAITED = r"coroutine '[\w.<>]*(completion|streaming)[\w.<>]*' was never awaited"
 
 
 def load_litellm() -> Any:
@@ -28,13 +31,14 @@ def load_litellm() -> Any:
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
     # of a reply whose fields have other types than its own model says: we read it ourselves
     warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
+    # It prepares a request in a thread and awaits what comes back; a cancellation between the two (a run that stops) drops that.
+    warnings.filterwarnings("ignore", message=NEVER_AWAITED, category=RuntimeWarning)
     litellm.telemetry = False
     # else it fetches a tokenizer for open models, to count what a stream did not
     litellm.disable_hf_tokenizer_download = True
     # With aiohttp off LiteLLM sends through httpx, whose traffic test tools can intercept.
     litellm.disable_aiohttp_transport = True
     prepare_every_client()
-    note_prepared_requests()
     register(litellm)
     return litellm
 

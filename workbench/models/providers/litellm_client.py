@@ -27,7 +27,7 @@ from workbench.models.errors import (
     ModelUnavailable,
     UnknownModel,
 )
-from workbench.models.model_options import THINKING, ReplyForm, RetrySettings
+from workbench.models.model_options import THINKING, ModelOptions
 from workbench.models.providers.abilities import (
     NAMED,
     NONE,
@@ -40,10 +40,7 @@ from workbench.models.providers.abilities import (
     window_in,
 )
 from workbench.models.providers.account_errors import is_account_refusal
-from workbench.models.providers.connections import (
-    close_with_the_loop,
-    nothing_left_behind,
-)
+from workbench.models.providers.connections import close_with_the_loop
 from workbench.models.providers.failures import (
     body_of,
     failed_generation,
@@ -99,8 +96,8 @@ _SECRETS = re.compile(
 class LiteLLMModel:
     """A remote model.
 
-    `api_base`, `api_key`: Instead of the provider's own address and environment variable. ``openai/<m>`` at an own address gets a
-    placeholder key if none is set, because such servers often want none and the client library insists.
+    ``options`` are the fields of `ModelOptions`. ``openai/<m>`` at an own address gets a placeholder key if none is set, because such
+    servers often want none and the client library insists.
 
     Raises `UnknownModel`: LiteLLM knows no such provider.
     """
@@ -109,38 +106,31 @@ class LiteLLMModel:
         self,
         name: str,
         *,
-        api_base: str | None = None,
-        api_key: str | None = None,
-        retries: RetrySettings | None = None,
-        reply_form: ReplyForm = "auto",
-        headers: Mapping[str, str] | None = None,
-        body: Mapping[str, object] | None = None,
         sleep: Callable[[float], Any] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
+        **options: Any,
     ) -> None:
         self._name = name
-        self._api_base = api_base
-        self._api_key = api_key
-        SECRETS.add(api_key)
-        SECRETS.add_address(api_base)
-        self._retries = retries or RetrySettings()
+        self._options = ModelOptions.given(options)
+        SECRETS.add(self._options.api_key)
+        SECRETS.add_address(self._options.api_base)
         self._sleep = sleep
         self._jitter = jitter
-        self._headers = dict(headers or {})
-        self._body = dict(body or {})
         self._litellm = load_litellm()
         self._provider = self._known_provider()
         # A provider that a host program has registered need not stream.
         registered = {entry["provider"] for entry in self._litellm.custom_provider_map}
         self._can_stream = self._provider not in (*registered, *_UNREAD_STREAMS)
-        self.abilities = listed_abilities(self._litellm, unrouted(name), own_address=api_base is not None)
+        self.abilities = listed_abilities(
+            self._litellm, unrouted(name), own_address=self._options.api_base is not None
+        )
         self.abilities.names_tools = self._provider not in _UNNAMED
         if self._provider == "openrouter":
             self.abilities.thinks_in = "reasoning_details"
         elif self._is_claude:
             self.abilities.thinks_in = "thinking_blocks"
-        if reply_form != "auto":
-            self.abilities.schema = reply_form == "schema"
+        if self._options.reply_form != "auto":
+            self.abilities.schema = self._options.reply_form == "schema"
         # A server that replied plainly to a request for a stream says no word before its last.
         self._replies_plainly = False
         self._report: Callable[[Mapping[str, str]], None] = lambda headers: None
@@ -150,7 +140,7 @@ class LiteLLMModel:
         self._report = listener
 
     def __repr__(self) -> str:
-        return f"LiteLLMModel({self._name!r}, api_base={self._api_base!r})"
+        return f"LiteLLMModel({self._name!r}, api_base={self._options.api_base!r})"
 
     @property
     def name(self) -> str:
@@ -215,7 +205,7 @@ class LiteLLMModel:
                     attempt -= 1
                     continue
                 failure = self._failure(problem, exchange, words, body, attempt)
-                if not isinstance(failure, ModelUnavailable) or attempt >= self._retries.attempts:
+                if not isinstance(failure, ModelUnavailable) or attempt >= self._options.retries.attempts:
                     # A refusal for another reason may quote the whole request; only what helped is remembered.
                     self.abilities.refused -= learned & {"stream", "stream_options"}
                     raise failure from None
@@ -228,18 +218,18 @@ class LiteLLMModel:
     def _exchange(self, request: ModelRequest) -> Exchange:
         # A hosted model that reasons makes no sound before its first word; on Anthropic's line there are signs of life.
         reasons = self.abilities.reasons or self._effort(request) is not None
-        waits = reasons and self._api_base is None and self._provider != "anthropic"
-        total = self._retries.total
+        waits = reasons and self._options.api_base is None and self._provider != "anthropic"
+        total = self._options.retries.total
         return Exchange(
-            silence=self._retries.timeout,
-            first=total if waits or self._replies_plainly else self._retries.timeout,
+            silence=self._options.retries.timeout,
+            first=total if waits or self._replies_plainly else self._options.retries.timeout,
         )
 
     async def _asked(self, arguments: dict[str, Any], exchange: Exchange) -> Any:
-        total = self._retries.total
+        total = self._options.retries.total
         try:
             async with asyncio.timeout(total):
-                with nothing_left_behind(), observed(exchange):
+                with observed(exchange):
                     response = await self._whole(arguments, exchange)
         except TimeoutError:
             raise self._error(408, f"no whole reply in {total:.0f} s") from None
@@ -322,7 +312,7 @@ class LiteLLMModel:
         arguments: dict[str, Any] = {
             "model": self._name,
             "messages": wire_messages(request, abilities),
-            "timeout": self._retries.total,
+            "timeout": self._options.retries.total,
             # LiteLLM repeats server errors silently, which would multiply with our own attempts.
             "max_retries": 0,
             "num_retries": 0,
@@ -353,7 +343,11 @@ class LiteLLMModel:
             parameters["tools"] = [wire_tool(tool) for tool in tools]
             if choice is not None:
                 parameters["tool_choice"] = choice
-        if self._provider in _KEYED_CACHES and self._api_base is None and not _is_only_request(request):
+        if (
+            self._provider in _KEYED_CACHES
+            and self._options.api_base is None
+            and not _is_only_request(request)
+        ):
             parameters["prompt_cache_key"] = cache_key(request)
         if self._marks_cache and not _is_only_request(request):
             mark_for_cache(arguments["messages"], ends=request.choice != "auto")
@@ -365,22 +359,22 @@ class LiteLLMModel:
                 continue
             # A model that LiteLLM's list does not know gets every parameter: its refusal can be read, a lost setting cannot.
             # An effort is sent to a server of one's own whatever the list says of the provider's usual models.
-            own_effort = parameter == "reasoning_effort" and self._api_base is not None
+            own_effort = parameter == "reasoning_effort" and self._options.api_base is not None
             if supported is None or parameter in supported or own_effort:
                 arguments[parameter] = value
                 if own_effort and supported is not None and parameter not in supported:
                     arguments["allowed_openai_params"] = [parameter]
             else:
                 notes.append(f"{parameter} left out: {self._name} does not take it")
-        if self._headers:
-            arguments["extra_headers"] = dict(self._headers)
-        if self._body:
-            arguments["extra_body"] = dict(self._body)
-        if self._api_base is not None:
-            arguments["api_base"] = self._api_base
-        key = self._api_key
+        if self._options.headers:
+            arguments["extra_headers"] = dict(self._options.headers)
+        if self._options.body:
+            arguments["extra_body"] = dict(self._options.body)
+        if self._options.api_base is not None:
+            arguments["api_base"] = self._options.api_base
+        key = self._options.api_key
         # The client behind `openai/` insists on a key, also for a server that wants none.
-        if key is None and self._api_base is not None and self._provider == "openai":
+        if key is None and self._options.api_base is not None and self._provider == "openai":
             key = os.environ.get("OPENAI_API_KEY") or _PLACEHOLDER
         if key is not None:
             arguments["api_key"] = key
@@ -412,7 +406,9 @@ class LiteLLMModel:
         status = status_of(problem, exchange)
         excerpt = words[:_SHOWN]
         # LiteLLM dresses a missing key as a server error for some providers, and an empty purse as a rate limit
-        has_key = self._api_key is not None or bool(os.environ.get(f"{self._provider.upper()}_API_KEY"))
+        has_key = self._options.api_key is not None or bool(
+            os.environ.get(f"{self._provider.upper()}_API_KEY")
+        )
         if (status == 401 or _asks_for_key(words)) and not has_key:
             return MissingProviderKey(
                 f"{self._name} wants a key: set the provider's variable (for {self._provider}, "
@@ -441,9 +437,12 @@ class LiteLLMModel:
 
     def _pause(self, failure: ModelUnavailable, attempt: int) -> float:
         drawn = backoff(
-            attempt, first=self._retries.first_wait, longest=self._retries.longest_wait, jitter=self._jitter
+            attempt,
+            first=self._options.retries.first_wait,
+            longest=self._options.retries.longest_wait,
+            jitter=self._jitter,
         )
-        return min(max(drawn, failure.retry_after or 0.0), self._retries.longest_wait)
+        return min(max(drawn, failure.retry_after or 0.0), self._options.retries.longest_wait)
 
     # --- the reply -------------------------------------------------------------------------------------------
 

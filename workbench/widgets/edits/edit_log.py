@@ -1,21 +1,24 @@
-"""The edits of a run's page: shared by all its widgets of one kernel, and kept in the log while they are made."""
+"""The edits of a run: shared by the widgets that show them, and kept in the log while they are made."""
 
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
+from ipywidgets import Text
+
 from workbench.errors import WorkbenchError
 from workbench.propositions import ROOT, EditConflict, NodeId
 from workbench.propositions.values import Override
-from workbench.store import utc_now
+from workbench.store import Store, utc_now
 from workbench.views.run_view import RunView
 from workbench.whatif.edit_request import parse_override
-from workbench.whatif.saved_scenarios import SavedScenarios, check_name
+from workbench.whatif.saved_scenarios import SavedScenarios, change_scenario, check_name
 from workbench.widgets.edits.edit_session import WhatIfSession
-from workbench.widgets.fields import whose_fields
+from workbench.widgets.fields import field
 from workbench.widgets.page_terms import on_page
 from workbench.widgets.tree_rows import Mark
 from workbench.widgets.tree_widget import TreeWidget
@@ -80,8 +83,8 @@ class Keeper:
         self._cancel()
         if self.name == DRAFT and self._scenarios.scenario(DRAFT) is not None:
             # Somebody else may have closed the draft meanwhile: then there is none, as wanted.
-            with suppress(EditConflict):
-                self._scenarios.change("close", DRAFT, author=self._author())
+            with suppress(EditConflict), Store(self._scenarios.home) as store:
+                change_scenario(store, self._scenarios.run_id, "close", DRAFT, author=self._author())
         scenario = self._scenarios.scenario(name)
         assert scenario is not None
         self.name, self._seq, self._stored = name, scenario.seq, scenario.edits
@@ -132,37 +135,57 @@ class Keeper:
             self._timer = None
 
 
-#: Who made an edit in a notebook's cell, where nobody has typed a name.
-NOBODY = "notebook"
+class RunEdits:
+    """Session, scenario in work, tree and selection of one run, for the widgets that show them.
 
+    `nobody`: Who edits where nobody has typed a name.
+    """
 
-class SharedEdits:
-    """Session, scenario in work, tree and selection of one run, for the widgets that show them."""
-
-    def __init__(self, run: RunView) -> None:
-        self.run = run
+    def __init__(self, run: RunView, *, nobody: str, owns_address: bool = False) -> None:
+        self.run, self._nobody, self._owns_address = run, nobody, owns_address
         self.session = WhatIfSession(run.tree, without_data=run.without_data)
         self.scenarios = SavedScenarios(run.home, run.run_id)
-        self.author, self.reason, self.expires = whose_fields()
-        self.keeper = Keeper(self.session, self.scenarios, author=self.who, say=self._say)
-        self.keeper.open(DRAFT)
+        self.keeper = Keeper(self.session, self.scenarios, author=self.who, say=self.say)
         #: One view of each kind, for cells that are run again.
         self.views: dict[object, Any] = {}
         self._panels: WeakSet[Panels] = WeakSet()
         self._behind = False
         self.session.override = self._override
-        self.session.subscribe(self._edited)
+        # Before the views: the tree selects another proposition where the selected one was removed.
         self.tree = self._new_tree()
+        self.session.subscribe(self._edited)
 
     def _new_tree(self) -> TreeWidget:
-        tree = TreeWidget(self.session, run=self.run.run_id, scenario=self.keeper.name)
+        tree = TreeWidget(
+            self.session, run=self.run.run_id, scenario=self.keeper.name, owns_address=self._owns_address
+        )
         tree.on_rest = self._catch_up
-        tree.observe(lambda _change: self._selected(), names=["selected"])
+        tree.observe(lambda _change: self._selected(), names=["selected", "dark"])
         return tree
+
+    @cached_property
+    def signature(self) -> tuple[Text, Text, Text]:
+        """The fields for who holds the next values, why, and until when; made with what stands around the tree."""
+        author = field("your name", "wb-author")
+        author.tooltip = "stands beside your edits; nothing proves it"
+        return (
+            author,
+            field("reason for the next edits", "wb-reason"),
+            field("holds until (date)", "wb-expires"),
+        )
+
+    def _signed(self) -> list[str]:
+        return [entry.value.strip() for entry in self.__dict__.get("signature", ())] or [""] * 3
 
     def who(self) -> str:
         """Return who edits."""
-        return self.author.value.strip() or NOBODY
+        return self._signed()[0] or self._nobody
+
+    def _override(self) -> Override | None:
+        author, reason, expires = self._signed()
+        return parse_override(
+            author or (self._nobody if reason or expires else ""), reason, expires or None, now=utc_now()
+        )
 
     def join(self, panels: "Panels") -> None:
         """Tell a view of what happens from now on, as long as somebody holds it."""
@@ -173,11 +196,17 @@ class SharedEdits:
         if node in self.session.tree:
             self.tree.selected = node
 
+    def saw(self, run: RunView) -> bool:
+        """Take in a look at the run, unless a later one came before it."""
+        if run.state.seq < self.run.state.seq:
+            return False
+        self.run = run
+        return True
+
     def go_on(self, run: RunView, notes: Mapping[NodeId, list[Mark]]) -> None:
         """Put a later look at the run under the edits; ``notes`` are marks of propositions that are in work."""
         with self.session.lock:
-            if run.state.seq >= self.run.state.seq:
-                self.run = run
+            if self.saw(run):
                 self.session.rebase(run.tree, notes, run.without_data)
 
     def renew(self, run: RunView) -> None:
@@ -187,20 +216,15 @@ class SharedEdits:
         if self.tree.comm is None:
             self.tree = self._new_tree()
 
-    def _override(self) -> Override | None:
-        author, reason, expires = (entry.value.strip() for entry in (self.author, self.reason, self.expires))
-        return parse_override(
-            author or (NOBODY if reason or expires else ""), reason, expires or None, now=utc_now()
-        )
-
-    def _say(self, line: str, refused: bool) -> None:
-        if refused:
+    def say(self, line: str, refused: bool) -> None:
+        """Show one line of what was kept, or why not, in every view."""
+        if refused and not self._owns_address:  # a cell may have no other place for it
             self.tree.send({"type": "refused", "id": ROOT, "line": line})
         for panels in self._all():
             panels.said(line, refused)
 
     def _edited(self) -> None:
-        # As on the page of `workbench serve`: the steps of a drag must not queue behind the panels.
+        # The steps of a drag must not queue behind the panels.
         if self.tree.moving:
             self._behind = True
         else:
@@ -237,21 +261,22 @@ class Panels:
         """The page has come to rest, with edits before it or without."""
 
     def selected(self, node: NodeId) -> None:
-        """Another proposition was selected in the tree."""
+        """Another proposition was selected in the tree, or another theme in the page."""
 
     def said(self, line: str, refused: bool) -> None:
         """One line of what was kept, or why not."""
 
 
-_shared: "WeakValueDictionary[tuple[Path, str], SharedEdits]" = WeakValueDictionary()
+_shared: "WeakValueDictionary[tuple[Path, str], RunEdits]" = WeakValueDictionary()
 
 
-def shared_edits(run: RunView) -> SharedEdits:
-    """Return what this kernel's widgets of a run share, made when the first of them asks."""
+def shared_edits(run: RunView) -> RunEdits:
+    """Return what this kernel's cells of a run share, with the edits of its draft; made when the first of them asks."""
     key = (run.home.resolve(), run.run_id)
     shared = _shared.get(key)
     if shared is None:
-        shared = _shared[key] = SharedEdits(run)
+        shared = _shared[key] = RunEdits(run, nobody="notebook")
+        shared.keeper.open(DRAFT)
     else:
         shared.renew(run)
     return shared

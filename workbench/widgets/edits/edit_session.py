@@ -1,7 +1,7 @@
 """One analyst's what-if on one tree: the edits so far, and what each row shows because of them. No widget in here."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.errors import UsageError
@@ -12,7 +12,7 @@ from workbench.synthesis import WhatIf, resynthesize
 from workbench.synthesis.whatif.apply_edits import play
 from workbench.whatif.typed_values import parse_probability
 from workbench.widgets.panels import is_shown
-from workbench.widgets.tree_rows import Mark, Row, Rows
+from workbench.widgets.tree_rows import Mark, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,12 @@ class WhatIfSession:
         self._without_data: Mapping[NodeId, str] = without_data or {}
         self._undone: list[_Edits] = []
         self._done: list[_Edits] = []
-        self._now = self._played(self._edits)
-        self._rows = Rows(base, self._now, self._edits.values.keys(), self._notes, self._without_data)
-        self._changed: set[NodeId] = set()
+        #: The base with all edits.
+        self.now = self._played(self._edits)
+        #: Every proposition as it is to be shown, in the tree's order.
+        self.rows = Rows(base, self.now, self._edits.values.keys(), self._notes, self._without_data)
+        #: The propositions whose row the last change may have altered; those that are gone are not among them.
+        self.changed: set[NodeId] = set()
         self._listeners: list[Callable[[], None]] = []
         #: Whose the values are that are set from now on, why and until when; called for each.
         self.override: Callable[[], Override | None] = lambda: None
@@ -74,24 +77,9 @@ class WhatIfSession:
             return self._edits.listed()
 
     @property
-    def now(self) -> WhatIf:
-        """The base with all edits."""
-        return self._now
-
-    @property
     def tree(self) -> Tree:
         """The tree with all edits."""
-        return self._now.tree
-
-    @property
-    def rows(self) -> Mapping[NodeId, Row]:
-        """Every proposition as it is to be shown, in the tree's order."""
-        return self._rows
-
-    @property
-    def changed(self) -> Set[NodeId]:
-        """The propositions whose row the last change may have altered; those that are gone are not among them."""
-        return self._changed
+        return self.now.tree
 
     @property
     def can_undo(self) -> bool:
@@ -107,9 +95,9 @@ class WhatIfSession:
         """Call ``listener`` after every change, on the thread that made it, while the lock is held."""
         self._listeners.append(listener)
 
-    # -- editing; each returns the rows that look different now
+    # -- editing
 
-    def edit(self, node: NodeId, text: object) -> list[Row]:
+    def edit(self, node: NodeId, text: object) -> None:
         """Give a proposition the probability typed; an inner one is pinned.
 
         The number that its row shows is no edit, since nobody judged the decimals that a screen leaves out; the number of
@@ -121,20 +109,22 @@ class WhatIfSession:
             shown = self.tree[node].p  # an unknown node is refused before anything is parsed
             p = parse_probability(text)
             if is_shown(shown, p, text):
-                return self._become(self._edits)
+                self._become(self._edits)
+                return
             before = self.base[node].p if node in self.base else None
             if is_shown(before, p, text):
                 back = self._without(node)
                 if self._played(back).tree[node].p == before:
-                    return self._become(back)
+                    self._become(back)
+                    return
             edit = SetValue(node=node, p=p, override=self.override())
-            return self._become(_Edits(self._edits.shape, {**self._edits.values, node: edit}))
+            self._become(_Edits(self._edits.shape, {**self._edits.values, node: edit}))
 
-    def reset(self, node: NodeId) -> list[Row]:
+    def reset(self, node: NodeId) -> None:
         """Take a value back; an inner proposition follows its children again."""
         with self.lock:
             self.tree[node]
-            return self._become(self._without(node))
+            self._become(self._without(node))
 
     def _without(self, node: NodeId) -> _Edits:
         left = {key: edit for key, edit in self._edits.values.items() if key != node}
@@ -143,12 +133,12 @@ class WhatIfSession:
             shape = (*shape, Unpin(node=node))
         return _Edits(shape, left)
 
-    def reset_all(self) -> list[Row]:
+    def reset_all(self) -> None:
         """Take all edits back."""
         with self.lock:
-            return self._become(_Edits())
+            self._become(_Edits())
 
-    def change(self, edits: Sequence[Edit]) -> list[Row]:
+    def change(self, edits: Sequence[Edit]) -> None:
         """Make edits of any kind together; one step of undo takes them back.
 
         Values set by hand are kept, but those of a removed branch, and of a proposition whose words say something else now.
@@ -177,71 +167,63 @@ class WhatIfSession:
                         }
                     elif isinstance(edit, Unpin) or (isinstance(edit, Restate) and not edit.keep_belief):
                         values.pop(edit.node, None)
-            return self._become(_Edits(tuple(shape), values))
+            self._become(_Edits(tuple(shape), values))
 
-    def take_answer(self, edits: Sequence[Edit]) -> list[Row]:
-        """Make edits that rest on all others, values set by hand too: what a full resynthesis answered to them.
-
-        They are played last, so a value set before goes before them, and is no longer set anew after each of them: a rule
-        without a function, whose value came with the answer, would else be out of date at once.
-        """
-        with self.lock:
-            return self._become(_Edits((*self._edits.listed(), *edits)))
-
-    def open(self, edits: Sequence[Edit]) -> list[Row]:
+    def open(self, edits: Sequence[Edit]) -> None:
         """Put these edits in place of all that are in effect; undo brings the former ones back."""
         with self.lock:
-            return self._become(_Edits.of(edits))
+            self._become(_Edits.of(edits))
 
-    def undo(self) -> list[Row]:
+    def undo(self) -> None:
         """Take the last change back; nothing happens where there is none."""
         with self.lock:
-            return self._step(self._done, self._undone)
+            self._step(self._done, self._undone)
 
-    def redo(self) -> list[Row]:
+    def redo(self) -> None:
         """Make the change again that was last taken back; nothing happens where there is none."""
         with self.lock:
-            return self._step(self._undone, self._done)
+            self._step(self._undone, self._done)
 
-    def _step(self, source: list[_Edits], into: list[_Edits]) -> list[Row]:
+    def _step(self, source: list[_Edits], into: list[_Edits]) -> None:
         if not source:
-            return self._show(self._edits, self._now)
+            self._show(self._edits, self.now)
+            return
         into.append(self._edits)
         edits = source.pop()
-        return self._show(edits, self._played(edits))
+        self._show(edits, self._played(edits))
 
-    def _become(self, edits: _Edits) -> list[Row]:
+    def _become(self, edits: _Edits) -> None:
         if edits == self._edits:  # nothing to undo later, but whoever asked gets an answer
-            return self._show(edits, self._now)
+            self._show(edits, self.now)
+            return
         # First, because it may refuse the edits: then nothing has been replaced.
         now = self._played(edits)
         self._done.append(self._edits)
         self._undone.clear()
-        return self._show(edits, now)
+        self._show(edits, now)
 
-    def _show(self, edits: _Edits, now: WhatIf, *, whole: bool = False) -> list[Row]:
-        before, former, old = self._edits, self._now, self._rows
-        self._edits, self._now = edits, now
+    def _show(self, edits: _Edits, now: WhatIf, *, whole: bool = False) -> None:
+        before, former, old = self._edits, self.now, self.rows
+        self._edits, self.now = edits, now
         if whole or before.shape != edits.shape:
-            self._rows = Rows(self.base, now, edits.values.keys(), self._notes, self._without_data)
-            self._changed = {node for node, row in self._rows.items() if row != old.get(node)}
+            self.rows = Rows(self.base, now, edits.values.keys(), self._notes, self._without_data)
+            self.changed = {node for node, row in self.rows.items() if row != old.get(node)}
         else:
             touched = self._touched(before, former)
-            self._rows = old.with_values(now, edits.values.keys(), touched)
-            self._changed = {node for node in touched if self._rows[node] != old[node]}
+            self.rows = old.with_values(now, edits.values.keys(), touched)
+            self.changed = {node for node in touched if self.rows[node] != old[node]}
         for listener in self._listeners:
             listener()
-        return [self._rows[node] for node in self.tree.in_order(self._changed)]
 
     def _touched(self, before: _Edits, former: WhatIf) -> set[NodeId]:
         """The rows that a change of values alone can alter: what either tree moved, and what hangs below a hold that came or
         went. The others are not made again: at 10,000 rows that took 180 ms an edit.
         """
-        now = self._now
+        now = self.now
         touched = {*before.values, *self._edits.values, *former.stale, *now.stale}
         touched.update(change.id for change in (*former.changed, *now.changed))
         # A removed proposition is a change too, and has no row.
-        touched &= self._rows.keys()
+        touched &= self.rows.keys()
         for node in tuple(touched):
             if former.tree[node].pinned != now.tree[node].pinned:
                 touched.update(now.tree.below(node))
@@ -250,7 +232,7 @@ class WhatIfSession:
     def matching(self, text: str, kind: str = "") -> list[NodeId]:
         """Return the propositions that a search finds, as ``Rows.matching`` says."""
         with self.lock:
-            return self._rows.matching(text, kind)
+            return self.rows.matching(text, kind)
 
     def _played(self, edits: _Edits) -> WhatIf:
         # Values alone, the usual case and each step of a drag, need no second look at the whole tree.

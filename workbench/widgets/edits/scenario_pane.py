@@ -1,35 +1,38 @@
 """The scenarios of a run on its page: saved, opened, renamed, annotated, weighed, duplicated, closed; side by side and mixed."""
 
+import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import ipywidgets
 
 from workbench.errors import UsageError, WorkbenchError
+from workbench.operations.base import Home
+from workbench.operations.scenarios import Scenarios
 from workbench.propositions import Tree
-from workbench.whatif.saved_scenarios import SavedScenarios
-from workbench.whatif.typed_values import parse_probability
+from workbench.whatif.typed_values import market_of
 from workbench.widgets import panels
-from workbench.widgets.edits.edit_log import DRAFT, Keeper
-from workbench.widgets.edits.edit_session import WhatIfSession
+from workbench.widgets.edits.edit_log import DRAFT, RunEdits
 from workbench.widgets.fields import action, box, choice, field, html, look, offer, show_if, tried
 from workbench.widgets.html_panel import Panel
+
+#: What is done with the chosen scenario and the text of a field (none for Close): the button, its help, and what is said then.
+_ACTS = (
+    ("close", "Close", "", "its records stay in the log", "{0} is closed; its records stay in the log."),
+    ("rename", "Rename", "name", "to the name typed above", "{0} is called {1} now."),
+    ("duplicate", "Duplicate", "name", "under the name typed above", "{1} holds the edits of {0}."),
+    ("annotate", "Annotate", "rationale", "with what is typed above", "{0} says what it supposes."),
+    ("weigh", "Weigh", "likely", "its share in the mix, from 0 to 1", "{0} is held {1} likely."),
+)
 
 
 class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
     """Everything about a run's scenarios below its tree."""
 
-    def __init__(
-        self,
-        session: WhatIfSession,
-        scenarios: SavedScenarios,
-        keeper: Keeper,
-        *,
-        author: Callable[[], str],
-        market: float | None,
-    ) -> None:
-        self.session, self.scenarios, self.keeper = session, scenarios, keeper
-        self._author, self._market = author, market
+    def __init__(self, edits: RunEdits) -> None:
+        self.session, self.scenarios, self.keeper = edits.session, edits.scenarios, edits.keeper
+        self._edits = edits
         self._table: dict[str, Any] | None = None
         self.compared = Panel()
         self.said = html()
@@ -42,15 +45,17 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
         self.chosen = choice([DRAFT], "scenario")
         self.likely = field("how likely", "wb-likely")
         self.opening = action("Open", self._tried(self._open), tooltip="go on with this scenario's edits")
-        self.closing = action("Close", self._tried(self._close), tooltip="its records stay in the log")
-        self.rename = action("Rename", self._tried(self._rename), tooltip="to the name typed above")
-        self.copy = action("Duplicate", self._tried(self._duplicate), tooltip="under the name typed above")
-        self.annotate = action("Annotate", self._tried(self._annotate), tooltip="with what is typed above")
-        self.weigh = action("Weigh", self._tried(self._weigh), tooltip="its share in the mix, from 0 to 1")
-        acts = [self.opening, self.closing, self.rename, self.copy, self.annotate, self.likely, self.weigh]
+        #: The buttons by option of ``workbench scenarios``.
+        self.acts = {
+            option: action(label, self._tried(partial(self._act, option, source, words)), tooltip=tooltip)
+            for option, label, source, tooltip, words in _ACTS
+        }
+        *acts, weigh = self.acts.values()
         saving = box(ipywidgets.HBox, [self.name, self.rationale, self.save], "wb-keeping")
         #: What can be done with a scenario; there is none before the first edit.
-        self.choosing = box(ipywidgets.HBox, [self.chosen, *acts], "wb-keeping")
+        self.choosing = box(
+            ipywidgets.HBox, [self.chosen, self.opening, *acts, self.likely, weigh], "wb-keeping"
+        )
         super().__init__([self.compared, self.choosing, saving, self.said], layout=look(ipywidgets.Layout))
 
     def look_up(self, tree: Tree | None = None) -> None:
@@ -72,8 +77,9 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
         if self._table is None:
             return
         edits = len(self.session.edits)
+        market = market_of(self._edits.run.state)
         self.compared.value = panels.scenarios(
-            self._table, self.session.now.after, edits, self._market, written=self.keeper.name
+            self._table, self.session.now.after, edits, market, written=self.keeper.name
         )
         offer(self.chosen, self._names())
         show_if(bool(self._table["scenarios"]), self.choosing)
@@ -97,7 +103,7 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
             try:
                 self.keeper.flush()
                 self.scenarios.save(
-                    name, self.session.edits, author=self._author(), rationale=self.rationale.value.strip()
+                    name, self.session.edits, author=self._edits.who(), rationale=self.rationale.value.strip()
                 )
                 self.keeper.moved_to(name)
                 self._table = self.scenarios.table()
@@ -129,44 +135,23 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
         self.look_up()
         self._done(f"{name} is open: further edits go to it.")
 
-    def _close(self) -> None:
+    def _act(self, option: str, source: str, words: str) -> None:
         name = str(self.chosen.value)
-        if name == self.keeper.name:
+        typed = str(getattr(self, source).value).strip() if source else ""
+        in_work = name == self.keeper.name
+        if option == "close" and in_work:
             self.keeper.start_draft()
-        self._table = self.scenarios.change("close", name, author=self._author())
-        self._done(f"{name} is closed; its records stay in the log.")
-
-    def _rename(self) -> None:
-        old, new = str(self.chosen.value), self.name.value.strip()
         self.keeper.flush()
-        in_work = old == self.keeper.name
-        self._table = self.scenarios.rename(old, new, author=self._author())
-        if in_work:
-            self.keeper.open(new)
-        offer(self.chosen, self._names(), new)
-        self._done(f"{old} is called {new} now.")
-
-    def _duplicate(self) -> None:
-        old, new = str(self.chosen.value), self.name.value.strip()
-        self.keeper.flush()
-        self._table = self.scenarios.duplicate(old, new, author=self._author())
-        self._done(f"{new} holds the edits of {old}.")
-
-    def _annotate(self) -> None:
-        name = str(self.chosen.value)
-        self.keeper.flush()
-        self._table = self.scenarios.annotate(name, self.rationale.value.strip(), author=self._author())
-        self._follow(name)
-        self._done(f"{name} says what it supposes.")
-
-    def _weigh(self) -> None:
-        name = str(self.chosen.value)
-        self.keeper.flush()
-        self._table = self.scenarios.weigh(name, parse_probability(self.likely.value), author=self._author())
-        self._follow(name)
-        self._done(f"{name} is held {self.likely.value.strip()} likely.")
-
-    def _follow(self, name: str) -> None:
-        """A record of the page's own making on the scenario in work is no conflict with its next edit."""
-        if name == self.keeper.name:
-            self.keeper.open(name)
+        asked: Any = {option: {name: typed} if source else name}
+        home = Home(environ=os.environ, folder=self.scenarios.home)
+        try:
+            request = Scenarios.read({"run": self.scenarios.run_id, "author": self._edits.who(), **asked})
+            self._table = request.answer(home)
+        finally:
+            home.close()
+        if in_work and option != "close":
+            # A record of the page's own making on the scenario in work is no conflict with its next edit.
+            self.keeper.open(typed if option == "rename" else name)
+        if option == "rename":
+            offer(self.chosen, self._names(), typed)
+        self._done(words.format(name, typed))

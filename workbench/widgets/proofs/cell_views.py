@@ -9,25 +9,21 @@ from typing import Any, TypeVar
 import ipywidgets
 import traitlets
 
-from workbench.engine.detached import resume_detached, stop_run
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import NodeId
-from workbench.store import Store
 from workbench.terminal import printable
 from workbench.views.run_view import RunView
 from workbench.views.wording import run_lines
-from workbench.whatif.edit_remarks import edit_remarks
 from workbench.whatif.typed_values import market_of
 from workbench.widgets import panels
-from workbench.widgets.annotation_forms import DownloadForm
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.edits.edit_log import Panels, shared_edits
-from workbench.widgets.edits.resynthesis_form import ResynthesisForm
-from workbench.widgets.edits.scenario_pane import ScenarioPane
-from workbench.widgets.fields import action, box, choice, html, look, page_base, pane, show_if, tried
-from workbench.widgets.html_panel import Panel, in_place
-from workbench.widgets.live_run import Follower, Poller
+from workbench.widgets.fields import action, box, choice, html, look, page_base, pane
+from workbench.widgets.html_panel import in_place
+from workbench.widgets.live_run import Follower, Poller, Working
 from workbench.widgets.proofs import proof_view as proof
+from workbench.widgets.run_forms import Desk, download_form
+from workbench.widgets.side_panels import EditBar
 from workbench.widgets.tree_widget import TreeWidget
 
 #: Of a framed proof in a cell.
@@ -64,13 +60,6 @@ class _View(ipywidgets.VBox, Panels):  # type: ignore[misc]
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return in_place(self, self.static_html(), printable("\n".join(run_lines(self.run))))
 
-    def _tried(self, act: Callable[[], None]) -> Callable[[], None]:
-        def act_and_clear() -> None:
-            act()
-            self._tell("", False)
-
-        return tried(act_and_clear, lambda why: self._tell(why, True))
-
 
 _SomeView = TypeVar("_SomeView", bound=_View)
 
@@ -93,25 +82,16 @@ class ScenarioView(_View):
 
     def __init__(self, run: RunView) -> None:
         self.shared = shared = shared_edits(run)
-        session = shared.session
-        self.table = Panel()
-        self.undo = action("Undo", session.undo, tooltip="Ctrl-Z")
-        self.redo = action("Redo", session.redo, tooltip="Ctrl-Shift-Z")
-        self.reset = action("Reset all", session.reset_all, tooltip="take all edits back")
-        self.book = ScenarioPane(
-            session, shared.scenarios, shared.keeper, author=shared.who, market=market_of(run.state)
-        )
+        self.bar = bar = EditBar(shared, Desk(edits=shared, reread=lambda: None))
+        self.book = bar.book
         refresh = action("Refresh", self.book.look_up, tooltip="read the log again, whoever wrote in it")
-        buttons = box(ipywidgets.HBox, [self.undo, self.redo, self.reset, refresh], "wb-keeping")
-        whose = box(ipywidgets.HBox, [shared.author, shared.reason, shared.expires], "wb-keeping")
+        buttons = box(ipywidgets.HBox, [bar.undo, bar.redo, bar.reset, refresh], "wb-keeping")
+        whose = box(ipywidgets.HBox, [*shared.signature], "wb-keeping")
         self._in_work = shared.keeper.name
-        self.resynthesis = ResynthesisForm(
-            session, run=lambda: self.run, select=shared.choose, answered=lambda: None
-        )
         super().__init__(
             run,
             [
-                pane("What if", [self.table, whose, self.resynthesis], "wb-what-if", beside=buttons),
+                pane("What if", [bar.table, whose, bar.resynthesis], "wb-what-if", beside=buttons),
                 pane("Scenarios", [self.book], "wb-scenarios"),
             ],
         )
@@ -121,24 +101,11 @@ class ScenarioView(_View):
 
     def edited(self) -> None:
         """Bring the table and the comparison in step with the tree."""
-        session = self.shared.session
-        remarks = [remark.line for remark in edit_remarks(session.base, session.edits)]
-        self.table.value = panels.what_if(
-            self.run.run_id,
-            session.now,
-            session.edits,
-            session.base,
-            scenario=self.shared.keeper.name,
-            remarks=remarks,
-        )
         if self._in_work != self.shared.keeper.name:
             # What was said was of the scenario before.
             self._in_work = self.shared.keeper.name
             self._tell("", False)
-        self.resynthesis.show()
-        self.reset.disabled = not session.edits
-        self.undo.disabled, self.redo.disabled = not session.can_undo, not session.can_redo
-        self.book.show()
+        self.bar.show()
 
     def said(self, line: str, refused: bool) -> None:
         """Show what was kept, or why not."""
@@ -185,7 +152,7 @@ class ExportView(_View):
 
     def __init__(self, run: RunView) -> None:
         self.shared = shared_edits(run)
-        self.taking = DownloadForm(self.shared.scenarios.home, run.run_id, self.shared.keeper.flush)
+        self.taking = download_form(Desk(edits=self.shared, reread=lambda: None))
         super().__init__(run, [pane("Take it with you", [self.taking], "wb-taking")])
 
     def static_html(self) -> str:
@@ -199,11 +166,8 @@ class LiveView(_View):
     def __init__(self, run: RunView) -> None:
         self.follower = Follower(run)
         self.shared = shared_edits(run)
-        self.state = html()
-        self.go = action("Resume", self._tried(self._resume), tooltip="in a process of its own")
-        self.end = action("Stop", self._tried(self._stop), tooltip="the run can be resumed")
-        row = box(ipywidgets.HBox, [self.state, self.go, self.end], "wb-working")
-        super().__init__(run, [row, self.shared.tree])
+        self.working = Working(self.follower, lambda store: None, self._follow, self._tell)
+        super().__init__(run, [self.working, self.shared.tree])
         self.poller = Poller(self.look)
         self._show()
         if self.follower.phase != "done":
@@ -227,27 +191,17 @@ class LiveView(_View):
 
     def _show(self) -> None:
         self.run = self.follower.view
-        phase = self.follower.phase
         self.shared.go_on(self.run, self.follower.marks())
-        self.state.value = panels.progress(phase, self.follower.state, self.run, list(self.follower.lines))
-        show_if(phase in ("planned", "stopped", "failed"), self.go)
-        show_if(phase in ("running", "waiting"), self.end)
+        self.working.show(self.run, always=True)
 
-    def _resume(self) -> None:
-        with Store(self.run.home) as store:
-            process = resume_detached(store, self.run.run_id)
-        process.require_running()
+    def _follow(self) -> None:
         self.look()
         self.poller.start()
-
-    def _stop(self) -> None:
-        with Store(self.run.home) as store:
-            stop_run(store, self.run.run_id)
-        self.look()
+        self._tell("", False)
 
     def static_html(self) -> str:
         """Return the state and the tree as they are now."""
-        return f"{self.state.value}{self.shared.tree.static_html()}"
+        return f"{self.working.state.value}{self.shared.tree.static_html()}"
 
 
 class EvidenceView(_View):
@@ -295,16 +249,8 @@ class EvidenceView(_View):
     def _show(self) -> None:
         leaf = str(self.chosen.value)
         self.edited()
-        self.proof.value = proof.frame(self._document(leaf), title=f"proof notebook of {leaf}", style=_FRAME)
-
-    def _document(self, leaf: NodeId) -> str:
-        path = self.run.notebook(leaf)
-        if path is None:
-            return proof.message_document(f"{leaf} has no proof notebook yet.", dark=self.dark)
-        try:
-            return proof.proof_document(path, trail=proof.trail_of(self.run, leaf), dark=self.dark)
-        except UsageError as error:
-            return proof.message_document(str(error), dark=self.dark)
+        document = proof.proof_of(self.run, leaf, dark=self.dark)
+        self.proof.value = proof.frame(document, title=f"proof notebook of {leaf}", style=_FRAME)
 
     def static_html(self) -> str:
         """Return the head and the framed proof; GitHub drops the frame and keeps the head."""

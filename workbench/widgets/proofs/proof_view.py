@@ -81,6 +81,17 @@ def _cells(path: Path) -> list[Any]:
     return cells
 
 
+def proof_of(run: "RunView", node: NodeId, *, dark: bool = False) -> str:
+    """Return a leaf's notebook with what it rests on, or a page that says why there is none."""
+    path = run.notebook(node)
+    if path is None:
+        return message_document(f"{node} has no proof notebook yet.", dark=dark)
+    try:
+        return proof_document(path, trail=trail_of(run, node), dark=dark)
+    except UsageError as error:
+        return message_document(str(error), dark=dark)
+
+
 def trail_of(run: "RunView", node: NodeId) -> Trail | None:
     """Return what a leaf rests on, read from its run's ledger; None where it has no conclusion, or the ledger is damaged."""
     try:
