@@ -68,6 +68,13 @@ def test_places_are_reckoned_and_written_days_move() -> None:
     assert (claim.start, claim.end) == (last_day, last_day + timedelta(days=185))
 
 
+def test_days_that_are_counted_move_with_the_cutoff() -> None:
+    last_day, rows = date(2016, 6, 29), known_rows(COMPANIONS, "now", None).as_of(date(2016, 6, 29))
+    falls = ClaimTemplate(text="The S&P 500 falls 3 % on the way within 1 month", family="x")
+    claim = falls.filled(last_day, rows)
+    assert (claim.pattern, claim.level, claim.start, claim.end) == ("drawdown", -3, None, date(2016, 7, 29))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -140,7 +140,9 @@ def test_a_series_is_found_by_its_name_its_id_and_its_file(tmp_path: Path) -> No
     # an embedded series that has ended by the day is asked where it goes on, as in claims
     assert SeriesSource.of("S&P 500", date(2018, 12, 31)).embedded == "SP500"
     assert SeriesSource.of("S&P 500", date(2026, 12, 31)).name == "yahoo:^GSPC"
-    for two in ("oil", "yahoo:"):
+    # of two goods by one word the one at hand, as in claims; of two measures none
+    assert SeriesSource.of("Oil").embedded == "WTI"
+    for two in ("inflation", "yahoo:"):
         with pytest.raises(UsageError, match=r"yahoo:AAPL"):
             SeriesSource.of(two)
     file = tmp_path / "sales.csv"

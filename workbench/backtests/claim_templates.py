@@ -11,7 +11,9 @@ from workbench.backtests.past_claims import months_later
 from workbench.errors import Option, UsageError
 from workbench.questions.claims import Claim, number
 from workbench.questions.decision import Rows, value_series
+from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
+from workbench.questions.readings.read import read
 
 _PLACE = re.compile(r"\{(median|last|start|end)(?:\s*([*+-])\s*(\d+(?:\.\d+)?))?\}")
 _SPAN = re.compile(r"(\d+)\s*(d|w|m|y)[a-z]*", re.IGNORECASE)
@@ -60,8 +62,10 @@ class ClaimTemplate:
 
     def check(self) -> Claim:
         """Read the claim with figures in its places, to see that it can be read; raises ``UsageError``."""
-        claim = read_claim(_PLACE.sub(lambda match: _STAND_IN[match[1]], self.text))
-        if self.horizon is None and claim.start is None:
+        text = _PLACE.sub(lambda match: _STAND_IN[match[1]], self.text)
+        counted = _counted(text, date.fromisoformat(_STAND_IN["start"]))
+        claim = counted or read_claim(text)
+        if self.horizon is None and claim.start is None and counted is None:
             raise UsageError(
                 f"{self.text!r:.120} does not say how long its window is: ",
                 Option("horizon", "3m"),
@@ -82,6 +86,8 @@ class ClaimTemplate:
         start = values.index[-1].date()
         if self.horizon is not None:
             end = self.horizon.after(last_day)
+        elif checked.start is None:  # its days are counted from the cutoff
+            end = last_day
         else:
             assert checked.start is not None, "checked"
             end = last_day + (checked.end - checked.start)
@@ -96,8 +102,21 @@ class ClaimTemplate:
             value = {None: value, "*": value * amount, "+": value + amount, "-": value - amount}[sign]
             return number(round(value, 4))
 
-        claim = read_claim(_PLACE.sub(filled, self.text))
+        text = _PLACE.sub(filled, self.text)
+        if self.horizon is None and (counted := _counted(text, last_day)) is not None:
+            return counted
+        claim = _counted(text, last_day) or read_claim(text)
         return replace(claim, start=None if claim.start is None else start, end=end)
+
+
+def _counted(text: str, day: date) -> Claim | None:
+    """The claim of a text whose days are counted from a day ("within a month"); None for one whose days are written out, or that is none."""
+    try:
+        read_claim(text)
+    except ClaimRefused:
+        best, later = read(text, day).best, read(text, day + timedelta(days=400)).best
+        return best.claim if best and later and best.end != later.end else None
+    return None
 
 
 def read_templates(source: str, horizon: Span | None) -> list[ClaimTemplate]:

@@ -1,6 +1,5 @@
 """A series by its name, its id at a source or its file: its values known at a cutoff, and those known by now."""
 
-import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -15,9 +14,9 @@ from workbench.errors import UsageError
 from workbench.forecasts.series.series_history import History
 from workbench.questions.decision import value_series
 from workbench.questions.errors import ClaimRefused
-from workbench.questions.readings.names import take_series
+from workbench.questions.readings.names import reachable, take_series
 from workbench.questions.readings.tokens import text_of
-from workbench.questions.series.embedded_series import KNOWN, SERIES, replace_names
+from workbench.questions.series.embedded_series import KNOWN, SERIES
 from workbench.questions.series.series_quantity import Quantity
 from workbench.questions.series.series_reference import SeriesRef, series_mentioned
 from workbench.questions.series.series_registry import going_on, series_named
@@ -47,15 +46,15 @@ class SeriesSource:
         A file has a date and a value column. An embedded series that has ended by ``day`` is the one under which it goes on, as
         in claims. Raises ``UsageError`` with what can be named.
         """
-        match = re.fullmatch(r"<([A-Z0-9_]+)>", replace_names(text.strip().lower()))
-        key = match[1] if match else text.strip().upper()
+        named = _named(text)
+        key = named or text.strip().upper()
         if key in SERIES and day is not None:
             key = going_on(key, day)
         if key in SERIES:
             info = SERIES[key]
             refs = tuple(SeriesRef(source="embedded", id=name) for name in info.sources)
             return cls(name=info.article.removeprefix("the "), unit=info.unit, refs=refs, embedded=key)
-        ref = _reference(key if match else text)
+        ref = _reference(key if named else text)
         if ref is not None:
             return cls(name=ref.reference, unit=series_named(ref.reference).unit, refs=(ref,))
         try:
@@ -96,7 +95,7 @@ class SeriesSource:
 
 
 def _reference(text: str) -> SeriesRef | None:
-    """Find the series that a text names by reference, by address or by a usual name; None for another text."""
+    """Find the series that a text names by reference or by address; None for another text."""
     try:
         ref = SeriesRef.of(text)
     except ClaimRefused as problem:
@@ -104,13 +103,20 @@ def _reference(text: str) -> SeriesRef | None:
     if ref is not None:
         return ref
     by_address = series_mentioned(text)
-    if by_address:
-        return by_address[0] if len(by_address) == 1 else None
+    return by_address[0] if len(by_address) == 1 else None
+
+
+def _named(text: str) -> str:
+    """The one series that a whole text names as claims do ("Oil", "the S&P"), as a claim has it; "" for another text."""
     named = text_of(text)
     take_series(named)
-    whole = [piece for piece in named.pieces if piece.end - piece.start == len(named.plain)]
-    sources = {candidate.source for piece in whole for candidate in piece.value}
-    return SeriesRef.of(sources.pop()) if len(sources) == 1 and all(sources) else None
+    whole = [
+        piece
+        for piece in named.pieces
+        if named.plain[: piece.start] in ("", "the ") and piece.end == len(named.plain)
+    ]
+    sources = {each.source for piece in whole for each in reachable(piece.value, ("embedded",))}
+    return sources.pop() if len(sources) == 1 else ""
 
 
 async def _source_answer(broker: Broker, ref: SeriesRef, cutoff: Cutoff) -> Any:

@@ -73,7 +73,6 @@ _SPELLED = {
     "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "dozen": 12, "twenty": 20,
     "annual": 12, "monthly": 12, "quarterly": 4, "weekly": 52,
 }  # fmt: skip
-_OF = re.compile(r"(?<![\w.,])(\d+) ?(?:of|/|out of|in|from) ?(\d+)(?![\w]|[.,]\d)")
 _BASIS_POINTS = re.compile(r" ?(?:bps?|basis points?)\b", re.IGNORECASE)
 _UNIT = re.compile(
     r"(?<![^\W\d])(?:thousand|k|million|mn|m|billion|bn|trillion|tn|tausend|mio|mrd)s?\b", re.IGNORECASE
@@ -378,7 +377,6 @@ def _lines(text: str) -> tuple[float, ...]:
                 values[start:end] for start in range(len(values)) for end in range(start + 3, len(values) + 1)
             ]
             made += [total for run in runs for total in (sum(run), sum(run) / len(run))]
-            made += [float(part) / float(whole) for part, whole in _OF.findall(line) if float(whole)]
     return tuple(made)
 
 
@@ -486,8 +484,6 @@ def _reckoned(figure: Figure, operands: Mapping[Figure, float], marks: Sequence[
         if shown:
             made += [first * second, (first + second) / 2]
             made += [min(first / scale, 1.0) ** second for scale in (1, 100) if 1 <= second <= 1000]
-    if shown:
-        made += [first + second + third for first, second, third in permutations(values[-7:], 3)]
     if figure.is_count:
         made = [value for value in made if value == int(value)]
     else:
@@ -508,17 +504,12 @@ def _reckoned(figure: Figure, operands: Mapping[Figure, float], marks: Sequence[
         made += [
             chance for value in values if value < 20 for chance in (math.exp(-value), 1 - math.exp(-value))
         ]
-        made += [math.log(value) for value in values if shown and value > 0]
         if weighed:
             made += [
                 first * part + second * (1 - part)
                 for first, second in permutations(values, 2)
                 for part in (1 / 3, 1 / 4)
             ]
-        if shown:
-            for first, second, third in permutations([value for value in values if value][-7:], 3):
-                made += [first * second * third, first + second * third, first - second * third]
-                made += [(first - second) / third, first * second / third, (first + second) / third]
     # People reckon with what they have rounded: 1.7 may be 3 % off.
     rounded = [_step(other.spelling) / 2 / value for value, other in near if value and not other.is_word]
     slack = min(max(rounded, default=0.0), 0.04) if shown and figure.digits < 4 else 0.0
