@@ -14,7 +14,7 @@ from proxies.broker import Broker, open_broker
 from sandbox import Sandbox
 from workbench.engine.access.model_gateway import ModelGateway, run_gateway
 from workbench.engine.flow import Engine
-from workbench.engine.leaves.job import Workers
+from workbench.engine.leaves.grounding import Workers
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.environment import proxy_settings

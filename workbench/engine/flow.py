@@ -22,8 +22,7 @@ from workbench.engine.access.model_gateway import require_price, run_gateway
 from workbench.engine.access.outage import ProviderDown, Timing
 from workbench.engine.access.web_access import run_verdicts
 from workbench.engine.approvals import PATIENT_CELL_SECONDS, Approvals, check_answerable
-from workbench.engine.leaves.grounding import Sitting
-from workbench.engine.leaves.job import Workers
+from workbench.engine.leaves.grounding import Sitting, Workers
 from workbench.engine.leaves.leaf_notebook import KernelSlots
 from workbench.engine.leaves.shared_calls import SharedCalls
 from workbench.engine.leaves.single_node import require_due

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from proxies.broker import Broker
 from sandbox import Sandbox
 from workbench.engine.assembly import OpenWorkers
-from workbench.engine.leaves.job import Workers
+from workbench.engine.leaves.grounding import Workers
 from workbench.engine.new_run import grounder_of
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.worker_place import WorkerPlace

@@ -25,7 +25,7 @@ from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.approvals import Approvals, ApprovedData
 from workbench.engine.leaves.forecast_library import forecast_library
-from workbench.engine.leaves.job import GroundJob, Workers
+from workbench.engine.leaves.job import GroundJob
 from workbench.engine.leaves.leaf_notebook import KernelSlots, LazyNotebook
 from workbench.engine.leaves.shared_calls import SharedCalls
 from workbench.engine.proof_check import proof_context, stored_evidence, verify_trial
@@ -57,6 +57,14 @@ class DataSource(Protocol):
 
     async def call(self, path: str, params: Mapping[str, Any] | None, address: Address) -> Answer:
         """Return the answer of the call at this address; raises ``ProxyError``."""
+        ...
+
+
+class Workers(Protocol):
+    """Processes that ground leaves for the owner of a run; ``Engine`` uses them where it has any."""
+
+    async def ground(self, job: GroundJob, owner: "Sitting") -> Grounding | GroundingFailure:
+        """Have a worker do the job and return its outcome; raises what a grounding in this process would raise."""
         ...
 
 

@@ -1,20 +1,16 @@
 """What one grounding needs to know, as a plain value: the same for this process and for a worker on another machine."""
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
 
 from proxies.asof.clock import Cutoff
 from proxies.ledger import Address
 from sandbox import Limits
-from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
+from workbench.agents.base import AgentSettings
 from workbench.engine.record.state import RunState, TrialState
 from workbench.engine.run_settings import RunSettings
 from workbench.models.base import NodeRef
 from workbench.prompts import TODAY, PromptSet
 from workbench.propositions import NodeId, Proposition
-
-if TYPE_CHECKING:
-    from workbench.engine.leaves.grounding import Sitting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +94,3 @@ class GroundJob:
             step=step,
             retry=retry,
         )
-
-
-class Workers(Protocol):
-    """Processes that ground leaves for the owner of a run; ``Engine`` uses them where it has any."""
-
-    async def ground(self, job: GroundJob, owner: "Sitting") -> Grounding | GroundingFailure:
-        """Have a worker do the job and return its outcome; raises what a grounding in this process would raise."""
-        ...
