@@ -44,7 +44,7 @@ def take_amounts(text: Text, *, decimal: bool = False) -> None:
     >>> from workbench.questions.readings.tokens import text_of
     >>> text = text_of("to 120bp or 5 1/4 or $1.5bn or 2,5% or twenty-five")
     >>> take_amounts(text)
-    >>> [(each.value.value, each.value.unit) for each in text.in_order() if each.kind == "A"]
+    >>> [(each.value.value, each.value.unit) for each in text.in_order(two=False) if each.kind == "A"]
     [(120.0, 'bp'), (5.25, ''), (1500000000.0, 'money'), (2.5, '%'), (25.0, '')]
     """
     text.find(_AMOUNT, "A", partial(_amount, decimal=decimal))
