@@ -1,6 +1,7 @@
 """Stored settings are read as they were written or refused in one line, and a statement is checked before a run is opened for it."""
 
 import math
+import secrets
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -97,3 +98,15 @@ def test_white_space_is_folded_before_it_is_counted() -> None:
     assert check_statement("x" + " " * 600 + "y") == "x y"
     with pytest.raises(UsageError, match="empty"):
         check_statement(" \n")
+
+
+def test_two_runs_that_draw_one_token_in_one_second_are_two_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = iter(["aaaa"] * 5 + ["bbbb"])
+    monkeypatch.setattr(
+        "secrets.token_hex", lambda size, draw=secrets.token_hex: next(tokens) if size == 2 else draw(size)
+    )
+    with Store(tmp_path / "home") as store:
+        runs = [new_run(store, "It rains", Cutoff.parse("2018-06-30"), RunSettings()) for _ in range(2)]
+        assert len(set(runs)) == 2 and set(store.run_ids()) == set(runs)

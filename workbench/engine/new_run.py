@@ -132,25 +132,30 @@ def new_run(
         # Its forecasts are made again at past cutoffs, and its sources held to what was known: of one instant.
         cutoff = Cutoff.parse(cutoff.instant.isoformat())
     text, settings, cut = cut_claim(check_statement(statement), cutoff, settings)
-    # The time makes ids sort by age and easy to name by their beginning, the token keeps two of one second apart.
-    run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-    store.append(
-        run_id,
-        ev.RunStarted(
-            statement=text,
-            cutoff=cutoff.text,
-            cutoff_instant=cutoff.instant.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-            settings=(settings if follows else with_record(store, cutoff, settings))
-            .with_packages()
-            .to_json(),
-            cut=cut,
-            quote_key=secrets.token_hex(16),
-            read_as=dict(read_as) if read_as is not None and not cut else None,
-            history=history,
-            follows=ev.Follows(run=follows.run, body=store.put_body(follows.to_body())) if follows else None,
-        ),
+    started = ev.RunStarted(
+        statement=text,
+        cutoff=cutoff.text,
+        cutoff_instant=cutoff.instant.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        settings=(settings if follows else with_record(store, cutoff, settings)).with_packages().to_json(),
+        cut=cut,
+        quote_key=secrets.token_hex(16),
+        read_as=dict(read_as) if read_as is not None and not cut else None,
+        history=history,
+        follows=ev.Follows(run=follows.run, body=store.put_body(follows.to_body())) if follows else None,
     )
+    with (
+        store.transaction()
+    ):  # forty processes that open runs in one second draw one token twice now and then
+        run_id = _new_id()
+        while store.query("SELECT 1 FROM events WHERE run_id = ? LIMIT 1", (run_id,)):
+            run_id = _new_id()
+        store.append(run_id, started)
     return run_id
+
+
+def _new_id() -> str:
+    # The time makes ids sort by age and easy to name by their beginning, the token keeps two of one second apart.
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 def change_run(store: Store, run_id: str, changes: Mapping[str, Any]) -> None:
