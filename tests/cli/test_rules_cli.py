@@ -42,7 +42,7 @@ def test_a_vanilla_node_turns_stale_until_the_model_is_asked_again(tmp_path: Pat
             ("vanilla", "P0"),
         ]
         # The price comes first, as far as anybody knows it.
-        assert said.startswith("asking openai/x for 2 drivers (P1, P0): 2 calls") and "price unknown" in said
+        assert said.startswith("asking openai/x for P1, P0: 2 calls") and "price unknown" in said
         assert full["after"] == pytest.approx((0.4 + 0.2) / 2) and full["model_calls"] == 2
         seen = len(server.asked)
         table, _ = asked(tmp_path, "scenarios", "last", "--json")

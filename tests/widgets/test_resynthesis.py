@@ -26,7 +26,7 @@ def test_nothing_is_asked_before_its_price_was_shown_and_nothing_counts_before_i
     board.session.edit("P2.1", "0")
     before = board.session.now
     assert visible(form) == [True]
-    assert "asking offline/analyst for 2 drivers (P2, P0): 2 calls" in asked(form)
+    assert "asking offline/analyst for P2, P0: 2 calls" in asked(form)
     shown = agreed(form)
     assert "keep this as draft?" in shown and visible(form.question) == [True]
     for piece in (

@@ -108,7 +108,8 @@ class WhatIf(EditRequest, Operation):
             {**row, "statement": f"{row['statement']}{'  (removed)' * row['removed']}"}
             for row in document["changed"]
         ]
-        calls = f"({document['model_calls']} model calls)"
+        count = document["model_calls"]
+        calls = f"({count} model call{'s' * (count != 1)})"
         rows.append({**document, "id": "claim", "statement": calls})
         yield columns(rows, driver="id", before="before %", after="after %", statement="statement")
         for row in document["overrides"]:

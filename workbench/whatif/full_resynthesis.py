@@ -9,6 +9,7 @@ from workbench.engine.new_run import Agents
 from workbench.engine.record.state import RunState
 from workbench.engine.run_texts import as_asked
 from workbench.errors import Option, UsageError
+from workbench.formatting import counted_drivers
 from workbench.models.costs import forecast_cost
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.edits import AddChild, Edit, SetRule
@@ -101,11 +102,9 @@ def plan_full(state: RunState, edits: Sequence[Edit]) -> tuple[FullPlan, Tree]:
 
 def price_line(state: RunState, nodes: Sequence[NodeId], *, times: int = 1) -> str:
     """Estimate a synthesizer's answers for these nodes, as one line: calls, tokens, US dollars where known."""
-    named = ", ".join(nodes) or "none"
+    named = counted_drivers(nodes) or "no driver"
     if not Agents(state.settings).synthesizer.stages:
-        return (
-            f"the {state.settings.rule} rule asks no model: {len(nodes)} drivers are combined again ({named})"
-        )
+        return f"the {state.settings.rule} rule asks no model; to combine again: {named}"
     settings = state.settings
     forecast = forecast_cost(
         settings.model, leaves=0, inner=len(nodes) * times, prices=settings.prices, roles=settings.models
@@ -115,4 +114,4 @@ def price_line(state: RunState, nodes: Sequence[NodeId], *, times: int = 1) -> s
     tokens = forecast.input_tokens + forecast.output_tokens
     size = f"about {tokens:,} tokens, " if tokens else ""
     repeats = f" {times} times each" if times > 1 else ""
-    return f"asking {model} for {len(nodes)} drivers{repeats} ({named}): {forecast.model_calls} calls, {size}{price}"
+    return f"asking {model} for {named}{repeats}: {forecast.model_calls} call{'s' * (forecast.model_calls != 1)}, {size}{price}"
