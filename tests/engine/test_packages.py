@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import typer
+from typer.core import TyperCommand
 
 from sandbox import IsolationUnavailable, Sandbox
 from sandbox.cell_library import CellLibrary
@@ -104,7 +105,7 @@ def test_a_corpus_of_hostile_packages_changes_nothing(
         (place / "x.zip").write_bytes(hostile.data)
         # the command itself: building the whole command line for each package would take most of the time
         with pytest.raises(typer.Exit) as ended:
-            import_file(path=place / "x.zip", as_json=False, yes=False)
+            import_file(ctx=typer.Context(TyperCommand("import")), path=place / "x.zip")
         out, err = capsys.readouterr()
         lines, listed = err.splitlines(), out.splitlines()
         good = (

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import AgentSettings
-from workbench.engine.new_run import MAX_STATEMENT, check_statement, new_run
+from workbench.engine.new_run import check_statement, new_run
 from workbench.engine.run_settings import PRESETS, RunSettings, with_preset
 from workbench.errors import UsageError
+from workbench.propositions.values import MAX_STATEMENT
 from workbench.store import Store
 
 SETTINGS = st.builds(

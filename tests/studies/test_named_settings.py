@@ -93,7 +93,7 @@ def test_a_leaf_is_not_reopened_where_a_setting_is_refused(tmp_path: Path) -> No
     before = run_cli(tmp_path, "show", RUN, "--json").stdout
     for words, line in (
         (("--set", "depth=2"), "keeps its depth"),
-        (("--set", "isolation=best"), "'namespaces', 'landlock' or 'none'"),
+        (("--set", "isolation=best"), "one of namespaces, landlock, none"),
     ):
         done = run_cli(tmp_path, "reground", RUN, "P3", *words)
         assert done.returncode == 2 and line in done.stderr

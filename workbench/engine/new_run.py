@@ -18,14 +18,12 @@ from workbench.errors import UsageError
 from workbench.models.base import Model, PastShare
 from workbench.models.model_options import OFFLINE
 from workbench.plug_points import SYNTHESIZERS
+from workbench.propositions.values import MAX_STATEMENT
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.terminal import shown_line
 
 T = TypeVar("T")
-
-#: Longest statement that is accepted: a claim is a sentence, not a document.
-MAX_STATEMENT = 600
 
 
 @runtime_checkable

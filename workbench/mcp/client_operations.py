@@ -9,7 +9,6 @@ from sandbox.errors import JournalBroken
 from sandbox.record.journal import ends_at, read_journal
 from sandbox.record.session_notebook import render_notebook
 from workbench.agents.evidence.notebook import proof_notebook
-from workbench.engine.new_run import MAX_STATEMENT
 from workbench.engine.proof_check import proof_context, stored_evidence
 from workbench.engine.record.state import RunState
 from workbench.environment import proxy_settings
@@ -18,6 +17,7 @@ from workbench.mcp.client_home import ClientHome
 from workbench.operations.base import Home, Operation
 from workbench.operations.fields import RunName
 from workbench.propositions.edits import Edit
+from workbench.propositions.values import MAX_STATEMENT
 from workbench.store import utc_now
 from workbench.synthesis.whatif.apply_edits import play
 from workbench.terminal import printable

@@ -13,6 +13,9 @@ from workbench.propositions.strict_json import STRICT, ReadBy, read_strict
 
 Source = Literal["model", "analyst"]
 
+#: Longest statement that is accepted and read: a claim is a sentence, not a document.
+MAX_STATEMENT = 600
+
 
 def check_probability(value: object, *, of: str = "p") -> float:
     """Return the value as a float in [0, 1].

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
+from workbench.propositions.values import MAX_STATEMENT
 from workbench.questions.claims import REFERENCE, Claim, Pattern, Side
 from workbench.questions.errors import ANOTHER_MODEL, ClaimRefused
 from workbench.questions.readings.amounts import take_amounts
@@ -45,6 +46,10 @@ def read_claim(text: str) -> Claim:
     words = " ".join(text.replace("’", "'").strip().strip('"“”').split())
     if not words:
         raise ClaimRefused("the claim is empty; ", *CAN_DO)
+    if len(words) > MAX_STATEMENT:
+        raise ClaimRefused(
+            f"the claim has {len(words)} characters, at most {MAX_STATEMENT} are read; ", *CAN_DO
+        )
     if words.lower().startswith(REFERENCE.lower()):
         return replace(read_claim(words[len(REFERENCE) :]), reference=True, notes=())
     for iso in (True, False):

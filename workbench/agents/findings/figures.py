@@ -275,11 +275,10 @@ def printed_by(spelling: str, outputs: Sequence[str], scales: Sequence[float] = 
     quoted = abs(number_spelled(spelling))
     within = 0.5 * _step(spelling) * (1 + 1e-9) + 1e-12
     for place, text in enumerate(outputs):
-        if any(
-            abs(abs(value) * scale - quoted) <= within
-            for value in (*values_of(text), *_lines(text))
-            for scale in scales
-        ):
+        # What a line makes is a count or a share already: a count of 57 is no share of 0.6.
+        ways = [(value, scale) for value in values_of(text) for scale in scales]
+        ways += [(value, scale) for value in _lines(text) for scale in scales if scale >= 1]
+        if any(abs(abs(value) * scale - quoted) <= within for value, scale in ways):
             return place
     return None
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import islice, product
 
+from workbench.propositions.values import MAX_STATEMENT
 from workbench.questions.claims import Claim
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
@@ -68,6 +69,9 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
     >>> read("WTI above 80", date(2018, 6, 30)).missing
     ('window',)
     """
+    if len(text) > MAX_STATEMENT:
+        note = f"the text has {len(text)} characters, at most {MAX_STATEMENT} are read: state one claim"
+        return Readings(text=text, missing=("series", "relation", "level", "window"), notes=(note,))
     first = _Draft(text, cutoff, sources, {})
     try:
         if re.search(r"\d,\d{1,2}(?!\d)", text) or (
