@@ -241,7 +241,7 @@ async def test_a_full_what_if_brings_rules_that_replay_to_the_same_root(store: S
     edits = (SetValue(node="P1.1", p=0.0),)
     assert plan_full(state, edits)[0].nodes == ("P1", "P0")
     line = price_line(state, ("P1", "P0"))
-    assert "2 drivers (P1, P0): 2 calls" in line and "price unknown" in line
+    assert "P1, P0: 2 calls" in line and "price unknown" in line
     p1 = 0.05 + 0.5 * LEAVES["P1.2"][0]
     p2 = state.tree["P2"].p
     assert p2 is not None

@@ -177,7 +177,7 @@ def test_the_weights_spread_is_asked_for_at_a_price_and_stays_on_the_page(
     board.tree.selected = "P1"
     assert "times more" not in board.side_panels.detail.value
     form = board.side_panels.refitting
-    assert "5 times each (P1): 5 calls" in asked(form) and visible(form, form.question) == [True, True]
+    assert "P1, 5 times each: 5 calls" in asked(form) and visible(form, form.question) == [True, True]
     board.tree.selected = "P2.1"
     assert visible(form, form.question) == [False, False]
 

@@ -113,5 +113,5 @@ def price_line(state: RunState, nodes: Sequence[NodeId], *, times: int = 1) -> s
     price = "price unknown" if forecast.cost_usd is None else f"about ${forecast.cost_usd:.4f}"
     tokens = forecast.input_tokens + forecast.output_tokens
     size = f"about {tokens:,} tokens, " if tokens else ""
-    repeats = f" {times} times each" if times > 1 else ""
+    repeats = f", {times} times each" if times > 1 else ""
     return f"asking {model} for {named}{repeats}: {forecast.model_calls} call{'s' * (forecast.model_calls != 1)}, {size}{price}"
