@@ -17,7 +17,7 @@ from workbench.engine.named_settings import SETTINGS, read_settings, settings_by
 from workbench.errors import UsageError
 from workbench.operations.what_if import WhatIf
 from workbench.propositions.edits import Edit, SetValue
-from workbench.requests import Says, fields_of, keywords_of
+from workbench.requests import Says, fields_of
 from workbench.whatif.edit_request import EditRequest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -60,7 +60,7 @@ def of_magics(model: type[WhatIf]) -> dict[str, str]:
 
 
 def of_python(model: type[WhatIf]) -> dict[str, str]:
-    return {name: str(each.default) for name, each in keywords_of(model).items()}
+    return {each.name: str(each.default) for each in fields_of(model)}
 
 
 def of_mcp(model: type[WhatIf]) -> dict[str, str]:
@@ -109,7 +109,9 @@ def test_the_faces_are_those_that_people_use(tmp_path: Path) -> None:
     from workbench.api import Analysis
     from workbench.mcp.mcp_tools import tools
 
-    assert {*keywords_of(WhatIf)} - {"run"} <= {*inspect.signature(Analysis.what_if).parameters}
+    assert {each.name for each in fields_of(WhatIf)} - {"run"} <= {
+        *inspect.signature(Analysis.what_if).parameters
+    }
     assert all(each.says.text in str(Analysis.what_if.__doc__) for each in fields_of(WhatIf)[1:])
     words = {each.word for each in fields_of(EditRequest)}
     assert all(words <= {*tools()[name].arguments.model_fields} for name in ("what_if", "propose_edit"))

@@ -6,7 +6,7 @@ the page. A field that is added to a model is on all of them.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, is_dataclass, replace
 from dataclasses import field as dataclass_field
 from dataclasses import fields as dataclass_fields
@@ -217,18 +217,6 @@ def _without_none(kind: Any) -> Any:
         if len(rest) == 1:
             return _without_none(rest[0])
     return kind
-
-
-def keywords_of(*models: type, but: Iterable[str] = ()) -> dict[str, inspect.Parameter]:
-    """Return a keyword for each field of requests, for Python's face; ``but`` are those that stand in it already."""
-    return {
-        each.name: inspect.Parameter(
-            each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.bare
-        )
-        for model in models
-        for each in fields_of(model)
-        if each.name not in but
-    }
 
 
 class Request(BaseModel):

@@ -451,7 +451,7 @@ class _Reader:
         if quote is None:
             return False
         day = parse_day(quote["at"])
-        moment = parse_instant(quote["at"], ZoneInfo("UTC")) if day is None else start_of_day(day, NEW_YORK)
+        moment = parse_instant(quote["at"], _UTC) if day is None else start_of_day(day, NEW_YORK)
         return moment is not None and self._cutoff.admits(moment)
 
     def _leads_later(self, sentence: str) -> bool:

@@ -122,7 +122,6 @@ async def verify_proof(
 ) -> Verification:
     """Compare a proof's records with each other and, if nothing differs, with a re-run."""
     recorded = compare_proof(journal=journal, notebook=notebook, rows=rows, conclusion=conclusion)
-    recorded = compare_proof(journal=journal, notebook=notebook, rows=rows, conclusion=conclusion)
     if recorded.differing:
         return recorded
     return await rerun_proof(

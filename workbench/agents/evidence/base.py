@@ -218,10 +218,6 @@ class MissingEvidence(UsageError):
     """Stored evidence cannot be read by this installation."""
 
 
-class EvidenceBroken(UsageError):
-    """A function of another package raised what its author did not foresee; the message names both."""
-
-
 class Recompute(Protocol):
     """Computes evidence again from the ledger, offline and without a model: the plug point ``analyst_workbench.evidence``."""
 

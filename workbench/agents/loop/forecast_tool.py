@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 _PAST = 8
 _SHARES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 _SIDES = ("above", "below")
-_WINDOWS = ("on", "by")
 #: In the order in which models were told of them: their requests are recorded by hash.
 _SOURCES: tuple[Source, ...] = ("embedded", "fred", "yfinance", "dbnomics")
 

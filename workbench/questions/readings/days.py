@@ -85,8 +85,6 @@ def _of(period: Period, **fields: Any) -> Window:
 
 
 _M = "(?P<m>" + "|".join(MONTHS) + r")\b\.?"
-#: Months that are words as well stand behind a preposition, or before a year.
-_M_ALONE = r"(?!(?:may|mar|march)\b(?! (?:of )?(?:19|20)\d\d)(?<!in may)(?<!by may))" + _M
 _Y = r"(?P<y>(?:19|20)\d\d|'\d\d)"
 _OF_YEAR = r"(?:[ ,'/-]*(?:of |in )?(?P<y>(?:19|20)\d\d|'?\d\d(?! ?(?:\d|%|k))|(?:the|this|next) year))?"
 _COUNT = r"(?P<n>\d+|" + "|".join(sorted((*(f"{ten} {one}" for ten in ("twenty", "thirty") for one in ("one", "five")), *SMALL, "couple of"), key=len, reverse=True)) + ")"  # fmt: skip
