@@ -144,9 +144,8 @@ def new_run(
     with (
         store.transaction()
     ):  # forty processes that open runs in one second draw one token twice now and then
-        run_id = _new_id()
-        while store.query("SELECT 1 FROM events WHERE run_id = ? LIMIT 1", (run_id,)):
-            run_id = _new_id()
+        while store.has_run(run_id := _new_id()):
+            continue
         store.append(run_id, started)
     return run_id
 

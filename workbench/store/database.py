@@ -374,10 +374,8 @@ class Store:
         with self.transaction() as db:
             if guard is not None:
                 guard(self.events(run_id))
-            elif event.kind != "run.started" and ":" not in run_id:
-                begun = db.execute("SELECT 1 FROM events WHERE run_id = ? LIMIT 1", (run_id,)).fetchone()
-                if begun is None:
-                    raise self._no_run(run_id)
+            elif event.kind != "run.started" and ":" not in run_id and not self.has_run(run_id):
+                raise self._no_run(run_id)
             values = (
                 run_id,
                 at_utc or utc_now(),
@@ -454,6 +452,10 @@ class Store:
             bool(_unshown(orjson.loads(row["data"])) - _unshown(_stored_event(row).event.model_dump()))
             for row in suspects
         )
+
+    def has_run(self, run_id: str) -> bool:
+        """Whether a run of this id was begun here."""
+        return bool(self.query("SELECT 1 FROM events WHERE run_id = ? LIMIT 1", (run_id,)))
 
     def run_ids(self) -> list[str]:
         """Return all runs, the oldest first."""
