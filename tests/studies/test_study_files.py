@@ -137,7 +137,12 @@ def test_unresolved_events_may_be_left_out_and_are_named(store: Store, tmp_path:
 
 
 def test_a_file_that_is_no_study(tmp_path: Path) -> None:
-    for text, says in (("- a\n", "a study is a mapping"), ("{", "no YAML"), ("name: off\n", "not False")):
+    for text, says in (
+        ("- a\n", "a study is a mapping"),
+        ("{", "no YAML"),
+        ("name: off\n", "not False"),
+        ("folder: x\n", "unknown key 'folder'"),
+    ):
         (tmp_path / "s.yaml").write_text(text)
         with pytest.raises(StudyError, match=says):
             read_study(tmp_path / "s.yaml")

@@ -11,6 +11,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -165,8 +166,7 @@ class StudySpec(_Form):
     build_up: Annotated[tuple[str, ...], Field(strict=False, description="a list of two or more arms")] = ()
     """Arms in the order in which a system was built: the report compares each with the one before."""
     note: str = ""
-    folder: Annotated[Path, Field(exclude=True)] = Path()
-    """Where the file lies: paths in it are relative to that."""
+    _folder: Path = PrivateAttr(default=Path())
 
     @model_validator(mode="before")
     @classmethod
@@ -199,6 +199,11 @@ class StudySpec(_Form):
         if info.field_name == "reference" and value is not None and value not in names:
             raise _wrong(f"{value!r:.60} is no arm: {', '.join(names)}")
         return value
+
+    @property
+    def folder(self) -> Path:
+        """Where the file lies: paths in it are relative to that."""
+        return self._folder
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object, as it stands in the log; the folder of the file is left out."""
@@ -236,11 +241,13 @@ def read_study(path: Path) -> StudySpec:
 def study_of(document: Mapping[str, Any], folder: Path = Path()) -> StudySpec:
     """The study in a mapping; raises `StudyError` with every mistake of form."""
     try:
-        return StudySpec.model_validate({**document, "folder": folder})
+        spec = StudySpec.model_validate(document)
     except ValidationError as error:
         raise StudyError(
             list(dict.fromkeys(_line(fault) for fault in error.errors(include_url=False)))
         ) from None
+    spec._folder = folder
+    return spec
 
 
 def _line(fault: Any) -> str:
@@ -257,7 +264,7 @@ def _line(fault: Any) -> str:
         case "study":
             return single_line(f"{where}: {fault['msg']}")
         case "extra_forbidden":
-            keys = sorted(set(form.model_fields) - {"folder"})
+            keys = sorted(form.model_fields)
             of = "a study" if form is StudySpec else "rebalance"
             return f"unknown key {name!r:.60}: {of} has {', '.join(keys)}"
         case "missing":
