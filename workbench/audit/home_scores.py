@@ -21,7 +21,7 @@ from workbench.science.documents import score_document
 from workbench.science.tables import Events, Forecasts
 from workbench.store import ApiLedger
 from workbench.store import events as ev
-from workbench.whatif.stored_reports import root_base_rate
+from workbench.whatif.stored_reports import run_base_rate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -58,7 +58,7 @@ def _run_facts(state: RunState, paths: Collection[str] = ()) -> dict[str, Any] |
         "known": cutoff.last_visible_day.isoformat(),
         "day": outcome.day,
         "p": belief.p,
-        "base_rate": root_base_rate(state.tree),
+        "base_rate": run_base_rate(state),
         "outcome": outcome.p,
         "brier": outcome.brier(belief.p),
         "made": "live" if state.started_utc[:10] <= outcome.day else "back-test",

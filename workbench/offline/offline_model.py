@@ -9,7 +9,7 @@ with weights from their own history. Anything else it refuses in one sentence.
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ from workbench.offline.offline_synthesis import combine, linear_reply, read_chil
 from workbench.offline.report_records import OutcomeRecord
 from workbench.offline.visible_past import Observe, broker_history, visible
 from workbench.questions.claims import Claim
-from workbench.questions.decision import appraise, check, decided, series_of, settle
+from workbench.questions.decision import Rows, appraise, check, decided, series_of, settle
 from workbench.questions.errors import ANOTHER_MODEL
 from workbench.questions.grammar import CAN_DO, read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
@@ -59,7 +59,6 @@ class OfflineAnalyst:
         self._paths = ClaimPaths()
         # Claims that passed their checks, by statement and cutoff: a leaf makes five requests, and its rows take a while to read.
         self._treated: dict[tuple[str, str], Claim] = {}
-        self._history: dict[tuple[str, str], PastShare] = {}
 
     @property
     def name(self) -> str:
@@ -98,8 +97,9 @@ class OfflineAnalyst:
             if stage not in RULES:
                 raise ClaimRefused(_no_stage(stage, free_rules), *ANOTHER_MODEL)
         try:
-            await self._treatable(statement, cutoff)
-            return self._history.get((statement, cutoff))
+            claim, last_day, at = claim_at(statement, cutoff)
+            rows = await visible(self._observe, claim.sources, at)
+            return await self._check((statement, cutoff), claim, rows, last_day)
         except ProxyError as problem:
             raise _unreadable(problem, statement) from problem
 
@@ -183,11 +183,16 @@ class OfflineAnalyst:
             rows = await visible(self._observe, claim.sources, cutoff)
             if decided_too and decided(settle(claim, rows), series_of(claim, rows)[0]) is not None:
                 return settle(claim, rows)
-            check(claim, last_day)
-            windows = await asyncio.to_thread(appraise, claim, rows, last_day)
-            self._history[key] = PastShare(windows.base_rate, windows.effective_windows)
-            self._treated[key] = settle(claim, rows)
+            await self._check(key, claim, rows, last_day)
         return self._treated[key]
+
+    async def _check(
+        self, key: tuple[str, str], claim: Claim, rows: Mapping[str, Rows], last_day: date
+    ) -> PastShare:
+        check(claim, last_day)
+        windows = await asyncio.to_thread(appraise, claim, rows, last_day)
+        self._treated[key] = settle(claim, rows)
+        return PastShare(windows.base_rate, windows.effective_windows)
 
 
 def _unreadable(problem: ProxyError, statement: str = "") -> ModelUnavailable:

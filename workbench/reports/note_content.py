@@ -42,7 +42,7 @@ from workbench.views.wording import (
 )
 from workbench.whatif.band import Band, no_band_reason, past_windows, run_band
 from workbench.whatif.run_sensitivity import leaf_trials
-from workbench.whatif.stored_reports import root_base_rate
+from workbench.whatif.stored_reports import run_base_rate
 from workbench.whatif.tree_documents import scenario_table, sensitivity_report
 
 #: Drivers in the chart.
@@ -199,7 +199,7 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
     ]
     rows = _tree_rows(tree, shown_leaves[:MOST_EVIDENCE])
     audit = audit_run(store, state.run_id, state)
-    base_rate = root_base_rate(tree)
+    base_rate = run_base_rate(state)
     p = tree.root.p
     annotations = state.annotations
     scenarios, mix, table = _scenarios(state)

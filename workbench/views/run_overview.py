@@ -30,10 +30,10 @@ from workbench.questions.grammar import read_claim
 from workbench.questions.sets.schedule import HalvingSchedule
 from workbench.store import Store
 from workbench.version import __version__
-from workbench.whatif.stored_reports import root_base_rate
+from workbench.whatif.stored_reports import run_base_rate
 
 #: Raised when what a summary holds changes.
-_SUMMARY_FORM = 1
+_SUMMARY_FORM = 2
 _ISO_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 
 
@@ -150,7 +150,7 @@ def run_row(state: RunState) -> dict[str, Any]:
         "imported": state.imported.to_json() if state.imported else None,
         "outcome": outcome.to_json(belief.p if belief else None) if outcome is not None else None,
         "tags": list(state.annotations.tags),
-        "base_rate": root_base_rate(state.tree),
+        "base_rate": run_base_rate(state),
         "reason": state.reason,
         **({"not_installed": absent} if (absent := state.not_installed()) else {}),
     }

@@ -23,7 +23,7 @@ from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.store.removal import began_at
 from workbench.synthesis.whatif.ranges import Span, reachable_ranges
 from workbench.views.kept_changes import since_line
-from workbench.whatif.stored_reports import root_base_rate, root_prior
+from workbench.whatif.stored_reports import root_prior, run_base_rate
 
 if TYPE_CHECKING:
     from workbench.audit.badges import Badge
@@ -69,9 +69,8 @@ class RunView:
 
     @property
     def base_rate(self) -> float | None:
-        """The claim's base rate known at the cutoff: its report's, before that what its history said when the run was opened."""
-        reported = root_base_rate(self.tree)
-        return self.state.history.share if reported is None and self.state.history else reported
+        """The claim's base rate known at the cutoff, also before any evidence where history has it; else None."""
+        return run_base_rate(self.state)
 
     @property
     def prior(self) -> dict[str, Any] | None:

@@ -1,16 +1,20 @@
 """Read the records for programs in a report, lines that are one JSON object, and strip them from its text."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from workbench.propositions import Proposition, Tree
 
+if TYPE_CHECKING:
+    from workbench.engine.record.state import RunState
 
-def root_base_rate(tree: Tree) -> float | None:
-    """Return the base rate that the root's report carries, else None."""
-    return report_base_rate(tree.root)
+
+def run_base_rate(state: "RunState") -> float | None:
+    """Return the base rate of a run's claim: its report's, before there is one what history said when the run was opened, else None."""
+    reported = report_base_rate(state.tree.root)
+    return state.history.share if reported is None and state.history else reported
 
 
 def report_base_rate(proposition: Proposition) -> float | None:

@@ -2,7 +2,7 @@
 
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, UsageError
-from workbench.whatif.stored_reports import root_base_rate
+from workbench.whatif.stored_reports import run_base_rate
 
 #: What contributions can be counted from, besides a probability.
 REFERENCES = ("zero", "half", "base-rate", "market")
@@ -51,7 +51,7 @@ def reference_of(state: RunState, text: str) -> float:
     references = {
         "zero": 0.0,
         "half": 0.5,
-        "base-rate": root_base_rate(state.tree),
+        "base-rate": run_base_rate(state),
         "market": market_of(state),
     }
     value = references[name]
