@@ -51,7 +51,7 @@ class RunStarted(EventBase):
     cut: tuple[CutText, ...] = ()
     quote_key: str | None = None
     read_as: dict[str, Any] | None = None
-    history: tuple[float, float] | None = None
+    history: tuple[float, float, float | None] | None = None
     follows: Follows | None = None
 
 
