@@ -12,6 +12,7 @@ from workbench.operations.blocks import Block, Remark, columns
 from workbench.operations.fields import NumberText, RunName
 from workbench.requests import Says
 from workbench.whatif.edit_request import EditRequest, Probability, parse_override
+from workbench.whatif.typed_values import TypedValue
 
 if TYPE_CHECKING:
     from workbench.engine.record.state import RunState
@@ -112,10 +113,13 @@ class WhatIf(EditRequest, Operation):
         calls = f"({count} model call{'s' * (count != 1)})"
         rows.append({**document, "id": "claim", "statement": calls})
         yield columns(rows, driver="id", before="before %", after="after %", statement="statement")
+        if band := document.get("band"):
+            yield band["line"]
         for row in document["overrides"]:
             until = f", until {row['expires']}" if row["expires"] else ""
             why = f": {row['reason']}" if row["reason"] else ""
-            yield f"{row['id']}: {percent(row['p'])} held by {row['author']}{until}{why}; the model says {percent(row['model_p'])}"
+            value = TypedValue(row["p"], row.get("low"), row.get("high")).words()
+            yield f"{row['id']}: {value} held by {row['author']}{until}{why}; the model says {percent(row['model_p'])}"
 
 
 def _ways(tree: Tree, target: str) -> dict[str, Any]:

@@ -359,6 +359,7 @@ def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None, dict[str
         root = row["root"]
         remarks = [f"stale at {', '.join(row['stale'])}"] if row["stale"] else []
         remarks += [f"expired: {', '.join(row['expired'])}"] if row["expired"] else []
+        remarks += [row["band"]["line"]] if "band" in row else []
         edits = [edit_words(state.tree, edit) for edit in state.scenarios[row["name"]].edits]
         rows.append(
             ScenarioRow(
@@ -377,7 +378,7 @@ def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None, dict[str
     shares = ", ".join(f"{name} {percent(share)}" for name, share in mixture["weights"].items())
     return (
         rows,
-        f"Weighed by how likely each is held ({shares}) the claim comes to {percent(mixture['root'])}.",
+        f"Weighted by their probabilities ({shares}), the scenarios put the claim at {percent(mixture['root'])}.",
         table,
     )
 

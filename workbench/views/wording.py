@@ -29,6 +29,7 @@ from workbench.propositions.edits import (
 from workbench.synthesis.whatif.ranges import Span, reachable_ranges
 from workbench.terminal import printable
 from workbench.views.answer import answer_sentence
+from workbench.whatif.typed_values import TypedValue
 
 if TYPE_CHECKING:
     from workbench.engine.record.people import Remark
@@ -305,7 +306,8 @@ def edit_words(tree: Tree, edit: Edit) -> str:
             by = edit.override
             who = "" if by is None else f" ({', '.join(filter(None, (by.author, by.reason)))})"
             until = f", until {by.expires}" if by is not None and by.expires else ""
-            return f"{place} set to {percent(edit.p)} (was {percent(before)}){who}{until}"
+            value = TypedValue(edit.p, edit.low, edit.high).words()
+            return f"{place} set to {value} (was {percent(before)}){who}{until}"
         case Pin():
             return f"{place} held at its value"
         case Unpin():

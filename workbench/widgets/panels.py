@@ -41,6 +41,7 @@ from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
 from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
 from workbench.whatif.edit_remarks import edit_remarks
+from workbench.whatif.tree_documents import band_of_ranges
 from workbench.widgets.page_terms import line_on_page, on_page
 
 if TYPE_CHECKING:
@@ -334,13 +335,14 @@ def what_if(run_id: str, now: WhatIf, edits: Sequence[Edit], base: Tree, *, scen
 
     ``scenario`` is the name that the edits are kept under.
     """
-    values = {edit.node: edit.p for edit in edits if isinstance(edit, SetValue)}
+    values = {edit.node: edit for edit in edits if isinstance(edit, SetValue)}
     assumed = {
         change[0]: change[2] for edit in edits if (change := assumption_change(base, edit)) is not None
     }
     if all(isinstance(edit, SetValue) or assumption_change(base, edit) is not None for edit in edits):
         # repr, not a rounded figure: the command has to give the same digits as the page.
-        options = [f"--set {node}={p!r}" for node, p in {**assumed, **values}.items()]
+        options = [f"--set {node}={p!r}" for node, p in assumed.items()]
+        options += [f"--set {node}={_typed(edit)}" for node, edit in values.items()]
     else:
         options = [f"--scenario {shlex.quote(scenario)}"]
     return rendered(
@@ -349,9 +351,14 @@ def what_if(run_id: str, now: WhatIf, edits: Sequence[Edit], base: Tree, *, scen
         values=values,
         rows=now.changed,
         stale=now.stale,
+        band=band_of_ranges(now.tree),
         remarks=[line_on_page(remark.line) for remark in edit_remarks(base, edits)],
         command=" ".join(["workbench whatif", shlex.quote(run_id), *options]),
     )
+
+
+def _typed(edit: SetValue) -> str:
+    return repr(edit.p) if edit.low is None else f"{edit.low!r}-{edit.high!r}"
 
 
 def scenarios(
