@@ -29,7 +29,7 @@ from workbench.widgets.edits.edit_session import WhatIfSession
 
 
 def linear(**weights: float) -> Tree:
-    tree = Tree.root_only("r").expand("P0", dict.fromkeys(weights, "driver"))
+    tree = Tree.root_only("r").expand("P0", {leaf: f"driver {leaf}" for leaf in weights})
     for leaf in weights:
         tree = tree.with_belief(leaf, Belief(p=0.5))
     return settle(tree.with_rule("P0", LinearRule(0.1, weights)))
@@ -82,8 +82,10 @@ def test_no_band_passes_what_the_ranges_can_reach(tree: Tree, data: st.DataObjec
 
 
 def test_a_range_at_a_driver_with_drivers_of_its_own_holds_it() -> None:
-    tree = linear(P1=0.5, P2=0.25).expand("P1", {"P1.1": "below"}).with_belief("P1.1", Belief(p=0.5))
-    tree = settle(tree.with_rule("P1", LinearRule(0.0, {"P1.1": 1.0})))
+    tree = Tree.root_only("r").expand("P0", {"P1": "a", "P2": "b"}).expand("P1", {"P1.1": "below"})
+    tree = tree.with_belief("P1.1", Belief(p=0.5)).with_belief("P2", Belief(p=0.5))
+    tree = tree.with_rule("P1", LinearRule(0.0, {"P1.1": 1.0}))
+    tree = settle(tree.with_rule("P0", LinearRule(0.1, {"P1": 0.5, "P2": 0.25})))
     after = ranged(tree, P1=(0.6, 0.8))
     assert after["P1"].pinned and band_of_ranges(after)["low"] == pytest.approx(0.53, abs=0.001)
     assert band_of_ranges(play(after, [Unpin(node="P1")]).tree) is None

@@ -40,7 +40,6 @@ def root_columns(
             value = evaluation.values[node_id]
             # NaN never reaches the root: the root has a value, so a node without one lies below one that does not
             # read its children.
-            columns[node_id] = np.full(
-                1, np.nan if value is None else value
-            )  # broadcast: it is the same in every row
+            # a view: of 10,000 leaves that stand still no row is stored
+            columns[node_id] = np.broadcast_to(np.float64(np.nan if value is None else value), (length,))
     return np.broadcast_to(columns[ROOT], (length,)) if len(columns[ROOT]) != length else columns[ROOT]
