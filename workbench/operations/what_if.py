@@ -119,7 +119,7 @@ class WhatIf(EditRequest, Operation):
             until = f", until {row['expires']}" if row["expires"] else ""
             why = f": {row['reason']}" if row["reason"] else ""
             value = TypedValue(row["p"], row.get("low"), row.get("high")).words()
-            yield f"{row['id']}: {value} held by {row['author']}{until}{why}; the model says {percent(row['model_p'])}"
+            yield f"{row['id']}: {value} set by {row['author']}{until}{why}. The model's probability: {percent(row['model_p'])}"
 
 
 def _ways(tree: Tree, target: str) -> dict[str, Any]:
@@ -131,16 +131,16 @@ def _ways(tree: Tree, target: str) -> dict[str, Any]:
 
 def _show_ways(ways: dict[str, Any]) -> Iterator[Block]:
     low, high = map(percent, ways["reachable"])
-    yield f"claim {percent(ways['root'])}, to reach {percent(ways['target'])}; reachable {low} to {high}"
+    yield f"Claim {percent(ways['root'])}, target {percent(ways['target'])}. The drivers can move the claim from {low} to {high}."
     if ways["alone"]:
         rows = [{**way, "change": point_change(way["p"], way["needed"])} for way in ways["alone"]]
         yield columns(rows, alone="id", now="p %", needed="needed %", change="change", statement="statement")
     else:
-        yield "no driver does it alone"
+        yield "No single driver is enough."
     if ways["share"] is None:
-        yield "nor do all drivers together"
+        yield "All drivers together are not enough either."
     else:
-        yield f"or every driver {percent(ways['share'])} of its way towards the end that moves the claim there"
+        yield f"All drivers together would have to move {percent(ways['share'])} of the way towards certainty."
 
 
 async def _asked_again(home: Home, state: RunState, edits: tuple[Edit, ...]) -> WhatIfResult:

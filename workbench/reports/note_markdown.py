@@ -83,7 +83,7 @@ def note_markdown(note: Note) -> str:
     if note.scenarios:
         lines += ["## Scenarios", ""]
         lines += _table(
-            ("scenario", "claim", "from the base", "held likely", "why", "what it changes", "by"),
+            ("scenario", "claim", "from the base", "probability", "why", "what it changes", "by"),
             [
                 (
                     scenario.name,

@@ -172,7 +172,7 @@ def estimates_pane(desk: Desk) -> PeoplePane:
     )
     back = desk.form(
         Estimate,
-        "Take mine back",
+        "Withdraw estimate",
         given=lambda: {
             "node": give.inputs["node"].value,
             "author": give.inputs["author"].value,

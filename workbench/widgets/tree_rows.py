@@ -169,9 +169,9 @@ class Rows(Mapping[NodeId, Row]):
         ]
 
 
-#: The key factor of a driver that rests on past windows, as the key-free analyst writes it.
+#: The key factor of a driver that rests on past periods, as the key-free analyst writes it.
 _PAST_AND_PATHS = re.compile(
-    r"It came true in ([\d.]+)% of past windows \(\d+ separate\); the paths from today's state lie \w+ that, at ([\d.]+)%\."
+    r"The statement was true in ([\d.]+)% of past periods \(\d+ independent\)\. Starting from the level at the cutoff, the models put it at ([\d.]+)%\."
 )
 #: Points.
 _FAR_APART = 10.0
@@ -180,17 +180,18 @@ _FAR_APART = 10.0
 def _both_shares(key_factor: str) -> str:
     """Return a key factor for a row, which shows its first part only: of two shares far apart it names both.
 
-    >>> _both_shares("It came true in 56.9% of past windows (8 separate); the paths from today's state lie above that, at 95.8%.")
-    "56.9% of past windows, from today's state 95.8%"
-    >>> _both_shares("It came true in 56.9% of past windows (8 separate); the paths from today's state lie near that, at 58.0%.")[:37]
-    'It came true in 56.9% of past windows'
+    >>> text = "The statement was true in 56.9% of past periods (8 independent). Starting from the level at the cutoff, the models put it at {}%."
+    >>> _both_shares(text.format(95.8))
+    '56.9% of past periods; 95.8% from the level at the cutoff'
+    >>> _both_shares(text.format(58.0)) == text.format(58.0)
+    True
     """
     shares = _PAST_AND_PATHS.fullmatch(key_factor)
     if shares is None:
         return key_factor
     if abs(float(shares[1]) - float(shares[2])) <= _FAR_APART:
         return key_factor
-    return f"{shares[1]}% of past windows, from today's state {shares[2]}%"
+    return f"{shares[1]}% of past periods; {shares[2]}% from the level at the cutoff"
 
 
 def _side(tree: Tree, node: NodeId) -> Polarity | None:
