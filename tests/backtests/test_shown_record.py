@@ -81,7 +81,7 @@ def test_every_screen_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert document["line"] in note_markdown(note_of(store, state)).replace("\\", "")
     run = view(store, RUN)
     header = panels.header(run.document(nodes=False), WhatIfSession(run.tree).now, 0, 0.3)
-    assert 'data-field="record"' in header and "Use the base rate" in header
+    assert 'data-field="record"' in header and "Use base rate" in header
     # the name of its figure has a definition on hover, and in the note one of its own
     checks = answer_panel.checks(run.document(nodes=False))
     assert document["line"] in checks and meaning("Brier Index") in checks

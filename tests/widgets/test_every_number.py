@@ -40,7 +40,7 @@ from workbench.widgets.proofs.proof_view import proof_document, trail_of
 from workbench.widgets.run_page import Dashboard
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\w)")
-_DIGITS = re.compile(r'data-value="([^"]*)"')
+_DIGITS = re.compile(r'(?:data-value|title)="([^"]*)"')
 #: Exports that hold a note, and so every number; the others hold the tree, from which all else is computed.
 NOTES = ("html", "md", "docx")
 TREES = ("json", "csv")

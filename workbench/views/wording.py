@@ -151,7 +151,7 @@ def resolution_lines(state: RunState) -> list[str]:
     except ValueError:  # none, or a stranger's package names no day there
         return lines
     when = "on" if reading.get("window") == "on" else "by"
-    lines.append(f"resolves by {printable(str(reading.get('series')), keep='')} {when} {end}")
+    lines.append(f"resolves {when} {end} by the series {printable(str(reading.get('series')), keep='')}")
     return lines + [printable(str(note), keep="") for note in reading.get("notes", ())]
 
 

@@ -241,11 +241,7 @@ def _figures(
             )
         )
     model = Figure(
-        label="With your edits"
-        if edits
-        else "Use the model's number"
-        if use_model and base_rate is not None
-        else "Model",
+        label="With your edits" if edits else "Use model" if use_model and base_rate is not None else "Model",
         field="root",
         number=percent(probability),
         value=probability,
@@ -256,7 +252,7 @@ def _figures(
     figures = [model]
     if base_rate is not None:
         base = Figure(
-            label="Base rate" if use_model else "Use the base rate",
+            label="Base rate" if use_model else "Use base rate",
             field="base-rate",
             number=percent(base_rate),
             value=base_rate,

@@ -235,9 +235,9 @@ class SurroundingPanes(EditBar):
     def watch(self) -> None:
         """Watch the claim of this run, or stop watching it."""
         run = self._edits.run
-        change = "untagged" if WATCH in run.state.annotations.tags else "tags"
+        watched = WATCH in run.state.annotations.tags
         with Store(run.home) as store:
-            add_note(store, run.run_id, **{change: [WATCH]})
+            add_note(store, run.run_id, tags=[] if watched else [WATCH], untagged=[WATCH] if watched else [])
         self._look_desk.reread()
 
     @cached_property
