@@ -473,7 +473,6 @@ async def _check_proof(sitting: Sitting, node: NodeId, number: int) -> None:
 
     Rendered and written in a thread: a synced write takes 5 to 50 ms, and a thousand leaves would queue for them.
     """
-
     proof = proof_context(sitting.store, sitting.state, node, number)
 
     def write() -> None:
