@@ -79,7 +79,7 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
         self._series = pane("Series", [self.fan], "wb-series")
         self.tabs = TabBar(owns_address=owns_address)
         way = pane("From the base rate to the model", [self.answer], "wb-way")
-        side_by_side = box(ipywidgets.HBox, [self._series, way], "wb-side-by-side")
+        side_by_side = box(ipywidgets.HBox, [self._series, way], "wb-chart-and-bars")
         self._panels = {
             "answer": tab_panel("answer", [side_by_side, self.verbs, self.checks]),
             "drivers": tab_panel(
