@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from proxies.asof.asof_text import NO_TEXT, AsOfText
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
-from workbench.agents.replies.json_reply import first_line, number_of, read_json
+from workbench.agents.replies.json_reply import read_json
+from workbench.agents.replies.lenient_json import first_line, number_of
 from workbench.agents.replies.reply_text import refuse_placeholder
 from workbench.models.base import (
     Asker,

@@ -213,7 +213,7 @@ def stored_findings(store: Store, state: RunState) -> tuple[str, list[dict[str, 
     audits = state.annotations.leak_audits
     if not audits:
         return None
-    rows = orjson.loads(store.body(audits[-1].findings))
+    rows = store.json(audits[-1].findings)
     # A package may hold anything: what is counted and printed has the shape that `audit_leaks` writes, or none of it is taken.
     if not isinstance(rows, list) or not all(_is_finding(row) for row in rows):
         raise UsageError(
