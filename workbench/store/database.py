@@ -106,6 +106,14 @@ def database_state(home: Path) -> str:
     return f"version {version}" + ("" if version == SCHEMA_VERSION else ", another workbench's")
 
 
+def json_of(body: bytes, digest: str) -> Any:
+    """Return the JSON value of a stored body; raises ``StoreCorrupt`` where it is none."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise StoreCorrupt(f"the body filed under {digest} is no JSON") from None
+
+
 class Store:
     """The analyst's home on disk: ``workbench.db`` and ``runs/<run_id>/``."""
 
@@ -304,10 +312,7 @@ class Store:
 
     def json(self, digest: str) -> Any:
         """Return the JSON value filed under ``digest``; raises ``StoreCorrupt`` as `body`, and where it is none."""
-        try:
-            return orjson.loads(self.body(digest))
-        except orjson.JSONDecodeError:
-            raise StoreCorrupt(f"the body filed under {digest} is no JSON") from None
+        return json_of(self.body(digest), digest)
 
     def text(self, digest: str) -> str:
         """Return the body filed under ``digest`` as text."""

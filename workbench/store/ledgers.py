@@ -405,6 +405,15 @@ def _column(row: Any, name: str, kind: type) -> Any:
     return value
 
 
+class _StoredAnswer(Answer):
+    @property
+    def data(self) -> Any:
+        try:
+            return super().data
+        except orjson.JSONDecodeError:
+            raise StoreCorrupt("an answer on the ledger of data calls is no JSON") from None
+
+
 class ApiLedger:
     """Every data call, by address; the broker's ``Ledger``."""
 
@@ -461,7 +470,7 @@ class ApiLedger:
         )
         # The hash is in the meta, so a run over large answers writes its manifest without loading one of them.
         notes = (_column(row, "meta", dict) for row in rows)
-        return {note["content_hash"] for note in notes if "content_hash" in note}
+        return {digest for note in notes if isinstance(digest := note.get("content_hash"), str)}
 
     def answers(self, run_id: str) -> list[tuple[str, int, int, str, str | None, int]]:
         """Return node, trial, attempt and path of a run's calls, the hash of each answer and its bytes; no answer itself is read.
@@ -514,7 +523,7 @@ class ApiLedger:
         if row["answer"] is not None:
             meta = _column(row, "meta", dict)
             audit = meta.pop(_AUDIT, {})
-            answer = Answer(body=self._store.body(row["answer"]), meta=meta)
+            answer = _StoredAnswer(body=self._store.body(row["answer"]), meta=meta)
         return LedgerRow(
             address=_address_of(row),
             at_utc=row["at_utc"],
