@@ -385,9 +385,7 @@ async def recall_run(store: Store, state: RunState, gateway: ModelGateway) -> di
     from workbench.science.comparing.rates import wilson_interval
 
     cutoff, first = state.parsed_cutoff(), _fresh_attempt(store, state)
-    outcomes = {**state.annotations.leaf_outcomes}
-    if state.annotations.outcome is not None:
-        outcomes["P0"] = state.annotations.outcome
+    outcomes = state.annotations.outcomes()
     rows: list[dict[str, Any]] = []
     for number, node in enumerate(dict.fromkeys(("P0", *state.tree.leaves()))):
         ask = gateway.asker(run=state.run_id, node=node, trial=0, attempt=first + number, role="grounder")

@@ -47,9 +47,7 @@ def by_grounder(state: RunState, rows: Sequence[Mapping[str, Any]]) -> dict[str,
 
     A leaf that went to several counts with each of them, at its whole cost: what one of several took is not on record apart.
     """
-    outcomes = {node: outcome.p for node, outcome in state.annotations.leaf_outcomes.items()}
-    if state.annotations.outcome is not None and not state.tree.root.children:
-        outcomes.setdefault("P0", state.annotations.outcome.p)
+    outcomes = {node: outcome.p for node, outcome in state.leaf_outcomes().items()}
     table: dict[str, dict[str, Any]] = {}
     for name in sorted({name for row in rows for name in row["grounders"]}):
         routed = [row for row in rows if name in row["grounders"]]

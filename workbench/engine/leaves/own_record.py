@@ -61,10 +61,7 @@ def resolved_leaves(store: Store, before: Cutoff | None = None) -> Iterator[Reso
 
 
 def _of_run(store: Store, state: RunState) -> Iterator[ResolvedLeaf]:
-    notes = state.annotations
-    outcomes = dict(notes.leaf_outcomes)
-    if notes.outcome is not None and not state.tree.root.children:
-        outcomes.setdefault("P0", notes.outcome)
+    outcomes = state.leaf_outcomes()
     if not outcomes:
         return
     grounded: dict[tuple[str, int], ev.LeafGrounded] = {}
