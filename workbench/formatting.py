@@ -32,7 +32,7 @@ SCORE_WORDS = {
 _EXPLAINED = {
     "sandbox": "Where the code behind the evidence ran: without network, other files or API keys.",
     "calls": "Requests to the model, requests for data, and what they cost together.",
-    "its record": f"How the same forecaster did at earlier cutoffs. Brier Index: {SCORE_WORDS['Brier Index']} Independent: {SCORE_WORDS['independent']}",
+    "track record": f"How the same forecaster did at earlier cutoffs. Brier Index: {SCORE_WORDS['Brier Index']} Independent: {SCORE_WORDS['independent']}",
     "outcome": f"Whether the claim came true. Brier score: {SCORE_WORDS['Brier score']}",
     "verified": "All evidence was computed a second time with the same result, and all records are unaltered.",
     "leak audit": "Nothing from after the cutoff was used: checked are dates of data, searches, and models trained later.",
@@ -159,6 +159,15 @@ def meaning(word: str) -> str:
         ),
         "",
     )
+
+
+def written_day(day: date) -> str:
+    """Return a day as prose has it.
+
+    >>> written_day(date(2018, 6, 29))
+    '29 June 2018'
+    """
+    return f"{day.day} {day:%B %Y}"
 
 
 def decimals(value: float | None, digits: int = 3) -> str:

@@ -64,6 +64,8 @@ def parse_value(value: object) -> TypedValue:
     >>> parse_value("40%"), parse_value("60-80%"), parse_value("0.25 to 0.5"), parse_value([0.5, 0.75])
     (TypedValue(p=0.4, low=None, high=None), TypedValue(p=0.7, low=0.6, high=0.8), TypedValue(p=0.375, low=0.25, high=0.5), TypedValue(p=0.625, low=0.5, high=0.75))
     """
+    if isinstance(value, TypedValue):  # read before, of a client's arguments
+        return value
     if isinstance(value, list | tuple) and len(value) == 2:
         low, high = map(parse_probability, value)
     elif typed := _RANGE.fullmatch(str(value).strip()):
