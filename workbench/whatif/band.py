@@ -81,12 +81,14 @@ class PastWindows:
         ends = f"90% range for this estimate: {percent(low)} to {percent(high)}"
         periods = f"{self.effective:.1f} independent past periods"
         if self.error is not None:
-            models = counted(len(self.models), "model")
-            return f"{ends}. It reflects disagreement between {models} and a short history ({periods})"
+            return f"{ends}. It reflects {_doubts(self.models)} and a short history ({periods})"
         if not self.models:
             return f"{ends}. It reflects chance in {periods}"
-        models = counted(len(self.models), "model")
-        return f"{ends}. It reflects chance in {periods} and disagreement between {models}"
+        return f"{ends}. It reflects chance in {periods} and {_doubts(self.models)}"
+
+
+def _doubts(models: Sequence[float]) -> str:
+    return "the error of its one model" if len(models) == 1 else f"disagreement between {len(models)} models"
 
 
 def past_windows(tree: Tree, leaves: Iterable[NodeId] | None = None) -> dict[NodeId, PastWindows]:
@@ -294,7 +296,7 @@ def _forecast_band(past: PastWindows, p: float) -> Band:
         low=low,
         high=high,
         origin=(
-            f"90% range from the disagreement between {counted(len(past.models), 'model')} and a short history."
+            f"90% range from {_doubts(past.models)} and a short history."
             " It shows how well the forecast is known, not how certain the event is"
         ),
         repeats="models",
