@@ -161,15 +161,6 @@ def meaning(word: str) -> str:
     )
 
 
-def written_day(day: date) -> str:
-    """Return a day as prose has it.
-
-    >>> written_day(date(2018, 6, 29))
-    '29 June 2018'
-    """
-    return f"{day.day} {day:%B %Y}"
-
-
 def decimals(value: float | None, digits: int = 3) -> str:
     """Return a figure with so many decimals, a dash for none; a filter of HTML templates."""
     return "–" if value is None else f"{value:.{digits}f}"

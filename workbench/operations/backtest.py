@@ -18,7 +18,7 @@ from workbench.requests import Says
 
 
 class Backtest(Operation):
-    """Forecast claims at past cutoffs with what was known there, and score them against the base rate.
+    """Forecast claims at past cutoffs with what was known then, and score them against the base rate.
 
     Stopped or killed, the same command goes on where it was. Differences are in Brier Index points, above 0 where the forecast was
     better; intervals are over clusters of overlapping windows, verdicts after Holm's correction for the number of families.

@@ -18,7 +18,7 @@ from workbench.operations.fields import CutoffText, ReadingNumber
 
 
 class Read(Operation):
-    """Say what a claim is taken to mean: series, relation, level and days. No model is asked and nothing is started.
+    """Show how a claim is read: series, relation, level and days. No model is asked and no run is started.
 
     Exit 2 where it has no single reading, or one that the model cannot treat.
     """

@@ -17,7 +17,7 @@ MOVED = 10
 
 
 class Review(ReviewRequest, Operation):
-    """Look after the claims with the tag watch: what their data say now, evidence again where they changed, and how the answer moved.
+    """Review the watched claims: check their data, collect evidence again where the data changed, and show how the probability moved.
 
     Each review is a run of its own that names the one before; a driver whose data say the same carries over. Exit 10: one moved by more
     than --alert, or its day is near; for a cron line with --notify, or [review] in your own workbench.toml.

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from workbench.errors import UsageError
-from workbench.formatting import percent, point_change
+from workbench.formatting import counted, percent, point_change
 from workbench.operations.base import Home, Operation
-from workbench.operations.blocks import Block, Remark, columns
+from workbench.operations.blocks import Block, Remark, Table, columns
 from workbench.operations.fields import NumberText, RunName
 from workbench.requests import Says
 from workbench.whatif.edit_request import EditRequest, Probability, parse_override
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class WhatIf(EditRequest, Operation):
-    """Edit drivers and see which ancestors move; the run itself is not changed.
+    """Edit drivers and see what moves above them. The run itself is not changed.
 
     The edits of one call are made in the order unpin, restate, add, remove, polarity, report, rule, weight, pin, set.
     """
@@ -99,18 +99,24 @@ class WhatIf(EditRequest, Operation):
         if self.reach is not None:
             yield from _show_ways(document)
             return
+        from workbench.synthesis.rules.equation_text import signed
+
         yield from map(Remark, document["remarks"])
         for change in document.get("asked_again", ()):
-            weights = [{"of": row["name"], **row} for row in change["weights"]]
-            rows = [{**change, "of": "value", **change["p"]}, *weights]
-            yield columns(rows, asked="id", of="of", before="before", now="after", statement="statement")
+            ends = [percent(change["p"][when]) for when in ("before", "after")]
+            rows = [[change["id"], "probability", *ends, change["statement"]]]
+            for row in change["weights"]:
+                ends = ["" if row[when] is None else signed(row[when]) for when in ("before", "after")]
+                name = "constant" if row["name"] == "intercept" else f"weight of {row['name']}"
+                rows.append(["", name, *ends, row["statement"]])
+            yield Table(["asked", "of", "before", "now", "statement"], rows)
             yield from _brought(change)
         rows = [
             {**row, "statement": f"{row['statement']}{'  (removed)' * row['removed']}"}
             for row in document["changed"]
         ]
         count = document["model_calls"]
-        calls = f"({count} model call{'s' * (count != 1)})"
+        calls = f"({counted(count, 'model call')})"
         rows.append({**document, "id": "claim", "statement": calls})
         yield columns(rows, driver="id", before="before %", after="after %", statement="statement")
         if band := document.get("band"):

@@ -296,7 +296,7 @@ def _rule_edits(
     for node, weight in weights.items():
         parent = tree.parent(node)
         if parent is None:
-            raise UsageError("the claim has no weight: it stands in no rule")
+            raise UsageError("the claim has no weight: only drivers have one")
         rule = tree[parent].rule
         data = changed.setdefault(parent, rule.to_json() if rule is not None else {})
         # An inhibitor's weight stands in a list of its own (noisy-or).

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from workbench.formatting import percent
+from workbench.formatting import counted, percent
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.scenario_set import ScenarioSet
 from workbench.steps import Steps, at_once
@@ -76,19 +76,19 @@ def spread_note(trials: Mapping[NodeId, Sequence[float]], record: Sequence[Seque
     """Say how far answers of drivers asked again differed; "" where some of this run did.
 
     >>> spread_note({"P1": [0.4, 0.5]}), spread_note({"P1": [0.4, 0.4]})
-    ('', 'drivers that were asked again gave the same answer: asking again buys nothing, so there is no order')
+    ('', 'No order: drivers that were asked twice gave the same probability both times.')
     >>> spread_note({"P1": [0.4]}, [[0.5, 0.6]])
-    'no driver of this run was asked twice: the spread is that of 1 drivers of earlier runs by the same grounder'
+    'No driver of this run was asked twice: the spread is that of 1 driver of earlier runs by the same grounder.'
     """
     repeated = [values for values in trials.values() if len(values) > 1]
     samples = repeated or [values for values in record if len(values) > 1]
     if samples and not pooled_sd(samples):
-        return "drivers that were asked again gave the same answer: asking again buys nothing, so there is no order"
+        return "No order: drivers that were asked twice gave the same probability both times."
     if repeated:
         return ""
     if samples:
-        return f"no driver of this run was asked twice: the spread is that of {len(samples)} drivers of earlier runs by the same grounder"
-    return "no driver was asked twice, here or in earlier runs, so nothing says that asking again would change it: there is no order"
+        return f"No driver of this run was asked twice: the spread is that of {counted(len(samples), 'driver')} of earlier runs by the same grounder."
+    return "No order: no driver was asked twice, so the effect of asking again is unknown."
 
 
 def root_spread(

@@ -20,13 +20,13 @@ from workbench.audit.data_read import DATA_READ, no_data_lines
 from workbench.audit.run_findings import finding_lines
 from workbench.engine.expected_cost import cost_line
 from workbench.formatting import (
+    day_words,
     figure,
     meaning,
     outcome_words,
     percent,
     point_change,
     sent_tokens,
-    written_day,
 )
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.propositions.edits import Edit, SetValue
@@ -279,7 +279,7 @@ def _figures(
         # The score is that of the run's own number, which is not the one shown while edits are in effect.
         brier = None if edits else outcome["brier"]
         score = () if brier is None else (f"Brier score {brier:.3f}, always 50%: 0.250",)
-        day = written_day(date.fromisoformat(outcome["day"]))
+        day = day_words(date.fromisoformat(outcome["day"]))
         figures.append(
             Figure(
                 label="Outcome",
