@@ -364,7 +364,7 @@ class RunMethods:
         """
     def what_if(
         self,
-        values: dict[str, TypedValue] = {},
+        values: dict[str, Any] = {},
         add: list[Any] = [],
         remove: list[str] = [],
         pin: list[str] = [],
@@ -391,7 +391,7 @@ class RunMethods:
 
         Parameters
         ----------
-        values : dict[str, TypedValue], optional
+        values : dict[str, Any], optional
             Probability of a driver, or a range; a driver with drivers below it is pinned. PA and P2.PA are assumptions of logic rules.
         add : list[Any], optional
             A new driver below another; the same call can give it a weight and a probability.

@@ -104,12 +104,12 @@ class WhatIf(EditRequest, Operation):
         yield from map(Remark, document["remarks"])
         for change in document.get("asked_again", ()):
             ends = [percent(change["p"][when]) for when in ("before", "after")]
-            rows = [[change["id"], "probability", *ends, change["statement"]]]
+            asked = [[change["id"], "probability", *ends, change["statement"]]]
             for row in change["weights"]:
                 ends = ["" if row[when] is None else signed(row[when]) for when in ("before", "after")]
                 name = "constant" if row["name"] == "intercept" else f"weight of {row['name']}"
-                rows.append(["", name, *ends, row["statement"]])
-            yield Table(["asked", "of", "before", "now", "statement"], rows)
+                asked.append(["", name, *ends, row["statement"]])
+            yield Table(["asked", "of", "before", "now", "statement"], asked)
             yield from _brought(change)
         rows = [
             {**row, "statement": f"{row['statement']}{'  (removed)' * row['removed']}"}

@@ -101,8 +101,9 @@ Probability = Annotated[
     float, BeforeValidator(_read_probability), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})
 ]
 _Share: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
+#: Read as a `TypedValue`; a caller of Python writes a number, a text or a pair.
 _Value = Annotated[
-    TypedValue,
+    Any,
     PlainValidator(_read_value),
     WithJsonSchema(
         {
