@@ -134,15 +134,15 @@ _SAYS = "says"
 
 def check_settings(settings: Any) -> None:
     """Raise ``BadSetting`` for a setting out of its bounds, or that is none of its choices; ``__post_init__`` calls it."""
-    for each in fields_of(type(settings)):
-        value, word = getattr(settings, each.name), each.word.replace("_", "-")
+    for each in fields_of(settings.__class__):
+        value = getattr(settings, each.name)
         choices = get_args(each.bare) if get_origin(each.bare) is Literal else ()
         if value is None or not isinstance(each.says, Setting):
             continue
         if choices and value not in choices:
-            raise BadSetting(f"{word} is one of {', '.join(choices)}, not {value!r:.40}")
+            raise BadSetting(f"{each.name} is one of {', '.join(choices)}, not {value!r:.40}")
         if each.says.bounds and not each.says.holds(value):
-            raise BadSetting(f"{word} must be {each.says.bounds}, not {value}")
+            raise BadSetting(f"{each.name} must be {each.says.bounds}, not {value}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
