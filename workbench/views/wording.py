@@ -74,8 +74,8 @@ def rule_remarks(rule: Rule | None, span: Span) -> list[str]:
         return rule.warnings()
     low, high = map(percent, span)
     whole = (low, high) == (percent(0.0), percent(1.0))
-    short = "" if whole else "; the rest is left to what no driver covers"
-    return [f"from {low} with every driver against to {high} with every driver for{short}", *rule.warnings()]
+    short = "" if whole else "; what no driver covers makes up the rest"
+    return [f"{low} with every driver against, {high} with every driver for{short}", *rule.warnings()]
 
 
 def tree_lines(

@@ -40,7 +40,7 @@ from workbench.templates import brief, html_environment
 from workbench.views.fan_chart import fan_key, fan_svg, fan_words
 from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
-from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
+from workbench.views.wording import assumption_change, edit_words, history_words, rule_remarks, sign_off_line
 from workbench.whatif.edit_remarks import edit_remarks
 from workbench.widgets.page_terms import line_on_page, on_page
 
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from workbench.engine.record.people import Remark
     from workbench.engine.record.state import RunState
+    from workbench.models.base import PastShare
     from workbench.store.events import NodeRefitted
     from workbench.views.run_view import RunView
     from workbench.whatif.band import Band
@@ -180,7 +181,7 @@ def header(
     market: float | None = None,
     sentence: str = "",
     rule: Sequence[str] = (),
-    history: str = "",
+    history: "PastShare | None" = None,
     work: str = "",
 ) -> str:
     """Return the headline: the claim and its resolution, the number to use with those beside it, and the answer as a sentence.
@@ -204,7 +205,11 @@ def header(
         edited=bool(edits),
         before=now.before,
         figures=_figures(document, now, edits, base_rate, band, market, history, work),
-        sentence=f"History: {percent(base_rate)}. {work}." if work and base_rate is not None else sentence,
+        sentence=" ".join(
+            [*([f"History: {percent(base_rate)}."] if base_rate is not None else []), f"{work}."]
+        )
+        if work
+        else sentence,
     )
 
 
@@ -215,14 +220,14 @@ def _figures(
     base_rate: float | None,
     band: "Band | None",
     market: float | None,
-    history: str,
+    history: "PastShare | None",
     work: str,
 ) -> list[Figure]:
     """Return the figures in order of use: edits as long as there are any, else the model's number where it has shown skill."""
     record = document.get("record") or {}
     use_model = bool(edits) or base_rate is None or (record.get("record") or {}).get("skill") == "better"
     probability = now.after if edits else now.before
-    below: list[Markup | str] = [work] if work else []
+    below: list[Markup | str] = []
     if band is not None and not edits:
         words = (
             f"all {band.repeats} agree"
@@ -240,12 +245,26 @@ def _figures(
                 record.get("line", ""), short_record(record)
             )
         )
+    # The simulation needs no evidence: its number stands until the drivers are in.
+    simulated = history.forecast if work and history is not None else None
+    if work:
+        below.append("no number yet" if simulated is None else "before the evidence of its drivers")
     model = Figure(
-        label="With your edits" if edits else "Use model" if use_model and base_rate is not None else "Model",
+        label="With your edits"
+        if edits
+        else "Simulation"
+        if simulated is not None
+        else "Use model"
+        if use_model and base_rate is not None
+        else "Model",
         field="root",
-        number=percent(probability),
-        value=probability,
-        what=f"The probability of the claim {'with your edits' if edits else 'by the model'}",
+        number=percent(probability if simulated is None else simulated),
+        value=probability if simulated is None else simulated,
+        what="The probability of the claim with your edits"
+        if edits
+        else "The share of simulations of the series in which the claim comes true"
+        if simulated is not None
+        else "The model's probability of the claim",
         lines=tuple(below),
         main=use_model,
     )
@@ -257,7 +276,7 @@ def _figures(
             number=percent(base_rate),
             value=base_rate,
             what=meaning("base rate"),
-            lines=(history,),
+            lines=("how often it came true in the past" if history is None else history_words(history),),
             main=not use_model,
         )
         figures = [model, base] if use_model else [base, model]
@@ -295,7 +314,7 @@ def short_record(record: Mapping[str, Any]) -> str:
     """Return a record of `claim_record` in a few words: how the model did against the base rate."""
     scored = record.get("record")
     if not scored:
-        return "no track record"
+        return "no track record yet"
     if scored["skill"] == "too few to tell":
         return f"too little history to test ({scored['clusters']} independent periods)"
     words = {"better": "better than", "worse": "worse than"}.get(scored["skill"], "no better than")
