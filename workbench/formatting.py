@@ -1,6 +1,7 @@
 """How probabilities, their changes, outcomes and tokens are written for people, the same on every screen."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 #: The eight words of every screen, help and manual.
@@ -31,7 +32,7 @@ SCORE_WORDS = {
 _EXPLAINED = {
     "sandbox": "Where the code behind the evidence ran: shut off from the network, other files and every key.",
     "calls": "Requests to the model, requests for data, and what they cost together.",
-    "its record": f"How the same forecaster did at earlier cutoffs. Brier Index: {SCORE_WORDS['Brier Index']} Independent: {SCORE_WORDS['independent']}",
+    "track record": f"How the same forecaster did at earlier cutoffs. Brier Index: {SCORE_WORDS['Brier Index']} Independent: {SCORE_WORDS['independent']}",
     "outcome": f"How the claim came out. Brier score: {SCORE_WORDS['Brier score']}",
     "verified": "Every piece of evidence was computed a second time and showed the same, and all records are as they were written.",
     "leak audit": "Nothing from after the cutoff got in: dates of the data, searches, models that were trained later.",
@@ -117,6 +118,25 @@ def outcome_words(p: float) -> str:
     return {1.0: "yes", 0.0: "no"}.get(p, percent(p))
 
 
+def day_words(day: date | str) -> str:
+    """Return a day as prose names it; inputs and tables have the ISO form.
+
+    >>> day_words(date(2018, 12, 31)), day_words("2018-09-03T00:00")
+    ('31 December 2018', '3 September 2018')
+    """
+    day = date.fromisoformat(day[:10]) if isinstance(day, str) else day
+    return f"{day.day} {day:%B %Y}"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, in the singular or the plural.
+
+    >>> counted(1, "day"), counted(2000, "run"), counted(0, "query", "queries")
+    ('1 day', '2,000 runs', '0 queries')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def figure(value: float) -> str:
     """Return a number of a series as people read it: about five digits.
 
@@ -139,6 +159,15 @@ def meaning(word: str) -> str:
         ),
         "",
     )
+
+
+def written_day(day: date) -> str:
+    """Return a day as prose has it.
+
+    >>> written_day(date(2018, 6, 29))
+    '29 June 2018'
+    """
+    return f"{day.day} {day:%B %Y}"
 
 
 def decimals(value: float | None, digits: int = 3) -> str:

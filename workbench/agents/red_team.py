@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from proxies.asof.asof_text import NO_TEXT, AsOfText
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
-from workbench.agents.replies.json_reply import first_line, number_of, read_json
+from workbench.agents.replies.json_reply import read_json
+from workbench.agents.replies.lenient_json import first_line, number_of
 from workbench.agents.replies.reply_text import refuse_placeholder
 from workbench.models.base import (
     Asker,
@@ -44,9 +44,7 @@ def argued_side(tree: Tree) -> str:
     return "false" if (tree.root.p or 0.0) >= 0.5 else "true"
 
 
-async def counter_case(
-    tree: Tree, *, cutoff: Cutoff, ask: Asker, settings: AgentSettings, context: AsOfText = NO_TEXT
-) -> CounterCase:
+async def counter_case(tree: Tree, *, cutoff: Cutoff, ask: Asker, settings: AgentSettings) -> CounterCase:
     """Ask the critic's model for the strongest case against the root's probability."""
     render = prompts_of(ask).render
     side, root = argued_side(tree), tree.root

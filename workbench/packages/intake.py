@@ -22,7 +22,7 @@ from sandbox.record.passive import active_place
 from sandbox.record.session_notebook import KERNELSPEC
 from workbench.audit.run_audit import audit_run
 from workbench.engine.access.look_up_records import look_up_nodes
-from workbench.engine.proof_check import ProofFault, combined_faults, compare_trial
+from workbench.engine.proof_check import ProofFault, compare_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import notebook_name
 from workbench.engine.record.state import RunState
@@ -138,14 +138,7 @@ def examine(store: Store, run_id: str) -> tuple[RunState, list[ProofFault]]:
             problems = printable("; ".join(state.missing), keep="")
             raise PackageRefused(f"{problems:.200}; install it and import again")
         _check_texts(state)
-        findings = [*_ledgers(store, run_id), *_files(store, state)]
-        for (node, trial), held in sorted(state.trials.items()):
-            if held.belief is not None:
-                outcome = compare_trial(store, state, node, trial)
-                findings += [
-                    ProofFault(node, trial, item.check, item.cell, item.what) for item in outcome.differing
-                ]
-        findings += combined_faults(store, state)
+        findings = [*_ledgers(store, run_id), *_files(store, state), *compare_run(store, state).faults]
         _draw(store, state, findings)
     except PackageRefused:
         raise
