@@ -270,7 +270,7 @@ class Analyze(_NewRun):
                 else 1 + statements.index(answer)
             )
 
-        with _read_beside(self.statement, cutoff, settings):
+        with _read_beside(home, self.statement, cutoff, settings):
             claim = claim_to_ask(
                 readings, cutoff, settings.model, number=self.reading, first=home.yes, ask=ask
             )
@@ -290,7 +290,7 @@ class Analyze(_NewRun):
         from workbench.sources.own_store import first_shared
         from workbench.views.wording import history_words
 
-        with _read_beside(self.statement, cutoff, settings):
+        with _read_beside(home, self.statement, cutoff, settings):
             history = await engine.check(claim.statement, cutoff, settings)
         keyed = replace(settings, keyed=engine.keyed)
         run_id = new_run(home.store, claim.statement, cutoff, keyed, read_as=claim.read_as, history=history)
@@ -320,8 +320,8 @@ class Analyze(_NewRun):
 
 
 @contextmanager
-def _read_beside(text: str, cutoff: Cutoff, settings: RunSettings) -> Iterator[None]:
-    """Put how a text is read beside its refusal, where the key-free analyst cannot tell what it says."""
+def _read_beside(home: Home, text: str, cutoff: Cutoff, settings: RunSettings) -> Iterator[None]:
+    """Put how a text is read beside its refusal, and the form that it can be written in, where the key-free analyst cannot tell what it says."""
     from workbench.offline.claim_coverage import reading_document
     from workbench.questions.readings.choice import day_of
     from workbench.questions.readings.read import read
@@ -331,6 +331,8 @@ def _read_beside(text: str, cutoff: Cutoff, settings: RunSettings) -> Iterator[N
     except UsageError as refused:
         if refused.document is None and settings.model == OFFLINE:
             readings = read(text, day_of(cutoff))
+            if readings.form:
+                home.say(f"Write it as: {readings.form.sentence}")
             if readings.best is None:
                 refused.document = reading_document(readings, cutoff, settings.model)
         raise

@@ -25,6 +25,8 @@ def reading_lines(document: Mapping[str, Any], terms: Terms = shell_terms) -> li
         lines.append("Not understood: " + ", ".join(document["leftover"]))
     if document["missing"]:
         lines.append("Missing: " + ", ".join(document["missing"]))
+    if document["form"] and not document["coverage"]["treatable"]:
+        lines.append(f"Write it as: {document['form']['sentence']}")
     of_model = bool(document["others"]) and document["others"][0]["read_by"]
     if document["others"]:
         several = f"Read by {of_model} as:" if of_model else "It can be read in several ways:"

@@ -434,6 +434,9 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                 buttons.append(
                     action(f"Ask {model} to read it", partial(self._ask_model, claim, cutoff, model))
                 )
+        if readings.form and not covered["treatable"]:
+            filled_in = readings.form.sentence
+            buttons.append(action(f"Fill in: {filled_in}", partial(setattr, self.claim, "value", filled_in)))
         if not covered["treatable"]:
             self._allow(False)
             if chosen or not readings.choices:

@@ -7,7 +7,7 @@ from datetime import date
 from itertools import islice, product
 
 from workbench.propositions.values import MAX_STATEMENT
-from workbench.questions.claims import Claim
+from workbench.questions.claims import Claim, number
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings.amounts import THOUSANDS_DOT, Amount, take_amounts
@@ -42,7 +42,7 @@ from workbench.questions.readings.relations import (
     uncertain,
 )
 from workbench.questions.readings.sentences import completed
-from workbench.questions.readings.slots import Readings, Slot, SlotReading
+from workbench.questions.readings.slots import Form, Readings, Slot, SlotReading
 from workbench.questions.readings.tokens import text_of
 
 #: Where series come from; a source that is added here is asked for names that a text may mean.
@@ -67,7 +67,8 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
     """
     if len(text) > MAX_STATEMENT:
         note = f"the text has {len(text)} characters, at most {MAX_STATEMENT} are read: state one claim"
-        return Readings(text=text, missing=("series", "relation", "level", "window"), notes=(note,))
+        missing: tuple[Slot, ...] = ("series", "relation", "level", "window")
+        return Readings(text=text, missing=missing, notes=(note,), form=Form())
     first = _Draft(text, cutoff, sources, {})
     try:
         if re.search(r"\d,\d{1,2}(?!\d)", text) or (
@@ -102,6 +103,7 @@ def _joined(text: str, first: "_Draft", rows: Sequence[Sequence[SlotReading]]) -
         leftover=tuple(first.leftover),
         matched=first.matched,
         notes=offered[0].notes if single else tuple(first.notes),
+        form=None if offered else first.form(),
     )
 
 
@@ -168,6 +170,19 @@ class _Draft:
             self._place(stated, main, base)
         if not self.readings and not self.missing and not self.leftover:
             self.missing.append("relation")
+
+    def form(self) -> Form:
+        """The plainest claim, filled as far as this text got."""
+        words = {"above": "above", "over": "above", "up": "above", "higher": "above", "at least": "at or above", "below": "below", "down": "below", "lower": "below", "at most": "at or below"}  # fmt: skip
+        relation = next((words[piece.kind] for piece in self.pieces.all if piece.kind in words), None)
+        level, window = self.pieces.first("A"), self.pieces.first("W")
+        name = self.names[0] if self.names else None
+        return Form(
+            series=(name.article if name.embedded or not name.source else name.source) if name else None,
+            relation=relation and f"is {relation}",
+            level=number(level.value.value) if level else None,
+            day=window.value.end if window else None,
+        )
 
     def _take_slots(self) -> bool:
         """Take series, counts, days and numbers; return whether the series rises where what is said of it falls."""
