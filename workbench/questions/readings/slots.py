@@ -40,6 +40,8 @@ class SlotReading:
     #: Of each slot the words that it was read from.
     read_from: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    #: The model that read it, of a text that the reader cannot read; it counts once a person takes it.
+    read_by: str = ""
     #: The same as a claim of the grammar, where that can hold it.
     claim: Claim | None = None
 
@@ -66,6 +68,7 @@ class SlotReading:
             "never": self.never,
             "read_from": dict(self.read_from),
             "notes": list(self.notes),
+            "read_by": self.read_by or None,
             "claim": claim_data(self.claim) if self.claim else None,
         }
 
@@ -114,6 +117,11 @@ class Readings:
     def choices(self) -> tuple[SlotReading, ...]:
         """All of them, in the order in which they are offered."""
         return ((self.best,) if self.best else ()) + self.others
+
+    @property
+    def of_model(self) -> bool:
+        """Whether a model filled the one that is offered, which the reader could not read."""
+        return bool(self.others) and bool(self.others[0].read_by)
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
