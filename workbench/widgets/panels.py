@@ -399,22 +399,18 @@ def duration(seconds: float) -> str:
 
 
 def progress(
-    phase: str, state: "RunState", run: "RunView", lines: Sequence[str], *, share: float = 0.0, left: str = ""
+    phase: str, state: "RunState", run: "RunView", lines: Sequence[str], *, share: float, words: str
 ) -> str:
-    """Return how far a run has come: its state and why, leaves with a value, requests, dollars, time, the last lines.
+    """Return how far a run has come: its state and why, in ``words``, requests, dollars, time, the last lines.
 
-    ``share`` is how much of the evidence is there, in [0, 1]; ``left`` says how long the rest takes, empty if nobody knows.
+    ``share`` is how much of the evidence is there, in [0, 1].
     """
-    leaves = list(state.tree.leaves())
     return rendered(
         "progress",
         phase=phase,
-        planned=state.planned,
         reason=line_on_page(state.reason or ""),
-        leaves=len(leaves),
-        grounded=sum(state.tree[leaf].p is not None for leaf in leaves),
         share=share,
-        left=left,
+        words=words,
         requests=run.model_calls,
         dollars="" if run.cost_usd is None else f"${run.cost_usd:.2f}",
         seconds=round(state.worked_seconds),
