@@ -200,7 +200,7 @@ def _ticks(first: int, last: int, floor: float) -> list[str]:
         )
         parts.append(
             f'<line class="tick" x1="{place:.1f}" x2="{place:.1f}" y1="{floor:g}" y2="{floor + 4:g}"/>'
-            f'<text x="{place:.1f}" y="{floor + 16:g}" text-anchor="{anchor}">{day.day} {day:%b %Y}</text>'
+            f'<text class="{"between" if step in (1, 3) else ""}" x="{place:.1f}" y="{floor + 16:g}" text-anchor="{anchor}">{day.day} {day:%b %Y}</text>'
         )
     return parts
 
