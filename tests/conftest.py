@@ -30,6 +30,9 @@ hypothesis.settings.register_profile("suite", max_examples=50, **_QUIET)
 hypothesis.settings.register_profile("soak", max_examples=500, **_QUIET)
 hypothesis.settings.load_profile("suite")
 
+# As the command does, and before anything loads numpy: several test processes share a few cores, and idle BLAS threads spin.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 _LOOPBACK = {"127.0.0.1", "::1", "localhost", "0.0.0.0", "::"}
 
 

@@ -1,6 +1,7 @@
 """How probabilities, their changes, outcomes and tokens are written for people, the same on every screen."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 #: The eight words of every screen, help and manual.
@@ -115,6 +116,25 @@ def sandbox_words(level: str | None) -> str:
 def outcome_words(p: float) -> str:
     """Return an outcome in [0, 1] as a word, or as the share it is."""
     return {1.0: "yes", 0.0: "no"}.get(p, percent(p))
+
+
+def day_words(day: date | str) -> str:
+    """Return a day as prose names it; inputs and tables have the ISO form.
+
+    >>> day_words(date(2018, 12, 31)), day_words("2018-09-03T00:00")
+    ('31 December 2018', '3 September 2018')
+    """
+    day = date.fromisoformat(day[:10]) if isinstance(day, str) else day
+    return f"{day.day} {day:%B %Y}"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, in the singular or the plural.
+
+    >>> counted(1, "day"), counted(2000, "run"), counted(0, "query", "queries")
+    ('1 day', '2,000 runs', '0 queries')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def figure(value: float) -> str:

@@ -48,7 +48,7 @@ def keys_and_commands(page: Any) -> None:
     """`?` lists the keys, Ctrl-K does what is typed, and Escape leads back to the page."""
     page.locator(".wb-header h1").click()
     page.keyboard.press("?")
-    page.locator("dialog.wb-overlay[open]").get_by_text("next claim, claim before").wait_for()
+    page.locator("dialog.wb-overlay[open]").get_by_text("next claim, previous claim").wait_for()
     page.keyboard.press("Escape")
     page.keyboard.press("Control+k")
     page.keyboard.type("new claim")
@@ -58,7 +58,7 @@ def keys_and_commands(page: Any) -> None:
     page.get_by_label("cutoff: a date, or now").fill("2018-06-30")
     page.get_by_label("template").select_option("touches a level")
     page.get_by_text("Read as: WTI crude oil touches 80 through 2018-12-31").wait_for(timeout=30_000)
-    assert page.get_by_role("button", name="Answer", exact=True).is_enabled()
+    assert page.get_by_role("button", name="Analyze claim", exact=True).is_enabled()
 
 
 def comment_and_export(page: Any, folder: Path) -> None:
@@ -88,12 +88,12 @@ def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
         page.goto(served.url)
         page.wait_for_selector(".wb-claim-table tbody tr", timeout=90_000)
         # seen without a click: what failed, and why
-        needed = page.locator(f'.wb-needs li[data-run="{failed}"]')
+        needed = page.locator(f'.wb-acts li[data-run="{failed}"]')
         assert "the provider refused the key" in needed.inner_text()
-        assert needed.get_by_role("button", name="Retry").is_visible()
+        assert needed.get_by_role("button", name="Retry run").is_visible()
         assert page.locator(".wb-claim-table tbody tr").count() == 17
         # one click: what moved most stands first, with its course
-        page.get_by_role("button", name="Change", exact=True).click()
+        page.get_by_role("button", name="Since last look", exact=True).click()
         first = page.locator(".wb-claim-table tbody tr").first
         assert CLAIMS[0] in first.inner_text() and "+30.0 points" in first.inner_text()
         assert first.locator("svg.wb-spark").get_attribute("aria-label").startswith("3 answers:")
@@ -104,17 +104,19 @@ def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
         # two clicks and one more: side by side
         for row in page.locator(".wb-claim-table tbody tr").all()[:2]:
             row.get_by_role("checkbox").check()
-        page.get_by_role("button", name="Compare 2").click()
+        page.get_by_role("button", name="Compare 2 runs").click()
         page.locator(".wb-compared").wait_for()
         assert clicks(page) == 4
         # any table goes along, with all digits
+        page.get_by_label("Differences only").check()
+        page.locator(".wb-compared tbody tr", has_text="Cutoff").wait_for(state="hidden")
         page.locator(".wb-compared tbody tr").first.hover()
         with page.expect_download() as waiting:
             page.locator(".wb-table-bar").get_by_role("button", name="CSV").click()
         saved_rows = Path(waiting.value.path()).read_text().splitlines()
-        assert saved_rows[1] == "Chance,0.7,0.7" and saved_rows[0].endswith(f"{CLAIMS[0]},{CLAIMS[15]}")
+        assert saved_rows[1] == "Probability,0.7,0.7" and saved_rows[0].endswith(f"{CLAIMS[0]},{CLAIMS[15]}")
         # one click: the failure is tried again, and says why it cannot be
-        needed.get_by_role("button", name="Retry").click()
+        needed.get_by_role("button", name="Retry run").click()
         page.wait_for_function(
             "() => document.querySelector('.wb-claims .wb-line').textContent", timeout=60_000
         )
@@ -148,5 +150,14 @@ def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
         page.locator(f'tr[data-run="{run}"] td[data-column="claim"] > a').click()
         page.wait_for_selector('[role="treeitem"]', timeout=60_000)
         comment_and_export(page, tmp_path)
+        # what was looked at has not moved since; what was dismissed stays so, and can be had back
+        page.goto(served.url)
+        looked = page.locator(f'tr[data-run="{run}"] td[data-column="change"]')
+        looked.wait_for(timeout=60_000)
+        assert looked.inner_text() == "" and "last opened" in looked.get_attribute("title")
+        needed.get_by_role("button", name="dismiss").click()
+        page.reload()
+        page.get_by_role("button", name="Show 1 dismissed").click(timeout=60_000)
+        needed.wait_for()
         assert clicks(page) - before <= 6
         watched.clean()

@@ -312,7 +312,7 @@ def test_nothing_planted_runs_or_asks_on_any_tab_or_at_home(detectors: Detectors
     try:
         page.goto(served.url)
         page.wait_for_selector(".wb-claim-table tbody tr", timeout=90_000)
-        assert page.locator(".wb-needs li", has_text="onerror").count() > 0
+        assert page.locator(".wb-acts li", has_text="onerror").count() > 0
         look_everywhere(page)
         page.locator(".wb-own-sources td", has_text="store/orders").first.wait_for(timeout=30_000)
         # what a person types is drawn again by the kernel: a claim about the planted source, its forecast, a file to be added
@@ -330,7 +330,7 @@ def test_nothing_planted_runs_or_asks_on_any_tab_or_at_home(detectors: Detectors
         page.get_by_text("1 chance in").wait_for(timeout=90_000)
         for row in page.locator(".wb-claim-table tbody tr").all()[:3]:
             row.get_by_role("checkbox").check()
-        page.get_by_role("button", name="Compare 3").click()
+        page.get_by_role("button", name="Compare 3 runs").click()
         page.locator(".wb-compared").wait_for()
         assert detectors.off() == []
         for run in (RUN, planted):

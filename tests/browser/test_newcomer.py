@@ -37,7 +37,7 @@ def answered(page: Any, url: str, claim: str) -> dict[str, Any]:
     page.wait_for_selector(".wb-claim textarea", timeout=60_000)
     began = time.monotonic()
     page.locator(".wb-claim textarea").fill(claim)
-    go = page.get_by_role("button", name="Answer", exact=True)
+    go = page.get_by_role("button", name="Analyze claim", exact=True)
     page.wait_for_function(
         "() => document.querySelector('.wb-readings').textContent || document.querySelector('.wb-warn')",
         timeout=30_000,

@@ -51,7 +51,7 @@ def test_a_claim_is_read_while_it_is_typed_and_not_at_every_letter(served: Serve
     claim.focus()
     page.keyboard.type("VIX closes above 2", delay=30)
     page.keyboard.type("0 on 2018-12-31", delay=30)
-    page.get_by_role("button", name="Answer", exact=True).and_(page.locator(":enabled")).wait_for()
+    page.get_by_role("button", name="Analyze claim", exact=True).and_(page.locator(":enabled")).wait_for()
     assert page.evaluate("document.activeElement.nodeName") == "TEXTAREA", "read while it is being written"
     texts = [frame for frame in sent if b'"value":"VIX' in frame]
     assert 1 <= len(texts) <= 4, texts

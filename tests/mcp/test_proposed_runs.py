@@ -18,7 +18,7 @@ from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.mcp import proposals
 from workbench.store import ApiLedger, ModelLedger, Store
-from workbench.views.claims_list import needs_you
+from workbench.views.claims_list import to_do
 from workbench.views.run_view import load_run
 from workbench.widgets.home_page import list_runs
 from workbench.widgets.run_page import Dashboard
@@ -43,8 +43,8 @@ def test_it_waits_and_everybody_sees_it(tmp_path: Path, proposed: str) -> None:
         assert not ApiLedger(store).rows(proposed)
         (step,) = undecided_steps(store, state)
     assert CLAIM in step.text and "volatility" in step.text
-    needs = needs_you(list_runs(tmp_path / "home"), datetime.now(UTC))
-    assert [(each["run_id"], each["kind"]) for each in needs] == [(proposed, "proposed")]
+    acts = to_do(list_runs(tmp_path / "home"), datetime.now(UTC))
+    assert (proposed, "proposed") in [(act["run_id"], act["kind"]) for act in acts]
     shown = run_cli(tmp_path, "approve", proposed)
     assert CLAIM in shown.stdout and "\x1b" not in shown.stdout and "\u202e" not in shown.stdout
     page = Dashboard(load_run(tmp_path / "home", proposed)).side_panels.approving

@@ -43,11 +43,12 @@ async def test_the_demo(demo: Run) -> None:
     assert read_records(root.belief.report)[-1].base_rate == pytest.approx(0.689, abs=0.001)
 
 
-async def test_history_is_known_before_any_evidence_and_is_the_base_rate_of_the_report(demo: Run) -> None:
+async def test_base_rate_and_simulation_are_known_before_any_evidence_and_are_the_reports(demo: Run) -> None:
     history = await analyst().preflight(DEMO, "2018-06-30", stages=["linear"], free_rules=[])
     root = demo.tree.root.belief
     assert root is not None and history is not None
     assert history.share == pytest.approx(read_records(root.report)[-1].base_rate, abs=1e-6)
+    assert history.forecast == pytest.approx(root.p, abs=1e-6)
     assert history.periods > 2
 
 

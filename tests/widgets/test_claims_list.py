@@ -1,4 +1,4 @@
-"""The home page's zones: what needs a person, the claims with their course, runs side by side, the own record in figures."""
+"""The home page's zones: what there is to do, the claims with their course, runs side by side, the own record in figures."""
 
 import re
 from contextlib import closing
@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from tests.fakes.screens import CLAIM, RUN, comm_of, demo_tree, make_run, run_row
 from workbench.audit.track_record import record_card
 from workbench.engine.record.fold import load_state
+from workbench.packages.package import adopt_tree
+from workbench.propositions import Belief, Tree
 from workbench.questions.formats.price_questions import read_price_history
 from workbench.questions.sets.question_sets import add_questions
 from workbench.store import Store
-from workbench.views.claims_list import WATCH, claims_of, compared, needs_you
+from workbench.views.claims_list import WATCH, claims_of, compared, to_do
 from workbench.views.run_overview import claim_key, with_course
-from workbench.views.run_view import load_run
+from workbench.views.run_view import RunView, load_run
 from workbench.widgets.home_page import Home
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -39,8 +41,13 @@ def test_runs_of_one_claim_are_one_row_with_its_course() -> None:
         listed(row(1, 0.5), row(2, 0.6, statement=CLAIM.upper()), row(3, None, state="failed"), row(4, 0.55)),
         NOW,
     )
-    assert (claim["run_id"], claim["p"], claim["history"]) == ("r004", 0.55, [0.5, 0.6, 0.55])
-    assert claim["change"] == pytest.approx(-0.05) and claim["runs"] == ["r004", "r003", "r002", "r001"]
+    assert (claim["run_id"], claim["p"]) == ("r004", 0.55)
+    assert [(each["run_id"], each["p"]) for each in claim["answers"]] == [
+        ("r001", 0.5),
+        ("r002", 0.6),
+        ("r004", 0.55),
+    ]
+    assert claim["runs"] == ["r004", "r003", "r002", "r001"]
     assert (claim["day"], claim["days"]) == ("2027-03-01", 99)
 
 
@@ -62,37 +69,31 @@ def test_every_run_stands_in_just_one_claim(runs: list[tuple[str, float | None]]
     assert len({claim_key(claim["claim"]) for claim in claims}) == len(claims)
 
 
-def test_what_waits_failed_is_due_near_moved_or_came_out_needs_a_person_and_a_later_run_takes_it_back() -> (
-    None
-):
+def test_what_asks_for_an_act_is_to_do_and_a_later_run_or_an_outcome_takes_it_back() -> None:
     outcome = {"p": 1.0, "day": "2026-11-20", "brier": 0.25, "at_utc": "2026-11-21T00:00:00Z"}
     rows = listed(
         row(1, None, statement="A", state="failed", reason="the provider refused the key"),
         row(2, None, statement="B", state="waiting", reason="1 step waits"),
-        row(3, 0.5, statement="C", outcome=outcome),
+        row(3, 0.5, statement="C by 2026-11-20", outcome=outcome),
         row(4, None, statement="D", state="failed"),
         row(5, 0.4, statement="D"),
         row(6, 0.5, statement="E by 2026-12-01", started_utc=(NOW - timedelta(days=40)).isoformat()),
         row(7, 0.3, statement="F"),
-        row(8, 0.6, statement="F"),
-        row(9, 0.3, statement="G"),
-        row(10, 0.34, statement="G"),  # too little to be told
-        row(11, 0.5, statement="H by 2026-11-26", started_utc=(NOW - timedelta(days=1)).isoformat()),
-        row(12, None, statement="I by 2026-11-26", state="planned"),
+        row(8, 0.6, statement="F"),  # the table shows how far it moved
+        row(9, 0.5, statement="G by 2026-11-26", started_utc=(NOW - timedelta(days=1)).isoformat()),
+        row(10, 0.5, statement="H by 2026-11-21"),
+        row(11, None, statement="I by 2026-11-26", state="planned"),
     )
-    found = {each["claim"]: each for each in needs_you(rows, NOW)}
-    assert {claim: each["kind"] for claim, each in found.items()} == {
+    acts = {each["claim"]: each for each in to_do(rows, NOW)}
+    assert {claim: act["kind"] for claim, act in acts.items()} == {
         "A": "failed",
         "B": "waiting",
-        "C": "resolved",
         "E by 2026-12-01": "due",
-        "F": "moved",
-        "H by 2026-11-26": "soon",
+        "G by 2026-11-26": "soon",
+        "H by 2026-11-21": "over",
     }
-    assert found["F"]["words"] == "moved by +30.0 points, to 60.0%" and found["F"]["at"]
-    assert found["H by 2026-11-26"]["words"] == "its day is in 4 days; the answer is 50.0%"
-    assert found["A"]["words"] == "failed: the provider refused the key"
-    assert found["C"]["words"] == "came out: yes on 2026-11-20, Brier score 0.250"
+    assert "the provider refused the key" in acts["A"]["words"]
+    assert "in 4 days" in acts["G by 2026-11-26"]["words"] and "1 day ago" in acts["H by 2026-11-21"]["words"]
 
 
 def test_runs_stand_side_by_side_driver_by_driver(home: Path) -> None:
@@ -103,6 +104,33 @@ def test_runs_stand_side_by_side_driver_by_driver(home: Path) -> None:
     assert len(document["drivers"]) == len(tree) - 1
     by_statement = {each["statement"]: each["p"] for each in document["drivers"]}
     assert by_statement[tree["P2.1"].statement] == [0.5, 0.5]
+
+
+def test_drivers_that_ask_the_same_of_a_series_are_compared_in_one_row(home: Path) -> None:
+    def adopted(number: int, *drivers: str) -> RunView:
+        tree = Tree.root_only("WTI crude oil closes above 70 on 2018-12-31")
+        tree = tree.expand("P0", {f"P{place}": text for place, text in enumerate(drivers, start=1)})
+        for place in range(1, len(drivers) + 1):
+            tree = tree.with_belief(f"P{place}", Belief(p=place / 10, key_factor="", report=""))
+        with closing(Store(home)) as store:
+            return load_run(
+                home, adopt_tree(store, tree, cutoff="2018-06-30", package=f"sha256:{number:064d}")
+            )
+
+    first = adopted(
+        1,
+        "WTI crude oil closes higher on 2018-09-28 than on 2018-06-29",
+        "VIX closes above 20 on 2018-12-31",
+        "OPEC meets",
+    )
+    second = adopted(
+        2, "OPEC  MEETS", "VIX closes below 20 on 2018-12-31", "Oil is up on 2018-10-31 versus 2018-09-28"
+    )
+    rows = {each["statement"]: each for each in compared([first, second])["drivers"]}
+    assert rows["WTI crude oil closes higher on 2018-09-28 than on 2018-06-29"]["p"] == [0.1, 0.3]
+    assert rows["OPEC meets"]["p"] == [0.3, 0.1] and rows["OPEC meets"]["words"] == ["", ""]
+    assert rows["VIX closes above 20 on 2018-12-31"]["p"] == [0.2, None]  # the other side is another question
+    assert rows["VIX closes below 20 on 2018-12-31"]["p"] == [None, 0.2]
 
 
 def resolved(run_id: str, p: float, outcome: float, base: float | None, **facts: str) -> dict[str, Any]:

@@ -15,6 +15,9 @@ def main() -> None:
     gc.set_threshold(50_000)
     # Before it checks anything pydantic reads the metadata of every installed package in search of plug-ins of its own.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # Fits of a few parameters: a pool of BLAS threads spins for longer than it computes (a forecast took three times the processor time).
+    for pool in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(pool, "1")
     with signals_interrupt():
         try:
             if sys.argv[1:] == ["--version"] and _print_version():

@@ -23,10 +23,14 @@ MODEL_ROLES: tuple[ModelRole, ...] = get_args(ModelRole)
 
 
 class PastShare(NamedTuple):
-    """How often a claim came true in past periods of its length, by what was known at the cutoff; ``periods`` are independent ones."""
+    """How often a claim came true in past periods of its length, by what was known at the cutoff; ``periods`` are independent ones.
+
+    ``forecast`` is what a simulation of the claim's series makes of it, where there is one: a number before any evidence.
+    """
 
     share: float
     periods: float
+    forecast: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ The tests plan each of them, and run the first to its end.
 
 from datetime import date, timedelta
 
+from workbench.formatting import day_words
 from workbench.questions.series.embedded_series import DATA_END, SERIES
 
 EXAMPLE_CUTOFF = "2018-06-30"
@@ -46,7 +47,7 @@ def data_reach() -> str:
     """Say how far the embedded data go.
 
     >>> data_reach()
-    'history up to 3 Jan 2019, seven series'
+    'seven built-in series to 3 January 2019'
     """
     count = len({source for series in SERIES.values() for source in series.sources})
-    return f"history up to {DATA_END.day} {DATA_END:%b %Y}, {_NUMBERS[count]} series"
+    return f"{_NUMBERS[count]} built-in series to {day_words(DATA_END)}"

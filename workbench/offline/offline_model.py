@@ -99,7 +99,10 @@ class OfflineAnalyst:
         try:
             claim, last_day, at = claim_at(statement, cutoff)
             rows = await visible(self._observe, claim.sources, at)
-            return await self._check((statement, cutoff), claim, rows, last_day)
+            past = await self._check((statement, cutoff), claim, rows, last_day)
+            with suppress(ClaimRefused):  # too little is known to simulate: history says what there is to say
+                past = past._replace(forecast=await asyncio.to_thread(self._paths.chance, claim, rows))
+            return past
         except ProxyError as problem:
             raise _unreadable(problem, statement) from problem
 

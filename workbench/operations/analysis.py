@@ -273,6 +273,10 @@ class Analyze(_NewRun):
         home.say(f"run {run_id}  {settings.model}  cutoff {cutoff.text}")
         if history is not None:
             home.say(f"History: {history_words(history)}.")
+            if history.forecast is not None:
+                home.say(
+                    f"Simulation of the claim's series: {percent(history.forecast)}. Evidence for the drivers follows."
+                )
         shared = first_shared(home.store, settings.model if not settings.stays_here else "")
         late = (f"WARNING: {line}" for line in hindsight(settings, cutoff))
         for line in (*shared, *cut_lines(home.state(run_id).cut), *late):

@@ -15,9 +15,13 @@ from workbench.operations.run_document import RecordProcess, RunDocument
 from workbench.requests import Says
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from workbench.engine.flow import Engine
+    from workbench.engine.record.state import RunState
     from workbench.engine.run_settings import RunSettings
     from workbench.propositions import NodeId
+    from workbench.store import Store
 
 
 class RunWork(ModelWork):
@@ -54,7 +58,6 @@ class RunWork(ModelWork):
     ) -> AsyncIterator[Engine]:
         """Open the engine of a sitting, whose progress the person sees; ``more`` is for ``open_engine``."""
         from workbench.engine.assembly import open_engine
-        from workbench.reports.note_page import write_report
         from workbench.workers.worker_choice import workers_at
 
         if self.quiet:
@@ -68,7 +71,7 @@ class RunWork(ModelWork):
                 listener=listener,
                 workers=workers_at(self.place()),
                 answered=home.answered,
-                note=write_report,
+                note=_write_report,
                 say=home.say,
                 **more,
             ) as engine:
@@ -119,6 +122,13 @@ class RunWork(ModelWork):
             home.say(f"workbench: process {process.pid} has not taken up the run yet: see {log}")
         home.say(f"run {run_id} is in work: process {process.pid}; `workbench watch {run_id}` shows it")
         return RunDocument.of(home.store, home.state(run_id))
+
+
+def _write_report(store: Store, state: RunState) -> Path:
+    # Loaded when the run is over: its first number need not wait for what writes its last page.
+    from workbench.reports.note_page import write_report
+
+    return write_report(store, state)
 
 
 def record_process(home: Home, run_id: str) -> RecordProcess:

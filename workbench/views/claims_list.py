@@ -1,15 +1,17 @@
-"""The claims of a home with their runs, what of them needs a person, and several answers side by side.
+"""The claims of a home with their runs, what there is to do, and several answers side by side.
 
 A list of runs is a log; people look after claims. Everything here is made of the rows of ``run_overview``, the newest first.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import date, datetime
 from typing import Any
 
-from workbench.formatting import outcome_words, percent, point_change
-from workbench.propositions import Tree
-from workbench.views.answer import answer_sentence
+from workbench.errors import UsageError
+from workbench.formatting import counted, day_words, outcome_words, percent
+from workbench.propositions import Proposition, Tree
+from workbench.questions.grammar import read_claim
 from workbench.views.run_overview import age, claim_day, claim_key
 from workbench.views.run_view import RunView
 
@@ -17,22 +19,24 @@ from workbench.views.run_view import RunView
 WATCH = "watch"
 #: Values of a claim's history that a small line shows.
 _MOST_IN_HISTORY = 40
-#: A change of an answer that a person is told of, and days before the claim's day from which on they are: those of `workbench review`.
-_MOVED, _NEAR_DAYS = 0.05, 7
+#: Days before the claim's day from which on a person is told: those of `workbench review`.
+_NEAR_DAYS = 7
+#: Runs side by side: more have no room on a page.
+MOST_COMPARED = 4
 _ASKS = {
-    "proposed": "proposed by another program",
-    "waiting": "waits for your word",
-    "failed": "failed",
-    "stopped": "stopped before its end",
-    "unreadable": "cannot be read",
+    "proposed": "Another program proposed this run. Open it to accept or refuse.",
+    "waiting": "This run is waiting for your approval.",
+    "failed": "This run failed",
+    "stopped": "This run stopped early",
+    "unreadable": "This run cannot be read",
 }
 
 
 def claims_of(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str, Any]]:
     """Return a row for each claim, that of the newest run first.
 
-    Each has the newest run with an answer (or the newest at all), ``p``, ``change`` since the answer before, ``base_rate``,
-    ``history`` of answers, the oldest first, ``days`` to its day, its outcome, and whether it is watched.
+    Each has the newest run with an answer (or the newest at all), ``p``, ``base_rate``, ``answers`` with the run of each, the oldest
+    first, ``days`` to its day, its outcome, and whether it is watched.
     """
     grouped: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -51,10 +55,12 @@ def _claim_row(runs: Sequence[Mapping[str, Any]], now: datetime) -> dict[str, An
         "run_id": newest["run_id"],
         "p": p,
         "p_text": percent(p),
-        "change": None if len(answered) < 2 else answered[0]["p"] - answered[1]["p"],
         "base_rate": newest.get("base_rate"),
         "base_text": percent(newest.get("base_rate")),
-        "history": [run["p"] for run in reversed(answered[:_MOST_IN_HISTORY])],
+        "answers": [
+            {"run_id": run["run_id"], "p": run["p"], "p_text": percent(run["p"])}
+            for run in reversed(answered[:_MOST_IN_HISTORY])
+        ],
         "cutoff": str(newest.get("cutoff") or ""),
         "day": "" if day is None else day.isoformat(),
         "days": None if day is None or outcome else (day - now.date()).days,
@@ -70,13 +76,13 @@ def _claim_row(runs: Sequence[Mapping[str, Any]], now: datetime) -> dict[str, An
     }
 
 
-def needs_you(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str, Any]]:
-    """Return all that waits for a person, newest first: runs that wait, failed or stopped, claims due for review, outcomes.
+def to_do(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str, Any]]:
+    """Return all that asks for an act of a person, newest first: runs that wait or failed, claims due for review or for an outcome.
 
-    ``kind`` is ``waiting``, ``failed``, ``stopped``, ``unreadable``, ``due``, ``soon`` (its day is at most seven days away),
-    ``moved`` (by five points or more) or ``resolved``; the last two have ``at``, when it came: the page shows those since the last visit. A run is left out where a later one of its claim took its place.
+    ``kind`` is ``proposed``, ``waiting``, ``failed``, ``stopped``, ``unreadable``, ``due``, ``soon`` (its day is at most seven days
+    away) or ``over`` (its day has passed, and no outcome is recorded). A run is left out where a later one of its claim took its place.
     """
-    needs: list[dict[str, Any]] = []
+    acts: list[dict[str, Any]] = []
     seen: set[str] = set()
     for row in rows:
         claim = claim_key(row.get("statement")) or str(row["run_id"])
@@ -84,34 +90,35 @@ def needs_you(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str
             continue
         seen.add(claim)
         state = str(row.get("state") or row.get("status") or "")
-        entry = {"run_id": row["run_id"], "claim": str(row.get("statement") or row["run_id"]), "at": ""}
+        entry = {"run_id": row["run_id"], "claim": str(row.get("statement") or row["run_id"])}
+        days = _days_to(row, now)
         if state in _ASKS:
             reason = str(row.get("reason") or "").strip()
-            words = f"{_ASKS[state]}: {reason}" if reason else _ASKS[state]
-            needs.append({**entry, "kind": state, "words": words})
+            acts.append({**entry, "kind": state, "words": f"{_ASKS[state]}{f': {reason}' if reason else ''}"})
         elif (review := row.get("next_review")) is not None and review <= now:
-            needs.append({**entry, "kind": "due", "words": f"due for another look since {review.date()}"})
-        elif (days := _days_to(row, now)) is not None and days <= _NEAR_DAYS:
-            left = {0: "today", 1: "tomorrow"}.get(days, f"in {days} days")
-            needs.append(
-                {**entry, "kind": "soon", "words": f"its day is {left}; the answer is {percent(row['p'])}"}
+            acts.append(
+                {**entry, "kind": "due", "words": f"Review has been due since {day_words(review.date())}."}
             )
-        elif row.get("outcome") is None and abs(row.get("change") or 0.0) >= _MOVED:
-            words = f"moved by {point_change(row['before']['p'], row['p'])}, to {percent(row['p'])}"
-            needs.append({**entry, "kind": "moved", "words": words, "at": str(row.get("started_utc") or "")})
-        elif (outcome := row.get("outcome")) is not None:
-            score = "" if outcome.get("brier") is None else f", Brier score {outcome['brier']:.3f}"
-            words = f"came out: {outcome_words(outcome['p'])} on {outcome['day']}{score}"
-            needs.append(
-                {**entry, "kind": "resolved", "words": words, "at": str(outcome.get("at_utc") or "")}
+        elif days is not None and days < 0:
+            acts.append(
+                {**entry, "kind": "over", "words": f"Closed {counted(-days, 'day')} ago. Record the outcome."}
             )
-    return needs
+        elif days is not None and days <= _NEAR_DAYS:
+            left = "today" if days == 0 else f"in {counted(days, 'day')}"
+            acts.append(
+                {
+                    **entry,
+                    "kind": "soon",
+                    "words": f"Closes {left}. Probability {percent(row['p'])}: review it.",
+                }
+            )
+    return acts
 
 
 def _days_to(row: Mapping[str, Any], now: datetime) -> int | None:
-    """Count the days to an open answer's day; None where there is none."""
+    """Count the days to the day of an answer without an outcome, negative where it has passed; None where there is none."""
     day = claim_day(str(row.get("statement") or ""))
-    if day is None or row.get("p") is None or row.get("outcome") or day < now.date():
+    if day is None or row.get("p") is None or row.get("outcome"):
         return None
     return (day - now.date()).days
 
@@ -119,20 +126,33 @@ def _days_to(row: Mapping[str, Any], now: datetime) -> int | None:
 def compared(runs: Sequence[RunView]) -> dict[str, Any]:
     """Return several runs side by side: their answers, and each driver's probability in those that have it.
 
-    Drivers are the same where their statements are.
+    Drivers are the same where their readings ask the same of one series, in other words or over other days; of several such the one
+    that ends last stands beside the one that ends last. ``same`` says that all runs have one value.
     """
-    names: dict[str, str] = {}
-    for run in runs:
-        for node in run.tree.ids():
-            if node != run.tree.root.id:
-                names.setdefault(claim_key(run.tree[node].statement), run.tree[node].statement)
-    values = [_by_statement(run.tree) for run in runs]
+    drivers = [_drivers_by_meaning(run.tree) for run in runs]
+    keys = dict.fromkeys(key for of_run in drivers for key in of_run)
+    rows = []
+    for key in keys:
+        nodes = [of_run.get(key) for of_run in drivers]
+        statement = next(node.statement for node in nodes if node is not None)
+        rows.append(
+            {
+                "statement": statement,
+                "p": [None if node is None else node.p for node in nodes],
+                # what another run calls it
+                "words": [
+                    ""
+                    if node is None or claim_key(node.statement) == claim_key(statement)
+                    else node.statement
+                    for node in nodes
+                ],
+            }
+        )
     return {
         "runs": [
             {
                 "run_id": run.run_id,
                 "claim": run.statement,
-                "sentence": answer_sentence(run.tree, run.base_rate),
                 "p": run.tree.root.p,
                 "base_rate": run.base_rate,
                 "cutoff": run.cutoff,
@@ -143,12 +163,25 @@ def compared(runs: Sequence[RunView]) -> dict[str, Any]:
             }
             for run in runs
         ],
-        "drivers": [
-            {"statement": statement, "p": [probabilities.get(key) for probabilities in values]}
-            for key, statement in names.items()
-        ],
+        "drivers": rows,
     }
 
 
-def _by_statement(tree: Tree) -> dict[str, float | None]:
-    return {claim_key(tree[node].statement): tree[node].p for node in tree.ids() if node != tree.root.id}
+def _drivers_by_meaning(tree: Tree) -> dict[tuple[object, int], Proposition]:
+    """Return the drivers of a tree by what is asked of which series, and by place among those of which the same is asked."""
+    alike: dict[object, list[tuple[date, Proposition]]] = {}
+    for node in tree.propositions():
+        if node.id == tree.root.id:
+            continue
+        try:
+            claim = read_claim(node.statement)
+        except UsageError:
+            alike.setdefault(claim_key(node.statement), []).append((date.max, node))
+        else:
+            asked = replace(claim, start=None, end=date.max, level=None, upper=None, times=1, notes=())
+            alike.setdefault(asked, []).append((claim.end, node))
+    return {
+        (key, place): node
+        for key, nodes in alike.items()
+        for place, (_, node) in enumerate(sorted(nodes, key=lambda pair: pair[0], reverse=True))
+    }

@@ -9,6 +9,7 @@ import ipywidgets
 import traitlets
 
 from workbench.errors import WorkbenchError
+from workbench.views.claims_list import MOST_COMPARED
 from workbench.widgets.fields import look, page_module
 from workbench.widgets.page_terms import on_page
 
@@ -18,13 +19,14 @@ MOST_CLAIMS = 500
 
 
 class ClaimsTable(anywidget.AnyWidget):
-    """Two zones of the home page: what needs a person, and the claims."""
+    """Two zones of the home page: what there is to do, and the claims."""
 
     _esm = page_module("claims.js")
     _css = (_STATIC / "claims.css").read_text(encoding="utf-8")
 
     claims: Any = traitlets.List().tag(sync=True)
-    needs: Any = traitlets.List().tag(sync=True)
+    acts: Any = traitlets.List().tag(sync=True)
+    most_compared = traitlets.Int(MOST_COMPARED).tag(sync=True)
     line = traitlets.Unicode("").tag(sync=True)
 
     def __init__(
@@ -39,9 +41,9 @@ class ClaimsTable(anywidget.AnyWidget):
         super().__init__(layout=look(ipywidgets.Layout))
         self.on_msg(self._on_message)
 
-    def show(self, claims: Sequence[dict[str, Any]], needs: Sequence[dict[str, Any]]) -> None:
-        """Show claims and what needs a person; what is the same is not sent again."""
-        self.claims, self.needs = list(claims[:MOST_CLAIMS]), list(needs)
+    def show(self, claims: Sequence[dict[str, Any]], acts: Sequence[dict[str, Any]]) -> None:
+        """Show claims and what there is to do; what is the same is not sent again."""
+        self.claims, self.acts = list(claims[:MOST_CLAIMS]), list(acts)
 
     def go(self, run_id: str) -> None:
         """Have the page open a run."""

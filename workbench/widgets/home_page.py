@@ -41,7 +41,7 @@ from workbench.questions.readings.choice import day_of
 from workbench.questions.readings.read import read
 from workbench.questions.series.embedded_series import SERIES
 from workbench.store import Store
-from workbench.views.claims_list import WATCH, claims_of, compared, needs_you
+from workbench.views.claims_list import MOST_COMPARED, WATCH, claims_of, compared, to_do
 from workbench.views.question_documents import set_document, sets_document
 from workbench.views.reading_documents import reading_lines
 from workbench.views.run_overview import listed_runs
@@ -92,9 +92,7 @@ def own_sources_html(home: Path | None, environ: Mapping[str, str]) -> str:
 
 
 #: Above a page that is served to be read.
-READING = "This page is for reading: nothing of it changes anything in this home."
-#: Runs side by side: more have no room on a page.
-MOST_COMPARED = 6
+READING = "This page is read-only."
 REVIEW_DUE = "review due"
 STATES = ("all states", "proposed", "planned", "running", "waiting", "stopped", "done", "failed", REVIEW_DUE)
 _APPROVALS = {
@@ -116,8 +114,8 @@ MORE = {
     "describe an endpoint": "workbench.operations.endpoints:ApiDoc",
     "call an endpoint": "workbench.operations.endpoints:Call",
     "compare runs of many claims": "workbench.operations.several_runs:Coherence",
-    "say what changed between two runs": "workbench.operations.several_runs:Diff",
-    "look after this installation": "workbench.operations.doctor:Doctor",
+    "show what changed between two runs": "workbench.operations.several_runs:Diff",
+    "check this installation": "workbench.operations.doctor:Doctor",
 }
 #: Runs in the list at once; the search reaches the others.
 SHOWN = 100
@@ -159,7 +157,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         without_key = (
             ""
             if reached
-            else f"No model key: claims about series only; {data_reach()}, later rows from public sites. A key opens every other claim."
+            else f"Without a model key you can ask about {data_reach()}, or about newer data from public sites. With a key you can ask anything."
         )
         self.cutoff = field("cutoff: a date, or now", "wb-cutoff", live=True)
         self.cutoff.value = "now" if reached else EXAMPLE_CUTOFF
@@ -171,7 +169,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.model.add_class("wb-field")
         said = settings_by_name()
         self.grounder = choice(["default grounder", *plugin_names(GROUNDERS)], "grounder")
-        self.approve = choice(list(_APPROVALS), "what waits for your word")
+        self.approve = choice(list(_APPROVALS), "approvals")
         self.depth = field("depth, 1 if empty", "wb-short")
         self.budget = field("budget in dollars", "wb-short")
         self.settings = field("settings, such as trials=3", "wb-pair")
@@ -186,22 +184,22 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         #: How the claim is read: a line, and a button for each reading or remedy there is.
         self.readings = box(ipywidgets.VBox, [], "wb-readings")
         self._reading: tuple[str, int] | None = None
-        self.more = Fold("Ask more of this home", lambda: MoreForms(home, MORE, environ=self._environ))
+        self.more = Fold("More commands", lambda: MoreForms(home, MORE, environ=self._environ))
         self.note = html(panels.refusal(note) if note else "")
         self.line, self.reach = (
             html(),
             html(f"<p class='wb-reach-line'>{without_key}</p>" if without_key else ""),
         )
         self.answer = action(
-            "Answer",
+            "Analyze claim",
             partial(self._plan, go_on=True),
-            tooltip="break the claim into drivers, collect evidence for each, and combine it",
+            tooltip="Break the claim into drivers, collect evidence for each driver, and combine the evidence.",
         )
         self.answer.add_class("wb-main-action")
         self.plan = action(
-            "Plan only",
+            "Plan drivers",
             self._plan,
-            tooltip="break the claim into drivers, to look at before evidence is collected",
+            tooltip="Break the claim into drivers and stop before any evidence is collected.",
         )
         self._allow(False)
         self.template = choice([_NO_TEMPLATE], "template")
@@ -304,10 +302,12 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                     self._rows, self._seen = list_runs(self._home), seen
                     runs, _left_out = own_runs(store)
                     now = datetime.now(UTC)
-                    self.claims.show(claims_of(self._rows, now), needs_you(self._rows, now))
+                    self.claims.show(claims_of(self._rows, now), to_do(self._rows, now))
                     # They teach on an empty page; later the templates do.
                     show_if(not self._rows, self.examples)
-                    self.record.value = rendered("track_record", record=record_card(runs))
+                    self.record.value = rendered(
+                        "track_record", record=record_card(runs), resolved=runs[: -SHOWN - 1 : -1]
+                    )
                     self._show()
         except WorkbenchError as error:
             self.table.value = panels.refusal(error)

@@ -1,21 +1,22 @@
-// What needs a person, and the claims of this home: sorted, searched and walked here, without a word to Python.
+// What there is to do, and the claims of this home: sorted, searched and walked here, without a word to Python.
 // All text reaches the page through textContent.
 
 const SVG = "http://www.w3.org/2000/svg";
-const VISIT = "wb-last-visit";
+const DISMISSED = "wb-dismissed";
 const WIDTH = 84;
 const HEIGHT = 22;
 const LEAST_SPAN = 0.1;
+const MOST_ACTS = 12;
 const DATE = /(\d{4}-\d\d-\d\d)/;
 
 const COLUMNS = [
   ["watched", "", (claim) => (claim.watched ? 0 : 1)],
   ["claim", "Claim", (claim) => claim.claim.toLowerCase()],
-  ["p", "Chance", (claim) => claim.p ?? -1],
-  ["change", "Change", (claim) => (claim.change === null ? -1 : Math.abs(claim.change))],
-  ["history", "Over its runs", (claim) => claim.history.length],
+  ["p", "Probability", (claim) => claim.p ?? -1],
+  ["change", "Since last look", (claim) => (claim.change ? Math.abs(claim.change.points) : -1)],
+  ["history", "All runs", (claim) => claim.answers.length],
   ["base", "Base rate", (claim) => claim.base_rate ?? -1],
-  ["days", "Days to go", (claim) => claim.days ?? Number.MAX_SAFE_INTEGER],
+  ["days", "Days left", (claim) => claim.days ?? Number.MAX_SAFE_INTEGER],
   ["state", "State", (claim) => claim.outcome || claim.state],
   ["age", "Last run", (claim) => claim.started],
 ];
@@ -57,23 +58,32 @@ function linkTo(run, text) {
   return link;
 }
 
-function points(change) {
-  const tenths = Math.round(1000 * change) / 10;
-  return `${tenths > 0 ? "+" : tenths < 0 ? "\u2212" : ""}${Math.abs(tenths).toFixed(1)} points`;
+// By the figures as they are shown, so that a reader who subtracts them finds the same.
+function change(claim, looked) {
+  const { answers } = claim;
+  if (!answers.length) return null;
+  const seen = claim.runs.filter((run) => looked[run]).sort((a, b) => looked[b] - looked[a])[0];
+  const before = answers.find((answer) => answer.run_id === seen) ?? (seen ? null : answers[answers.length - 2]);
+  if (!before) return null;
+  const last = answers[answers.length - 1];
+  const points = Math.round(10 * (parseFloat(last.p_text) - parseFloat(before.p_text))) / 10;
+  const words = seen ? "when you last opened this claim" : "in the run before; you have not opened this claim in this browser";
+  return { points, same: before === last, words: `${before.p_text} ${words}` };
 }
 
-// What needs nothing but to be known: shown until the next visit.
-const NEWS = new Set(["resolved", "moved"]);
+function signed(points) {
+  return `${points > 0 ? "+" : points < 0 ? "\u2212" : ""}${Math.abs(points).toFixed(1)} points`;
+}
 
 const KEYS = [
   ["n", "write a new claim"],
   ["/", "search claims and tags; Enter goes to the first"],
-  ["j, k", "next claim, claim before"],
+  ["j, k", "next claim, previous claim"],
   ["Enter", "open the claim"],
-  ["x", "choose it to compare"],
-  ["s", "watch it, or no longer"],
-  ["Ctrl-K", "commands; also copies any table, or saves it as CSV"],
-  ["?", "this list"],
+  ["x", "choose the claim to compare"],
+  ["s", "watch the claim, or stop watching it"],
+  ["Ctrl-K", "list commands; also copy any table, or save it as CSV"],
+  ["?", "show this list"],
 ];
 
 class Claims {
@@ -83,12 +93,10 @@ class Claims {
     this.rising = false;
     this.chosen = new Set();
     this.at = null;
-    // Read once: what came since the visit before stays in sight on this one.
-    this.since = localStorage.getItem(VISIT) ?? "";
-    localStorage.setItem(VISIT, new Date().toISOString());
+    this.dismissed = storedMap(DISMISSED);
     this.root = element("div", "wb-claims");
-    this.needs = element("section", "wb-needs");
-    this.needs.setAttribute("aria-label", "Needs you");
+    this.acts = element("section", "wb-acts");
+    this.acts.setAttribute("aria-label", "To do");
     this.words = element("input", "wb-search");
     this.words.type = "search";
     this.words.placeholder = "Search claims and tags";
@@ -106,15 +114,15 @@ class Claims {
       this.only.setAttribute("aria-pressed", this.only.getAttribute("aria-pressed") !== "true");
       this.draw();
     });
-    this.compare = element("button", "wb-button", "Compare");
+    this.compare = element("button", "wb-button", "Compare runs");
     this.compare.type = "button";
     this.compare.addEventListener("click", () => this.model.send({ type: "compare", runs: [...this.chosen] }));
     this.theme = element("button", "wb-button");
     this.theme.type = "button";
     this.theme.addEventListener("click", () => this.paintTheme(this.isDark() ? "light" : "dark", true));
-    this.keys = element("button", "wb-button", "Keys");
+    this.keys = element("button", "wb-button", "Shortcuts");
     this.keys.type = "button";
-    this.keys.title = "what the keyboard does (?)";
+    this.keys.title = "keyboard shortcuts (?)";
     this.keys.addEventListener("click", () => this.overlay.showKeys(KEYS));
     this.overlay = new Overlay();
     this.count = element("span", "wb-count");
@@ -126,18 +134,18 @@ class Claims {
     this.table.setAttribute("aria-label", "Claims");
     this.table.addEventListener("keydown", (event) => this.onRowKey(event));
     this.empty = element("p", "wb-empty");
-    this.root.append(this.needs, head, this.line, this.table, this.empty, this.overlay.root);
+    this.root.append(this.acts, head, this.line, this.table, this.empty, this.overlay.root);
     el.append(this.root);
     this.handlers = {
       "change:claims": () => this.draw(),
-      "change:needs": () => this.drawNeeds(),
+      "change:acts": () => this.drawActs(),
       "msg:custom": (message) => message.go && (location.href = pageOf(message.go)),
       "change:line": () => (this.line.textContent = model.get("line")),
     };
     for (const [name, handler] of Object.entries(this.handlers)) model.on(name, handler);
     this.onKey = (event) => this.onPageKey(event);
     window.addEventListener("keydown", this.onKey);
-    this.drawNeeds();
+    this.drawActs();
     this.draw();
     this.takeTheme();
   }
@@ -169,41 +177,62 @@ class Claims {
     window.removeEventListener("keydown", this.onKey);
   }
 
-  drawNeeds() {
-    const asked = this.model.get("needs").filter((each) => !NEWS.has(each.kind) || each.at > this.since);
-    this.needs.hidden = asked.length === 0;
+  drawActs() {
+    const nameOf = (act) => [act.run_id, act.kind, act.words].join(" ");
+    const all = this.model.get("acts");
+    const open = all.filter((act) => !this.dismissed[nameOf(act)]);
+    this.acts.hidden = all.length === 0;
     const list = element("ul");
-    for (const each of asked.slice(0, 12)) {
+    for (const act of open.slice(0, MOST_ACTS)) {
       const row = element("li");
-      row.dataset.kind = each.kind;
-      row.dataset.run = each.run_id;
-      const link = linkTo(each.run_id, each.claim);
-      const kind = element("span", "wb-state", each.kind);
-      kind.dataset.state = each.kind;
-      row.append(kind, link, element("span", "wb-needs-words", each.words));
-      if (["failed", "stopped"].includes(each.kind)) {
-        const retry = element("button", "wb-button", "Retry");
+      row.dataset.kind = act.kind;
+      row.dataset.run = act.run_id;
+      const kind = element("span", "wb-state", act.kind);
+      kind.dataset.state = act.kind;
+      row.append(kind, linkTo(act.run_id, act.claim), element("span", "wb-acts-words", act.words));
+      if (["failed", "stopped"].includes(act.kind)) {
+        const retry = element("button", "wb-button", "Retry run");
         retry.type = "button";
         retry.addEventListener("click", () => {
           retry.disabled = true;
           retry.textContent = "Starting\u2026";
-          this.model.send({ type: "retry", run: each.run_id });
+          this.model.send({ type: "retry", run: act.run_id });
         });
         row.append(retry);
       }
+      const dismiss = element("button", "wb-button wb-dismiss", "Dismiss");
+      dismiss.type = "button";
+      dismiss.setAttribute("aria-label", `dismiss ${act.claim}`);
+      dismiss.addEventListener("click", () => this.dismiss({ ...this.dismissed, [nameOf(act)]: true }));
+      row.append(dismiss);
       list.append(row);
     }
-    const more = asked.length - 12;
-    this.needs.replaceChildren(element("h2", "", `Needs you: ${asked.length}`), list);
-    if (more > 0) this.needs.append(element("p", "wb-empty", `and ${more} more in the list of all runs`));
+    const foot = element("p", "wb-empty");
+    if (open.length > MOST_ACTS) foot.append(`${open.length - MOST_ACTS} more are in the list of all runs. `);
+    if (open.length < all.length) {
+      const again = element("button", "wb-button", `Show ${all.length - open.length} dismissed`);
+      again.type = "button";
+      again.addEventListener("click", () => this.dismiss({}));
+      foot.append(again);
+    }
+    this.acts.replaceChildren(element("h2", "", open.length ? `To do: ${open.length}` : "Nothing to do"), list, foot);
+  }
+
+  // What another run, or another day, asks for is another act.
+  dismiss(dismissed) {
+    this.dismissed = dismissed;
+    localStorage.setItem(DISMISSED, JSON.stringify(dismissed));
+    this.drawActs();
   }
 
   rows() {
     const asked = this.words.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
     const watched = this.only.getAttribute("aria-pressed") === "true";
+    const looked = storedMap(LOOKED);
     const [, , key] = COLUMNS.find(([name]) => name === this.sort);
     const found = this.model
       .get("claims")
+      .map((claim) => ({ ...claim, change: change(claim, looked) }))
       .filter((claim) => !watched || claim.watched)
       .filter((claim) => {
         const text = `${claim.claim} ${claim.tags.join(" ")}`.toLowerCase();
@@ -247,9 +276,9 @@ class Claims {
     this.table.hidden = rows.length === 0;
     this.empty.hidden = rows.length > 0;
     this.empty.textContent = all
-      ? "No claim has these words."
-      : "No claims yet. Type one above, or take an example: the first answer takes about half a minute.";
-    for (const run of [...this.chosen]) if (!rows.some((claim) => claim.run_id === run)) this.chosen.delete(run);
+      ? "No claim matches."
+      : "No claims yet. Type a claim above or choose an example: an analysis takes about half a minute.";
+    for (const run of [...this.chosen]) if (!rows.some((claim) => claim.runs.includes(run))) this.chosen.delete(run);
     this.paintChosen();
     if (had) this.table.querySelector(`tr[data-run="${CSS.escape(had)}"]`)?.focus();
   }
@@ -265,16 +294,7 @@ class Claims {
       row.append(made);
       return made;
     };
-    const pick = element("input");
-    pick.type = "checkbox";
-    pick.setAttribute("aria-label", `compare ${claim.claim}`);
-    pick.checked = this.chosen.has(claim.run_id);
-    pick.addEventListener("change", () => {
-      if (pick.checked) this.chosen.add(claim.run_id);
-      else this.chosen.delete(claim.run_id);
-      this.paintChosen();
-    });
-    cell("pick", pick);
+    cell("pick", this.picker(claim.run_id, claim.claim));
     const star = element("button", "wb-star", claim.watched ? "\u2605" : "\u2606");
     star.type = "button";
     star.setAttribute("aria-label", `watch ${claim.claim}`);
@@ -288,23 +308,27 @@ class Claims {
       const fold = element("details", "wb-earlier");
       fold.append(element("summary", "", `${claim.runs.length} runs`));
       for (const run of claim.runs) {
-        const each = element("a", "", run);
-        each.href = pageOf(run);
-        fold.append(each);
+        const answer = claim.answers.find((each) => each.run_id === run);
+        const row = element("div");
+        row.append(run === claim.run_id ? "" : this.picker(run, `${claim.claim}, run ${run}`), linkTo(run, run), answer ? ` ${answer.p_text}` : "");
+        fold.append(row);
       }
       named.append(fold);
     }
     cell("p", element("b", "", claim.p_text)).title = claim.p ?? "";
-    const change = cell("change", claim.change === null ? "" : points(claim.change));
-    if (claim.change !== null) change.dataset.label = "change";
-    if (claim.change) change.dataset.side = claim.change > 0 ? "up" : "down";
-    cell("history", ...(claim.history.length > 1 ? [spark(claim.history)] : []));
+    const moved = cell("change", claim.change === null || claim.change.same ? "" : signed(claim.change.points));
+    if (claim.change) {
+      moved.title = claim.change.words;
+      if (!claim.change.same) moved.dataset.label = "change";
+      if (claim.change.points) moved.dataset.side = claim.change.points > 0 ? "up" : "down";
+    }
+    cell("history", ...(claim.answers.length > 1 ? [spark(claim.answers.map((answer) => answer.p))] : []));
     const base = cell("base", claim.base_rate === null ? "\u2013" : claim.base_text);
     if (claim.base_rate !== null) base.dataset.label = "base rate";
-    else base.title = claim.p === null ? "no answer yet" : "none known: the evidence of this run counted no past cases of the claim";
+    else base.title = claim.p === null ? "no probability yet" : "no base rate: the evidence of this run counts no past cases of the claim";
     const days = cell("days", claim.days === null ? "" : claim.days < 0 ? "past" : `${claim.days} d`);
     days.title = claim.day;
-    if (claim.days >= 0 && claim.days !== null) days.dataset.label = "days to go";
+    if (claim.days >= 0 && claim.days !== null) days.dataset.label = "days left";
     const state = element("span", "wb-state", claim.outcome || claim.state);
     state.dataset.state = claim.outcome ? "resolved" : claim.state;
     cell("state", state);
@@ -312,9 +336,24 @@ class Claims {
     return row;
   }
 
+  picker(run, words) {
+    const pick = element("input");
+    pick.type = "checkbox";
+    pick.setAttribute("aria-label", `compare ${words}`);
+    pick.checked = this.chosen.has(run);
+    pick.addEventListener("change", () => {
+      if (pick.checked) this.chosen.add(run);
+      else this.chosen.delete(run);
+      this.paintChosen();
+    });
+    return pick;
+  }
+
   paintChosen() {
-    this.compare.disabled = this.chosen.size < 2;
-    this.compare.textContent = this.chosen.size > 1 ? `Compare ${this.chosen.size}` : "Compare";
+    const most = this.model.get("most_compared");
+    this.compare.disabled = this.chosen.size < 2 || this.chosen.size > most;
+    this.compare.textContent = this.chosen.size > 1 ? `Compare ${this.chosen.size} runs` : "Compare runs";
+    this.compare.title = `choose two to ${most} claims; each further one is compared with the first`;
   }
 
   onPageKey(event) {

@@ -42,7 +42,7 @@ class Overlay {
       row.append(element("th", "", key), element("td", "", does));
       table.append(row);
     }
-    this.show("Keys", table);
+    this.show("Keyboard shortcuts", table);
   }
 
   // Commands are pairs of words and what to do; typing narrows them, Enter does the first.
@@ -76,6 +76,20 @@ class Overlay {
     words.focus();
   }
 }
+
+// Of each run when its page was last opened in this browser: the home page counts a change of a claim from there.
+const LOOKED = "wb-looked";
+
+function storedMap(name) {
+  try {
+    return JSON.parse(localStorage.getItem(name)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+const shownRun = new URL(location.href).searchParams.get("run");
+if (shownRun) localStorage.setItem(LOOKED, JSON.stringify({ ...storedMap(LOOKED), [shownRun]: Date.now() }));
 
 const TABLES = "table.wb-table";
 
