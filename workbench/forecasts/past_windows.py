@@ -22,7 +22,7 @@ P_MIN, P_MAX = 0.02, 0.98
 #: Sessions of a year, by which windows of all series are counted; and of a week, the distance of two windows.
 _SESSIONS, _A_WEEK = 252, 5
 _WEEKS = 1200
-#: Values before the first window.
+#: Values before the first window, and no more than a year of them.
 _BEFORE = 20
 
 
@@ -104,7 +104,8 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
     >>> windows.base_rate, windows.horizon
     (1.0, 63)
     """
-    calendar, before = Calendar.of(history), _BEFORE
+    calendar = Calendar.of(history)
+    before = min(_BEFORE, round(calendar.steps_a_year))
     if reading.transformation == "average_gap":
         # How far each day of the past was from its own average, not how far now's average would be from other days.
         history, scale = _average_gaps(history, reading.lag or 1), "none"
@@ -112,7 +113,7 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
         reading = replace(reading, transformation="value", lag=None)
     ahead = calendar.stamps(history.days[-1].item(), reading.end)
     steps = len(ahead)
-    length = f"{steps} {calendar.frequency}s"
+    length = f"{steps} {'trading day' if calendar.frequency == 'session' else calendar.frequency}s"
     if not steps:
         raise TooLittleHistory(f"no value is to come through {reading.end}")
     weeks = steps * _SESSIONS / calendar.steps_a_year / _A_WEEK

@@ -92,9 +92,9 @@ class RoundResults:
             "set": night.set_name,
             "cutoff": night.cutoff,
             "instant": night.instant.isoformat(),
-            "rules": night.rules.to_json(),
+            "rules": asdict(night.rules),
             "cost_usd": night.cost_usd,
-            "own_record": None if self.record is None else self.record.to_json(),
+            "own_record": None if self.record is None else asdict(self.record),
             "forecasts": [row.to_json() for row in self.rows],
             "quantiles": dict(self.quantiles),
             "promoted": {node: event.by for node, event in night.promoted.items()},
@@ -205,7 +205,7 @@ def _forecast_row(
     cells = [StudyCell(QUICK, event.id, 0, trial) for trial in range(1, night.rules.trials + 1)]
     quick = [forecasts[cell] for cell in cells if cell in forecasts]
     tree = forecasts.get(StudyCell(TREE, event.id, 0, 1))
-    trials, _, raw = raw_forecast(night, event.id)
+    trials, raw = raw_forecast(night, event.id)
     if not event.part and targets_of(question):  # a number itself: its quantiles are the forecast
         trials, raw = (), None
     pools = {how: _pooled(trials, how) for how in ("mean", "median", "logit-mean")}
