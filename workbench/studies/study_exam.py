@@ -376,7 +376,7 @@ def _sized(events: Events, spec: StudySpec) -> Events:
 
 
 def _joined_events(parts: list[Events]) -> Events:
-    columns = {
+    columns: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in ("event_id", "question", "source", "kind", "outcome")
     }

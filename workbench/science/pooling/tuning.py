@@ -101,12 +101,12 @@ class ShrinkFit:
 class _Problem(NamedTuple):
     mean: FloatArray
     spread: FloatArray
-    count: IntArray
+    trials: IntArray
     prior: FloatArray
     outcome: FloatArray
 
     def part(self, rows: slice) -> "_Problem":
-        return _Problem(*(column[rows] for column in self))
+        return _Problem(*(column[rows] for column in self))  # type: ignore[arg-type]
 
     def forecasts(self, weight: FloatArray) -> FloatArray:
         """Between mean and prior, shape (n, cells) for weights of as many cells."""
@@ -114,7 +114,7 @@ class _Problem(NamedTuple):
 
     def under(self, grid: ShrinkGrid, cells: list[Cell]) -> FloatArray:
         """Forecasts under cells of a grid, shape (n, cells)."""
-        return self.forecasts(grid.weights(self.spread[:, None], self.count[:, None], np.array(cells)))
+        return self.forecasts(grid.weights(self.spread[:, None], self.trials[:, None], np.array(cells)))
 
 
 def _problem(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> _Problem:
@@ -125,7 +125,7 @@ def _problem(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> _Prob
         where = int(np.flatnonzero(np.isnan(logits.mean))[0])
         raise DomainError(f"event at position {where} has no trial; leave such events out before tuning")
     return _Problem(
-        mean=logits.mean, spread=logits.spread, count=logits.count, prior=logit(prior_array), outcome=y
+        mean=logits.mean, spread=logits.spread, trials=logits.count, prior=logit(prior_array), outcome=y
     )
 
 
