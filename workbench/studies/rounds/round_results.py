@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
-from math import fsum, sqrt
+from math import fsum
+from statistics import stdev
 from typing import Any
 
 import numpy as np
@@ -219,7 +220,7 @@ def _forecast_row(
     runs = [forecast.run for forecast in (*quick, *([tree] if tree else [])) if forecast.run]
     key_factor, rationale = _run_words(store, runs[-1]) if runs else ("", "")
     review = next_review(question, times.get(question.id, []), HalvingSchedule(least_gap=timedelta(hours=1)))
-    spread = _sd(trials)
+    spread = stdev(trials) if len(trials) > 1 else None
     return ForecastRow(
         event=event.id,
         question=question.id,
@@ -262,13 +263,6 @@ def _flags(
 
 def _pooled(trials: Sequence[float], how: str) -> float | None:
     return float(pool(np.array([trials], dtype=float), how)[0]) if trials else None
-
-
-def _sd(trials: Sequence[float]) -> float | None:
-    if len(trials) < 2:
-        return None
-    mean = fsum(trials) / len(trials)
-    return sqrt(fsum((each - mean) ** 2 for each in trials) / (len(trials) - 1))
 
 
 def _run_words(store: Store, run_id: str) -> tuple[str, str]:
