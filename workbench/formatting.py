@@ -32,7 +32,7 @@ SCORE_WORDS = {
 _EXPLAINED = {
     "sandbox": "Where the code behind the evidence ran: shut off from the network, other files and every key.",
     "calls": "Requests to the model, requests for data, and what they cost together.",
-    "its record": f"How the same forecaster did at earlier cutoffs. Brier Index: {SCORE_WORDS['Brier Index']} Independent: {SCORE_WORDS['independent']}",
+    "track record": f"How the same forecaster did at earlier cutoffs. Brier Index: {SCORE_WORDS['Brier Index']} Independent: {SCORE_WORDS['independent']}",
     "outcome": f"How the claim came out. Brier score: {SCORE_WORDS['Brier score']}",
     "verified": "Every piece of evidence was computed a second time and showed the same, and all records are as they were written.",
     "leak audit": "Nothing from after the cutoff got in: dates of the data, searches, models that were trained later.",
@@ -159,6 +159,15 @@ def meaning(word: str) -> str:
         ),
         "",
     )
+
+
+def written_day(day: date) -> str:
+    """Return a day as prose has it.
+
+    >>> written_day(date(2018, 6, 29))
+    '29 June 2018'
+    """
+    return f"{day.day} {day:%B %Y}"
 
 
 def decimals(value: float | None, digits: int = 3) -> str:

@@ -101,14 +101,14 @@ def map_user(uid: int, gid: int) -> None:
             file.write(text)
 
 
-def leave_host(view: Mapping[str, Any]) -> bool:
+def leave_host() -> bool:
     """Leave the host's namespaces; the process id namespace counts from the next fork on.
 
     Returns True when a user namespace was needed, which is how anyone but root gets the right to do this.
     """
     uid, gid = os.geteuid(), os.getegid()
     kinds = NEWNS | NEWPID | NEWIPC | NEWUTS | NEWNET
-    if uid == 0 and not view.get("force_user_namespace"):
+    if uid == 0:
         unshare(kinds, "mount, process, ipc, uts and network")
         return False
     unshare(kinds | NEWUSER, "user")

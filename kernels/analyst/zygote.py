@@ -43,7 +43,7 @@ def guard(control: socket.socket, manager: int, view: dict[str, Any]) -> NoRetur
     """
     import isolation
 
-    view["user_namespace"] = view["level"] == "namespaces" and isolation.leave_host(view)
+    view["user_namespace"] = view["level"] == "namespaces" and isolation.leave_host()
     isolation.prctl(isolation.PR_SET_CHILD_SUBREAPER, 1)
     itself = os.pidfd_open(os.getpid())
     pid = os.fork()

@@ -54,10 +54,10 @@ class AsOfText:
         """Whether there was a text and all of it was cut."""
         return bool(self.cut) and not self
 
-    def framed(self, before: str = "", after: str = "", *, otherwise: str = "") -> AsOfText:
-        """Return the stripped text with our own words around it; ``otherwise`` if it is empty."""
-        framed_text = f"{before}{self.text.strip()}{after}" if self else otherwise
-        return AsOfText(framed_text, self.cutoff, self.cut, _MADE_HERE)
+    def framed(self, before: str) -> AsOfText:
+        """Return the stripped text behind our own words; nothing if it is empty."""
+        text = f"{before}{self.text.strip()}" if self else ""
+        return AsOfText(text, self.cutoff, self.cut, _MADE_HERE)
 
     def followed_by(self, words: str) -> AsOfText:
         """Return the text with our own words, or text looked up as of the cutoff, behind it."""

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day, parse_instant, start_of_day
 from proxies.asof.edit_marks import later_edits
 from proxies.asof.mentions import YEAR_IN_WORDS, Mention, day_without_year, mentions, plain
+from proxies.asof.named_days import REPEATED, around, dates_in, names_a_day
 
 #: ``text``: what stands beside a question, where doubt cuts. ``title``: what is asked, a claim that may be in the past tense.
 #: ``label``: an option, where what is certain counts and "resigned by 1 May" is what is asked. ``record``: text of any origin that
@@ -35,12 +36,8 @@ _YEARS = re.compile(
     r"|(?<=\d[/.-]\d[/.-])\d{2}\b|(?<=\d[/.-]\d\d[/.-])\d{2}\b",
     re.IGNORECASE,
 )
-# the rules of a list's markets are one form filled in: of 500 descriptions most sentences are the same few
-REPEATED = 4096
 # the longest words before and after the year of a date
 _BEFORE, _AFTER = 40, 24
-# characters of a sentence in which it is asked whether a day is merely named; of a longer one it is not
-_LONGEST = 600
 # no sentence ends after "U.S.", "p.m." or "vs.", unless a word follows that begins one
 _END = re.compile(
     r"(?<=[.!?])(?:(?<!\b[A-Z]\.)(?<!\.[A-Za-z]\.)(?<!\bvs\.)(?<!\bNo\.)(?<!\bDr\.)(?<!\bM[rs]\.)(?<!\bSt\.)(?<!\bSen\.)(?<!\bRep\.)(?<!\bGov\.)"
@@ -156,100 +153,6 @@ _LINK = re.compile(r"https?://[^\s)\]>\"]+")
 # a line of `workbench.studies.contexts.context.context_text`
 _QUOTE = re.compile(r"Market at (?P<at>\S+), \S+: (?:(?:last|yes ask|no ask) [\d.e-]+(?:, )?)+")
 _NEAR = timedelta(days=183)
-
-# Later days that a sentence only names, without a word of the future and without news of them: "5 July 2024 is a Friday". It takes a
-# sign here and the absence of any past tense that an earlier day of the same clause does not account for.
-_WEEKDAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+(?:the\s+)?)?"
-_DAY_OF_CALENDAR = (
-    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekday|weekend|(?:public |bank |national )?holiday|working day|leap day|"
-    r"(?:day|date) (?:on which|for|by which|when|of the)|(?:first|last|final|closing|opening|polling|election|voting|cut-?off|due|key|"
-    r"target|new|earliest|latest|likeliest|next) (?:day|date)|deadline|eve of|anniversary)"
-)
-#: Right before the day.
-_NAMES_BEFORE = re.compile(
-    # what is sold, kept or hoped for a day
-    r"\b(?:tickets?|seats?|rooms?|flights?|fares?|hotels?|places|slots?|bookings?|reservations?|registrations?|invitations?|appointments?|"
-    r"bets?|wagers?|tips?|hopes?|fears?|contracts?|preparations?|options?|futures|calls?|puts?|dates?|fixtures?|venues?|billed|pencil(?:l)?ed in|earmarked|"
-    r"reserved|timetabled|diaried|eyed|lined up|preparing|prepares?|braced?|bracing|ready|time) for\s+(?:the\s+)?" + _WEEKDAY + r"\Z"
-    # a date as the thing that is named
-    r"|\b(?:dates?|day|deadline|term|polling day|time)\b[^.;:|]{0,50}?\b(?:is|are|as|remains|falls on|of|stays)\s+(?:the\s+)?" + _WEEKDAY + r"\Z"
-    r"|\b(?:named?|names|lists?|gives?|shows?|circles?|favou?rs?|suggests?|mentions?|fix(?:es)?|compares?|threatens?|keeps?|kept|allows?)\s+(?:the\s+)?" + _WEEKDAY + r"\Z"
-    # what a timetable says
-    r"|\b(?:opens?(?: (?:its|the|their) \w+)?|closes?|votes?|kicks? off|gets? under ?way|takes? place|falls?|lapses?|goes to the polls|go to the polls|go(?:es)? on sale|"
-    r"(?:is|are) (?:held|repayable|payable|counted|open|closed)|comes? up|runs? out|runs? from [^.;:|]{2,30}? to|stops?)"
-    r"\s+(?:on|in|at|from)\s+(?:the\s+)?" + _WEEKDAY + r"\Z"
-    r"|\b(?:countdown|run-?up|road|way|weeks?|days?|months?|an eye|on course|eyes) (?:to|for|on)\s+(?:the\s+)?" + _WEEKDAY + r"\Z"
-    # what a day is the object of; "on" and "in" would say when something was
-    r"|\b(?:until|till|up to|(?:closer|nearer|refers?) to|\d (?:day|week|month)s? to|from [^.;:|]{2,30}? to|with|about|regarding|concerning|towards?|before|beyond|ahead of|heard of|think of|thinks of|between [^.;:|]{2,30}? and)"
-    r"\s+(?:the\s+)?" + _WEEKDAY + r"\Z",
-    re.IGNORECASE,
-)  # fmt: skip
-#: Right after the day, matched at its end.
-_NAMES_AFTER = re.compile(
-    r",?\s+(?:is|falls on|marks|remains|being|would be|looks like)\s+(?:still\s+)?(?:a|an|the|its|their)?\s*" + _DAY_OF_CALENDAR + r"\b"
-    r"|\s+(?:contracts?|futures|options?|deadline|delivery|expiry|maturity|fixture|edition)\b"
-    # a year as part of a name: the 2024 presidential race
-    r"|(?<=\d{4})\s+(?:\w+\s+){0,2}?(?:elections?|race|campaign|primar(?:y|ies)|caucus(?:es)?|ballot|vote|cycle|ticket|convention|season|edition|"
-    r"festival|games|olympics|tournament|championships?|world cup|euros?|tour|budget|summit|conference|event|presidential|midterms?|"
-    r"meetings?|hearings?|trial|launch|ballot|line-?up|dates?)\b"
-    # "In 2024, many will": what follows a day at the beginning of a sentence and its comma
-    r"|,\s+(?:[^\s,.;:]+\s+){1,9}(?:will|won['’]t|shall|may|might|could|should)\b",
-    re.IGNORECASE,
-)  # fmt: skip
-#: Anywhere in the day's clause: somebody who puts a number on what is to come.
-_PROBABLE = re.compile(
-    r"\b(?:(?:bookmakers?|bookies|bettors|traders|swaps|models?|simulations?|markets?|pollsters|punters|forecasters|bets?|wagers?)\b[^;:|]{0,60}?"
-    r"\b(?:gives?|puts?|prices?|sees?|assigns?|implies|imply|pays?|offers?|quotes?|bets?|has|have)\b[^;:|]{0,40}?"
-    r"(?:\d ?%|per ?cent|chance|probability|odds|to one|evens|\d[/-]\d)"
-    r"|(?:chances?|probabilit(?:y|ies)|likelihood|odds|risks?) (?:of|at)\b|potential|possible\b)",
-    re.IGNORECASE,
-)
-#: Words of which one alone lets a sentence go: it tells how things stand on the day.
-_STANDS = re.compile(
-    r"\b(?:as (?:of|at|things)|stands?|stood|now|so far|already|finally|update[sd]?|edit(?:ed|s)?|results?|outcome|winners?|victor\w*|recap|"
-    # a headline's present tense, which tells what came out
-    r"wins?|winning|beats|loses|secures|clinch(?:es|ed)?|concedes?|sweeps|defeats?|cuts|raises|hikes|lowers|resigns|quits|dies|rises|falls(?! (?:on|due))|"
-    r"signs|passes|rejects|approves|claims|celebrates?|elects|collapses|crashes|surges|plunges|topples|ousts|survives|retains|regains|confirms|"
-    r"takes (?!place|part)|becomes?|lands|returns|holds(?! (?:\d|its|talks))|backs|stuns|triumphs?|"
-    r"footage|photos?|pictures?|video|aftermath|after(?! \d{4})|since(?! \d{4})|following|once(?! again))\b|[!]",
-    re.IGNORECASE,
-)
-#: A figure for a month is a figure that was published, whatever the tense.
-_FIGURE = re.compile(
-    r"\b(?:rates?|inflation|unemployment|jobless\w*|index|cpi|gdp|pce|pmi|payrolls?|sales|figures?|data|numbers?|readings?|growth|levels?|total|count|tall(?:y|ies)|"
-    r"turnout|scores?|earnings|revenues?|profits?|income|output|reports?|minutes|statement|summary|accounts|news|headlines?|story|champions?|leaders?|"
-    r"exit polls?|shares?|deficit|exports|imports|production|demand)\b[^;:|]*\bfor\s+(?:the\s+)?\Z",
-    re.IGNORECASE,
-)
-_ANY_PAST = re.compile(
-    r"\b(?!need|speed|feed|seed|exceed|proceed|indeed|hundred|united|red\b|fed\b|bed\b)[a-z]{2,}ed\b"
-    r"|\b(?:was|were|had|did|won|lost|rose|fell|grew|beat(?:en)?|became|took|taken|came|made|said|went|gone|saw|led|held|met|struck|shrank|sank|broken?|began|"
-    r"drew|left|gave|given|kept|paid|sold|bought|stood|knew|told|thought|got|won|hit|shot|cut|set|put|quit|shut|split|spent|sent|built|felt|found|"
-    r"wrote|spoke|chose|froze|drove|flew|fought|sought|caught|taught|brought|ran|swore|sworn|threw|withdrew|overcame|overtook|overthrew|swung|swept|slid|leapt|sprang|burst|shook|stole|tore|dealt|clung|stuck|hung|strove|fled|bled|wound|lent|bent|rode|upset|undid|outdid|forbade|gained|done|over|died|dead)\b",
-    re.IGNORECASE,
-)
-# of what is to come one may have said so, or put it off
-_SAID_AHEAD = re.compile(
-    r"announced|revealed|unveiled|scheduled|proposed|planned|pushed|moved|postponed|delayed|booked|discussed|anticipated|expected|confirmed",
-    re.IGNORECASE,
-)
-# "is held", "are named": said of what is; and a noun's own participle
-_OF_NOW = re.compile(
-    r"\b(?:is|are|be|being|gets?)\s+(?:not\s+|to be\s+)?(?:held|named|counted|opened|closed|accepted|known|repeated|pencil(?:l)?ed|earmarked|reserved|billed|diaried|"
-    r"timetabled|fixed|marked|printed|listed|called|needed|allowed|lined|eyed|given|set|put|braced|asked|used|due)\b"
-    r"|\b(?:pencil(?:l)?ed in|earmarked|lined up|timetabled) for\b|\bset to\b|\b(?:an?|the|of|no) (?:cut|hit|set|put|split|shot|run)\b|\bunited (?:states|kingdom|nations)\b",
-    re.IGNORECASE,
-)  # fmt: skip
-# right before an earlier day that says when something was
-_WHEN = re.compile(
-    r"\b(?:on|in|by|since|until|late|early|dated|from|(?:letter|paper|page|note|essay|report|poll|survey|issue|statement|ruling|article|column|notice)s? of)"
-    r"\s+(?:the\s+)?" + _WEEKDAY + r"\Z",
-    re.IGNORECASE,
-)
-_PHRASE = re.compile(
-    r"[;:|·•()\[\]]|\s[–—-]+\s|,\s+(?!\d)|\s(?:but|while|because|although|so|yet|then)\s", re.IGNORECASE
-)
-
 # What makes a whole page one of later
 _RESOLVED = re.compile(
     r"\b(?:this|the) (?:question|market|contract)s? (?:has |was |is )?(?:now |been |already )*(?:resolved|settled)\b"
@@ -466,8 +369,8 @@ class _Reader:
         if self._kind == "label" and _BOUND.search(sentence[:place]):
             return False
         sentence = _without_clauses_beside(sentence, place, end)
-        first, last = _around(_BREAK, sentence, place, end)
-        begin, stop = _around(_MAJOR, sentence, place, end)
+        first, last = around(_BREAK, sentence, place, end)
+        begin, stop = around(_MAJOR, sentence, place, end)
         part = _PASSIVE.sub(" ", sentence[first:last])
         past = _LOOKS_BACK.search(part) or _AS_OF.search(part)
         if _HAPPENED.search(part):
@@ -488,12 +391,6 @@ class _Reader:
         if _is_ahead(sentence, place, end):
             return False
         return past is not None or not (_CALENDAR.search(sentence) or _GOVERNS.search(sentence))
-
-
-def _around(breaks: re.Pattern[str], sentence: str, start: int, end: int) -> tuple[int, int]:
-    cuts = [m for m in breaks.finditer(sentence) if not (m.start() < end and start < m.end())]
-    first = max((m.end() for m in cuts if m.end() <= start), default=0)
-    return first, min((m.start() for m in cuts if m.start() >= end), default=len(sentence))
 
 
 def _merged(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
@@ -519,7 +416,7 @@ def _dates_beside_later(text: str, last: date) -> list[Mention]:
     dates = [
         replace(mention, start=start + mention.start, end=start + mention.end)
         for start, end in _stretches(text, places)
-        for mention in _dates_in(text[start:end])
+        for mention in dates_in(text[start:end])
     ]
     return dates if any(mention.day > last for mention in dates) else []
 
@@ -550,22 +447,6 @@ def _stretches(text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]
     return out
 
 
-@lru_cache(maxsize=REPEATED)
-def _dates_in(words: str) -> tuple[Mention, ...]:
-    return tuple(mentions(words))
-
-
-@lru_cache(maxsize=REPEATED)
-def names_a_day(sentence: str, start: int, end: int, last: date) -> bool:
-    """Whether a sentence names a later date and can reveal nothing of it."""
-    if len(sentence) > _LONGEST:
-        return False
-    dates = _dates_in(sentence)
-    named = next((mention for mention in dates if mention.start < end and start < mention.end), None)
-    earlier = [mention for mention in dates if mention.day <= last]
-    return named is not None and merely_names(sentence, named, earlier)
-
-
 def _without_clauses_beside(sentence: str, start: int, end: int) -> str:
     """Blank the clauses between commas that do not hold the date: "which will be replaced"."""
     return _ASIDE.sub(
@@ -578,29 +459,5 @@ def _without_clauses_beside(sentence: str, start: int, end: int) -> str:
 def _is_ahead(sentence: str, start: int, end: int) -> bool:
     """Whether a sentence treats the date as future, in the date's own clause or an earlier one."""
     sentence = _without_clauses_beside(sentence, start, end)
-    first, last = _around(_CLAUSE, sentence, start, end)
+    first, last = around(_CLAUSE, sentence, start, end)
     return bool(_AHEAD.search(sentence[:last])) and not _PAST.search(sentence[first:last])
-
-
-def merely_names(sentence: str, date: Mention, dates: Sequence[Mention]) -> bool:
-    """Whether a sentence names a later day and can reveal nothing of it.
-
-    `dates`: The days of the sentence that are not of later; places are those in the sentence.
-    """
-    first, last = _around(_PHRASE, sentence, date.start, date.end)
-    before = sentence[: date.start]
-    if not (
-        _NAMES_BEFORE.search(before)
-        or _NAMES_AFTER.match(sentence, date.end)
-        or _PROBABLE.search(sentence[first:last])
-    ):
-        return False
-    later_words = _OF_NOW.sub(lambda match: " " * len(match[0]), sentence)
-    if _STANDS.search(later_words) or _FIGURE.search(before):
-        return False
-    anchors = [mention.start for mention in dates if _WHEN.search(sentence[: mention.start])]
-    for verb in _ANY_PAST.finditer(later_words):
-        begin, end = _around(_PHRASE, sentence, verb.start(), verb.end())
-        if not _SAID_AHEAD.fullmatch(verb[0]) and not any(begin <= anchor < end for anchor in anchors):
-            return False
-    return True

@@ -11,7 +11,8 @@ import orjson
 
 from proxies.asof.asof_text import as_of, without_later
 from proxies.asof.clock import Cutoff, parse_day
-from proxies.asof.later_text import REPEATED, dated_later
+from proxies.asof.later_text import dated_later
+from proxies.asof.named_days import REPEATED
 
 #: The texts of a market by the name of their field, each with the kind that `as_of` cuts it as: the one list for the broker, which cuts
 #: them as they come from a venue, and for the door of questions, which cuts what it read of them out of a file. A ``label`` may also be

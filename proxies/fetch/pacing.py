@@ -68,21 +68,23 @@ class Places:
         self.most = most
         self.running = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._last: deque[asyncio.Future[None]] = deque()
 
-    async def enter(self) -> None:
-        """Take a place, waiting for one's turn."""
+    async def enter(self, *, last: bool = False) -> None:
+        """Take a place, waiting for one's turn; ``last``: after all who are not."""
         if self.running < int(self.most) and not self._waiting:
             self.running += 1
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        queue = self._last if last else self._waiting
+        queue.append(turn)
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():  # the place was passed to us, and we are leaving
                 self.leave()
-            elif turn in self._waiting:
-                self._waiting.remove(turn)
+            elif turn in queue:
+                queue.remove(turn)
             raise
 
     def leave(self) -> None:
@@ -92,8 +94,8 @@ class Places:
 
     def wake(self) -> None:
         """Pass free places to those who wait."""
-        while self._waiting and self.running < int(self.most):
-            turn = self._waiting.popleft()
+        while (queue := self._waiting or self._last) and self.running < int(self.most):
+            turn = queue.popleft()
             if not turn.done():
                 self.running += 1
                 turn.set_result(None)

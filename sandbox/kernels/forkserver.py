@@ -94,9 +94,7 @@ class ForkServer:
     Raises `KernelStartFailed`: From `up` and `spawn`, when it died or could not do what was asked; the message names the refused step.
     """
 
-    def __init__(
-        self, *, level: str, packages: tuple[str, ...] = (), force_user_namespace: bool = False
-    ) -> None:
+    def __init__(self, *, level: str, packages: tuple[str, ...] = ()) -> None:
         files = build_view(packages)
         # packets, so that a message and its descriptors arrive together
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -150,7 +148,6 @@ class ForkServer:
             "path": path,
             "modules": files.modules,
             "preload": PRELOAD,
-            "force_user_namespace": force_user_namespace,
         }
         try:
             ours.send(json.dumps(view).encode())
@@ -282,28 +279,26 @@ _servers: dict[tuple[Any, ...], ForkServer] = {}
 _servers_lock = threading.Lock()
 
 
-async def fork_server(
-    level: str, *, packages: tuple[str, ...] = (), force_user_namespace: bool = False
-) -> ForkServer:
+async def fork_server(level: str, *, packages: tuple[str, ...] = ()) -> ForkServer:
     """Return the fork server for this level and package set, starting it if needed, which takes 1 to 3 s.
 
     Raises `KernelStartFailed`: It did not come up; the message names the step that the system refused.
     """
-    server = await asyncio.to_thread(get_or_start, level, packages, force_user_namespace)
+    server = await asyncio.to_thread(get_or_start, level, packages)
     await asyncio.wrap_future(server.up)
     return server
 
 
-def get_or_start(level: str, packages: tuple[str, ...], force: bool) -> ForkServer:
+def get_or_start(level: str, packages: tuple[str, ...]) -> ForkServer:
     """Return the process's fork server of a level, which is started where there is none."""
     # a forked child must not speak on its parent's socket
-    key = (os.getpid(), level, packages, force)
+    key = (os.getpid(), level, packages)
     with _servers_lock:
         server = _servers.get(key)
         if server is None or server.dead:
             if not _servers:
                 atexit.register(close_servers)
-            server = _servers[key] = ForkServer(level=level, packages=packages, force_user_namespace=force)
+            server = _servers[key] = ForkServer(level=level, packages=packages)
         return server
 
 

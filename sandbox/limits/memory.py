@@ -22,6 +22,8 @@ from sandbox.limits.cgroup import kill_listed
 from sandbox.limits.watched import WatchedKernel
 
 _INTERVAL = 0.2  # seconds between two looks
+#: Seconds for what was interrupted to end.
+_GRACE = 1.0
 _IDLE_INTERVAL = 1.0  # the same for a kernel that somebody may have left open
 _LOOKS_BELOW = 3  # looks in a row below the limit until a kernel counts as recovered
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -125,8 +127,8 @@ class MemoryWatch:
         return private + max(0, files - self._files)
 
 
-async def end_children(kernel: WatchedKernel, seconds: float = 1.0) -> None:
-    """Kill the children of a kernel, not the kernel; returns when none is left, or after so many seconds.
+async def end_children(kernel: WatchedKernel) -> None:
+    """Kill the children of a kernel, not the kernel; returns when none is left, or after a second.
 
     The session calls this when a watch or the group stopped a cell: children that ignore the interrupt would go on taking
     what is limited, and the next cell would be stopped for them.
@@ -136,7 +138,7 @@ async def end_children(kernel: WatchedKernel, seconds: float = 1.0) -> None:
         pids = process_tree(kernel.process.pid) if kernel.group is None else kernel.group.processes()
         return [pid for pid in pids if pid != kernel.process.pid and not _is_zombie(pid)]
 
-    end = time.monotonic() + seconds
+    end = time.monotonic() + _GRACE
     while kernel.process.alive and await asyncio.to_thread(kill_listed, children) and time.monotonic() < end:
         await asyncio.sleep(0.01)
 
@@ -149,8 +151,8 @@ def _is_zombie(pid: int) -> bool:
         return True
 
 
-async def guard_memory(kernel: WatchedKernel, limit_mb: int, files: int = 0, grace: float = 1.0) -> None:
-    """Interrupt a kernel over its memory limit, and kill it after `grace` seconds, until it ends.
+async def guard_memory(kernel: WatchedKernel, limit_mb: int, files: int = 0) -> None:
+    """Interrupt a kernel over its memory limit, and kill it after a second, until it ends.
 
     For kernels that a Jupyter program drives; a session watches its own while a cell runs.
     """
@@ -165,6 +167,6 @@ async def guard_memory(kernel: WatchedKernel, limit_mb: int, files: int = 0, gra
             exceeded.cancel()
             await asyncio.gather(exceeded, return_exceptions=True)
         kernel.interrupt()
-        if not await watch.recovers(grace):
+        if not await watch.recovers(_GRACE):
             kernel.process.signal(signal.SIGKILL)
             await asyncio.wait({ended}, timeout=10)

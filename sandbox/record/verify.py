@@ -67,7 +67,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """The result of `verify_proof` and `compare_proof`.
+    """The result of `compare_proof` and `rerun_proof`.
 
     `unrepeatable` holds the cells that show another result each time they are run (the time, chance, ids of the machine), as
     two re-runs side by side show it; they do not count.
@@ -107,26 +107,6 @@ class LedgerReplay:
         if row.answer is None:
             raise Refused(row.refused or "refused")
         return row.answer
-
-
-async def verify_proof(
-    sandbox: Sandbox,
-    *,
-    journal: Path,
-    notebook: Path,
-    rows: Sequence[LedgerRow],
-    isolation: str = "namespaces",
-    limits: Limits | None = None,
-    same_packages: bool = True,
-    conclusion: CheckConclusion | None = None,
-) -> Verification:
-    """Compare a proof's records with each other and, if nothing differs, with a re-run."""
-    recorded = compare_proof(journal=journal, notebook=notebook, rows=rows, conclusion=conclusion)
-    if recorded.differing:
-        return recorded
-    return await rerun_proof(
-        sandbox, journal=journal, rows=rows, isolation=isolation, limits=limits, same_packages=same_packages
-    )
 
 
 async def rerun_proof(

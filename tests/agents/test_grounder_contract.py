@@ -6,7 +6,7 @@ runs in a real kernel, except where it is killed or must not end.
 """
 
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +19,7 @@ import pytest
 from proxies.asof import policies
 from proxies.asof.policies import POLICIES
 from tests.agents.grounded_runs import Dying, Ran, differences, run
-from tests.agents.grounder_cases import CASES
+from tests.agents.grounder_cases import CASES, Case, registered
 from tests.fakes.loop_run import (
     HOSTILE,
     KEY,
@@ -30,12 +30,15 @@ from tests.fakes.loop_run import (
     ExaOnLoopback,
     Killed,
     ScriptedModel,
+    block,
     open_run,
     page,
     work,
 )
 from tests.fakes.persona_run import proofs_count_as_verified
 from tests.fakes.pretend_sandbox import PretendSandbox, PretendSession
+from workbench.agents.evidence.base import MissingEvidence, read_evidence
+from workbench.agents.evidence.check import compare
 from workbench.agents.evidence.reply_records import thought_faults
 from workbench.agents.registry import agent_names
 from workbench.engine.proof_check import proof_context
@@ -45,6 +48,11 @@ from workbench.plug_points import GROUNDERS, package_of
 from workbench.store import ApiLedger, Store
 
 ALL = pytest.mark.parametrize("name", list(CASES))
+NUMBER = {
+    "low": 0.0, "high": 100.0, "open_low": False, "open_high": True, "zero_point": None, "unit": "mm", "side": "above",
+    "dates": False, "level": 40.0,
+}  # fmt: skip
+LEVELS = {str(level): float(level) for level in (5, 10, 25, 50, 75, 90, 95)}
 Wholes = Callable[[str], Awaitable[Ran]]
 
 
@@ -238,6 +246,12 @@ async def test_an_altered_record_is_found(name: str, tmp_path: Path, wholes: Who
         assert lifted != reply
         with changed(store, "model_calls", "reply", last["id"], lifted):
             assert any(line.startswith(("ledger", "conclusion")) for line in await differences(ran))
+        for column, junk in itertools.product(
+            ("request", "reply"), (3, {}, {"messages": 1, "text": 5, "tool_calls": "none"})
+        ):
+            with changed(store, "model_calls", column, last["id"], junk):
+                # not every kind of evidence reads requests
+                assert await differences(ran) or column == "request"
     rows = store.query("SELECT id, answer FROM api_calls WHERE run_id = ? AND answer IS NOT NULL", (run_id,))
     for row in rows:
         with changed(store, "api_calls", "answer", row["id"], {"results": ["altered"]}):
@@ -277,6 +291,42 @@ async def test_a_changed_proof_notebook_is_found(name: str, tmp_path: Path, whol
     ran.proof.write_text(book.replace(old.replace('"', r"\""), r"\"WTI\"").replace(f"{ran.p:.4f}", "0.9300"))
     assert any(line.startswith(("notebook", "route")) for line in await differences(ran))
     ran.store.close()
+
+
+def forgeries(value: Any) -> Iterator[Any]:
+    """A JSON value with one of its parts replaced by something else."""
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            for forged in forgeries(value[key]):
+                other: Any = dict(value) if isinstance(value, dict) else list(value)
+                other[key] = forged
+                yield other
+    yield from ("", "[]", -1, 0.5, None, [], {})
+
+
+PERCENTILES = Case(
+    make=registered("zero-shot", event="How much?", number=NUMBER),
+    script={"percentiles": [block({"percentiles": LEVELS, "key_factor": "it waits"})]},
+    endless={},
+    most_calls=1,
+)
+
+
+@pytest.mark.parametrize("name", [*CASES, "percentiles"])
+async def test_whatever_a_forged_trace_holds_is_at_most_a_finding(
+    name: str, tmp_path: Path, wholes: Wholes
+) -> None:
+    ran = (
+        await run(tmp_path, PERCENTILES, PERCENTILES.script) if name == "percentiles" else await wholes(name)
+    )
+    proof = proof_context(ran.store, ran.state, LEAF, 1)
+    assert compare(ran.trace, proof).differing == ()
+    for forged in forgeries(ran.trace.to_json()):
+        try:
+            evidence = read_evidence(forged)
+        except MissingEvidence:
+            continue
+        compare(evidence, proof)  # raises nothing
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if "answer" in case.script])

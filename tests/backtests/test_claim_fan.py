@@ -18,14 +18,13 @@ from workbench.backtests import kept_records
 from workbench.backtests.claim_fan import claim_fan, fan_outcome
 from workbench.backtests.claim_record import known_rows
 from workbench.engine.record.fold import load_state
-from workbench.formatting import figure
 from workbench.questions.grammar import read_claim
 from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html
 from workbench.reports.note_word import note_docx
 from workbench.store import Store
-from workbench.views.fan_chart import NO_SERIES, fan_svg, fan_words
+from workbench.views.fan_chart import NO_SERIES, fan_svg, fan_words, quoted
 from workbench.views.run_view import view
 from workbench.widgets import panels
 from workbench.widgets.run_page import Dashboard
@@ -75,13 +74,13 @@ def test_the_drawing_holds_the_cutoff_the_level_and_the_outcome(fan: dict[str, A
     came = {**fan, "outcome": {"value": {"value": 12.12, "day": "2018-09-28"}}}
     before, after = fan_svg(fan), fan_svg(came)
     for drawn in (before, after):
-        assert (
-            'class="cutoff"' in drawn and "known to 2018-06-29" in drawn and drawn.count('class="band"') == 3
-        )
+        assert 'class="cutoff"' in drawn and drawn.count('class="band"') == 3
+        days = re.findall(r'class="tick".*?<text[^>]*>([^<]*)<', drawn)
+        assert len(days) == 5 and days[-1] == "28 Sep 2018"
         assert 'class="level"' in drawn and ">20<" in drawn
         inside = [float(y) for y in re.findall(r"\d+\.\d,(\d+\.\d)", drawn)]
         assert inside and min(inside) >= 9.9 and max(inside) <= 216.1
-    assert "came" not in before and 'class="came"' in after and "it came to 12.12" in fan_words(came)
+    assert "came" not in before and 'class="came"' in after and "Ended at 12.12" in fan_words(came)
     # An article of a series is ours today; tomorrow it may be a file's name.
     assert "<script" not in fan_svg({**fan, "series": "<script>"})
 
@@ -101,15 +100,14 @@ def test_json_page_and_notes_show_it(
     state = load_state(store, RUN)
     note = note_of(store, state)
     assert note.fan is not None and note.fan["outcome"] == fan_outcome(CLAIM)
-    end = figure(fan["fan"][-1]["0.95"])
+    end = quoted(fan["fan"][-1]["0.95"])
     page, text = note_html(note), note_markdown(note).replace("\\", "")
     assert '<svg class="fan"' in page and 'class="came"' in page and end in page
-    assert "## The series" in text and end in text and "it came to 12.12" in text
+    assert "## The series" in text and end in text and "Ended at 12.12" in text
     with zipfile.ZipFile(io.BytesIO(note_docx(note))) as word:
         assert any(name.startswith("word/media/") for name in word.namelist())
-        assert "it came to 12.12" in word.read("word/document.xml").decode()
+        assert "Ended at 12.12" in word.read("word/document.xml").decode()
     assert 'class="fan"' in panels.series_fan(view(store, RUN).fan())
-    assert "No forecast of a series is kept" in panels.series_fan(None)
     # a page that shows the tree itself reads the fan once the rest of it stands
     assert "fan" not in view(store, RUN).document(nodes=False) and "Reading" in panels.unread_fan()
     store.close()
@@ -152,17 +150,14 @@ def test_a_run_of_a_language_model_shows_the_series_as_it_was_known(
         assert (NO_SERIES in said) != shown and "The series" in said
     missing = "No chart: the claim names no series"
     if not shown:
-        assert series is None and missing in page.answer.value
+        assert series is None and missing in page.checks.value
         return
     assert series is not None and series["last"] == {"day": "2018-06-29", "value": 16.09}
     assert series["levels"] == [20.0] and series["outcome"] == fan_outcome(CLAIM)
     drawn = page.fan.value
     assert str(fan_svg(series)) in html and str(fan_svg(series)) in drawn
-    assert "it came to 12.12" in word and "Bands of" not in word
-    assert "| 2018-06-29 | 16.09 |" in text and "it came to 12.12" in text
+    assert "Ended at 12.12" in word and "Bands" not in word
+    assert "| 2018-06-29 | 16.09 |" in text and "Ended at 12.12" in text
     assert 'class="cutoff"' in drawn and 'class="level"' in drawn and 'class="came"' in drawn
-    assert "2018-09-28" in drawn and 'class="band"' not in drawn and "Bands of" not in drawn
-    assert (
-        "as it was known at the cutoff, 16.09 index points on 2018-06-29" in drawn
-        and missing not in page.answer.value
-    )
+    assert 'class="tick"' in drawn and 'class="band"' not in drawn and "Bands" not in drawn
+    assert "on 29 June 2018: 16.09 index points" in drawn and missing not in page.checks.value

@@ -28,7 +28,7 @@ from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html
 from workbench.store import Store
 from workbench.views.run_view import load_run, view
-from workbench.widgets import panels
+from workbench.widgets import answer_panel, panels
 from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.run_page import dashboard
 
@@ -74,16 +74,17 @@ def test_every_screen_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert document["record"]["n"] == 8 and "rows" not in document
     first, *others = shown.stdout.splitlines()
     assert (
-        first.endswith(f" Record: {document['line']}") and "((" not in first and "take the base rate" in first
+        first.endswith(f" Record: {document['line']}") and "((" not in first and "use the base rate" in first
     )
     assert any(line.startswith("record: the base rate (") for line in others)
     assert document["line"] not in before.stdout
     assert document["line"] in note_markdown(note_of(store, state)).replace("\\", "")
     run = view(store, RUN)
-    header = panels.header(run.document(nodes=False), WhatIfSession(run.tree).now, 0, run.base_rate)
-    assert 'data-field="record"' in header and "take the base rate" in header
+    header = panels.header(run.document(nodes=False), WhatIfSession(run.tree).now, 0, 0.3)
+    assert 'data-field="record"' in header and "Use base rate" in header
     # the name of its figure has a definition on hover, and in the note one of its own
-    assert f'<abbr title="{meaning("Brier Index")}">Brier Index</abbr>' in header
+    checks = answer_panel.checks(run.document(nodes=False))
+    assert document["line"] in checks and meaning("Brier Index") in checks
     note = note_of(store, state)
     assert ("Brier Index", SCORE_WORDS["Brier Index"]) in note.facts
     assert f'<abbr title="{SCORE_WORDS["Brier Index"]}">' in note_html(note)
@@ -101,10 +102,10 @@ def test_a_page_that_stands_shows_the_record_once_it_is_measured(
     make_small_run(home, statement=CLAIM)
     page = dashboard(load_run(home, RUN))
     page.look()
-    assert 'data-field="record"' not in page.header.value
+    assert "independent" not in page.header.value
     measured_record(home, CLAIM, page.run.cutoff)
     page.look()
-    assert 'data-field="record"' in page.header.value
+    assert "too little history to test (3 independent periods)" in page.header.value
 
 
 @pytest.mark.usefixtures("quick")
@@ -135,11 +136,11 @@ def test_an_answer_does_not_wait_for_its_record(
         show()
         later = capsys.readouterr().out
         assert "ecord" not in printed[0] and "2 model calls" in printed[0]  # nothing is promised yet
-        assert ("take the base rate" in later and "record: the base rate (" in later) == in_time
+        assert ("use the base rate" in later and "record: the base rate (" in later) == in_time
         assert (f"`workbench show {RUN} --record` measures it" in later) != in_time
         if in_time:  # with the record at hand nothing is waited for, and the first line has it
             show()
-            assert len(printed) == 1 and "take the base rate" in capsys.readouterr().out.splitlines()[0]
+            assert len(printed) == 1 and "use the base rate" in capsys.readouterr().out.splitlines()[0]
 
 
 @pytest.mark.usefixtures("quick")

@@ -257,11 +257,11 @@ def test_w6_a_reviewer_reads_the_checks_comments_and_signs_off_by_keys(
     keyed: Served, watched: Watched, keys: Keys, tmp_path: Path
 ) -> None:
     open_first(keys, keyed)
-    keys.tab_to("summary", "Leak audit", back=True)
+    keys.tab_to(".wb-checks > summary", "no data from after the cutoff", back=True)
     keys.press("Enter")
     keys.page.locator('[data-badge="Leak audit"] li').first.wait_for()
     # along the tabs by arrows, as a screen reader says it
-    keys.tab_to('[role="tab"]')
+    keys.tab_to('[role="tab"]', back=True)
     keys.press("ArrowRight", "ArrowRight")
     assert keys.has('[role="tab"][aria-selected="true"]', "Evidence")
     keys.press("5", "5")

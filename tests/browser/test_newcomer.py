@@ -55,7 +55,7 @@ def answered(page: Any, url: str, claim: str) -> dict[str, Any]:
     opened = time.monotonic() - began
     sentence = page.locator('[data-field="sentence"]')
     page.wait_for_function(
-        "() => /history says|%/.test(document.querySelector('[data-field=\"sentence\"]')?.textContent ?? '')",
+        "() => /^(?!History).*%/.test(document.querySelector('[data-field=\"sentence\"]')?.textContent ?? '')",
         timeout=240_000,
     )
     page.wait_for_selector(".wb-badge[data-verdict]", timeout=120_000)

@@ -146,19 +146,19 @@ def unread_of(count: int) -> tuple[list[dict[str, str]], Tree]:
 
 
 def test_the_page_lists_no_more_of_them_than_an_edit_can_draw_anew() -> None:
-    shown = answer_panel.way(None, arithmetic=None, caveats=answer_panel.finding_caveats(*unread_of(200)))
+    shown = answer_panel.checks({}, caveats=answer_panel.finding_caveats(*unread_of(200)))
     assert shown.count("data-select=") == 30 and "and 170 more, marked in the tree" in shown
 
 
 def test_the_page_names_all_of_them_behind_a_fold_and_each_leads_to_its_driver() -> None:
     rows, tree = unread_of(5)
-    shown = answer_panel.way(None, arithmetic=None, caveats=answer_panel.finding_caveats(rows, tree))
+    shown = answer_panel.checks({}, caveats=answer_panel.finding_caveats(rows, tree))
     line = "READ NO DATA: 5 drivers (P1, P2, P3 and 2 more): why"
     assert shown.count(line) == 1 and "<summary>Which</summary>" in shown
     for n in range(1, 6):
         assert f'data-select="P{n}"' in shown and f"Reason {n} holds" in shown
-    alone = answer_panel.way(None, arithmetic=None, caveats=answer_panel.finding_caveats(rows[:1], tree))
-    assert "READ NO DATA: P1: why" in alone and "<summary>" not in alone
+    alone = answer_panel.checks({}, caveats=answer_panel.finding_caveats(rows[:1], tree))
+    assert "READ NO DATA: P1: why" in alone and "<summary>Which</summary>" not in alone
 
 
 def test_the_row_of_the_page_is_marked_until_a_person_gives_a_value(store: Store) -> None:

@@ -85,3 +85,31 @@ def test_places_are_never_more_than_there_are_and_none_is_lost(most: int, ends: 
         await asyncio.wait_for(places.enter(), 30)
 
     asyncio.run(work())
+
+
+async def test_who_may_wait_goes_after_all_who_may_not_and_a_place_left_in_the_queue_is_passed_on() -> None:
+    places, order = Places(1), []
+
+    async def hold(name: str, *, last: bool) -> None:
+        await places.enter(last=last)
+        order.append(name)
+        places.leave()
+
+    await places.enter()
+    tasks = [
+        asyncio.create_task(hold(name, last=last))
+        for name, last in (
+            ("check", True),
+            ("first", False),
+            ("gone", True),
+            ("second", False),
+            ("other check", True),
+        )
+    ]
+    await asyncio.sleep(0)
+    tasks[2].cancel()
+    await asyncio.sleep(0)
+    places.leave()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert order == ["first", "second", "check", "other check"]
+    assert places.running == 0

@@ -45,7 +45,7 @@ def _no_server_left() -> Any:
 def _servers_of_all_levels() -> None:
     """Have the fork servers of all levels come up side by side, while the first tests wait for one of them."""
     for level in probed().available:
-        get_or_start(level, (), False)
+        get_or_start(level, ())
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import pytest
 from sandbox import JournalBroken, Sandbox, SessionSpec
 from sandbox.cell_library import CellLibrary, library_path, named_library
 from sandbox.record.journal import Journal, read_lines
-from sandbox.record.verify import compare_proof, verify_proof
+from sandbox.record.verify import compare_proof
+from tests.fakes.verified_proof import verify_proof
 from tests.sandbox.conftest import LEVELS, echo
 
 LIBRARY = CellLibrary.of(

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from sandbox import Sandbox
-from sandbox.record.verify import verify_proof
 from sandbox.types import Limits
+from tests.fakes.verified_proof import verify_proof
 from tests.sandbox.conftest import Opener
 
 pytestmark = pytest.mark.long

@@ -4,8 +4,8 @@ import pytest
 
 from sandbox import Sandbox
 from sandbox.record.journal import read_journal
-from sandbox.record.verify import verify_proof
 from sandbox.types import Limits
+from tests.fakes.verified_proof import verify_proof
 from tests.sandbox.conftest import Opener
 
 LOCK = (

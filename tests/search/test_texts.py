@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from proxies.asof import later_text
+from proxies.asof import named_days
 from proxies.asof.clock import Cutoff
 from proxies.asof.later_text import late_words
 from tests.fakes.processor_time import processor_seconds
@@ -204,13 +204,13 @@ def test_without_the_look_at_names_of_days_most_honest_sentences_are_lost_and_no
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     late = lost(LATE), lost(FRESH_LATE)
-    monkeypatch.setattr(later_text, "merely_names", lambda *_: False)
-    later_text.names_a_day.cache_clear()
+    monkeypatch.setattr(named_days, "merely_names", lambda *_: False)
+    named_days.names_a_day.cache_clear()
     assert lost(HONEST) > 0.9 and (lost(LATE), lost(FRESH_LATE)) == late
-    monkeypatch.setattr(later_text, "merely_names", lambda *_: True)
-    later_text.names_a_day.cache_clear()
+    monkeypatch.setattr(named_days, "merely_names", lambda *_: True)
+    named_days.names_a_day.cache_clear()
     assert lost(LATE) < 0.2
-    later_text.names_a_day.cache_clear()
+    named_days.names_a_day.cache_clear()
 
 
 @example(1, [(1, "KEEP"), (1, "DROP")])

@@ -13,7 +13,7 @@ from workbench.propositions.edits import Restate, SetValue
 from workbench.store import Store
 from workbench.synthesis import resynthesize
 from workbench.views.run_view import load_run
-from workbench.widgets import dashboard
+from workbench.widgets import dashboard, panels
 from workbench.widgets.home_page import list_runs, open_dashboard, rehearse
 from workbench.widgets.run_page import Dashboard
 
@@ -27,17 +27,30 @@ def text_of(html: str) -> str:
 
 
 def test_the_headline_names_the_claim_its_probability_and_how_it_was_made(home: Path) -> None:
-    text = text_of(opened(home).header.value)
-    for part in (
-        "The S&P 500 closes higher",
-        "65.8%",
-        "74.2%",
-        "2018-06-30",
-        "offline/analyst",
-        "sealed (Linux namespaces)",
-        RUN,
-    ):
+    page = opened(home)
+    text, behind = text_of(page.header.value), text_of(page.checks.value)
+    for part in ("The S&P 500 closes higher", "65.8%", "74.2%", "data to 29 June 2018"):
         assert part in text
+    # how it was made stands behind the line of checks
+    for part in ("2018-06-30", "offline/analyst", "sealed (Linux namespaces)", RUN):
+        assert part in behind and part not in text
+
+
+def test_the_number_to_use_comes_first(home: Path) -> None:
+    run = load_run(home, RUN)
+    now = resynthesize(demo_tree(), {})
+
+    def order(skill: str | None, edits: int = 0, base_rate: float | None = 0.742) -> list[str]:
+        scored = {"record": {"skill": skill, "n": 114, "clusters": 12}, "line": ""} if skill else None
+        document = {**run.document(nodes=False), "record": scored}
+        return re.findall(
+            r'class="wb-number" data-field="([a-z-]+)"', panels.header(document, now, edits, base_rate)
+        )
+
+    assert order("no difference shown") == order("worse") == order("too few to tell") == ["base-rate", "root"]
+    assert order(None) == ["base-rate", "root"]
+    assert order("better") == order("worse", edits=1) == ["root", "base-rate"]
+    assert order(None, base_rate=None) == ["root"]
 
 
 def test_two_edits_move_headline_table_and_tornado_to_the_same_numbers(home: Path, comms: list[Any]) -> None:
@@ -49,7 +62,7 @@ def test_two_edits_move_headline_table_and_tornado_to_the_same_numbers(home: Pat
         assert re.search(f'data-field="root" data-value="[^"]*" title="[^"]*">{wanted}<', shown.header.value)
         assert re.search(f">65.8%</td><td [^>]*>{wanted}</td>", shown.side_panels.table.value)
         assert f"Claim, now {wanted}" in shown.drivers.chart.value
-    assert "65.8% before your edits" in shown.header.value
+    assert re.search(r"<s [^>]*>65.8%</s>", shown.header.value)
     assert f"workbench whatif {RUN} --set P2.1=0.9" in shown.side_panels.table.value
 
 
@@ -82,7 +95,7 @@ def test_a_selected_inner_node_shows_its_sum_term_by_term(home: Path, comms: lis
     text = " ".join(text_of(shown.side_panels.detail.value).split())
     assert "P2 = −0.15 + 0.80 × P2.1 + 0.15 × (1 − P2.2) + 0.10 × (1 − P2.3)" in text
     assert (
-        "from 0.0% with every driver against to 90.0% with every driver for" in text
+        "0.0% with every driver against, 90.0% with every driver for" in text
         and "the rule can leave [0, 1]: it reaches [-0.15, 0.9]" in text
     )
     # children that speak against stand as their negations, in the sum as in the equation
@@ -170,11 +183,9 @@ def test_a_selected_proposition_says_what_its_calls_took() -> None:
 
 
 def test_unsealed_kernels_are_said_loudly(home: Path) -> None:
-    from workbench.widgets import panels
-
     now = resynthesize(demo_tree(), {})
     document = {**load_run(home, RUN).document(), "isolation": "none"}
-    assert re.search(r"wb-loud[^/]*Sandbox</span>NOT SEALED<", panels.header(document, now, 0, None))
+    assert re.search(r"wb-loud[^/]*without a sandbox", panels.header(document, now, 0, None))
 
 
 def environ(home: Path, **more: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Screen = command line = export, for every number of a run, to the last digit; audit and badges word for word.
 
-What the command line prints as JSON is the list of the numbers; each has to stand on the page (its digits in the tooltip of
-what is shown rounded) and in each export that holds such numbers.
+What the command line prints as JSON is the list of the numbers; each has to stand on the page (its digits in `data-value`
+of what is shown rounded) and in each export that holds such numbers.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ from workbench.widgets.proofs.proof_view import proof_document, trail_of
 from workbench.widgets.run_page import Dashboard
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\w)")
-_TOOLTIP = re.compile(r'title="([^"]*)"')
+_DIGITS = re.compile(r'(?:data-value|title)="([^"]*)"')
 #: Exports that hold a note, and so every number; the others hold the tree, from which all else is computed.
 NOTES = ("html", "md", "docx")
 TREES = ("json", "csv")
@@ -171,16 +171,16 @@ def test_the_page_has_every_number_in_full_beside_its_rounded_form(
     band: tuple[float, float],
 ) -> None:
     whole = "".join(panels_of(page))
-    tooltips = " ; ".join(html.unescape(text) for text in _TOOLTIP.findall(whole))
-    # The rows of the tree are drawn by the browser, from these: its tooltip is the number as JavaScript writes it.
+    digits = " ; ".join(html.unescape(text) for text in _DIGITS.findall(whole))
+    # The rows of the tree are drawn by the browser, from these.
     rows = {row["p"] for row in page.session.rows.values() if row["p"] is not None}
-    assert missing({**tree_numbers, **derived_numbers}, numbers_in(tooltips) | rows) == {}
-    assert set(band) <= numbers_in(tooltips)
+    assert missing({**tree_numbers, **derived_numbers}, numbers_in(digits) | rows) == {}
+    assert set(band) <= numbers_in(digits)
     assert {row["text"] for row in page.session.rows.values()} == {
         percent(number) for name, number in tree_numbers.items() if name.startswith("p of")
     }
-    for digits, shown in re.findall(r'title="([-\d.e]+)">([\d.]+%)<', whole):
-        assert percent(float(digits)) == shown
+    pairs = re.findall(r'data-value="([-\d.e]+)"[^>]*>([\d.]+%)<', whole)
+    assert pairs and all(percent(float(number)) == shown for number, shown in pairs)
     assert percent(band[0]) in whole and percent(band[1]) in whole
 
 
@@ -214,10 +214,10 @@ def test_an_edit_has_the_same_numbers_on_the_page_and_at_the_terminal(page: Dash
     answer = said(
         folder, "whatif", RUN, *(word for node, p in edits.items() for word in ("--set", f"{node}={p!r}"))
     )
-    tooltips = numbers_in(" ; ".join(_TOOLTIP.findall(page.side_panels.table.value)))
+    digits = numbers_in(" ; ".join(_DIGITS.findall(page.side_panels.table.value)))
     moved = [row[side] for row in answer["changed"] for side in ("before", "after")]
     assert page.session.now.after == answer["after"] and len(moved) >= 6
-    assert set(moved) <= tooltips
+    assert set(moved) <= digits
     page.session.reset_all()
 
 

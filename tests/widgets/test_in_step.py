@@ -25,7 +25,7 @@ from workbench.widgets.at_rest import AtRest
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.run_page import Dashboard, dashboard
 
-#: Stands in the headline once the checks were read.
+#: Stands in the line of checks once the checks were read.
 CHECKED = 'class="wb-badge" data-verdict'
 ROW = [
     {"type": "edit", "id": "P2.1", "text": "0.0"},
@@ -173,7 +173,7 @@ def test_edits_between_the_steps_of_rest_leave_the_page_as_one_that_is_opened_th
     page.keeper.flush()
     fresh = dashboard(load_run(home, RUN), node="P2", owns_address=page.tree.owns_address)
     fresh.rested()
-    assert CHECKED in fresh.header.value
+    assert CHECKED in fresh.checks.value
     page.side_panels.book.look_up()
     assert what_is_shown(page) == what_is_shown(fresh)
     assert drivers.chart.value == fresh.drivers.chart.value
@@ -190,7 +190,7 @@ def test_a_closed_page_ends_the_steps(
     assert after <= pieces <= after + 2
     if closed == "tree":
         asyncio.run(one_piece(at_end))
-    assert CHECKED not in page.header.value
+    assert CHECKED not in page.checks.value
 
 
 async def one_piece(resting: at_rest.AtRest) -> None:

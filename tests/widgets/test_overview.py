@@ -50,7 +50,7 @@ def test_a_run_is_compared_with_the_run_before_of_the_same_claim() -> None:
         "the newest run counts"
     )
     table = panels.runs_table(rows)
-    assert "+16.0 points" in table and 'title="0.66"' in table
+    assert "+16.0 points" in table and 'data-value="0.66"' in table
 
 
 @given(days_ago=st.floats(0.1, 400), ahead=st.integers(1, 1000))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from workbench.agents.base import AgentSettings
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
-from workbench.agents.replies.json_reply import first_line
+from workbench.agents.replies.lenient_json import first_line
 from workbench.agents.replies.stage_replies import ReplyShape, read_reply
 from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
-from workbench.agents.replies.json_reply import first_line
+from workbench.agents.replies.lenient_json import first_line
 from workbench.agents.replies.stage_replies import ReplyShape, read_reply
 from workbench.models.base import Asker, ModelRole, NodeRef
 from workbench.prompts import prompts_of

@@ -88,10 +88,7 @@ def people_scores(states: Sequence[RunState], *, live: bool) -> list[dict[str, A
     spellings: dict[str, str] = {}
     for state in states:
         annotations = state.annotations
-        outcomes = dict(annotations.leaf_outcomes)
-        if annotations.outcome is not None:
-            outcomes[ROOT] = annotations.outcome
-        for node, outcome in outcomes.items():
+        for node, outcome in annotations.outcomes().items():
             model = state.tree[node].p
             in_time = [
                 estimate

@@ -111,7 +111,7 @@ async def resolve_leaves_from_series(store: Store, run_id: str) -> list[str]:
         p, day = float(resolution.true), resolution.day.isoformat()
         with store.transaction():
             notes = load_state(store, run_id).annotations
-            standing = notes.outcome if leaf == "P0" else notes.leaf_outcomes.get(leaf)
+            standing = notes.outcomes().get(leaf)
             if standing is None or (standing.p, standing.day) != (p, day):
                 node = None if leaf == "P0" else leaf
                 store.append(run_id, ev.OutcomeRecorded(node=node, p=p, day=day, source="series"))

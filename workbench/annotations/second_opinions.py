@@ -213,7 +213,7 @@ def stored_findings(store: Store, state: RunState) -> tuple[str, list[dict[str, 
     audits = state.annotations.leak_audits
     if not audits:
         return None
-    rows = orjson.loads(store.body(audits[-1].findings))
+    rows = store.json(audits[-1].findings)
     # A package may hold anything: what is counted and printed has the shape that `audit_leaks` writes, or none of it is taken.
     if not isinstance(rows, list) or not all(_is_finding(row) for row in rows):
         raise UsageError(
@@ -385,9 +385,7 @@ async def recall_run(store: Store, state: RunState, gateway: ModelGateway) -> di
     from workbench.science.comparing.rates import wilson_interval
 
     cutoff, first = state.parsed_cutoff(), _fresh_attempt(store, state)
-    outcomes = {**state.annotations.leaf_outcomes}
-    if state.annotations.outcome is not None:
-        outcomes["P0"] = state.annotations.outcome
+    outcomes = state.annotations.outcomes()
     rows: list[dict[str, Any]] = []
     for number, node in enumerate(dict.fromkeys(("P0", *state.tree.leaves()))):
         ask = gateway.asker(run=state.run_id, node=node, trial=0, attempt=first + number, role="grounder")

@@ -6,8 +6,6 @@ A cell can redefine its helpers, and a list can be typed in from memory; neither
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
 from proxies.ledger import CATALOGUE
 from workbench.engine.record.state import RunState, TrialState
 from workbench.formatting import counted_drivers
@@ -84,8 +82,8 @@ def _answers(store: Store, run_id: str) -> dict[tuple[NodeId, int, int], list[bo
 
 def _holds_rows(store: Store, answer: str) -> bool:
     try:
-        data = orjson.loads(store.body(answer))
-    except (StoreCorrupt, ValueError):  # the check of the stored bodies names it
+        data = store.json(answer)
+    except StoreCorrupt:  # the check of the stored bodies names it
         return False
     lists = list(_lists(data))
     return any(lists) if lists else bool(data)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import orjson
 
+from workbench.agents.evidence.base import Evidence, logged_evidence
 from workbench.engine.leaves.own_record import ResolvedLeaf, grounders_of, leaf_clusters, records_of
 from workbench.engine.record.state import RunState
 from workbench.science.comparing.clusters import cluster_count
@@ -21,9 +21,9 @@ def routes_of(store: Store, state: RunState) -> list[dict[str, Any]]:
     for stored in store.events(state.run_id, kinds=("leaf.grounded",)):
         event = stored.event
         assert isinstance(event, ev.LeafGrounded), "only these were asked for"
-        route: dict[str, Any] = {}
-        if event.evidence.kind == "routed" and event.evidence.body is not None:
-            route = orjson.loads(store.body(event.evidence.body))
+        routed = event.evidence.kind == "routed"
+        evidence = logged_evidence(store, event.evidence) if routed else Evidence()
+        route = evidence.route
         p_of = dict(grounders_of(store, state, event))
         rows.append(
             {
@@ -32,9 +32,9 @@ def routes_of(store: Store, state: RunState) -> list[dict[str, Any]]:
                 "p": event.p,
                 "grounders": p_of,
                 "spread": max(p_of.values()) - min(p_of.values()),
-                "by": route["route"]["by"] if route else "run",
-                "reason": route["route"]["reason"] if route else "the run's grounder",
-                "failed": route.get("failed", {}),
+                "by": route.by if route else "run",
+                "reason": route.reason if route else "the run's grounder",
+                "failed": dict(evidence.failed),
                 "cost_usd": costs.get(event.node),
                 "model_calls": ModelLedger(store).spent(state.run_id, event.node)[2],
             }
@@ -47,9 +47,7 @@ def by_grounder(state: RunState, rows: Sequence[Mapping[str, Any]]) -> dict[str,
 
     A leaf that went to several counts with each of them, at its whole cost: what one of several took is not on record apart.
     """
-    outcomes = {node: outcome.p for node, outcome in state.annotations.leaf_outcomes.items()}
-    if state.annotations.outcome is not None and not state.tree.root.children:
-        outcomes.setdefault("P0", state.annotations.outcome.p)
+    outcomes = {node: outcome.p for node, outcome in state.leaf_outcomes().items()}
     table: dict[str, dict[str, Any]] = {}
     for name in sorted({name for row in rows for name in row["grounders"]}):
         routed = [row for row in rows if name in row["grounders"]]

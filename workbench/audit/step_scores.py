@@ -67,12 +67,9 @@ def loop_trials(store: Store) -> tuple[list[LoopTrial], list[dict[str, str]]]:
 
 
 def _of_run(store: Store, state: RunState, left_out: list[dict[str, str]]) -> Iterator[LoopTrial]:
-    notes, cutoff = state.annotations, state.parsed_cutoff()
-    outcomes = dict(notes.leaf_outcomes)
-    if notes.outcome is not None and not state.tree.root.children:
-        outcomes.setdefault("P0", notes.outcome)
+    cutoff = state.parsed_cutoff()
     counted: dict[str, float] = {}
-    for node, outcome in outcomes.items():
+    for node, outcome in state.leaf_outcomes().items():
         if outcome.p not in (0.0, 1.0):
             why = f"{node} came out as a share ({outcome.p:g})"
         elif not counts_for(cutoff, outcome.day):

@@ -7,7 +7,8 @@ from typing import Any
 from proxies.asof.asof_text import as_of
 from workbench.agents.conversation import Conversation
 from workbench.agents.errors import AgentGaveUp, MalformedReply
-from workbench.agents.replies.json_reply import number_of, read_json
+from workbench.agents.replies.json_reply import read_json
+from workbench.agents.replies.lenient_json import number_of
 from workbench.conversation.cited_answer import CitedAnswer, answer_faults
 from workbench.conversation.run_look_ups import Cite, RunLookUps
 from workbench.engine.access.model_gateway import ModelGateway

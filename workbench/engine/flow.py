@@ -1,6 +1,6 @@
 """The main job: a statement becomes a tree, its leaves are grounded side by side, every parent follows its last child.
 
-This file has the order of the steps; ``planning``, ``tree_grounding`` and ``grounding`` have the steps themselves. All that
+This file has the order of the steps; ``plan``, ``leaves.traversal`` and ``leaves.grounding`` have the steps themselves. All that
 happens goes through the ``Recorder``: it is appended to the log and only then shown. A leaf that fails is a value;
 its siblings go on. What stops a run for good (no isolation, no model, a used-up budget, Ctrl-C) leaves it resumable.
 """
@@ -111,81 +111,51 @@ class Engine:
                 recorder.state.require_approved()
                 adopt_cut(recorder, allowed=rebuy)
                 prompts = adopt_prompts(recorder, allowed=rebuy)
-                await self._advance(recorder, plan_only, only, prompts, rebuy=rebuy)
+                await self._advance(recorder, prompts, plan_only=plan_only, only=only, rebuy=rebuy)
             return recorder.state
 
     async def _advance(
         self,
         recorder: Recorder,
-        plan_only: bool,
-        only: Collection[NodeId],
         prompts: PromptSet,
         *,
+        plan_only: bool,
+        only: Collection[NodeId],
         rebuy: bool,
     ) -> None:
         state = recorder.state
-        for node in only:
-            require_due(state, node)
-        if only:  # what a person wants renewed is part of any sitting: the run's end closes it
-            renewed = (leaf for leaf in state.reopened if state.due(leaf))
-            only = tuple(dict.fromkeys((*only, *renewed)))
-        state.require_installed()
-        state.require_sources()
-        state.require_own_server()
-        check_answerable(state.settings, answered=self.answered, workers=self.workers is not None)
-        agents = Agents(state.settings)
+        settings = state.settings
+        only = _due(state, only)
+        self._require(state)
+        agents = Agents(settings)
+        on_outage = _outage_on_record(recorder, self.model.name)
         gateway = run_gateway(
-            self.store,
-            state,
-            self.model,
-            on_outage=_outage_on_record(recorder, self.model.name),
-            timing=self.timing,
-            writer=recorder.writer,
-            prompts=prompts,
-            rebuy=rebuy,
-        )
+            self.store, state, self.model, on_outage=on_outage, timing=self.timing, writer=recorder.writer,
+            prompts=prompts, rebuy=rebuy,
+        )  # fmt: skip
         gateway.require_price()
-        keyed = state.settings.keyed if state.settings.keyed is not None else self.keyed
+        keyed = settings.keyed if settings.keyed is not None else self.keyed
+        network = self.broker.settings.network
         guide = CatalogueGuide.for_run(
-            self.catalogue,
-            state.settings,
-            state.parsed_cutoff(),
-            keyed,
-            network=self.broker.settings.network,
-        )
-        brief = Brief(
-            overview=guide.overview,
-            # the analyst that ships with the workbench has no answer for a critic
-            asks_critic="critic" in state.settings.models
-            or (state.settings.agent.tree_critic and not state.settings.stays_here),
-            combines=state.settings.agent.combine_per_node and getattr(agents.synthesizer, "per_node", False),
+            self.catalogue, settings, state.parsed_cutoff(), keyed, network=network
         )
         if state.stopped is not None or state.seq > state.started_seq:
             recorder.record(ev.RunResumed(only=tuple(only)))
         opens_notebook = getattr(agents.grounder, "opens_notebook", False)
         if opens_notebook and not plan_only and self.workers is None:
             self.sandbox.warm()
-        async with _stop_on_record(recorder), _time_limit(recorder.state):
-            if not recorder.state.planned:
-                await Planning(recorder, agents.analyzer, gateway, brief).plan()
+        async with _stop_on_record(recorder), _time_limit(state):
+            if not state.planned:
+                await Planning(recorder, agents.analyzer, gateway, _brief(settings, agents, guide)).plan()
             if plan_only:
-                recorder.record(
-                    ev.RunStopped(
-                        why="plan-only",
-                        detail=sentence("the drivers stand; ", command("resume"), " collects their evidence"),
-                    )
-                )
+                stands = sentence("the drivers stand; ", command("resume"), " collects their evidence")
+                recorder.record(ev.RunStopped(why="plan-only", detail=stands))
                 return
-            await asyncio.sleep(0)
             # The pauses around this let other tasks run between two stretches of synchronous work on the log: a run of a
             # thousand leaves must not hold the event loop for long (benchmarks/engine_scale.py measures it).
+            await asyncio.sleep(0)
             seal = Seal(self.sandbox, recorder)
-            waiting = any(
-                leaf not in recorder.state.pooled
-                for leaf in recorder.state.tree.leaves()
-                if not only or leaf in only
-            )
-            if waiting and opens_notebook:
+            if opens_notebook and _leaves_wait(recorder.state, only):
                 await seal.level()  # before a model is asked: a machine that cannot seal must cost nothing
             await asyncio.sleep(0)
             sitting = Sitting(
@@ -197,11 +167,11 @@ class Engine:
                 guide=guide,
                 sandbox=self.sandbox,
                 level=seal.level,
-                limits=_limits_of(self.limits, recorder.state),
+                limits=_limits_of(self.limits, settings),
                 slots=KernelSlots(),
                 keyed=keyed,
                 workers=self.workers,
-                approvals=None if state.settings.approve == "none" else Approvals(recorder),
+                approvals=None if settings.approve == "none" else Approvals(recorder),
                 verdicts=run_verdicts(self.store, state, self.model, prompts),
                 shared_calls=SharedCalls(recorder, agents.grounder, ApiLedger(self.store)),
             )
@@ -212,6 +182,34 @@ class Engine:
         if self.note is not None:
             # 0.2 s for a thousand leaves; the note audits the run, and what the checks found is kept for its page
             await asyncio.to_thread(self.note, self.store, recorder.state)
+
+    def _require(self, state: RunState) -> None:
+        """Raise ``UsageError`` where something that the run needs is not here."""
+        state.require_installed()
+        state.require_sources()
+        state.require_own_server()
+        check_answerable(state.settings, answered=self.answered, workers=self.workers is not None)
+
+
+def _due(state: RunState, only: Collection[NodeId]) -> tuple[NodeId, ...]:
+    """The nodes that a sitting keeps to: those named, and what a person wants renewed, since the run's end closes that."""
+    for node in only:
+        require_due(state, node)
+    renewed = [leaf for leaf in state.reopened if state.due(leaf)] if only else []
+    return tuple(dict.fromkeys((*only, *renewed)))
+
+
+def _brief(settings: RunSettings, agents: Agents, guide: CatalogueGuide) -> Brief:
+    own_critic = settings.agent.tree_critic and not settings.stays_here  # which has no answer for a critic
+    return Brief(
+        overview=guide.overview,
+        asks_critic="critic" in settings.models or own_critic,
+        combines=settings.agent.combine_per_node and getattr(agents.synthesizer, "per_node", False),
+    )
+
+
+def _leaves_wait(state: RunState, only: Collection[NodeId]) -> bool:
+    return any(leaf not in state.pooled for leaf in state.tree.leaves() if not only or leaf in only)
 
 
 @dataclass(slots=True)
@@ -252,9 +250,9 @@ def _objects_at_rest() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _limits_of(limits: Limits, state: RunState) -> Limits:
+def _limits_of(limits: Limits, settings: RunSettings) -> Limits:
     # The clock of a cell must not run out while a person reads.
-    seconds = PATIENT_CELL_SECONDS if state.settings.approve != "none" else state.settings.cell_timeout
+    seconds = PATIENT_CELL_SECONDS if settings.approve != "none" else settings.cell_timeout
     return limits if seconds is None else replace(limits, cell_seconds=seconds)
 
 

@@ -88,11 +88,19 @@ def run_manifest(store: Store, state: RunState) -> dict[str, Any]:
 def recorded_prompts(store: Store, run_id: str) -> dict[str, dict[str, Any]]:
     """Return version and hash of the prompts that a run's manifest names; none where it has no manifest, or one nobody can read."""
     try:
-        document = orjson.loads((store.folder(run_id) / "manifest.json").read_bytes())
         return {
             str(name): {"version": each.get("version"), "sha256": each["sha256"]}
-            for name, each in document["prompts"].items()
+            for name, each in recorded_manifest(store, run_id)["prompts"].items()
             if isinstance(each["sha256"], str)
         }
-    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError):
         return {}
+
+
+def recorded_manifest(store: Store, run_id: str) -> dict[str, Any]:
+    """Return a run's manifest as it lies beside it; empty where there is none, or one nobody can read."""
+    try:
+        document = orjson.loads((store.folder(run_id) / "manifest.json").read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return {}
+    return document if isinstance(document, dict) else {}

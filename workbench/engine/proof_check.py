@@ -6,17 +6,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from sandbox import Limits, Sandbox
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import ends_at
 from sandbox.record.verify import Difference, Verification, rerun_proof
-from workbench.agents.evidence.base import Evidence, MissingEvidence, ProofContext, read_evidence
+from workbench.agents.evidence.base import Evidence, MissingEvidence, ProofContext, logged_evidence
 from workbench.agents.evidence.check import compare, verify
 from workbench.engine.access.look_up_records import look_up_faults
 from workbench.engine.leaves.aggregation import Aggregation
-from workbench.engine.manifest import packages
+from workbench.engine.manifest import packages, recorded_manifest
 from workbench.engine.record.attempt_records import attempt_context
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.imported_run import signature_fault
@@ -131,33 +129,36 @@ class ProofCheck:
     trial: int
     outcome: Verification
 
-    def rows(self, differences: Iterable[Difference]) -> list[dict[str, Any]]:
-        """Return differences as JSON rows that name the leaf."""
-        return [asdict(ProofFault(self.node, self.trial, **asdict(item))) for item in differences]
+    def faults(self, differences: Iterable[Difference]) -> list[ProofFault]:
+        """Return differences with the leaf that they are of."""
+        return [ProofFault(self.node, self.trial, **asdict(item)) for item in differences]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCheck:
     """The outcome for a run's proofs, and the level of the kernels they were re-run in; None if none was started.
 
-    ``signer`` is the public key that signed the package the run came in; ``signature_fault`` says why its signature is
-    not one over the log as it is now; ``combined`` are leaves and nodes that do not follow from the proofs below them.
+    ``signer`` is the public key that signed the package the run came in; ``above`` are leaves and nodes that do not follow from the proofs
+    below them, and a signature that is not one over the log as it is now.
     """
 
     proofs: list[ProofCheck]
-    isolation: str | None
+    isolation: str | None = None
     signer: str | None = None
-    signature_fault: str | None = None
-    combined: tuple[ProofFault, ...] = ()
+    above: tuple[ProofFault, ...] = ()
+
+    @property
+    def faults(self) -> list[ProofFault]:
+        """All that differs."""
+        return [
+            *(fault for check in self.proofs for fault in check.faults(check.outcome.differing)),
+            *self.above,
+        ]
 
     @property
     def differing(self) -> list[dict[str, Any]]:
         """All that differs, as JSON rows; those of no leaf have null for it."""
-        rows = [row for check in self.proofs for row in check.rows(check.outcome.differing)]
-        rows += map(asdict, self.combined)
-        if self.signature_fault is not None:
-            rows.append(asdict(ProofFault.of_node(None, "signature", self.signature_fault)))
-        return rows
+        return [asdict(fault) for fault in self.faults]
 
 
 async def verify_run(
@@ -184,24 +185,12 @@ async def verify_run(
     state = state or load_state(store, run_id)
     if node is not None:
         state.tree[node]  # raises for an unknown node
-    proofs = [key for key, trial in sorted(state.trials.items()) if trial.belief and node in (None, key[0])]
-    if not proofs:
+    recorded = compare_run(store, state, node)
+    if not recorded.proofs:
         of = f"{node} of run {run_id}" if node else f"run {run_id}"
         raise UsageError(f"{of} has no concluded proof to verify: drivers that have their evidence have one")
-    recorded = [
-        ProofCheck(node=leaf, trial=trial, outcome=compare_trial(store, state, leaf, trial))
-        for leaf, trial in proofs
-    ]
-    signature = state.imported.signature if state.imported is not None else None
-    signer = signature.key if signature is not None else None
-    fault = None
-    if state.imported is not None and signature is not None:
-        fault = signature_fault(store, run_id, signature, before=state.imported.seq)
-    combined = tuple(item for item in combined_faults(store, state) if node in (None, item.node))
-    if fault is not None or combined or any(check.outcome.differing for check in recorded):
-        return RunCheck(
-            proofs=recorded, isolation=None, signer=signer, signature_fault=fault, combined=combined
-        )
+    if recorded.faults:
+        return recorded
     sandbox = Sandbox(isolation=isolation)
     used: list[str] = []
 
@@ -217,11 +206,29 @@ async def verify_run(
                     store, state, check.node, check.trial, sandbox=sandbox, level=level
                 ),
             )
-            for check in recorded
+            for check in recorded.proofs
         ]
-        return RunCheck(proofs=checks, isolation=used[0] if used else None, signer=signer)
+        return replace(recorded, proofs=checks, isolation=used[0] if used else None)
     finally:
         await sandbox.aclose()
+
+
+def compare_run(store: Store, state: RunState, node: NodeId | None = None) -> RunCheck:
+    """Compare every concluded proof of a run, or one leaf's, and what was made of them with the records; nothing is executed.
+
+    A package is compared so before it is taken in.
+    """
+    proofs = [
+        ProofCheck(node=leaf, trial=number, outcome=compare_trial(store, state, leaf, number))
+        for (leaf, number), trial in sorted(state.trials.items())
+        if trial.belief and node in (None, leaf)
+    ]
+    above = [fault for fault in combined_faults(store, state) if node in (None, fault.node)]
+    signature = state.imported.signature if state.imported is not None else None
+    if state.imported is not None and signature is not None:
+        what = signature_fault(store, state.run_id, signature, before=state.imported.seq)
+        above += [] if what is None else [ProofFault.of_node(None, "signature", what)]
+    return RunCheck(proofs=proofs, signer=None if signature is None else signature.key, above=tuple(above))
 
 
 async def verify_trial(
@@ -251,7 +258,7 @@ async def verify_trial(
             limits=limits,
             # With other versions than the run had, what differs in the re-run is advisory. A run without a manifest cannot
             # claim that, so its differences count in full.
-            same_packages=_packages_of(store, state) in (None, packages()),
+            same_packages=recorded_manifest(store, state.run_id).get("packages") in (None, packages()),
         )
 
     try:
@@ -318,19 +325,9 @@ def stored_evidence(store: Store, state: RunState, node: NodeId, trial: int) -> 
     """Return what a concluded trial rests on, for its check; raises ``MissingEvidence`` or ``StoreCorrupt``."""
     record = state.trial(node, trial).evidence
     assert record is not None, "a concluded trial has evidence"
-    data = orjson.loads(store.body(record.body)) if record.body else {}
-    return read_evidence(data, package=record.package)
+    return logged_evidence(store, record)
 
 
 def _unreadable(error: MissingEvidence | StoreCorrupt) -> Verification:
     check = "ledger" if isinstance(error, StoreCorrupt) else "evidence"
     return Verification(differing=(Difference(check, None, str(error)),))
-
-
-def _packages_of(store: Store, state: RunState) -> dict[str, str] | None:
-    """The package versions of the run's manifest; None if it has no manifest."""
-    path = store.folder(state.run_id) / "manifest.json"
-    if not path.is_file():
-        return None
-    versions = orjson.loads(path.read_bytes()).get("packages")
-    return versions if isinstance(versions, dict) else None

@@ -3,8 +3,9 @@
 A request that was cut since, or whose prompt is kept no more, cannot be made as it was: what was answered to it is worthless then.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from proxies.ledger import Address
@@ -41,6 +42,27 @@ class Rebuy:
     cut: tuple[ev.CutText, ...] = ()
 
     @classmethod
+    def at(
+        cls,
+        store: Store,
+        state: RunState,
+        places: Iterable[Place],
+        rests: Callable[[Address, Sequence[dict[str, Any]], ModelReply], bool],
+        why: str,
+        **more: Any,
+    ) -> "Rebuy":
+        """Return what is lost with the replies at these places that rest on what is gone; trials that have one begin again."""
+        ledger = ModelLedger(store)
+        lost: dict[Place, list[ModelReply]] = {}
+        for node, trial, attempt in places:
+            address = Address(
+                run=state.run_id, node=node, trial=trial, attempt=attempt, stage="", step=0, retry=0
+            )
+            lost[node, trial, attempt] = [call[2] for call in ledger.dialogue(address) if rests(*call)]
+        again = [place for place, replies in lost.items() if replies and place[1]]
+        return cls.of(state.run_id, why, [*chain.from_iterable(lost.values())], again, **more)
+
+    @classmethod
     def of(
         cls, run_id: str, why: str, lost: Sequence[ModelReply], trials: Iterable[Place] = (), **more: Any
     ) -> "Rebuy":
@@ -73,9 +95,9 @@ class Rebuy:
             )
 
 
-def paid(replies: Iterable[ModelReply]) -> list[ModelReply]:
-    """Return the replies that cost anything to ask for again: all but the offline model's."""
-    return [reply for reply in replies if reply.model != OFFLINE]
+def is_paid(reply: ModelReply) -> bool:
+    """Whether a reply costs anything to ask for again: all but the offline model's."""
+    return reply.model != OFFLINE
 
 
 def unfinished(store: Store, state: RunState) -> list[Place]:
@@ -89,13 +111,3 @@ def unfinished(store: Store, state: RunState) -> list[Place]:
         return trials
     attempt = 1 + len(state.failures.get("P0", ()))
     return [*trials, *((node, 0, attempt) for node in ModelLedger(store).nodes(state.run_id))]
-
-
-def dialogue_at(
-    store: Store, state: RunState, place: Place
-) -> list[tuple[Address, list[dict[str, Any]], ModelReply]]:
-    """Return what was asked and answered at a place: address, messages and reply of each request."""
-    node, trial, attempt = place
-    return ModelLedger(store).dialogue(
-        Address(run=state.run_id, node=node, trial=trial, attempt=attempt, stage="", step=0, retry=0)
-    )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.engine.manifest import recorded_prompts, run_manifest
-from workbench.engine.rebuy import Rebuy, dialogue_at, paid, unfinished
+from workbench.engine.rebuy import Rebuy, is_paid, unfinished
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import write_atomically
 from workbench.engine.record.state import RunState
@@ -44,19 +44,15 @@ def lost_prompts(store: Store, state: RunState, prompts: PromptSet) -> Rebuy | N
         return None
     inner = [node for node in state.tree.inner() if state.planned and state.tree[node].belief is None]
     syntheses = [(node, 0, 1 + len(state.failures.get(node, ()))) for node in inner]
-    lost, again = [], []
-    for place in (*unfinished(store, state), *syntheses):
-        trial = place[1]
-        own = paid(
-            reply
-            for where, _, reply in dialogue_at(store, state, place)
-            if trial or not state.planned or where.stage not in _ANALYSIS
-        )
-        lost += own
-        if trial and own:
-            again.append(place)
-    why = f"was begun with prompts that are kept no more ({first_named(missing, _LISTED)})"
-    return Rebuy.of(state.run_id, why, lost, again)
+    return Rebuy.at(
+        store,
+        state,
+        [*unfinished(store, state), *syntheses],
+        lambda where, _, reply: (
+            is_paid(reply) and bool(where.trial or not state.planned or where.stage not in _ANALYSIS)
+        ),
+        f"was begun with prompts that are kept no more ({first_named(missing, _LISTED)})",
+    )
 
 
 def adopt_prompts(recorder: "Recorder", *, allowed: bool) -> PromptSet:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from proxies.asof.asof_text import Removed, as_of, emptied_line
 from proxies.asof.clock import Cutoff
-from workbench.engine.rebuy import Rebuy, dialogue_at, unfinished
+from workbench.engine.rebuy import Rebuy, unfinished
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
-from workbench.models.base import ModelReply
 from workbench.propositions import Proposition, Tree
 from workbench.store import Store
 from workbench.store import events as ev
@@ -97,19 +96,16 @@ def later_texts(store: Store, state: RunState) -> Rebuy | None:
     if not cut:
         return None
     pieces = [each.text for each in cut]
-    lost: list[ModelReply] = []
-    again = []
-    for place in unfinished(store, state):
-        resting = [
-            reply
-            for _, messages, reply in dialogue_at(store, state, place)
-            if any(piece in " ".join(str(each["content"]).split()) for piece in pieces for each in messages)
-        ]
-        lost += resting
-        if resting and place[1]:
-            again.append(place)
-    why = f"was begun with text of after its cutoff, which is not sent again ({len(cut)} pieces)"
-    return Rebuy.of(state.run_id, why, lost, again, cut=cut)
+    return Rebuy.at(
+        store,
+        state,
+        unfinished(store, state),
+        lambda _, messages, __: any(
+            piece in " ".join(message["content"].split()) for piece in pieces for message in messages
+        ),
+        f"was begun with text of after its cutoff, which is not sent again ({len(cut)} pieces)",
+        cut=cut,
+    )
 
 
 def adopt_cut(recorder: "Recorder", *, allowed: bool) -> None:

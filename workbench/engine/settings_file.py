@@ -202,12 +202,12 @@ def run_settings(
         raise UsageError(f"a value in {NAME} is of another kind than its option takes: {error}") from None
 
 
-def review_defaults(config: Path | None = None) -> dict[str, Any]:
+def review_defaults() -> dict[str, Any]:
     """Return ``notify`` and ``alert`` (a share of 1) of a person's own file; a file of the current folder is not looked at.
 
     Raises ``UsageError`` for a value that is none.
     """
-    own = _File.read((config or config_folder()) / NAME)
+    own = _File.read(config_folder() / NAME)
     if own is None or not isinstance(own.data.get("review", {}), dict):
         return {}
     values = own.entries("review")

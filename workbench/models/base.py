@@ -8,6 +8,7 @@ import base64
 import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -232,7 +233,13 @@ def reply_to_json(reply: ModelReply) -> dict[str, Any]:
 
 
 def reply_from_json(data: dict[str, Any]) -> ModelReply:
-    """Parse what :func:`reply_to_json` wrote."""
-    calls, usage = tuple(ToolCall(**call) for call in data["tool_calls"]), Usage(**data["usage"])
-    lists = {name: tuple(data.get(name, ())) for name in ("notes", "thinking")}
-    return ModelReply(**{**data, **lists, "tool_calls": calls, "usage": usage})
+    """Parse what :func:`reply_to_json` wrote; raises ``ValueError`` for anything else."""
+    reply: ModelReply = _reply_adapter().validate_python(data)
+    return reply
+
+
+@cache
+def _reply_adapter() -> Any:
+    from pydantic import TypeAdapter  # with the first reply that is read: `import workbench` does without
+
+    return TypeAdapter(ModelReply)

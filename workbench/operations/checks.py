@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from workbench.errors import WANTING
@@ -109,9 +110,11 @@ class Verify(Operation):
             "cells": sum(check.outcome.cells for check in result.proofs),
             "differing": differing,
             "unrepeatable": [
-                row for check in result.proofs for row in check.rows(check.outcome.unrepeatable)
+                asdict(fault) for check in result.proofs for fault in check.faults(check.outcome.unrepeatable)
             ],
-            "advisory": [row for check in result.proofs for row in check.rows(check.outcome.advisory)],
+            "advisory": [
+                asdict(fault) for check in result.proofs for fault in check.faults(check.outcome.advisory)
+            ],
             "isolation": result.isolation,
             "signed": signer_json(result.signer),
             **drift(state, result.proofs, rerun=rerun),

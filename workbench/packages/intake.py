@@ -22,7 +22,7 @@ from sandbox.record.passive import active_place
 from sandbox.record.session_notebook import KERNELSPEC
 from workbench.audit.run_audit import audit_run
 from workbench.engine.access.look_up_records import look_up_nodes
-from workbench.engine.proof_check import ProofFault, combined_faults, compare_trial
+from workbench.engine.proof_check import ProofFault, compare_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import notebook_name
 from workbench.engine.record.state import RunState
@@ -32,7 +32,7 @@ from workbench.models.base import reply_from_json
 from workbench.packages.archive import JOURNAL_NAME, LIBRARY_NAME, NOTEBOOK_NAME
 from workbench.propositions.ids import is_id
 from workbench.reports.note_page import report_html
-from workbench.store import BodyUse, EventUnreadable, OtherVersion, PackageRefused, Store, StoreCorrupt
+from workbench.store import EventUnreadable, OtherVersion, PackageRefused, Store, StoreCorrupt
 from workbench.store import events as ev
 from workbench.store.database_schema import require_today
 from workbench.store.transfer import copy_foreign_run
@@ -100,8 +100,7 @@ def _event(values: dict[str, Any]) -> None:
             RunSettings.from_json(event.settings)
         except WorkbenchError as error:
             raise PackageRefused(f"the settings of the run are not ours ({error!s:.100})") from None
-        for instant in (event.cutoff_instant,):
-            _check_instant(instant, "cutoff")
+        _check_instant(event.cutoff_instant, "cutoff")
 
 
 def _api_call(values: dict[str, Any]) -> None:
@@ -122,7 +121,7 @@ def _api_call(values: dict[str, Any]) -> None:
 def _altered(
     what: str, check: str = "ledger", node: str | None = None, trial: int | None = None
 ) -> ProofFault:
-    return ProofFault(node=node, trial=trial, check=check, cell=None, what=what)
+    return ProofFault(node, trial, check, None, what)
 
 
 def examine(store: Store, run_id: str) -> tuple[RunState, list[ProofFault]]:
@@ -138,14 +137,7 @@ def examine(store: Store, run_id: str) -> tuple[RunState, list[ProofFault]]:
             problems = printable("; ".join(state.missing), keep="")
             raise PackageRefused(f"{problems:.200}; install it and import again")
         _check_texts(state)
-        findings = [*_ledgers(store, run_id), *_files(store, state)]
-        for (node, trial), held in sorted(state.trials.items()):
-            if held.belief is not None:
-                outcome = compare_trial(store, state, node, trial)
-                findings += [
-                    ProofFault(node, trial, item.check, item.cell, item.what) for item in outcome.differing
-                ]
-        findings += combined_faults(store, state)
+        findings = [*_ledgers(store, run_id), *_files(store, state), *compare_run(store, state).faults]
         _draw(store, state, findings)
     except PackageRefused:
         raise
@@ -180,23 +172,13 @@ def _ledgers(store: Store, run_id: str) -> list[ProofFault]:
     for use in store.run_bodies(run_id):
         try:
             content = _json(store.body(use.digest), f"a {use.role}", kind=object)
+            if use.role == "reply":
+                reply_from_json(content)
+            for message in content["messages"] if use.role == "request" else ():
+                _json(store.body(message), "a message")
         except StoreCorrupt as error:
             findings.append(_altered(str(error), node=use.node, trial=use.trial or None))
-            continue
-        if use.role == "reply":
-            reply_from_json(content)
-        elif use.role == "request":
-            for message in content["messages"]:
-                findings += _missing(store, message, use)
     return findings
-
-
-def _missing(store: Store, digest: str, use: BodyUse) -> list[ProofFault]:
-    try:
-        _json(store.body(digest), "a message")
-    except StoreCorrupt as error:
-        return [_altered(str(error), node=use.node, trial=use.trial or None)]
-    return []
 
 
 def _files(store: Store, state: RunState) -> list[ProofFault]:
@@ -246,14 +228,9 @@ def _journal(path: Path, state: RunState) -> list[ProofFault]:
             state.trials[node, trial].belief is not None and attempt == state.trials[node, trial].concluded
         )
         return [] if concluded else [_altered(str(error), "chain", node, trial)]
+    covers = "in the notebook would run, fetch or cover something in a viewer"
     active = [
-        ProofFault(
-            node=node,
-            trial=trial,
-            check="shown",
-            cell=cell.id,
-            what=f"{place} in the notebook would run, fetch or cover something in a viewer",
-        )
+        ProofFault(node, trial, "shown", cell.id, f"{place} {covers}")
         for cell in cells
         if (place := active_place(cell)) is not None
     ]

@@ -48,7 +48,7 @@ from workbench.store import events as ev
 from workbench.store.database import utc_now
 from workbench.store.removal import MOVING, settle
 from workbench.store.transfer import copy_run_into, take_run
-from workbench.synthesis import Export, export_tree, import_tree
+from workbench.synthesis import export_tree, import_tree
 from workbench.synthesis.exchange.bayes_net import OnMisfit
 from workbench.synthesis.whatif.ranges import reachable_ranges
 from workbench.views.trail import cell_anchor, evidence_trail, markdown_numbers, markdown_places
@@ -144,60 +144,20 @@ def export_run(
             Option("share", "packages"),
             ", or export the note without its transcript",
         )
-    if to in _TEXT_FORMATS:
-        data, notes = _exported(
-            store,
-            state,
-            to,
-            misfit,
-            normalise,
-            environ,
-            with_transcript=with_transcript,
-            one_page=one_page,
-        )
-        return SECRETS.clean(data.decode()).encode(), notes
-    return _exported(
-        store,
-        state,
-        to,
-        misfit,
-        normalise,
-        environ,
-        signing_key() if sign else None,
-        with_transcript=with_transcript,
-        one_page=one_page,
-    )
-
-
-def _exported(
-    store: Store,
-    state: RunState,
-    to: str,
-    misfit: OnMisfit,
-    normalise: Normaliser,
-    environ: Mapping[str, str] | None,
-    key: "Ed25519PrivateKey | None" = None,
-    *,
-    with_transcript: bool = False,
-    one_page: bool = False,
-) -> tuple[bytes, tuple[str, ...]]:
+    notes: tuple[str, ...] = ()
+    if to == "zip":
+        return _zip(store, state, signing_key() if sign else None), notes
     if to in NOTE_FORMATS:
         note = note_of(store, state, with_transcript=with_transcript, one_page=one_page)
-        return _note(note, to, environ or {}), ()
-    if to == "ipynb":
-        return _notebook(store, state).encode(), ()
-    if to == "zip":
-        return _zip(store, state, key), ()
-    format_of(None, to)
-    export: Export = export_tree(
-        state.tree,
-        to,
-        misfit,
-        normalise,
-        manifest=manifest_id(store, state.run_id),
-    )
-    absent = state.not_installed()
-    return export.text.encode(), (*export.notes, *((absent,) if absent else ()))
+        data = _note(note, to, environ or {})
+    elif to == "ipynb":
+        data = _notebook(store, state).encode()
+    else:
+        format_of(None, to)
+        export = export_tree(state.tree, to, misfit, normalise, manifest=manifest_id(store, run_id))
+        absent = state.not_installed()
+        data, notes = export.text.encode(), (*export.notes, *((absent,) if absent else ()))
+    return (SECRETS.clean(data.decode()).encode() if to in _TEXT_FORMATS else data), notes
 
 
 def note_beside(store: Store, run_id: str, to: str, path: Path, environ: Mapping[str, str]) -> bytes:
@@ -438,7 +398,7 @@ def open_package(path: Path) -> Iterator["ExaminedPackage"]:
         yield package
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ExaminedPackage:
     """A package in a store of its own, read and checked; ``signature`` is one that fits, ``digest`` the hash of the file."""
 
@@ -480,17 +440,10 @@ def examined_package(
             except StoreCorrupt as error:
                 raise PackageAltered(path, findings, str(error)) from None
             findings += more
-            fault = signature_fault(own, run_id, signature) if signature is not None else None
-            if fault is not None:
-                findings.append(ProofFault(node=None, trial=None, check="signature", cell=None, what=fault))
+            if signature is not None and (fault := signature_fault(own, run_id, signature)) is not None:
+                findings.append(ProofFault.of_node(None, "signature", fault))
                 signature = None  # it says nothing about who sent this
-            yield ExaminedPackage(
-                store=own,
-                state=state,
-                findings=findings,
-                signature=signature,
-                digest=digest,
-            )
+            yield ExaminedPackage(own, state, findings, signature, digest)
         finally:
             own.close()
 

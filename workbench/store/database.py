@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -104,6 +104,14 @@ def database_state(home: Path) -> str:
     except sqlite3.Error as error:
         return f"cannot be read ({error})"
     return f"version {version}" + ("" if version == SCHEMA_VERSION else ", another workbench's")
+
+
+def json_of(body: bytes, digest: str) -> Any:
+    """Return the JSON value of a stored body; raises ``StoreCorrupt`` where it is none."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise StoreCorrupt(f"the body filed under {digest} is no JSON") from None
 
 
 class Store:
@@ -302,6 +310,10 @@ class Store:
             raise StoreCorrupt(f"the body filed under {digest} was altered")
         return raw
 
+    def json(self, digest: str) -> Any:
+        """Return the JSON value filed under ``digest``; raises ``StoreCorrupt`` as `body`, and where it is none."""
+        return json_of(self.body(digest), digest)
+
     def text(self, digest: str) -> str:
         """Return the body filed under ``digest`` as text."""
         return self.body(digest).decode()
@@ -444,7 +456,7 @@ class Store:
     def mended(self, run_id: str, *, before: int) -> int:
         """Count a run's events, of those before a number, that screens show otherwise than they were written.
 
-        A stranger's package may hold characters that steer a terminal; they stay in the log, and no screen shows them (`event_base.Shown`).
+        A stranger's package may hold characters that steer a terminal; they stay in the log, and no screen shows them (`events.Shown`).
         """
         rows = self.query("SELECT * FROM events WHERE run_id = ? AND seq < ?", (run_id, before))
         suspects = [row for row in rows if not row["data"].isprintable() or "\\u00" in row["data"]]

@@ -1,155 +1,749 @@
-"""The closed set of events of a run.
+"""The closed set of events of a run, and of sets of questions and studies.
 
 Every event is one frozen model; ``kind`` names it and ``v`` is the version of its shape. Tree state, progress, resume, undo and
 the audit report are folds over these. Long texts are not in an event: it carries the hash under which the body lies in the store.
-The models stand in ``run_events``, ``leaf_events``, ``people_events`` and ``study_events``.
 """
 
 from functools import cache
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 
-from pydantic import Field, TypeAdapter, ValidationError
-
-from workbench.store.event_base import PublicKey, Signature
-from workbench.store.leaf_events import (
-    EvidenceRecord,
-    FindingRecord,
-    LeafFailed,
-    LeafGrounded,
-    LeafKept,
-    LeafPooled,
-    LeafReopened,
-    LeafStarted,
-    LeafStep,
-    LeafVerified,
-    LeafWaiting,
-)
-from workbench.store.people_events import (
-    CommentAdded,
-    EstimateGiven,
-    LeaksAudited,
-    NoteAdded,
-    OutcomeRecorded,
-    ReturnedComment,
-    ReturnedEstimate,
-    ReturnedSignOff,
-    ReviewReturned,
-    ReviewSigned,
-)
-from workbench.store.run_events import (
-    ApprovalAsked,
-    ApprovalGiven,
-    ApprovalSubject,
-    CallAsked,
-    CallUnbilled,
-    CutText,
-    Follows,
-    LookUpRecord,
-    NodeFailed,
-    NodeRefitted,
-    NodeSynthesized,
-    NodeWaiting,
-    NumberSpread,
-    PackageSignature,
-    RunChanged,
-    RunContinued,
-    RunFinished,
-    RunImported,
-    RunResumed,
-    RunSealed,
-    RunStarted,
-    RunStopped,
-    RunWaiting,
-    ScenarioRecorded,
-    StopReason,
-    TextCut,
-    TreeEdited,
-    TreeExpanded,
-    TreePlanned,
-)
-from workbench.store.study_events import (
-    ContextGathered,
-    ForecastBegun,
-    ForecastMade,
-    ForecastMissing,
-    ForecastPromoted,
-    QuestionAdded,
-    QuestionsImported,
-    StudyAudited,
-    StudyOpened,
-    ValueRecorded,
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    NonNegativeInt,
+    TypeAdapter,
+    ValidationError,
 )
 
-__all__ = [
-    "VERSION",
-    "Annotation",
-    "ApprovalAsked",
-    "ApprovalGiven",
-    "ApprovalSubject",
-    "CallAsked",
-    "CallUnbilled",
-    "CommentAdded",
-    "ContextGathered",
-    "CutText",
-    "EstimateGiven",
-    "Event",
-    "EvidenceRecord",
-    "FindingRecord",
-    "Follows",
-    "ForecastBegun",
-    "ForecastMade",
-    "ForecastMissing",
-    "ForecastPromoted",
-    "LeafEvent",
-    "LeafFailed",
-    "LeafGrounded",
-    "LeafKept",
-    "LeafPooled",
-    "LeafReopened",
-    "LeafStarted",
-    "LeafStep",
-    "LeafVerified",
-    "LeafWaiting",
-    "LeaksAudited",
-    "LookUpRecord",
-    "NodeFailed",
-    "NodeRefitted",
-    "NodeSynthesized",
-    "NodeWaiting",
-    "NoteAdded",
-    "NumberSpread",
-    "OutcomeRecorded",
-    "PackageSignature",
-    "PublicKey",
-    "QuestionAdded",
-    "QuestionsImported",
-    "ReturnedComment",
-    "ReturnedEstimate",
-    "ReturnedSignOff",
-    "ReviewReturned",
-    "ReviewSigned",
-    "RunChanged",
-    "RunContinued",
-    "RunFinished",
-    "RunImported",
-    "RunResumed",
-    "RunSealed",
-    "RunStarted",
-    "RunStopped",
-    "RunWaiting",
-    "ScenarioRecorded",
-    "Signature",
-    "StopReason",
-    "StreamEvent",
-    "StudyAudited",
-    "StudyOpened",
-    "TextCut",
-    "TreeEdited",
-    "TreeExpanded",
-    "TreePlanned",
-    "ValueRecorded",
-    "parse_event",
+from workbench.terminal import shown_text
+
+Hash = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+#: A public key as OpenSSH writes it, and a signature by it in base64; both are ed25519.
+PublicKey = Annotated[str, Field(pattern=r"^ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}$")]
+# 64 bytes are 86 letters of base64 and two of padding.
+Signature = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]{86}==$")]
+JournalHead = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+
+
+def _as_shown(value: Any) -> Any:
+    """Clean every text in JSON data as screens show it; other values are left to the field's own type."""
+    match value:
+        case str():
+            return shown_text(value)
+        case dict():
+            return {name: _as_shown(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_as_shown(item) for item in value]
+        case _:
+            return value
+
+
+#: A text that screens print as it stands. Cleaned when an event is made, so that no door can forget it; and when one is
+#: read, so that a stranger's package is shown like it, while its bytes and hashes stay.
+Shown = Annotated[str, BeforeValidator(_as_shown)]
+#: JSON data whose texts are cleaned so.
+ShownData = Annotated[dict[str, Any], BeforeValidator(_as_shown)]
+
+
+#: An unknown field is refused rather than dropped: it means that another version wrote the event. The schema of a model is
+#: built when it is first used: a command meets a dozen of the fifty kinds.
+SHAPE = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class EventBase(BaseModel):
+    model_config = SHAPE
+
+    # columns of the log
+    node: str | None = None
+    trial: int | None = None
+
+
+class CutText(BaseModel):
+    """A piece of people's words on the claim that was cut because it is of after the cutoff; ``field`` names its place."""
+
+    model_config = SHAPE
+
+    field: str
+    text: str
+    reason: Shown
+
+
+class Follows(BaseModel):
+    """The run of the same claim that a review takes up, and the body with the parts that stand (``engine.record.followed_run``)."""
+
+    model_config = SHAPE
+
+    run: Shown
+    body: Hash
+
+
+class RunStarted(EventBase):
+    """The analyst stated a proposition and a cutoff; ``settings`` is all that shapes the run, ``cut`` the pieces left out.
+
+    ``quote_key`` makes the marks between which its prompts quote strangers (``workbench.quoting``). ``read_as`` is the reading that the claim
+    was asked with, by which it is resolved (``workbench.questions.readings``); None where there was none. ``history`` is the share of past
+    periods in which it came true, how many independent ones there are, and what a simulation of its series
+    makes of it. ``follows`` names the run that a review takes up.
+    """
+
+    kind: Literal["run.started"] = "run.started"
+    statement: Shown
+    cutoff: Shown
+    cutoff_instant: str
+    settings: dict[str, Any]
+    cut: tuple[CutText, ...] = ()
+    quote_key: str | None = None
+    read_as: dict[str, Any] | None = None
+    history: tuple[float, float, float | None] | None = None
+    follows: Follows | None = None
+
+
+class TextCut(EventBase):
+    """People's words on the claim were cut to its cutoff after the run was opened: ``context`` has the texts from here on."""
+
+    kind: Literal["text.cut"] = "text.cut"
+    cut: tuple[CutText, ...]
+    context: dict[str, str]
+
+
+class RunResumed(EventBase):
+    """Work on an unfinished run goes on; ``only`` names the nodes that this sitting keeps to, none means all."""
+
+    kind: Literal["run.resumed"] = "run.resumed"
+    only: tuple[str, ...] = ()
+
+
+class RunSealed(EventBase):
+    """The isolation level at which this run's kernels start, found by trying it."""
+
+    kind: Literal["run.sealed"] = "run.sealed"
+    isolation: str
+    refused: tuple[Shown, ...] = ()
+
+
+class TreeExpanded(EventBase):
+    """The analyzer added propositions; ``tree`` is the body of the whole tree after the round."""
+
+    kind: Literal["tree.expanded"] = "tree.expanded"
+    tree: Hash
+    round: int = Field(ge=1)
+
+
+class TreePlanned(EventBase):
+    """The tree stands; its leaves may be grounded."""
+
+    kind: Literal["tree.planned"] = "tree.planned"
+    tree: Hash
+
+
+class TreeEdited(EventBase):
+    """A person changed the planned tree before it was grounded."""
+
+    kind: Literal["tree.edited"] = "tree.edited"
+    tree: Hash
+    base_seq: int
+
+
+class LookUpRecord(BaseModel):
+    """A synthesizer's look-up for a node: the attempt under which its requests are filed, and its stored form."""
+
+    model_config = SHAPE
+
+    attempt: int = Field(ge=1)
+    body: Hash
+
+
+class NodeSynthesized(EventBase):
+    """An inner node was combined from its children; ``package`` brings the rule's kind, None for ours.
+
+    ``looked_up`` is None where nothing was looked up, also where a node only follows a leaf that was grounded again.
+    """
+
+    kind: Literal["node.synthesized"] = "node.synthesized"
+    node: str
+    rule: dict[str, Any]
+    package: str | None = None
+    p: Probability
+    key_factor: Shown
+    report: Hash
+    looked_up: LookUpRecord | None = None
+
+
+class NumberSpread(BaseModel):
+    """One number over several refits of a node; ``flips`` where it was above 0 in one and below in another."""
+
+    model_config = SHAPE | ConfigDict(allow_inf_nan=False)
+
+    mean: float
+    sd: float
+    low: float
+    high: float
+    flips: bool = False
+
+
+class NodeRefitted(EventBase):
+    """The synthesizer was asked for a node several times more, to see how far its weights can be trusted; its rule stays.
+
+    ``count`` is how often, ``failed`` how many replies were of no use; ``value`` and ``coefficients`` are over the others.
+    """
+
+    kind: Literal["node.refitted"] = "node.refitted"
+    node: str
+    count: int = Field(ge=2)
+    failed: NonNegativeInt = 0
+    value: NumberSpread | None = None
+    coefficients: dict[str, NumberSpread] = Field(default_factory=dict)
+
+
+class NodeFailed(EventBase):
+    kind: Literal["node.failed"] = "node.failed"
+    node: str
+    reason: Shown
+
+
+#: Why a sitting ended before the run was done.
+StopReason = Literal[
+    "interrupt",
+    "budget",
+    "failure",
+    "plan-only",
+    "refused",
+    "outage",
+    "resources",
+    "other-writer",
+    "leaves-left",
+    "rebuy",
 ]
+
+
+class RunStopped(EventBase):
+    """The run was stopped before its end; it can be resumed.
+
+    ``outage`` is a provider that did not answer for as long as was allowed, ``resources`` a full disk or no descriptors left,
+    ``other-writer`` another process at work on the same run, ``leaves-left`` the end of a sitting that was kept to some leaves, ``rebuy``
+    a request that changed since it was answered.
+    """
+
+    kind: Literal["run.stopped"] = "run.stopped"
+    why: StopReason
+    detail: Shown
+
+
+class RunWaiting(EventBase):
+    """A provider does not answer; the run asks it again and again until it does, or for as long as is allowed."""
+
+    kind: Literal["run.waiting"] = "run.waiting"
+    provider: Shown
+    reason: Shown
+
+
+class RunContinued(EventBase):
+    kind: Literal["run.continued"] = "run.continued"
+    provider: Shown
+    seconds: float = Field(ge=0.0)
+
+
+class RunChanged(EventBase):
+    """A person resumed the run with other settings; ``changes`` holds the new value of each by its name."""
+
+    kind: Literal["run.changed"] = "run.changed"
+    changes: dict[str, Any]
+
+
+class CallAsked(EventBase):
+    """A request is about to be sent to a model. Without a reply in the ledger and without a refusal it is unanswered.
+
+    What it may cost at most is charged to the run until it is answered: the provider may have billed it.
+    """
+
+    kind: Literal["call.asked"] = "call.asked"
+    node: str
+    trial: int
+    attempt: int = Field(ge=0)
+    stage: str
+    step: int
+    retry: int
+    request_hash: str
+    model: Shown
+    worst_usd: float | None = None
+    worst_tokens: int = 0
+
+
+class CallUnbilled(EventBase):
+    """A request that ``call.asked`` announced got no reply and no bill: it was refused, or it never arrived."""
+
+    kind: Literal["call.unbilled"] = "call.unbilled"
+    node: str
+    trial: int
+    attempt: int = Field(ge=0)
+    stage: str
+    step: int
+    retry: int
+    request_hash: str
+    reason: Shown = ""
+
+
+class NodeWaiting(EventBase):
+    """A synthesis cannot go on in this sitting, by no fault of its replies; a resumed run takes it up as it stands."""
+
+    kind: Literal["node.waiting"] = "node.waiting"
+    node: str
+    reason: Shown
+
+
+#: What waits for a person; ``run``: the whole analysis, which another program proposed.
+ApprovalSubject = Literal["call", "page", "run"]
+
+
+class ApprovalAsked(EventBase):
+    """A step waits until a person has looked at it; ``subject`` is the body with all that would be sent."""
+
+    kind: Literal["approval.asked"] = "approval.asked"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    what: ApprovalSubject
+    subject: Hash
+
+
+class ApprovalGiven(EventBase):
+    """A person's decision on a step; it holds for the subject in all attempts of the trial."""
+
+    kind: Literal["approval.given"] = "approval.given"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    what: ApprovalSubject
+    subject: Hash
+    verdict: Literal["yes", "no"]
+    reason: Shown = ""
+    author: Shown
+
+
+class RunFinished(EventBase):
+    """The root has a probability."""
+
+    kind: Literal["run.finished"] = "run.finished"
+    p: Probability
+
+
+class ScenarioRecorded(EventBase):
+    """An action on a named scenario: ``record`` is a ``propositions.scenario_set.ScenarioRecord`` as JSON."""
+
+    kind: Literal["scenario.recorded"] = "scenario.recorded"
+    record: ShownData
+
+
+class PackageSignature(BaseModel):
+    """The signature of a package, with all that is needed to check it again: the run's id and the head of its log are recomputed.
+
+    ``members`` is the hash over all members of the package.
+    """
+
+    model_config = SHAPE
+
+    key: PublicKey
+    members: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    signature: Signature
+
+
+class RunImported(EventBase):
+    """The run came out of a package, here: its records up to this event are another home's.
+
+    The import appends it, so a package cannot leave it out. ``package`` is the hash of the file; ``differing`` says what
+    its records contradicted when it was taken in all the same (``anyway``); ``signature`` is one that was right then.
+    """
+
+    kind: Literal["run.imported"] = "run.imported"
+    package: Hash
+    anyway: bool = False
+    differing: tuple[Shown, ...] = ()
+    signature: PackageSignature | None = None
+
+
+class LeafKept(EventBase):
+    """A deeper analysis of a leaf failed; it stays a leaf."""
+
+    kind: Literal["leaf.kept"] = "leaf.kept"
+    node: str
+    reason: Shown
+
+
+class EvidenceRecord(BaseModel):
+    """The evidence of a grounding: its kind, the package that brings the kind (None: ours), and its stored form, if any."""
+
+    model_config = SHAPE
+
+    kind: str
+    package: str | None = None
+    body: Hash | None = None
+
+
+class LeafStarted(EventBase):
+    """An attempt at grounding a leaf began; ``known_calls`` are the data calls of other leaves that it was offered.
+
+    ``asked_on`` is the day that its first requests name; a request that goes out on a later day names that one, and is stored so.
+    """
+
+    kind: Literal["leaf.started"] = "leaf.started"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    known_calls: tuple[Shown, ...] = ()
+    asked_on: str = ""
+
+
+class LeafReopened(EventBase):
+    """A person has a leaf grounded again: its trials get new attempts, their old conclusions stand until then.
+
+    ``resynthesis`` is how the propositions above follow: by their stored rules, or by asking the synthesizer again.
+    """
+
+    kind: Literal["leaf.reopened"] = "leaf.reopened"
+    node: str
+    resynthesis: Literal["numeric", "full"] = "numeric"
+    author: Shown = ""
+    reason: Shown = ""
+
+
+class LeafStep(EventBase):
+    """A leaf got a reply that it paid for; terminal and page show its progress from it.
+
+    ``number`` counts the requests of the attempt from 1, ``what`` is the stage and how the reply ended if not well,
+    ``about`` the heading of what it wrote, or the tool it called.
+    """
+
+    kind: Literal["leaf.step"] = "leaf.step"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    number: int = Field(ge=1)
+    what: Shown
+    about: Shown = ""
+    model: Shown
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class FindingRecord(BaseModel):
+    """A finding of a check in a conclusion that its model stood by."""
+
+    model_config = SHAPE
+
+    check: Shown
+    words: Shown
+
+
+class LeafGrounded(EventBase):
+    """A trial of a leaf reached its conclusion; ``findings`` are its faults although the model stood by it.
+
+    ``journal_head`` is the hash of the last line of its closed session's journal: a journal that was written anew, every
+    hash in it recomputed, ends otherwise. None where no session was opened.
+    """
+
+    kind: Literal["leaf.grounded"] = "leaf.grounded"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    p: Probability
+    key_factor: Shown
+    report: Hash
+    steps: int
+    failed_cells: int
+    evidence: EvidenceRecord
+    journal_head: JournalHead | None = None
+    findings: tuple[FindingRecord, ...] = ()
+
+
+class LeafVerified(EventBase):
+    """A concluded proof was compared with itself and with a re-run from the ledger.
+
+    ``findings`` name the cells that show another result each time they are run.
+    """
+
+    kind: Literal["leaf.verified"] = "leaf.verified"
+    node: str
+    trial: int
+    verified: bool
+    differing: tuple[Shown, ...] = ()
+    findings: tuple[FindingRecord, ...] = ()
+
+
+class LeafFailed(EventBase):
+    """An attempt at a leaf ended without a conclusion; ``final`` when no attempt is left in this sitting.
+
+    ``gave_up`` is the step of its dialogue that got no usable reply, and the retry at which a later sitting asks there again;
+    None where a later sitting begins a new attempt.
+    """
+
+    kind: Literal["leaf.failed"] = "leaf.failed"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    reason: Shown
+    final: bool
+    gave_up: tuple[NonNegativeInt, NonNegativeInt] | None = None
+
+
+class LeafPooled(EventBase):
+    """All trials of a leaf are in; ``p`` is the leaf's value, ``dead`` the number of trials without a conclusion."""
+
+    kind: Literal["leaf.pooled"] = "leaf.pooled"
+    node: str
+    p: Probability
+    key_factor: Shown
+    report: Hash
+    trials: tuple[float, ...]
+    dead: int = Field(default=0, ge=0)
+
+
+class LeafWaiting(EventBase):
+    """An attempt at a leaf cannot go on in this sitting, by no fault of its proof; a resumed run takes it up as it stands."""
+
+    kind: Literal["leaf.waiting"] = "leaf.waiting"
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+    reason: Shown
+
+
+NodeName = Annotated[str, Field(pattern=r"^P(0|[1-9]\d{0,8}(\.[1-9]\d{0,8})*)$", max_length=400)]
+#: Nobody's estimate is certainty: its log-odds would weigh more than everybody else's.
+OpenProbability = Annotated[float, Field(gt=0.0, lt=1.0)]
+Instant = Annotated[
+    str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z$")
+]
+
+
+class CommentAdded(EventBase):
+    """A reviewer commented on one proposition; shown wherever the run is, and covered by a sign-off."""
+
+    kind: Literal["comment.added"] = "comment.added"
+    node: str
+    text: Shown
+    author: Shown = ""
+
+
+class EstimateGiven(EventBase):
+    """A person's estimate of a proposition, beside the model's answer, which stays; without ``p`` the author takes it back."""
+
+    kind: Literal["estimate.given"] = "estimate.given"
+    node: str
+    p: OpenProbability | None
+    why: Shown = ""
+    author: Annotated[Shown, Field(min_length=1)]
+
+
+class NoteAdded(EventBase):
+    """The analyst's own note on the run, or on one proposition of it, with tags that are set or taken off."""
+
+    kind: Literal["note.added"] = "note.added"
+    text: Shown = ""
+    tags: tuple[Shown, ...] = ()
+    untagged: tuple[Shown, ...] = ()
+    author: Shown = ""
+
+
+class OutcomeRecorded(EventBase):
+    """The outcome of the claim, or with ``node`` of a leaf; the newest one counts. ``p`` is 1 for yes, 0 for no, between them for a share.
+
+    ``day`` is the date of the outcome, ``source`` whether a person says so or a series that the claim is about.
+    """
+
+    kind: Literal["outcome.recorded"] = "outcome.recorded"
+    p: Probability
+    day: Day
+    source: Literal["person", "series", "file"] = "person"
+    author: Shown = ""
+
+
+class ReviewSigned(EventBase):
+    """Somebody accepts the run, or returns it. The name is typed, not proved: a package's signature proves a key.
+
+    ``head`` is the log's before this event, ``tree`` and ``comments`` are hashes of what was reviewed, ``checklist`` has the points
+    done; ``attested`` is one hash over all of these, the run, author and verdict.
+    """
+
+    kind: Literal["review.signed"] = "review.signed"
+    author: Shown
+    verdict: Literal["accept", "return"]
+    checklist: dict[Shown, bool]
+    head: JournalHead
+    tree: Hash
+    comments: Hash
+    attested: Hash
+
+
+# what a reviewer said in another home: `CommentAdded`, `EstimateGiven` and `ReviewSigned` with their time
+class ReturnedComment(BaseModel):
+    model_config = SHAPE
+
+    node: NodeName
+    text: Shown
+    author: Shown = ""
+    at_utc: Instant
+
+
+class ReturnedEstimate(BaseModel):
+    model_config = SHAPE
+
+    node: NodeName
+    p: OpenProbability | None
+    why: Shown = ""
+    author: Annotated[Shown, Field(min_length=1)]
+    at_utc: Instant
+
+
+class ReturnedSignOff(BaseModel):
+    model_config = SHAPE
+
+    author: Shown
+    verdict: Literal["accept", "return"]
+    checklist: dict[Shown, bool]
+    head: JournalHead
+    tree: Hash
+    comments: Hash
+    attested: Hash
+    at_utc: Instant
+
+
+class ReviewReturned(EventBase):
+    """A review came back: comments, estimates and sign-offs made over this run in another home, out of its package.
+
+    ``shared`` counts the events of this log that the reviewer had too; what came after them, no sign-off in here covers.
+    The log that was signed is the reviewer's: that each sign-off held over it was checked when the package was read.
+    """
+
+    kind: Literal["review.returned"] = "review.returned"
+    package: Hash
+    shared: int = Field(ge=1)
+    comments: tuple[ReturnedComment, ...] = ()
+    estimates: tuple[ReturnedEstimate, ...] = ()
+    sign_offs: tuple[ReturnedSignOff, ...] = ()
+
+
+class LeaksAudited(EventBase):
+    """A model of another family read a finished run's texts and reports for facts not known at the cutoff.
+
+    ``findings`` is a body: one row per text with the model's verdict, the date rules' and the words that show it.
+    """
+
+    kind: Literal["leaks.audited"] = "leaks.audited"
+    model: Shown
+    findings: Hash
+
+
+class QuestionsImported(EventBase):
+    """A file or a venue's answer was read into a set of questions; ``left_out`` are entries that became none, with the reason."""
+
+    kind: Literal["questions.imported"] = "questions.imported"
+    origin: Shown
+    form: str
+    count: NonNegativeInt
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+class QuestionAdded(EventBase):
+    """A question entered a set, or a newer text of it; ``node`` is its id."""
+
+    kind: Literal["question.added"] = "question.added"
+    node: str
+    question: dict[str, Any]
+
+
+class ValueRecorded(EventBase):
+    """The number that resolved a numeric question of a set; the newest one counts.
+
+    ``node`` is its target: the question's id, with the horizon where it has several. Its levels are resolved by outcomes.
+    """
+
+    kind: Literal["value.recorded"] = "value.recorded"
+    node: str
+    value: FiniteFloat
+    day: Day
+    source: Literal["person", "series", "file"] = "person"
+    author: Shown = ""
+
+
+class ContextGathered(EventBase):
+    """The context of a question for every arm as of one time: ``text`` is the body they read, ``record`` the whole with its addresses."""
+
+    kind: Literal["context.gathered"] = "context.gathered"
+    node: str
+    cutoff: str
+    instant: str
+    text: Hash
+    record: Hash
+
+
+class StudyOpened(EventBase):
+    """A study began, or began again with another budget: its file, its exam and its manifest."""
+
+    kind: Literal["study.opened"] = "study.opened"
+    study: dict[str, Any]
+    manifest: dict[str, Any]
+
+
+class ForecastBegun(EventBase):
+    """A cell of a study is in work: ``node`` is the event, ``run`` the run that makes the forecast, "" for an arm without one."""
+
+    kind: Literal["forecast.begun"] = "forecast.begun"
+    node: str
+    trial: int
+    arm: Shown
+    seed: int
+    run: str = ""
+
+
+class ForecastMade(EventBase):
+    kind: Literal["forecast.made"] = "forecast.made"
+    node: str
+    trial: int
+    arm: Shown
+    seed: int
+    p: Probability
+    run: str = ""
+    seconds: float = 0.0
+    calls: NonNegativeInt = 0
+    cost_usd: float | None = 0.0
+    tokens: NonNegativeInt = 0
+
+
+class ForecastMissing(EventBase):
+    kind: Literal["forecast.missing"] = "forecast.missing"
+    node: str
+    trial: int
+    arm: Shown
+    seed: int
+    run: str = ""
+    reason: Shown
+    calls: NonNegativeInt = 0
+    cost_usd: float | None = 0.0
+
+
+class ForecastPromoted(EventBase):
+    """An event of a tournament night gets a tree after the quick pass: by the night's rule, or because a person says so."""
+
+    kind: Literal["forecast.promoted"] = "forecast.promoted"
+    node: str
+    by: Literal["rule", "person"]
+    reason: Shown = ""
+
+
+class StudyAudited(EventBase):
+    """The leak audit of a study's forecasts; results are shown from here on. ``findings`` have a line each."""
+
+    kind: Literal["study.audited"] = "study.audited"
+    checked: NonNegativeInt
+    findings: tuple[Shown, ...] = ()
+
 
 #: Events of a set of questions or of a study: streams of their own beside the runs (`Store.streams`).
 StreamEvent = (

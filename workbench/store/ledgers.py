@@ -68,11 +68,26 @@ class ModelLedger:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def _json(self, digest: str) -> Any:
-        return orjson.loads(self._store.body(digest))
-
     def _reply(self, row: sqlite3.Row) -> ModelReply:
-        return reply_from_json(self._json(row["reply"]))
+        try:
+            return reply_from_json(self._store.json(row["reply"]))
+        except ValueError:
+            raise StoreCorrupt(f"the body filed under {row['reply']} is no reply of a model") from None
+
+    def _request(self, digest: str) -> dict[str, Any]:
+        return self._object(digest, "request", messages=list)
+
+    def message(self, digest: str) -> dict[str, Any]:
+        """Return one message of a request by its hash; raises ``StoreCorrupt`` for an altered body."""
+        return self._object(digest, "message", role=str, content=str)
+
+    def _object(self, digest: str, what: str, **fields: type) -> dict[str, Any]:
+        value = self._store.json(digest)
+        if not isinstance(value, dict) or not all(
+            isinstance(value.get(name), kind) for name, kind in fields.items()
+        ):
+            raise StoreCorrupt(f"the body filed under {digest} is no {what}")
+        return value
 
     def holds(self, address: Address) -> bool:
         """Whether any reply is recorded at this address, to whatever request."""
@@ -100,7 +115,7 @@ class ModelLedger:
             _address_key(address),
         )
         for row in rows:
-            sampling = self._json(row["request"])
+            sampling = self._request(row["request"])
             same = replace(
                 request,
                 temperature=sampling["temperature"],
@@ -213,13 +228,13 @@ class ModelLedger:
 
         def message(body: str) -> dict[str, Any]:
             if body not in messages:
-                messages[body] = self._json(body)
+                messages[body] = self.message(body)
             return messages[body]
 
         return [
             (
                 replace(place, stage=row["stage"], step=row["step"], retry=row["retry"]),
-                [message(body) for body in self._json(row["request"])["messages"]],
+                [message(body) for body in self._request(row["request"])["messages"]],
                 self._reply(row),
             )
             for row in rows
@@ -234,7 +249,7 @@ class ModelLedger:
             ("run_id = ?", (run_id,)) if node is None else ("run_id = ? AND node = ?", (run_id, node))
         )
         for row in self._store.query(f"SELECT * FROM model_calls WHERE {where} ORDER BY id", values):
-            request = self._json(row["request"])
+            request = self._request(row["request"])
             yield LedgerCall(
                 address=_address_of(row),
                 at_utc=row["at_utc"],
@@ -254,11 +269,6 @@ class ModelLedger:
                     seconds=row["seconds"],
                 ),
             )
-
-    def message(self, digest: str) -> dict[str, Any]:
-        """Return one message of a request by its hash; raises ``StoreCorrupt`` for an altered body."""
-        message: dict[str, Any] = self._json(digest)
-        return message
 
     def following(self, address: Address) -> list[ModelReply]:
         """Return the replies of an attempt from the first at this address on; empty where none is there.
@@ -282,12 +292,12 @@ class ModelLedger:
         )
         seen: set[tuple[str, str, str]] = set()
         for row in rows:
-            for digest in self._json(row["request"])["messages"]:
+            for digest in self._request(row["request"])["messages"]:
                 place = (str(row["node"]), str(row["stage"]), str(digest))
                 if place in seen:
                     continue
                 seen.add(place)
-                message = self._json(digest)
+                message = self.message(digest)
                 if message["role"] != "assistant":
                     yield *place, str(message["content"])
 
@@ -299,8 +309,8 @@ class ModelLedger:
         )
         pairs = []
         for row in rows:
-            digest = self._json(row["request"])["messages"][-1]
-            message = self._json(digest)
+            digest = self._request(row["request"])["messages"][-1]
+            message = self.message(digest)
             reply = self._reply(row)
             pairs.append((str(row["node"]), int(row["trial"]), str(message["content"]), reply))
         return pairs
@@ -312,8 +322,8 @@ class ModelLedger:
             (run_id, stage),
         )
         for row in rows:
-            request = self._json(row["request"])
-            request["messages"] = [self._json(digest) for digest in request["messages"]]
+            request = self._request(row["request"])
+            request["messages"] = [self.message(digest) for digest in request["messages"]]
             yield (
                 str(row["request_hash"]),
                 request,
@@ -395,6 +405,15 @@ def _column(row: Any, name: str, kind: type) -> Any:
     return value
 
 
+class _StoredAnswer(Answer):
+    @property
+    def data(self) -> Any:
+        try:
+            return super().data
+        except orjson.JSONDecodeError:
+            raise StoreCorrupt("an answer on the ledger of data calls is no JSON") from None
+
+
 class ApiLedger:
     """Every data call, by address; the broker's ``Ledger``."""
 
@@ -451,7 +470,7 @@ class ApiLedger:
         )
         # The hash is in the meta, so a run over large answers writes its manifest without loading one of them.
         notes = (_column(row, "meta", dict) for row in rows)
-        return {note["content_hash"] for note in notes if "content_hash" in note}
+        return {digest for note in notes if isinstance(digest := note.get("content_hash"), str)}
 
     def answers(self, run_id: str) -> list[tuple[str, int, int, str, str | None, int]]:
         """Return node, trial, attempt and path of a run's calls, the hash of each answer and its bytes; no answer itself is read.
@@ -504,7 +523,7 @@ class ApiLedger:
         if row["answer"] is not None:
             meta = _column(row, "meta", dict)
             audit = meta.pop(_AUDIT, {})
-            answer = Answer(body=self._store.body(row["answer"]), meta=meta)
+            answer = _StoredAnswer(body=self._store.body(row["answer"]), meta=meta)
         return LedgerRow(
             address=_address_of(row),
             at_utc=row["at_utc"],

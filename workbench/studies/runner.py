@@ -16,7 +16,6 @@ import numpy as np
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from sandbox.errors import SandboxError
-from workbench.agents.grounders.thought_replies import number_chance
 from workbench.engine.access.model_gateway import spending
 from workbench.engine.assembly import open_engine
 from workbench.engine.flow import Engine
@@ -253,9 +252,7 @@ class StudyRunner:
         stated = evidence[-1].outcomes if evidence else {}
         joint = self.plan.exam.joint[cells[0].event]
         if joint.number is not None and "50" in stated:
-            return {
-                event: number_chance(joint.number, stated, level) for event, level in joint.levels.items()
-            }
+            return {event: joint.number.chance(stated, level) for event, level in joint.levels.items()}
         return {event: stated[name] for event, name in joint.names.items() if name in stated}
 
     def _reserve(self, arm: EngineArm) -> float | None:

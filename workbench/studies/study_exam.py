@@ -17,6 +17,7 @@ from proxies.asof.clock import Cutoff
 from proxies.errors import CutoffRefused
 from proxies.hashing import canonical_json, sha256_of
 from workbench.agents.base import MAX_CONTEXT, KnownContext
+from workbench.agents.grounders.thought_replies import NumberAsked
 from workbench.errors import UsageError
 from workbench.questions.as_of import criteria_as_of, statement_as_of
 from workbench.questions.formats.format_registry import read_file
@@ -58,7 +59,7 @@ class JointQuestion:
     #: Whether exactly one outcome comes true.
     exclusive: bool = False
     #: Range and unit of a number or date that is asked for by percentiles, whose events lie at ``levels``; without any it is asked itself.
-    number: Mapping[str, Any] | None = None
+    number: NumberAsked | None = None
     levels: Mapping[str, float] = field(default_factory=dict)
 
     def as_of(self, cutoff: Cutoff) -> JointQuestion:
@@ -72,7 +73,10 @@ class JointQuestion:
     def options(self, leaf: str, prices: Mapping[str, float], *, paper: bool) -> dict[str, Any]:
         """Settings of the grounder for a leaf that is this event; ``prices`` by event id, shown by paper P's task alone."""
         if self.number is not None and not (paper and self.levels):
-            return {"event": self.title, "number": {**self.number, "level": self.levels.get(leaf)}}
+            return {
+                "event": self.title,
+                "number": asdict(replace(self.number, level=self.levels.get(leaf))),
+            }
         return {
             **({} if paper else {"exclusive": self.exclusive}),
             "event": self.title,
@@ -109,16 +113,21 @@ def joint_questions(questions: Iterable[Question]) -> dict[str, JointQuestion]:
     return joint
 
 
-def _number(question: Question) -> dict[str, Any] | None:
+def _number(question: Question) -> NumberAsked | None:
     """What percentiles of a number or a date are asked within; None of a question of another kind."""
     if not targets_of(question):
         return None
     (low, high), dates = range_of(question), question.kind == "date"
-    side = "at most" if dates else question.side
-    names = ("open_low", "open_high", "zero_point", "unit")
-    return {name: getattr(question, name) for name in names} | {
-        "low": low, "high": high, "side": side, "dates": dates
-    }  # fmt: skip
+    return NumberAsked(
+        open_low=question.open_low,
+        open_high=question.open_high,
+        zero_point=question.zero_point,
+        unit=question.unit,
+        low=low,
+        high=high,
+        side="at most" if dates else question.side,
+        dates=dates,
+    )
 
 
 def _part_name(question: Question, part: str) -> str:

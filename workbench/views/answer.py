@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from itertools import combinations, groupby
+from itertools import combinations
 from math import comb, fsum
 from typing import Any
 
@@ -19,8 +19,6 @@ from workbench.whatif.stored_reports import report_base_rate, report_forecast
 
 #: A part of less than this reads as "0.0 points".
 _SHOWN = 0.0005
-#: Parts that a sentence names; one more is named too, several are summed up.
-_NAMED = 3
 #: A rule's weights have six decimals, so that it gives the forecast it was made for to about this.
 _ROUNDING = 1e-5
 #: With more parts than this all orders are too many: 2 to this power evaluations.
@@ -218,43 +216,39 @@ def sentence_of(p: float | None, base_rate: float | None, steps: Waterfall | Non
     if steps is not None and steps.source is Rest.HAND:
         sentences.append("This value was set at the claim itself; nothing below it enters.")
     elif steps is not None:
-        sentences += _part_sentences(steps, start_known=steps.from_base_rate and base_rate is not None)
+        sentences.append(_part_sentence(steps, start_known=steps.from_base_rate and base_rate is not None))
         if steps.set_by_series:
             drivers = any(part.node for part in steps.parts)
             what = "the drivers explain it" if drivers else "no driver with a measured link was found"
-            sentences.append(f"The simulation sets this number, {what}.")
-    return " ".join(sentences)
+            sentences.append(f"The simulation sets this number; {what}.")
+    return " ".join(filter(None, sentences))
 
 
-def _part_sentences(steps: Waterfall, *, start_known: bool) -> list[str]:
-    """Write every part with its sign, largest first; those that pull against the gap are marked, lest they pass for causes."""
+def _part_sentence(steps: Waterfall, *, start_known: bool) -> str:
+    """Write the largest part first, whatever it is; then what no driver adds, and the drivers that are left in one sum."""
     visible = [part for part in steps.parts if abs(part.points) >= _SHOWN]
-    named = visible if len(visible) <= _NAMED + 1 else visible[:_NAMED]
-    phrased = [(_named(part, usual=steps.from_base_rate), part.points) for part in named]
-    if smaller := visible[len(named) :]:
-        phrased.append((f"the {len(smaller)} smaller parts together", fsum(part.points for part in smaller)))
-    gap = round(steps.end, 3) - round(steps.start, 3)
-    sentences: list[str] = []
-    for against, run in groupby(phrased, key=lambda part: part[1] * gap < 0):
-        phrases: list[str] = []
-        for name, points in run:
-            plural = name.endswith("together")
-            verb = (
-                ("add" if points > 0 else "take off") if plural else ("adds" if points > 0 else "takes off")
-            )
-            unit = "" if sentences or phrases else " points"
-            phrases.append(f"{name} {verb} {100 * abs(points):.1f}{unit}")
-        # Causes are a sentence each; what pulls the other way is one, so that the mark stands once before all of it.
-        in_one = ", ".join([*phrases[:-2], " and ".join(phrases[-2:])])
-        for words in [f"pulling the other way, {in_one}"] if against else phrases:
-            start = (
-                ""
-                if start_known or sentences
-                else f"starting at {percent(steps.start)} ({steps.start_words}), "
-            )
-            words = f"{start}{words}."
-            sentences.append(words[0].upper() + words[1:])
-    return sentences
+    if not visible:
+        return ""
+    lead, *rest = visible
+    drivers = [part for part in rest if part.node]
+    phrases = [
+        (_named(part, usual=steps.from_base_rate), part.points)
+        for part in (lead, *rest)
+        if part is lead or not part.node
+    ]
+    if len(drivers) == 1:
+        phrases.append((_named(drivers[0], usual=steps.from_base_rate), drivers[0].points))
+    elif drivers:
+        other = "other " if lead.node else ""
+        phrases.append((f"the {other}drivers together", fsum(part.points for part in drivers)))
+    words = "" if start_known else f"starting at {percent(steps.start)} ({steps.start_words}), "
+    before = 0.0
+    for name, points in phrases:
+        verb = ("add", "take off") if name.endswith("together") else ("adds", "takes off")
+        join = "" if not before else ", and " if points * before > 0 else ", while "
+        words += f"{join}{name} {verb[points < 0]} {100 * abs(points):.1f}{'' if before else ' points'}"
+        before = points
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _named(part: Part, *, usual: bool) -> str:

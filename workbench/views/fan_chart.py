@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from workbench.formatting import figure
+from workbench.formatting import figure, written_day
 
 #: Keys of the quantiles in a document's fan, and which of them bound a band.
 _SHARES = ("0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95")
@@ -130,26 +130,45 @@ NO_SERIES = "No chart: the claim names no series that can be read here as of its
 
 def fan_key(document: Mapping[str, Any]) -> str:
     """Explain the lines and bands of a fan chart, the same under every picture of one."""
-    return f"{'Bands of 50%, 80% and 90%; the' if document['fan'] else 'The'} dotted line marks the last value known at the cutoff."
+    return f"{'Bands: 50%, 80%, 90%. ' if document['fan'] else ''}Dotted line: cutoff."
+
+
+def quoted(value: float) -> str:
+    """Return a level as markets quote it: whole from a thousand on, else with two decimals, small ones with three digits.
+
+    >>> quoted(2782.672), quoted(13.391), quoted(0.95), quoted(0.012345)
+    ('2,783', '13.39', '0.95', '0.0123')
+    """
+    size = abs(value)
+    return f"{value:,.0f}" if size >= 1000 else f"{value:.2f}" if size >= 0.1 or not value else f"{value:.3g}"
+
+
+def _threshold(level: float) -> str:
+    """Return a level that a claim names as it names it, one that was computed as markets quote it."""
+    return min(figure(level), quoted(level), key=len)
 
 
 def fan_words(document: Mapping[str, Any]) -> str:
     """Describe a fan chart in one sentence: its alternative text, and its line in a note of plain text."""
+
+    def day(text: str) -> str:
+        return written_day(date.fromisoformat(text))
+
     unit = f" {document['unit']}" if document["unit"] else ""
     if document["fan"]:
         end = document["fan"][-1]
-        words = (
-            f"{document['series']} on {end['day']} as forecast at the cutoff: median {figure(end['0.5'])}, 90% between "
-            f"{figure(end['0.05'])} and {figure(end['0.95'])}{unit}"
-        )
+        sentences = [
+            f"Forecast of {document['series']} for {day(end['day'])}: median {quoted(end['0.5'])}, 90% range "
+            f"{quoted(end['0.05'])} to {quoted(end['0.95'])}{unit}"
+        ]
     else:
         last = document["last"]
-        words = f"{document['series']} as it was known at the cutoff, {figure(last['value'])}{unit} on {last['day']}"
+        sentences = [f"{document['series']} on {day(last['day'])}: {quoted(last['value'])}{unit}"]
     if levels := document.get("levels"):
-        words += f"; the claim asks about {' and '.join(map(figure, levels))}"
+        sentences.append(f"Threshold of the claim: {' and '.join(map(_threshold, levels))}")
     if outcome := (document["outcome"] or {}).get("value"):
-        words += f"; it came to {figure(outcome['value'])}"
-    return words
+        sentences.append(f"Ended at {quoted(outcome['value'])}")
+    return ". ".join(sentences)
 
 
 def fan_picture(document: Mapping[str, Any]) -> Markup:
@@ -168,6 +187,22 @@ def _last_day(document: Mapping[str, Any]) -> str:
     """Return the day at which the drawing ends; a claim may be about a day that is known already."""
     fan = document["fan"]
     return str(fan[-1]["day"] if fan else max(document["on"], document["last"]["day"]))
+
+
+def _ticks(first: int, last: int, floor: float) -> list[str]:
+    """Draw five days on the axis, the first and the last of the drawing among them."""
+    left, right, _, _ = _MARGINS
+    parts = []
+    for step, anchor in enumerate(("start", "middle", "middle", "middle", "end")):
+        day, place = (
+            date.fromordinal(first + (last - first) * step // 4),
+            left + (_WIDTH - left - right) * step / 4,
+        )
+        parts.append(
+            f'<line class="tick" x1="{place:.1f}" x2="{place:.1f}" y1="{floor:g}" y2="{floor + 4:g}"/>'
+            f'<text x="{place:.1f}" y="{floor + 16:g}" text-anchor="{anchor}">{day.day} {day:%b %Y}</text>'
+        )
+    return parts
 
 
 def fan_svg(document: Mapping[str, Any]) -> Markup:
@@ -207,19 +242,19 @@ def fan_svg(document: Mapping[str, Any]) -> Markup:
         f'<polyline class="past" points="{line([(row["day"], row["value"]) for row in past])}"/>',
         f'<polyline class="median" points="{line([(row["day"], row["0.5"]) for row in fan])}"/>',
         f'<line class="cutoff" x1="{cutoff:.1f}" x2="{cutoff:.1f}" y1="{top:g}" y2="{floor:g}"/>',
-        f'<text x="{cutoff:.1f}" y="{_HEIGHT - 20:g}" text-anchor="middle">known to {document["last"]["day"]}</text>',
-        f'<text x="{_WIDTH - right:g}" y="{_HEIGHT - 4:g}" text-anchor="end">{last_day}</text>',
+        f'<text x="{cutoff:.1f}" y="{_HEIGHT - 4:g}" text-anchor="middle">cutoff</text>',
+        *_ticks(first, end, floor),
     ]
     # Where a level's own figure stands there is no room for the end of the axis.
     for value in (low, high):
         if all(abs(y(level) - y(value)) > _LINE for level in levels):
             parts.append(
-                f'<text x="{left - 6:g}" y="{y(value) + 4:.1f}" text-anchor="end">{figure(value)}</text>'
+                f'<text x="{left - 6:g}" y="{y(value) + 4:.1f}" text-anchor="end">{quoted(value)}</text>'
             )
     for level in levels:
         parts.append(
             f'<line class="level" x1="{left:g}" x2="{_WIDTH - right:g}" y1="{y(level):.1f}" y2="{y(level):.1f}"/>'
-            f'<text class="level" x="{left - 6:g}" y="{y(level) + 4:.1f}" text-anchor="end">{figure(level)}</text>'
+            f'<text class="level" x="{left - 6:g}" y="{y(level) + 4:.1f}" text-anchor="end">{_threshold(level)}</text>'
         )
     if outcome:
         parts.append(f'<circle class="came" cx="{x(last_day):.1f}" cy="{y(outcome["value"]):.1f}" r="4.5"/>')

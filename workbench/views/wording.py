@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from workbench.annotations.estimates import estimate_rows
 from workbench.audit.run_findings import finding_lines
 from workbench.engine.detached import has_record, no_record
 from workbench.errors import command, sentence
-from workbench.formatting import outcome_words, percent, point_change, sandbox_words
+from workbench.formatting import outcome_words, percent, point_change, sandbox_words, written_day
 from workbench.models.base import PastShare
 from workbench.propositions import ROOT, NodeId, Polarity, Rule, Tree, depth_of, parent_of
 from workbench.propositions.edits import (
@@ -32,6 +33,7 @@ from workbench.views.answer import answer_sentence
 
 if TYPE_CHECKING:
     from workbench.engine.record.people import Remark
+    from workbench.engine.record.state import RunState
     from workbench.views.run_view import RunView
 
 _ID = re.compile(r"\bP[0-9]+(?:\.[0-9]+)*")
@@ -72,8 +74,8 @@ def rule_remarks(rule: Rule | None, span: Span) -> list[str]:
         return rule.warnings()
     low, high = map(percent, span)
     whole = (low, high) == (percent(0.0), percent(1.0))
-    short = "" if whole else "; the rest is left to what no driver covers"
-    return [f"from {low} with every driver against to {high} with every driver for{short}", *rule.warnings()]
+    short = "" if whole else "; what no driver covers makes up the rest"
+    return [f"{low} with every driver against, {high} with every driver for{short}", *rule.warnings()]
 
 
 def tree_lines(
@@ -133,6 +135,36 @@ def history_words(history: PastShare) -> str:
     """Say how often a claim came true before, without its evidence."""
     count = max(1, round(history.periods))
     return f"true in {percent(history.share)} of past periods of this length ({count} independent)"
+
+
+def history_lines(history: PastShare) -> list[str]:
+    """Say what is known of a claim before any evidence: its base rate, and what a simulation makes of it."""
+    lines = [f"History: {history_words(history)}."]
+    if history.forecast is not None:
+        lines.append(
+            f"Simulation of the claim's series: {percent(history.forecast)}. Evidence for the drivers follows."
+        )
+    return lines
+
+
+def resolution_lines(state: RunState) -> list[str]:
+    """Return how a claim resolves: up to when data are used, and which series decides on which day, with the notes of its reading."""
+    cutoff = state.parsed_cutoff()
+    lines = [
+        f"data of {written_day(date.fromisoformat(state.cutoff_instant[:10]))}, live"
+        if cutoff.live
+        else f"data to {written_day(cutoff.last_moment_day)}"
+    ]
+    reading = state.read_as or {}
+    try:
+        end = written_day(date.fromisoformat(str(reading.get("end"))))
+    except ValueError:  # none, or a stranger's package names no day there
+        return lines
+    when = "on" if reading.get("window") == "on" else "by"
+    lines.append(f"resolves {when} {end} by the series {printable(str(reading.get('series')), keep='')}")
+    if (text := str(reading.get("text", ""))) != state.statement:
+        lines.append(f'read from "{printable(text, keep="")}"')
+    return lines + [printable(str(note), keep="") for note in reading.get("notes", ())]
 
 
 def run_lines(

@@ -129,6 +129,11 @@ class Questions(ipywidgets.VBox):  # type: ignore[misc]
         if self._answering is not None:
             self._answering()
 
+    def ask_for(self, target: str) -> None:
+        """Ask what it would take to be there, as if it had been typed."""
+        self.target.value = target
+        self._reach()
+
     def _reach(self) -> None:
         self._answering = lambda: self._answer(
             lambda tree: ways_html(tree, parse_probability(self.target.value))

@@ -52,7 +52,7 @@ class Panel(anywidget.AnyWidget):
         super().__init__(content={"rev": 0, "pieces": _TAG.split(value)}, **kwargs)
         #: Called with the id of a proposition that was clicked (an element with ``data-select``).
         self.on_select: Callable[[str], None] = lambda node: None
-        #: Called with the name of a fold that was opened (a ``details`` with ``data-ask``).
+        #: Called with the name of a fold that was opened or a button that was pressed (``details`` or ``button`` with ``data-ask``).
         self.on_open: Callable[[str], None] = lambda name: None
         self.on_msg(self._on_message)
 

@@ -141,7 +141,11 @@ class OperationForm(ipywidgets.VBox):  # type: ignore[misc]
     @cached_property
     def ask(self) -> Any:
         """The button."""
-        return action(self._button, lambda: self._start(None), tooltip=self._tooltip)
+        return action(self._button, self.press, tooltip=self._tooltip)
+
+    def press(self) -> None:
+        """Do what the button does."""
+        self._start(None)
 
     @cached_property
     def answer(self) -> Panel:

@@ -8,7 +8,8 @@ import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from functools import cache
 from math import isclose
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,8 @@ from workbench.formatting import (
     outcome_words,
     percent,
     point_change,
-    sandbox_words,
     sent_tokens,
+    written_day,
 )
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.propositions.edits import Edit, SetValue
@@ -39,16 +40,16 @@ from workbench.templates import brief, html_environment
 from workbench.views.fan_chart import fan_key, fan_svg, fan_words
 from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
-from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
+from workbench.views.wording import assumption_change, edit_words, history_words, rule_remarks, sign_off_line
 from workbench.whatif.edit_remarks import edit_remarks
 from workbench.widgets.page_terms import line_on_page, on_page
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from workbench.audit.badges import Badge
     from workbench.engine.record.people import Remark
     from workbench.engine.record.state import RunState
+    from workbench.models.base import PastShare
     from workbench.store.events import NodeRefitted
     from workbench.views.run_view import RunView
     from workbench.whatif.band import Band
@@ -156,6 +157,19 @@ def _share_words(value: float | None) -> str:
     return f"{MINUS if value < 0 else ''}{percent(abs(value))}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A number of the headline with what it is, and the lines below it; ``main`` is the one to use."""
+
+    label: str
+    field: str
+    number: str
+    what: str
+    value: float | None = None
+    lines: tuple[Markup | str, ...] = ()
+    main: bool = False
+
+
 def header(
     document: Mapping[str, Any],
     now: WhatIf,
@@ -166,53 +180,145 @@ def header(
     band: "Band | None" = None,
     market: float | None = None,
     sentence: str = "",
-    badges: "Sequence[Badge]" = (),
+    rule: Sequence[str] = (),
+    history: "PastShare | None" = None,
+    work: str = "",
 ) -> str:
-    """Return the headline: the claim, the answer as a sentence, its probability with its band, what stands beside it, and how sure.
+    """Return the headline: the claim and its resolution, the number to use with those beside it, and the answer as a sentence.
 
     ``listed``: the page belongs to a server whose first page lists the runs, and leads there. The band is the run's own, so
-    it is left out while edits are in effect. A document without findings is that of a page which is still to read them.
+    it is left out while edits are in effect. ``work`` says how far a run is that has no probability yet.
     """
-    probability = now.after if edits else now.before
-    outcome, findings = document.get("outcome"), document.get("findings")
+    warnings = [
+        _origin(document.get("imported")),
+        *map(str, document.get("hindsight") or ()),
+        str(document.get("not_verified") or ""),
+        *no_data_words(document.get("findings") or ()),
+        "The code behind the evidence ran without a sandbox." if document.get("isolation") == "none" else "",
+    ]
     return rendered(
         "header",
         listed=listed,
         statement=str(document.get("statement", "")),
-        done=document.get("state") == "done",
-        facts=[
-            ("Cutoff", str(document.get("cutoff", ""))),
-            ("Model", str(document.get("model") or "not recorded")),
-            ("Sandbox", sandbox_words(document.get("isolation"))),
-            ("Calls", _calls(document)),
-            ("Run", str(document.get("run_id", ""))),
-            ("Origin", _origin(document.get("imported"))),
-            ("Hindsight", " ".join(map(str, document.get("hindsight") or ()))),
-            ("Proofs", str(document.get("not_verified") or "")),
-            ("Data", " ".join(no_data_words(findings or ()))),
-            ("Checks", "being read" if findings is None else " ".join(other_findings(findings))),
-        ],
-        loud={"Origin", "Hindsight", "Proofs", "Data"}
-        | ({"Sandbox"} if document.get("isolation") == "none" else set()),
+        rule=rule,
+        warnings=[line for line in warnings if line],
         edited=bool(edits),
-        probability=probability,
         before=now.before,
-        band=None if edits else band,
-        record=(document.get("record") or {}).get("line", ""),
-        base_rate=base_rate,
-        against=_against(probability, base_rate),
-        market=market,
-        beside_market=_against(probability, market),
-        outcome=None
-        if not outcome
-        # The score is that of the run's own number, which is not the one shown while edits are in effect.
-        else {
-            "word": outcome_words(outcome["p"]),
-            "words": _outcome({**outcome, "brier": None} if edits else outcome).partition(" ")[2],
-        },
-        sentence=sentence,
-        badges=badges,
+        figures=_figures(document, now, edits, base_rate, band, market, history, work),
+        sentence=" ".join(
+            [*([f"History: {percent(base_rate)}."] if base_rate is not None else []), f"{work}."]
+        )
+        if work
+        else sentence,
     )
+
+
+def _figures(
+    document: Mapping[str, Any],
+    now: WhatIf,
+    edits: int,
+    base_rate: float | None,
+    band: "Band | None",
+    market: float | None,
+    history: "PastShare | None",
+    work: str,
+) -> list[Figure]:
+    """Return the figures in order of use: edits as long as there are any, else the model's number where it has shown skill."""
+    record = document.get("record") or {}
+    use_model = bool(edits) or base_rate is None or (record.get("record") or {}).get("skill") == "better"
+    probability = now.after if edits else now.before
+    below: list[Markup | str] = []
+    if band is not None and not edits:
+        words = (
+            f"all {band.repeats} agree"
+            if band.is_point
+            else f"{band.repeats} range from {percent(band.low)} to {percent(band.high)}"
+        )
+        below.append(
+            Markup('<span data-field="band" data-value="{} to {}" title="{}">{}</span>').format(
+                band.low, band.high, band.line(), words
+            )
+        )
+    if not (edits or work):
+        below.append(
+            Markup('<span data-field="record" title="{}">{}</span>').format(
+                record.get("line", ""), short_record(record)
+            )
+        )
+    # The simulation needs no evidence: its number stands until the drivers are in.
+    simulated = history.forecast if work and history is not None else None
+    if work:
+        below.append("no number yet" if simulated is None else "before the evidence of its drivers")
+    model = Figure(
+        label="With your edits"
+        if edits
+        else "Simulation"
+        if simulated is not None
+        else "Use model"
+        if use_model and base_rate is not None
+        else "Model",
+        field="root",
+        number=percent(probability if simulated is None else simulated),
+        value=probability if simulated is None else simulated,
+        what="The probability of the claim with your edits"
+        if edits
+        else "The share of simulations of the series in which the claim comes true"
+        if simulated is not None
+        else "The model's probability of the claim",
+        lines=tuple(below),
+        main=use_model,
+    )
+    figures = [model]
+    if base_rate is not None:
+        base = Figure(
+            label="Base rate" if use_model else "Use base rate",
+            field="base-rate",
+            number=percent(base_rate),
+            value=base_rate,
+            what=meaning("base rate"),
+            lines=("how often it came true in the past" if history is None else history_words(history),),
+            main=not use_model,
+        )
+        figures = [model, base] if use_model else [base, model]
+    if market is not None:
+        figures.append(
+            Figure(
+                label="Market or crowd",
+                field="market",
+                number=percent(market),
+                value=market,
+                what="The probability that a market or crowd gave at the cutoff",
+                lines=(f"the model is {point_change(market, probability)} from it",)
+                if probability is not None
+                else (),
+            )
+        )
+    if outcome := document.get("outcome"):
+        # The score is that of the run's own number, which is not the one shown while edits are in effect.
+        brier = None if edits else outcome["brier"]
+        score = () if brier is None else (f"Brier score {brier:.3f}, always 50%: 0.250",)
+        day = written_day(date.fromisoformat(outcome["day"]))
+        figures.append(
+            Figure(
+                label="Outcome",
+                field="outcome",
+                number=outcome_words(outcome["p"]),
+                what=meaning("outcome"),
+                lines=(day, *score),
+            )
+        )
+    return figures
+
+
+def short_record(record: Mapping[str, Any]) -> str:
+    """Return a record of `claim_record` in a few words: how the model did against the base rate."""
+    scored = record.get("record")
+    if not scored:
+        return "no track record yet"
+    if scored["skill"] == "too few to tell":
+        return f"too little history to test ({scored['clusters']} independent periods)"
+    words = {"better": "better than", "worse": "worse than"}.get(scored["skill"], "no better than")
+    return f"{words} the base rate on {scored['n']} past dates"
 
 
 def no_data_words(findings: Sequence[Mapping[str, str]]) -> list[str]:
@@ -246,18 +352,6 @@ def _outcome(outcome: Mapping[str, Any] | None) -> str:
         return ""
     score = "" if outcome["brier"] is None else f", Brier score {outcome['brier']:.3f}"
     return f"{outcome_words(outcome['p'])} on {outcome['day']}{score}"
-
-
-def _calls(document: Mapping[str, Any]) -> str:
-    cost = document.get("cost_usd")
-    price = "cost unknown" if cost is None else f"USD {cost:.2f}"
-    return f"{document.get('model_calls', 0)} model, {document.get('api_calls', 0)} data, {price}"
-
-
-def _against(p: float | None, base_rate: float | None) -> str:
-    if base_rate is None:
-        return "not counted"
-    return "" if p is None else f"{point_change(base_rate, p)} against it"
 
 
 def time_and_money(spent: Mapping[str, Any]) -> str:
@@ -305,22 +399,18 @@ def duration(seconds: float) -> str:
 
 
 def progress(
-    phase: str, state: "RunState", run: "RunView", lines: Sequence[str], *, share: float = 0.0, left: str = ""
+    phase: str, state: "RunState", run: "RunView", lines: Sequence[str], *, share: float, words: str
 ) -> str:
-    """Return how far a run has come: its state and why, leaves with a value, requests, dollars, time, the last lines.
+    """Return how far a run has come: its state and why, in ``words``, requests, dollars, time, the last lines.
 
-    ``share`` is how much of the evidence is there, in [0, 1]; ``left`` says how long the rest takes, empty if nobody knows.
+    ``share`` is how much of the evidence is there, in [0, 1].
     """
-    leaves = list(state.tree.leaves())
     return rendered(
         "progress",
         phase=phase,
-        planned=state.planned,
         reason=line_on_page(state.reason or ""),
-        leaves=len(leaves),
-        grounded=sum(state.tree[leaf].p is not None for leaf in leaves),
         share=share,
-        left=left,
+        words=words,
         requests=run.model_calls,
         dollars="" if run.cost_usd is None else f"${run.cost_usd:.2f}",
         seconds=round(state.worked_seconds),

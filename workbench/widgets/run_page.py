@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
+from proxies.atomic import reads_only
 from workbench.engine.detached import has_record, no_record
 from workbench.errors import WorkbenchError
 from workbench.propositions import ROOT, NodeId
@@ -11,9 +12,10 @@ from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetPolar
 from workbench.steps import Steps, at_once
 from workbench.store import Store
 from workbench.views.answer import citation, sentence_of, waterfall
+from workbench.views.claims_list import WATCH
 from workbench.views.fan_chart import NO_SERIES
 from workbench.views.run_view import RunView
-from workbench.views.wording import equation_with_values
+from workbench.views.wording import equation_with_values, resolution_lines
 from workbench.whatif.run_edits import edit_plan
 from workbench.whatif.typed_values import market_of
 from workbench.widgets import answer_panel, panels
@@ -69,23 +71,24 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
         self._band: Band | None = None
         self._no_band = ""
         self._no_series = ""
-        self._behind = self._rested = False
-        self._left = box(ipywidgets.VBox, [pane("Drivers", [self.tree], "wb-left")], "wb-column-left")
-        self.answer = Panel()
-        self.answer.on_select = edits.choose
+        self._behind = self._rested = self._fan_read = False
+        self.answer, self.verbs, self.checks = Panel(), Panel(), Panel()
+        self.answer.on_select = self.checks.on_select = edits.choose
+        self.verbs.on_open = self._do
         self.fan = Panel(panels.unread_fan())
-        self._series = pane("The series of the claim", [self.fan], "wb-series")
-        show_if(self._has_series, self._series)
+        self._series = pane("Series", [self.fan], "wb-series")
         self.tabs = TabBar(owns_address=owns_address)
-        way = pane("How the answer comes about", [self.answer], "wb-way")
+        way = pane("What makes the number", [self.answer], "wb-way")
+        side_by_side = box(ipywidgets.HBox, [self._series, way], "wb-chart-and-bars")
         self._panels = {
-            "answer": tab_panel("answer", [self._series, way]),
+            "answer": tab_panel("answer", [side_by_side, self.verbs, self.checks]),
             "drivers": tab_panel(
-                "drivers", [pane("What it hinges on", [self.drivers.chart], "wb-sensitivity")]
+                "drivers", [pane("What the claim hinges on", [self.drivers.chart], "wb-sensitivity")]
             ),
             **{name: tab_panel(name, []) for name in ("evidence", "what-if", "review")},
+            # What else stands on the tab of the answer, below the tree.
+            "after": box(ipywidgets.VBox, [], "wb-after"),
         }
-        self._right = box(ipywidgets.VBox, list(self._panels.values()), "wb-column-right")
         # Filled with what steers a hypothetical state once the side panels are made.
         self._hypothetical = box(ipywidgets.HBox, [], "wb-hypothetical")
         show_if(False, self._hypothetical)
@@ -93,7 +96,10 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
         self._saved_line = box(ipywidgets.VBox, [], "wb-kept")
         # Filled later: a page makes all views anew that come after one that is put between them.
         self._waiting = box(ipywidgets.VBox, [], "wb-waiting-steps")
-        columns = box(ipywidgets.HBox, [self._left, self._right], "wb-main")
+        # One view of the tree, at full width below what each tab has first: CSS orders them.
+        answer, *others = self._panels.values()
+        tree = pane("Drivers", [self.tree], "wb-drivers")
+        main = box(ipywidgets.VBox, [answer, tree, *others], "wb-main")
         kwargs.setdefault("layout", look(ipywidgets.Layout))
         parts = [
             self.header,
@@ -102,7 +108,7 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
             self.working,
             self._waiting,
             self.tabs,
-            columns,
+            main,
         ]
         super().__init__([page_base(), *parts], **kwargs)
         self.add_class("wb-app")
@@ -195,6 +201,7 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
                 self._read_badges()
                 self.read_fan()
             self._show_work()
+            self._show_headline()
             self.selected(self.tree.selected)
         return self._looks_again
 
@@ -203,11 +210,6 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
             with self.session.lock:
                 self._take_over()
                 self.read_fan()
-
-    @property
-    def _has_series(self) -> bool:
-        """Whether a series is drawn, now or once the record is measured that it comes with; where not, the bars come first."""
-        return self.run.state.finished and has_record(self.run.state)
 
     @property
     def _waits_for_record(self) -> bool:
@@ -327,6 +329,9 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
                 self.document["findings"] = findings
                 self._show_headline()
             yield
+        if not self._fan_read:
+            self.read_fan()
+            yield
         if not self._badges and self.follower.phase == "done":
             try:
                 badges = yield from self.run.badges_in_steps()
@@ -335,23 +340,21 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
                 self.said(on_page(error), True)
             self._show_headline()
             yield
-            self.read_fan()
 
     def read_fan(self) -> None:
-        """Show the claim's series with its fan, once the rest of the page stands: what it came to is read for it."""
+        """Show the claim's series, with its fan once there is one; of a run in work too, as it needs no evidence."""
+        self._fan_read = True
+        state = self.run.state
         try:
             # The fan comes with the record, which takes a minute and is made anew after an upgrade; the series is there before.
             fan = self.run.series()
-            self.fan.value = panels.series_fan(
-                fan, awaited=self._has_series and not no_record(self.run.state)
-            )
+            self.fan.value = panels.series_fan(fan, awaited=has_record(state) and not no_record(state))
         except WorkbenchError as error:
             self.fan.value = panels.refusal(error)
         else:
-            show_if(self._has_series or fan is not None, self._series)
-            if not self._has_series and fan is None:
-                self._no_series = NO_SERIES
-                self._show_headline()
+            show_if(fan is not None, self._series)
+            self._no_series = "" if fan is not None else NO_SERIES
+            self._show_headline()
 
     def _read_badges(self) -> None:
         try:
@@ -369,37 +372,53 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
 
     def _show_headline(self) -> None:
         steps = waterfall(self.session.tree)
+        state, edited = self.run.state, len(self.session.edits)
         self.header.value = panels.header(
             self.document,
             self.session.now,
-            len(self.session.edits),
+            edited,
             self.run.base_rate,
             listed=self.tree.owns_address,
             band=self._band,
             market=self.market,
             sentence=sentence_of(self.session.tree.root.p, self.run.base_rate, steps),
-            badges=self._badges,
+            rule=resolution_lines(state),
+            history=state.history,
+            work=self.working.words() if state.tree.root.p is None else "",
         )
         self.answer.value = answer_panel.way(
             steps,
             arithmetic=equation_with_values(self.session.tree, ROOT),
-            caveats=self._caveats(),
             mark=self.run.mark,
             answered=self.session.tree.root.p is not None,
         )
+        self.checks.value = answer_panel.checks(
+            self.document, badges=self._badges, caveats=self._caveats(), edited=bool(edited)
+        )
+        self.verbs.value = panels.rendered(
+            "verbs", read_only=reads_only(), watched=WATCH in state.annotations.tags
+        )
         self.tabs.citation = citation(self.document)
         side = self._side_panels
-        show_if(bool(self.session.edits) or (side is not None and self.session.can_redo), self._hypothetical)
+        show_if(bool(edited) or (side is not None and self.session.can_redo), self._hypothetical)
+
+    def _do(self, verb: str) -> None:
+        side = self.side_panels
+        if verb == "50%":
+            self.drivers.questions.ask_for("50%")
+        elif verb == "note":
+            side.taking.press()
+        elif verb == "watch":
+            side.watch()
 
     def _caveats(self) -> list[answer_panel.Caveat]:
         document = self.document
-        lines = [f"Since: {document['since']}."] if document.get("since") else []
-        lines += [*map(str, document.get("hindsight") or ()), str(document.get("not_verified") or "")]
-        caveats = [answer_panel.Caveat(line=line) for line in lines if line]
+        since = [f"Since: {document['since']}."] if document.get("since") else []
+        caveats = [answer_panel.Caveat(line=line) for line in since]
         if "findings" in document:
             caveats += answer_panel.finding_caveats(document["findings"], self.run.tree)
         else:
-            caveats.append(answer_panel.Caveat(line="What checks found is being read."))
+            caveats.append(answer_panel.Caveat(line="The checks are being read."))
         if self._band is None and self.run.tree.root.p is not None:
             why = self._no_band or "one forecast per driver"
             caveats.append(answer_panel.Caveat(line=f"No band: {why}."))

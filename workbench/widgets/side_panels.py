@@ -10,10 +10,12 @@ from functools import cached_property
 import ipywidgets
 
 from proxies.atomic import reads_only
+from workbench.annotations.entries import add_note
 from workbench.errors import WorkbenchError
 from workbench.operations.drivers import Refit
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
+from workbench.views.claims_list import WATCH
 from workbench.views.kept_changes import kept_changes
 from workbench.views.run_changes import change_lines
 from workbench.views.run_view import RunView
@@ -141,9 +143,9 @@ class SurroundingPanes(EditBar):
         self.state = html()
         self.keep = action("Save", self._save, tooltip="keep these edits under a name")
         self.keep.add_class("wb-save-edits")
-        self.model_calls = Fold("What its model was asked, and answered", self._make_transcript)
+        self.model_calls = Fold("Read the model calls", self._make_transcript)
         self.vintages = Fold("Values as they were known on a day", self._make_vintages)
-        #: Where the tree does not stand beside the evidence, on a narrow page, these lead through its drivers.
+        #: The tree stands below the evidence: these lead through its drivers.
         self.walk = box(
             ipywidgets.HBox,
             [action("Previous driver", lambda: self._walk(-1)), action("Next driver", lambda: self._walk(1))],
@@ -168,9 +170,9 @@ class SurroundingPanes(EditBar):
             self.proof,
         ]
         what_if = [self.table, *forms(self.change, signing, self.assuming, self.resynthesis)]
-        #: The panes of each tab, in order.
+        #: The panes of each place of the page, in order.
         self.panes: dict[str, list[ipywidgets.Widget]] = {
-            "answer": [*self._changes(), pane("Ask about it", [self.asking], "wb-ask")],
+            "after": [*self._changes(), pane("Ask about it", [self.asking], "wb-ask")],
             "evidence": [pane("Evidence", evidence, "wb-evidence")],
             "what-if": [
                 pane("What if", what_if, "wb-what-if"),
@@ -229,6 +231,14 @@ class SurroundingPanes(EditBar):
     def _save(self) -> None:
         self._open_tab("what-if")
         self.book.ask_name()
+
+    def watch(self) -> None:
+        """Watch the claim of this run, or stop watching it."""
+        run = self._edits.run
+        watched = WATCH in run.state.annotations.tags
+        with Store(run.home) as store:
+            add_note(store, run.run_id, tags=[] if watched else [WATCH], untagged=[WATCH] if watched else [])
+        self._look_desk.reread()
 
     @cached_property
     def approving(self) -> ApprovalPane:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from proxies.ledger import LedgerRow
     from sandbox.record.verify import Verification
     from workbench.models.base import ModelReply, NodeRef
+    from workbench.store import Store
+    from workbench.store.events import EvidenceRecord
 
 
 #: Steps of the ledger between two grounders of a leaf (``grounders.router``).
@@ -164,8 +166,8 @@ class Evidence:
     def __post_init__(self) -> None:
         if (self.route is None) != (not self.parts):
             raise ValueError("a route has parts, and parts have a route")
-        if self.submission is not None and self.dates and len(self.dates) != len(self.submission.raw):
-            raise ValueError("a submission has a probability for each date")
+        if self.submission is not None and len(self.submission.raw) != max(1, len(self.dates)):
+            raise ValueError("a submission has a probability, or one for each date")
 
     @property
     def kind(self) -> str:
@@ -198,6 +200,11 @@ def read_evidence(data: object, *, package: str | None = None) -> Evidence:
     except UsageError as error:
         raise MissingEvidence(f"the stored evidence cannot be read: {error}") from error
     return evidence
+
+
+def logged_evidence(store: Store, record: EvidenceRecord) -> Evidence:
+    """Return what a concluded trial rests on, by the record on its log; raises ``MissingEvidence`` or ``StoreCorrupt``."""
+    return read_evidence(store.json(record.body) if record.body else {}, package=record.package)
 
 
 def plain(value: Any) -> dict[str, Any]:

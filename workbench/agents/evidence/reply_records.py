@@ -6,18 +6,19 @@ step, in the request that followed it, and, for data, in the answer on the data 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from proxies.hashing import content_hash
 from sandbox.record.verify import Difference
 from workbench.agents.errors import MalformedReply
 from workbench.agents.grounders.thought_replies import (
     Answer,
+    NumberAsked,
     combine,
     conclusion_text,
-    number_scale,
     parse_outcomes,
     parse_percentiles,
     query_text,
@@ -35,6 +36,8 @@ from workbench.agents.loop.moves import calls_of
 from workbench.agents.loop.submission import SUBMIT, clamped, read_submission
 from workbench.agents.loop.tool_box import ToolPlace, text_hash
 from workbench.agents.replies.stage_replies import parse_conclusion
+from workbench.errors import UsageError
+from workbench.propositions.strict_json import read_strict
 
 if TYPE_CHECKING:
     from proxies.ledger import LedgerRow
@@ -270,8 +273,11 @@ def _thought_fault(
             return f"the reply of {step.stage} gives the outcomes other probabilities"
         conclusion = forecast.conclusion(evidence.outcome)
     elif kind == "percentiles":
-        number = json.loads(evidence.outcome)
-        forecast = parse_percentiles(text, number_scale(number))
+        try:
+            number = read_strict(NumberAsked, orjson.loads(evidence.outcome), what="it")
+        except (ValueError, UsageError) as error:
+            return f"the trace does not say which number {step.stage} was asked for: {error}"
+        forecast = parse_percentiles(text, number.scale())
         if forecast.probabilities != evidence.outcomes:
             return f"the reply of {step.stage} gives other percentiles"
         conclusion = forecast.number_conclusion(number)

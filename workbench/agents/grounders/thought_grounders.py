@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -47,7 +47,6 @@ from workbench.agents.grounders.thought_replies import (
     agreeing,
     combine,
     conclusion_text,
-    number_scale,
     parse_outcomes,
     parse_percentiles,
     query_text,
@@ -56,7 +55,6 @@ from workbench.agents.grounders.thought_replies import (
     read_thoughts,
     read_value,
     read_vote,
-    scale_words,
     thoughts_text,
     value_text,
 )
@@ -185,8 +183,8 @@ class ThoughtCalls:
 
         def read(text: str) -> Conclusion:
             if number is not None:
-                forecast = parse_percentiles(text, number_scale(number))
-                self._outcome = json.dumps(dict(number), sort_keys=True), forecast.probabilities
+                forecast = parse_percentiles(text, number.scale())
+                self._outcome = json.dumps(asdict(number), sort_keys=True), forecast.probabilities
                 return forecast.number_conclusion(number)
             forecast = parse_outcomes(text, event.outcomes, exclusive=event.exclusive)
             self._outcome = event.leaf, forecast.probabilities
@@ -195,7 +193,7 @@ class ThoughtCalls:
         if number is not None:
             return await self._ask(
                 "percentiles", "Forecast the number", "zero_shot_percentiles", "percentiles_reply", read, conclusion_text,
-                event=title, scale=scale_words(number),
+                event=title, scale=number.words(),
             )  # fmt: skip
         shown: dict[str, Any] = {} if event.exclusive else {"prices": event.price_lines()}
         prompt, reply = "zero_shot_brief", "outcomes_reply"

@@ -18,9 +18,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from workbench.agents.errors import BadSetting, MalformedReply
-from workbench.agents.replies.json_reply import first_line
+from workbench.agents.replies.lenient_json import first_line
 from workbench.agents.replies.reply_text import refuse_placeholder
 from workbench.agents.replies.stage_replies import Conclusion, Number, ReplyShape, Unit, read_reply
+from workbench.propositions.strict_json import STRICT, read_strict
 from workbench.science.pooling.elicitation import both_directions, prompt_ensemble, self_consistency
 from workbench.science.scoring.quantile_curve import Scale, chance_below
 
@@ -175,6 +176,63 @@ def agreeing(values: Sequence[float]) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NumberAsked:
+    """A number or day that is asked for by percentiles: its range, unit, and the level on whose ``side`` the leaf's yes lies.
+
+    Days are ordinals. An end that is None is open; without a ``level`` the median counts.
+    """
+
+    __pydantic_config__ = STRICT
+
+    open_low: bool
+    open_high: bool
+    zero_point: float | None
+    unit: str
+    low: float | None
+    high: float | None
+    side: str
+    dates: bool
+    level: float | None = None
+
+    def scale(self, stated: Mapping[str, float] = MappingProxyType({})) -> Scale:
+        """Return the range; an end that is not named lies where the stated percentiles do."""
+        low, high = self.low, self.high
+        first, last = stated.get("5", 0.0), stated.get("95", 1.0)
+        return Scale(
+            low=min(first, first if high is None else high - 1) if low is None else low,
+            high=max(last, (first if low is None else low) + 1e-9 * max(1, abs(last)))
+            if high is None
+            else high,
+            open_low=low is None or self.open_low,
+            open_high=high is None or self.open_high,
+            zero_point=None if None in (low, high) else self.zero_point,
+            dates=self.dates,
+        )
+
+    def words(self) -> str:
+        """Say in which unit and within which bounds it is asked for."""
+        scale, unit = self.scale(), f" {self.unit}" if self.unit else ""
+        ends = [
+            f"{'usually' if is_open else 'certainly'} {words} {scale.shown(end)}{unit}"
+            for end, is_open, words in (
+                (self.low, self.open_low, "not before" if self.dates else "at least"),
+                (self.high, self.open_high, "not after" if self.dates else "at most"),
+            )
+            if end is not None
+        ]
+        within = f"{'The day' if self.dates else 'The number'} is {' and '.join(ends)}. " if ends else ""
+        if not self.dates:
+            return f"{within}Give plain numbers{' in' + unit if unit else ''}."
+        never = ', "never" where it need not come at all' if self.open_high and self.high is not None else ""
+        return f'{within}Give days as "YYYY-MM-DD"{never}.'
+
+    def chance(self, percentiles: Mapping[str, float], level: float) -> float:
+        """Return how likely it lies on the asked side of a level."""
+        below = float(chance_below(percentiles, self.scale(percentiles), [level])[0])
+        return below if self.side in ("below", "at most") else 1 - below
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventOutcomes:
     """An event and its outcomes by their exact names."""
 
@@ -187,8 +245,8 @@ class EventOutcomes:
     prices: Mapping[str, float] = field(default_factory=dict)
     #: Whether the probabilities must come to 1.
     exclusive: bool = False
-    #: Range, unit and level of a number or day that is asked for by percentiles (`number_scale`).
-    number: Mapping[str, Any] | None = None
+    #: Of a number or day that is asked for by percentiles.
+    number: NumberAsked | None = None
 
     def listing(self) -> str:
         """Return the outcomes, a line each."""
@@ -219,10 +277,10 @@ class OutcomeForecast:
         """Conclude on one outcome; the report holds all."""
         return self._conclusion(self.probabilities[outcome], "{}: {:g}".format)
 
-    def number_conclusion(self, number: Mapping[str, Any]) -> Conclusion:
+    def number_conclusion(self, number: NumberAsked) -> Conclusion:
         """Conclude on a number's level, or 0.5 (its median) without one; the report holds all percentiles."""
-        scale, level = number_scale(number), number["level"]
-        p = 0.5 if level is None else number_chance(number, self.probabilities, level)
+        scale = number.scale()
+        p = 0.5 if number.level is None else number.chance(self.probabilities, number.level)
         return self._conclusion(p, lambda place, value: f"{place} %: {scale.shown(value)}")
 
     def _conclusion(self, p: float, line: Callable[[str, float], str]) -> Conclusion:
@@ -236,7 +294,9 @@ def read_outcomes(options: Mapping[str, Any]) -> EventOutcomes:
         return EventOutcomes()
     event = str(options.get("event", ""))
     if "number" in options:
-        return EventOutcomes(event=event, number=dict(options["number"]))
+        return EventOutcomes(
+            event=event, number=read_strict(NumberAsked, options["number"], what="number of zero-shot")
+        )
     names = options.get("outcomes")
     if (
         not isinstance(names, list | tuple)
@@ -296,46 +356,6 @@ def _names(names: Sequence[str]) -> str:
 
 def _folded(name: str) -> str:
     return " ".join(name.split()).casefold()
-
-
-def number_scale(number: Mapping[str, Any], stated: Mapping[str, float] = MappingProxyType({})) -> Scale:
-    """Return the range of a number or day; an end that is not named is open, and lies where the stated percentiles do."""
-    low, high = number["low"], number["high"]
-    first, last = stated.get("5", 0.0), stated.get("95", 1.0)
-    return Scale(
-        low=min(first, first if high is None else high - 1) if low is None else low,
-        high=max(last, (first if low is None else low) + 1e-9 * max(1, abs(last))) if high is None else high,
-        open_low=low is None or number["open_low"],
-        open_high=high is None or number["open_high"],
-        zero_point=None if None in (low, high) else number["zero_point"],
-        dates=number["dates"],
-    )
-
-
-def scale_words(number: Mapping[str, Any]) -> str:
-    """Say in which unit and within which bounds a number or day is asked for."""
-    scale, unit = number_scale(number), f" {number['unit']}" if number["unit"] else ""
-    ends = [
-        f"{'usually' if number[f'open_{end}'] else 'certainly'} {words} {scale.shown(number[end])}{unit}"
-        for end, words in (
-            ("low", "not before" if scale.dates else "at least"),
-            ("high", "not after" if scale.dates else "at most"),
-        )
-        if number[end] is not None
-    ]
-    within = f"{'The day' if scale.dates else 'The number'} is {' and '.join(ends)}. " if ends else ""
-    if not scale.dates:
-        return f"{within}Give plain numbers{' in' + unit if unit else ''}."
-    never = (
-        ', "never" where it need not come at all' if scale.open_high and number["high"] is not None else ""
-    )
-    return f'{within}Give days as "YYYY-MM-DD"{never}.'
-
-
-def number_chance(number: Mapping[str, Any], percentiles: Mapping[str, float], level: float) -> float:
-    """Return how likely a number lies on the asked side of a level."""
-    below = float(chance_below(percentiles, number_scale(number, percentiles), [level])[0])
-    return below if number["side"] in ("below", "at most") else 1 - below
 
 
 def parse_percentiles(text: str, scale: Scale) -> OutcomeForecast:

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from workbench.agents.errors import MalformedReply
 from workbench.agents.loop.tool_box import tool_texts
-from workbench.agents.replies.json_reply import loads, number_of
+from workbench.agents.replies.lenient_json import loads, number_of
 from workbench.quoting import one_line
 
 Confidence = Literal["low", "medium", "high"]

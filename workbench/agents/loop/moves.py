@@ -13,7 +13,8 @@ from typing import Any
 from workbench.agents.errors import MalformedReply
 from workbench.agents.loop.belief_state import FIELD, BeliefState, ReadBelief, belief_schema, read_belief
 from workbench.agents.loop.tool_box import MAX_CALLS, ToolUse
-from workbench.agents.replies.json_reply import first_line, read_json
+from workbench.agents.replies.json_reply import read_json
+from workbench.agents.replies.lenient_json import first_line
 from workbench.models.base import ModelReply, ToolSpec
 from workbench.models.providers.litellm_reply import MALFORMED
 from workbench.models.thoughts import without_thoughts

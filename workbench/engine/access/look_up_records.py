@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
-
 from workbench.agents.evidence.base import ProofContext
 from workbench.agents.evidence.look_up import LookUp
 from workbench.engine.record.attempt_records import attempt_context
@@ -45,7 +43,7 @@ def node_look_up(
     record = record or look_up_nodes(store, state).get(node)
     if record is None:
         return None
-    look_up = LookUp.from_json(orjson.loads(store.body(record.body)))
+    look_up = LookUp.from_json(store.json(record.body))
     return NodeLookUp(look_up, look_up_context(store, state, node, record.attempt))
 
 

@@ -14,7 +14,7 @@ from workbench.agents.asked import day_words, last_day_named, with_words
 from workbench.agents.base import KnownContext
 from workbench.engine.access.budget import Budget, BudgetLimits, Spending
 from workbench.engine.access.outage import Outage, Timing
-from workbench.engine.rebuy import Rebuy, RebuyNeeded, paid
+from workbench.engine.rebuy import Rebuy, RebuyNeeded, is_paid
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, UsageError
 from workbench.models.base import Model, ModelReply, ModelRequest, ModelRole
@@ -178,7 +178,7 @@ class ModelGateway:
             and self.ledger.holds(address)
             and not self._announced(address, request)
         ):
-            lost = paid(self.ledger.following(address))
+            lost = [*filter(is_paid, self.ledger.following(address))]
             if lost:
                 why = f"would ask {address.node} something else than is on record, since what its request is made of has changed"
                 self.blocked = Rebuy.of(address.run, why, lost).refusal()

@@ -224,7 +224,7 @@ class NotebookDataCalls:
         return await self.data.call(path, params, self.job.address("tool", step, retry))
 
 
-async def ground_leaf(sitting: Sitting, node: NodeId) -> bool:
+async def ground_leaf(sitting: Sitting, node: NodeId, checks: asyncio.TaskGroup) -> bool:
     """Run the trials of a leaf and record its pooled belief; called once per leaf by ``TreeGrounding``.
 
     A trial that failed for good is a dead trial: the leaf counts by the others. Returns False if all are dead, or if one
@@ -239,6 +239,7 @@ async def ground_leaf(sitting: Sitting, node: NodeId) -> bool:
                     group.create_task(trial.ground(), name=f"{node}.{trial.number}")
         else:
             trials = await _until_agreed(trials)
+        check_proofs(sitting, node, checks)
         ended = [trial.state for trial in trials]
         beliefs = [trial.belief for trial in ended if trial.belief is not None and not trial.again]
         if any(trial.open for trial in ended):
@@ -324,8 +325,6 @@ class TrialGrounding:
         """Ground a leaf once, in as many attempts as it takes and is allowed; how it ended is on the log."""
         sitting, begun = self.sitting, self.state
         if begun.belief is not None and not begun.again:
-            if begun.verified is None:  # an earlier process ended between conclusion and check
-                await self._check(stored_evidence(sitting.store, sitting.state, self.node, self.number))
             return
         # An attempt that a kill or an outage cut off goes on under its own number: its replies and data calls are found in
         # the ledgers at the same addresses and are not paid for again. The bound below counts from here, so each sitting has
@@ -459,47 +458,57 @@ class TrialGrounding:
                 findings=tuple(ev.FindingRecord(**finding.to_json()) for finding in grounding.findings),
             )
         )
-        # The check reads from the store what the log holds, as a later `verify` will.
-        await self.sitting.recorder.committed()
-        await self._check(evidence)
 
-    async def _check(self, evidence: Evidence) -> None:
-        """Write the proof notebook of a concluded trial, verify it by its own evidence, and put the outcome on record.
 
-        Rendered and written in a thread: a synced write takes 5 to 50 ms, and a thousand leaves would queue for them.
-        """
-        sitting, place = self.sitting, (self.node, self.number)
-        proof = proof_context(sitting.store, sitting.state, *place)
+def check_proofs(sitting: Sitting, leaf: NodeId, checks: asyncio.TaskGroup) -> None:
+    """Write and verify the proofs of a leaf that nobody has checked, by tasks of ``checks``: no value waits for what moves none."""
+    for number in range(1, sitting.state.settings.trials + 1):
+        trial = sitting.state.trial(leaf, number)
+        if trial.belief is not None and trial.verified is None and not trial.again:
+            checks.create_task(_check_proof(sitting, leaf, number))
 
-        def write() -> None:
-            book = proof_notebook(evidence, proof)
-            if book is not None:
-                write_notebook(proof.notebook, book)
 
-        await asyncio.to_thread(write)
-        # The re-run's kernel is open while it computes and no longer, so a slot bounds both.
-        async with sitting.slots.run():
-            outcome = await verify_trial(
-                sitting.store,
-                sitting.state,
-                *place,
-                sandbox=sitting.sandbox,
-                level=sitting.level,
-                limits=sitting.limits,
-            )
-        lines = tuple(f"{item.check} {item.cell or ''}: {item.what}"[:300] for item in outcome.differing)
-        sitting.recorder.record(
-            ev.LeafVerified(
-                node=self.node,
-                trial=self.number,
-                verified=outcome.verified,
-                differing=lines,
-                findings=tuple(
-                    ev.FindingRecord(check=REPEATS, words=f"{item.cell}: {item.what}")
-                    for item in outcome.unrepeatable
-                ),
-            )
+async def _check_proof(sitting: Sitting, node: NodeId, number: int) -> None:
+    """Write the proof notebook of a concluded trial, verify it by its own evidence, and put the outcome on record.
+
+    Rendered and written in a thread: a synced write takes 5 to 50 ms, and a thousand leaves would queue for them.
+    """
+    proof = proof_context(sitting.store, sitting.state, node, number)
+
+    def write() -> None:
+        evidence = stored_evidence(sitting.store, sitting.state, node, number)
+        book = proof_notebook(evidence, proof)
+        if book is not None:
+            write_notebook(proof.notebook, book)
+
+    # The check reads from the store what the log holds, as a later `verify` will.
+    await sitting.recorder.committed()
+    await asyncio.to_thread(write)
+    # The re-run's kernel is open while it computes and no longer, so a slot bounds both.
+    async with sitting.slots.run(last=True):
+        outcome = await verify_trial(
+            sitting.store,
+            sitting.state,
+            node,
+            number,
+            sandbox=sitting.sandbox,
+            level=sitting.level,
+            limits=sitting.limits,
         )
+    sitting.recorder.record(
+        ev.LeafVerified(
+            node=node,
+            trial=number,
+            verified=outcome.verified,
+            differing=tuple(
+                f"{item.check} {item.cell or ''}: {item.what}"[:300] for item in outcome.differing
+            ),
+            findings=tuple(
+                ev.FindingRecord(check=REPEATS, words=f"{item.cell}: {item.what}")
+                for item in outcome.unrepeatable
+            ),
+        )
+    )
 
 
 def _stored(evidence: Evidence) -> bytes:

@@ -46,9 +46,9 @@ class KernelSlots:
         return self._places.running
 
     @asynccontextmanager
-    async def run(self) -> AsyncIterator[None]:
-        """Hold a slot for the block; first come, first served."""
-        await self._places.enter()
+    async def run(self, *, last: bool = False) -> AsyncIterator[None]:
+        """Hold a slot for the block; first come, first served, ``last`` after all others."""
+        await self._places.enter(last=last)
         try:
             yield
         finally:

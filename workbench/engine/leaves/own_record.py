@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import orjson
 
 from proxies.asof.clock import Cutoff
+from workbench.agents.evidence.base import logged_evidence
 from workbench.engine.leaves.aggregation import IMPUTED
 from workbench.engine.record.resolved_runs import counts_for, resolved_runs, topic_of
 from workbench.engine.record.state import RunState
@@ -61,10 +61,7 @@ def resolved_leaves(store: Store, before: Cutoff | None = None) -> Iterator[Reso
 
 
 def _of_run(store: Store, state: RunState) -> Iterator[ResolvedLeaf]:
-    notes = state.annotations
-    outcomes = dict(notes.leaf_outcomes)
-    if notes.outcome is not None and not state.tree.root.children:
-        outcomes.setdefault("P0", notes.outcome)
+    outcomes = state.leaf_outcomes()
     if not outcomes:
         return
     grounded: dict[tuple[str, int], ev.LeafGrounded] = {}
@@ -98,10 +95,8 @@ def _of_run(store: Store, state: RunState) -> Iterator[ResolvedLeaf]:
 
 def grounders_of(store: Store, state: RunState, event: ev.LeafGrounded) -> list[tuple[str, float]]:
     """Return which grounders a concluded trial rests on, with the p of each."""
-    if event.evidence.kind != "routed" or event.evidence.body is None:
-        return [(state.settings.grounder, event.p)]
-    body = orjson.loads(store.body(event.evidence.body))
-    return [(str(part["grounder"]), float(part["belief"]["p"])) for part in body["parts"]]
+    parts = logged_evidence(store, event.evidence).parts if event.evidence.kind == "routed" else ()
+    return [(part.grounder, part.belief.p) for part in parts] or [(state.settings.grounder, event.p)]
 
 
 def records_of(leaves: list[ResolvedLeaf]) -> dict[str, dict[str, Any]]:

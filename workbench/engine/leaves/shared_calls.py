@@ -13,8 +13,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import orjson
-
 from proxies.ledger import CATALOGUE
 from workbench.agents.base import Grounder
 from workbench.engine.approvals import WEB_SOURCES
@@ -113,7 +111,7 @@ class SharedCalls:
         if path.startswith(CATALOGUE) or source == "own" or size > _LARGEST or {source, path} & WEB_SOURCES:
             return None
         if answer not in self._gave:
-            self._gave[answer] = rows_line(orjson.loads(self._recorder.store.body(answer)))
+            self._gave[answer] = rows_line(self._recorder.store.json(answer))
         if not self._gave[answer]:
             return None
         line = seen(f"{path} {params}: {self._gave[answer]}")

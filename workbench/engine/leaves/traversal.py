@@ -12,7 +12,7 @@ from workbench.agents.errors import AgentGaveUp
 from workbench.agents.evidence.look_up import LookUp
 from workbench.agents.synthesizers.root_prior import Prior, state_prior
 from workbench.engine.access.web_access import LooksUp, look_up, write_look_up
-from workbench.engine.leaves.grounding import Sitting, ground_leaf
+from workbench.engine.leaves.grounding import Sitting, check_proofs, ground_leaf
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Put
 from workbench.errors import ProviderError, WorkbenchError, command, sentence
@@ -33,7 +33,7 @@ class LeavesLeft(WorkbenchError):
 
 
 class TreeGrounding:
-    """Grounds and combines the planned tree of one run; with ``only`` these nodes and what follows above them."""
+    """Grounds and combines the planned tree of one run and checks its proofs; with ``only`` these nodes and what follows above them."""
 
     def __init__(self, sitting: Sitting, *, only: Collection[NodeId] = ()) -> None:
         self._sitting = sitting
@@ -56,7 +56,7 @@ class TreeGrounding:
                     self._prior = group.create_task(self._state_prior(), name="prior")
                 # Children before parents, so that a parent finds its children's tasks: ids() is depth-first.
                 for node in reversed(list(self._sitting.state.tree.ids())):
-                    tasks[node] = group.create_task(self._watched(node, tasks), name=node)
+                    tasks[node] = group.create_task(self._watched(node, tasks, group), name=node)
         except BaseExceptionGroup as group:  # a leaf's failure is a value: what comes here stops the run
             raise first_error(group) from None
         if not tasks["P0"].result():
@@ -105,23 +105,30 @@ class TreeGrounding:
         except (ModelError, RebuyNeeded) as error:
             return error
 
-    async def _watched(self, node: NodeId, tasks: Mapping[NodeId, asyncio.Task[bool]]) -> bool:
+    async def _watched(
+        self, node: NodeId, tasks: Mapping[NodeId, asyncio.Task[bool]], checks: asyncio.TaskGroup
+    ) -> bool:
         """Bring one node to its belief; a machine that gives no more ends the asking of all, before they are cancelled."""
         try:
-            return await self._node(node, tasks)
+            return await self._node(node, tasks, checks)
         except BaseException as error:
             if isinstance(error, StoreFull) or is_resource_error(error):
                 self._sitting.gateway.out_of_room = error
             raise
 
-    async def _node(self, node: NodeId, tasks: Mapping[NodeId, asyncio.Task[bool]]) -> bool:
+    async def _node(
+        self, node: NodeId, tasks: Mapping[NodeId, asyncio.Task[bool]], checks: asyncio.TaskGroup
+    ) -> bool:
         """Bring one node to its belief; True when it has one. Failures are on the log, not raised."""
         state = self._sitting.state
         proposition = state.tree[node]
         if self._only and node not in self._reached:
             return proposition.belief is not None
         if not proposition.children:
-            return await ground_leaf(self._sitting, node) if state.due(node) else True
+            if state.due(node):
+                return await ground_leaf(self._sitting, node, checks)
+            check_proofs(self._sitting, node, checks)
+            return True
         renewed = [leaf for leaf in state.reopened if node in state.tree.ancestors(leaf)]
         if proposition.belief is not None and not renewed:
             return True

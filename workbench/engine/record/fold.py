@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Protocol
 
-import orjson
-
 from workbench.engine.record.followed_run import FollowedRun
 from workbench.engine.record.imported_run import Imported
 from workbench.engine.record.state import (
@@ -28,6 +26,7 @@ from workbench.propositions.scenario_set import ScenarioRecord
 from workbench.quoting import Marks
 from workbench.store import ApiLedger, EventUnreadable, Store, StoredEvent
 from workbench.store import events as ev
+from workbench.store.database import json_of
 from workbench.synthesis import UninstalledRule, rule_from_json, tree_from_json
 
 #: Events that :func:`apply_to_leaf` takes.
@@ -67,7 +66,7 @@ def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
     state.read_as = first.event.read_as
     state.history = None if first.event.history is None else PastShare(*first.event.history)
     if first.event.follows is not None:
-        state.follows = FollowedRun.read(store.body(first.event.follows.body))
+        state.follows = FollowedRun.read(store.json(first.event.follows.body))
     for stored in stream:
         apply(store, state, stored)
     if gone := state.settings.sources_not_installed():
@@ -228,7 +227,7 @@ def _count_time(state: RunState, stored: StoredEvent) -> None:
 
 
 def _stored_tree(store: Bodies, state: RunState, digest: str) -> Tree:
-    tree = tree_from_json(orjson.loads(store.body(digest)), missing="keep")
+    tree = tree_from_json(json_of(store.body(digest), digest), missing="keep")
     _note_missing(state, [rule for node in tree.inner() if (rule := tree[node].rule) is not None])
     return tree
 

@@ -47,9 +47,9 @@ class FollowedRun:
         )
 
     @classmethod
-    def read(cls, body: bytes) -> "FollowedRun":
+    def read(cls, data: object) -> "FollowedRun":
         """Return what `to_body` wrote; raises ``TreeFormatError`` for anything else."""
-        return read_strict(cls, orjson.loads(body), what="the run before a review")
+        return read_strict(cls, data, what="the run before a review")
 
     def to_body(self) -> bytes:
         """Return the body as which it is filed."""

@@ -120,6 +120,10 @@ class Annotations:
     #: All of them, in the order in which they came; `standing` has those that count.
     estimates: tuple[PersonalEstimate, ...] = ()
 
+    def outcomes(self) -> dict[NodeId, Outcome]:
+        """Return the outcomes on record, of the claim and of its drivers."""
+        return {**self.leaf_outcomes, **({} if self.outcome is None else {ROOT: self.outcome})}
+
     def standing(self, node: NodeId, *, in_time: bool = False) -> tuple[PersonalEstimate, ...]:
         """Return each author's newest estimate of a proposition, by the order of their first; ``in_time``: none made after the outcome.
 
@@ -178,7 +182,7 @@ class Annotations:
     def _estimate(
         self, said: ev.EstimateGiven | ev.ReturnedEstimate, at_utc: str, package: str = ""
     ) -> PersonalEstimate:
-        outcome = self.outcome if said.node == ROOT else self.leaf_outcomes.get(said.node)
+        outcome = self.outcomes().get(said.node)
         return PersonalEstimate(
             **said.model_dump(include={"node", "p", "author", "why"}),
             at_utc=at_utc,

@@ -7,12 +7,12 @@ from typing import Any
 from proxies.asof.clock import Cutoff
 from workbench.engine.record.followed_run import FollowedRun
 from workbench.engine.record.imported_run import Imported
-from workbench.engine.record.people import Annotations
+from workbench.engine.record.people import Annotations, Outcome
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import Option, UsageError, command, sentence
 from workbench.models.base import PastShare
 from workbench.plug_points import EVIDENCE, plugin_names
-from workbench.propositions import Belief, NodeId, Tree
+from workbench.propositions import ROOT, Belief, NodeId, Tree
 from workbench.propositions.scenario_set import ScenarioSet
 from workbench.propositions.shared_dict import SharedDict
 from workbench.quoting import PLAIN_MARKS, Marks
@@ -292,6 +292,11 @@ class RunState:
             f"HINDSIGHT: {', '.join(self.reopened_late)} got new evidence when the outcome was on record: the score is of a number"
             " that somebody chose to renew"
         )
+
+    def leaf_outcomes(self) -> dict[NodeId, Outcome]:
+        """Return what came of the leaves; a claim without drivers is one."""
+        outcomes = self.annotations.outcomes()
+        return {node: outcomes[node] for node in outcomes if node != ROOT or not self.tree.root.children}
 
     def due(self, leaf: NodeId) -> bool:
         """Whether a leaf is to be grounded: it has no value, or a person wants a new one."""

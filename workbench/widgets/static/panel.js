@@ -73,6 +73,8 @@ function render({ model, el }) {
   const onClick = (event) => {
     const chosen = event.target.closest("[data-select]");
     if (chosen) model.send({ type: "select", id: chosen.dataset.select });
+    const asked = event.target.closest("button[data-ask]");
+    if (asked) model.send({ type: "open", name: asked.dataset.ask });
   };
   const onToggle = (event) => {
     if (event.target.open && event.target.dataset.ask) model.send({ type: "open", name: event.target.dataset.ask });

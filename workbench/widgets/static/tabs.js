@@ -160,10 +160,24 @@ class Tabs {
 
   // From the answer a click on a driver leads to its evidence; elsewhere the open tab follows the driver.
   onClick(event) {
-    if (this.name !== "answer" || !this.app?.contains(event.target)) return;
+    if (!this.app?.contains(event.target)) return;
+    const verb = event.target.closest("[data-go]");
+    if (verb) {
+      this.open(verb.dataset.go);
+      this.toTop();
+      if (verb.dataset.go === "drivers") this.app.querySelector('.wb-row:not([data-kind="root"]) .wb-input')?.focus();
+      return;
+    }
     const row = event.target.closest(".wb-row");
     const chosen = event.target.closest("[data-select]") ?? (row && !event.target.closest("button, input, .wb-gauge") ? row : null);
-    if (chosen) this.open("evidence");
+    if (!chosen || !["answer", "evidence"].includes(this.name)) return;
+    this.open("evidence");
+    this.toTop();
+  }
+
+  // The tab that was opened from further down the page begins below its bar.
+  toTop() {
+    if (this.root.getBoundingClientRect().top < 0) this.root.scrollIntoView();
   }
 
   copyLink() {

@@ -656,7 +656,9 @@ class TreeView {
   paintLost() {
     this.banner.hidden = !this.lost;
     this.root.classList.toggle("wb-lost", this.lost);
-    this.root.closest(".wb-app")?.classList.toggle("wb-lost-page", this.lost);
+    const app = this.root.closest(".wb-app");
+    app?.classList.toggle("wb-lost-page", this.lost);
+    if (app) app.dataset.lost = this.banner.textContent; // in sight wherever the tree stands
     for (const { input, undo } of this.rows.values()) input.disabled = undo.disabled = this.lost;
     this.paintState();
   }
@@ -755,7 +757,8 @@ class TreeView {
     note.title = [node.note, node.key_factor].filter(Boolean).join("\n");
     marks.replaceChildren(...node.marks.map((mark) => this.mark(mark)));
     probability.textContent = node.text;
-    probability.title = node.p === null ? "" : String(node.p);
+    probability.dataset.value = node.p ?? "";
+    probability.title = node.kind === "root" ? "probability of the claim" : "probability of this driver";
     fill.style.width = `${known ? 100 * node.p : 0}%`;
     const differs = node.moved && node.base !== null;
     ghost.hidden = !differs;
