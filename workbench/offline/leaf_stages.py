@@ -152,9 +152,7 @@ def _caveats(record: OutcomeRecord, claim: Claim) -> str:
 def _key_factor(record: OutcomeRecord) -> str:
     if record.data.get("decided"):
         return f"Decided by the value of {record.data['decided']['day']}."
-    lean = record.p - record.base_rate
-    word = "near" if abs(lean) < 0.02 else "above" if lean > 0 else "below"
     return (
-        f"It came true in {percent(record.base_rate)} of past windows ({record.effective_windows:.0f} separate); "
-        f"the paths from today's state lie {word} that, at {percent(record.p)}."
+        f"True in {percent(record.base_rate)} of past periods ({record.effective_windows:.0f} independent), "
+        f"in {percent(record.p)} of simulations from the cutoff."
     )

@@ -288,7 +288,7 @@ class Analyze(_NewRun):
         from workbench.engine.new_run import new_run
         from workbench.engine.run_texts import cut_lines
         from workbench.sources.own_store import first_shared
-        from workbench.views.wording import history_words
+        from workbench.views.wording import history_lines
 
         with _read_beside(home, self.statement, cutoff, settings):
             history = await engine.check(claim.statement, cutoff, settings)
@@ -296,11 +296,8 @@ class Analyze(_NewRun):
         run_id = new_run(home.store, claim.statement, cutoff, keyed, read_as=claim.read_as, history=history)
         home.say(f"run {run_id}  {settings.model}  cutoff {cutoff.text}")
         if history is not None:
-            home.say(f"History: {history_words(history)}.")
-            if history.forecast is not None:
-                home.say(
-                    f"Simulation of the claim's series: {percent(history.forecast)}. Evidence for the drivers follows."
-                )
+            for line in history_lines(history):
+                home.say(line)
         shared = first_shared(home.store, settings.model if not settings.stays_here else "")
         late = (f"WARNING: {line}" for line in hindsight(settings, cutoff))
         for line in (*shared, *cut_lines(home.state(run_id).cut), *late):

@@ -158,14 +158,13 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
         show_if(always or phase != "done", self)
         if phase == "done" and not always:
             return
-        left = follower.stages.left(follower.state) if phase == "running" else ""
         self.state.value = panels.progress(
             phase,
             follower.state,
             run,
             list(follower.lines),
             share=follower.stages.share(follower.state),
-            left=left,
+            words=self.words(),
         )
         show_if(phase in ("planned", "stopped", "failed"), self.ground)
         self.ground.description = "Collect evidence" if phase == "planned" else "Resume"

@@ -196,6 +196,11 @@ def header(
         *no_data_words(document.get("findings") or ()),
         "The code behind the evidence ran without a sandbox." if document.get("isolation") == "none" else "",
     ]
+    figures = _figures(document, now, edits, base_rate, band, market, history, work)
+    if work:
+        sentence = f"{work}." if base_rate is None else f"History: {percent(base_rate)}. {work}."
+    elif figures[0].field == "base-rate":
+        sentence = f"The model gives {sentence} {_why_base_rate(document.get('record') or {})}"
     return rendered(
         "header",
         listed=listed,
@@ -204,12 +209,8 @@ def header(
         warnings=[line for line in warnings if line],
         edited=bool(edits),
         before=now.before,
-        figures=_figures(document, now, edits, base_rate, band, market, history, work),
-        sentence=" ".join(
-            [*([f"History: {percent(base_rate)}."] if base_rate is not None else []), f"{work}."]
-        )
-        if work
-        else sentence,
+        figures=figures,
+        sentence=sentence,
     )
 
 
@@ -296,7 +297,7 @@ def _figures(
     if outcome := document.get("outcome"):
         # The score is that of the run's own number, which is not the one shown while edits are in effect.
         brier = None if edits else outcome["brier"]
-        score = () if brier is None else (f"Brier score {brier:.3f}, always 50%: 0.250",)
+        score = () if brier is None else (f"Brier score {brier:.3f}, coin toss 0.250",)
         day = written_day(date.fromisoformat(outcome["day"]))
         figures.append(
             Figure(
@@ -308,6 +309,15 @@ def _figures(
             )
         )
     return figures
+
+
+def _why_base_rate(record: Mapping[str, Any]) -> str:
+    scored = record.get("record")
+    if not scored:
+        return "The model has no track record yet: use the base rate."
+    if scored["skill"] == "too few to tell":
+        return "There is too little history to test the model: use the base rate."
+    return f"The model did {short_record(record)}: use the base rate."
 
 
 def short_record(record: Mapping[str, Any]) -> str:
@@ -399,22 +409,18 @@ def duration(seconds: float) -> str:
 
 
 def progress(
-    phase: str, state: "RunState", run: "RunView", lines: Sequence[str], *, share: float = 0.0, left: str = ""
+    phase: str, state: "RunState", run: "RunView", lines: Sequence[str], *, share: float, words: str
 ) -> str:
-    """Return how far a run has come: its state and why, leaves with a value, requests, dollars, time, the last lines.
+    """Return how far a run has come: its state and why, in ``words``, requests, dollars, time, the last lines.
 
-    ``share`` is how much of the evidence is there, in [0, 1]; ``left`` says how long the rest takes, empty if nobody knows.
+    ``share`` is how much of the evidence is there, in [0, 1].
     """
-    leaves = list(state.tree.leaves())
     return rendered(
         "progress",
         phase=phase,
-        planned=state.planned,
         reason=line_on_page(state.reason or ""),
-        leaves=len(leaves),
-        grounded=sum(state.tree[leaf].p is not None for leaf in leaves),
         share=share,
-        left=left,
+        words=words,
         requests=run.model_calls,
         dollars="" if run.cost_usd is None else f"${run.cost_usd:.2f}",
         seconds=round(state.worked_seconds),
