@@ -156,13 +156,12 @@ def test_a_reading_is_chosen_on_every_face(tmp_path: Path, monkeypatch: pytest.M
     from workbench.mcp.mcp_tools import arguments_of
     from workbench.operations.analysis import Analyze
     from workbench.operations.claim_reading import Read
-    from workbench.questions.readings.choice import READING
     from workbench.widgets import home_page
 
-    assert READING.text in {each.says.text for each in fields_of(Analyze) if each.name == "reading"}
+    (says,) = [each.says.text for each in fields_of(Analyze) if each.name == "reading"]
     assert typed("%read", Read, ["x", "--reading", "2"]).reading == 2
     assert typed("%%proposition", Analyze, ["x", "--cutoff", "now", "--reading", "2"]).reading == 2
-    assert arguments_of(Read).model_json_schema()["properties"]["reading"]["description"] == READING.text
+    assert arguments_of(Read).model_json_schema()["properties"]["reading"]["description"] == says
     assert all("reading" in inspect.signature(each).parameters for each in (wb.analyze, wb.read))
     asked: list[list[str]] = []
     monkeypatch.setattr(home_page, "plan_elsewhere", lambda *words: asked.append(words[-1]) or "x")

@@ -139,6 +139,7 @@ def stage_of(last: str) -> str:
         ("queries", '"queries"'),
         ("sources", '"sources"'),
         ("judge", '"scores"'),
+        ("read-claim", '"relation"'),
     ):
         if mark in asked:
             return stage
@@ -208,6 +209,8 @@ class Policy:
         Loops look something up as long as they may call what they like.
     remembers : bool
         Every event is recognized, and recalled as come true.
+    claim : mapping or str
+        The slots that a claim is put into, or the reply as it is; it fits no series without.
     """
 
     plan: Plan = field(default_factory=lambda: PLAN)
@@ -222,6 +225,7 @@ class Policy:
     hold: dict[str, threading.Event] = field(default_factory=dict)
     restless: bool = False
     remembers: bool = False
+    claim: Mapping[str, Any] | str = field(default_factory=lambda: {"series": None})
     scores: Mapping[str, int] = field(default_factory=lambda: dict(SCORES))
     fetch: str = FETCH
     plot: str = PLOT
@@ -255,6 +259,9 @@ class Policy:
             "linear": self._linear,
             "noisy-or": self._noisy_or,
             "logic": self._logic,
+            "read-claim": lambda _: _says(
+                self.claim if isinstance(self.claim, str) else fenced(dict(self.claim))
+            ),
         }
         return makers[asked.stage](asked)
 

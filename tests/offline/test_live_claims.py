@@ -14,9 +14,9 @@ from tests.command_line import run_cli
 from tests.fakes.upstream_yahoo import Stock, YahooUpstream
 from workbench.annotations import outcomes
 from workbench.backtests.known_rows import KnownRows
-from workbench.forecasts.leaf_models import TooLittleHistory, exchange_holidays
-from workbench.forecasts.reading_windows import reading_windows
+from workbench.forecasts.past_windows import TooLittleHistory, reading_windows
 from workbench.forecasts.series.series_history import History
+from workbench.forecasts.trading_days import exchange_holidays
 from workbench.formatting import day_words
 from workbench.offline.notebook_cells import notebook
 from workbench.offline.offline_model import claim_at

@@ -29,6 +29,7 @@ from tests.prompts import loop_dialogues
 from tests.search.conftest import ScriptedReader
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.base import FRAMINGS, AgentSettings, Brief, Grounding
+from workbench.agents.claim_reader import fill_claim
 from workbench.agents.context_maker import ContextMaker
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.agents.grounders.router import RouterGrounder
@@ -297,6 +298,12 @@ async def topics_of_questions() -> ScriptedReader:
     return ask
 
 
+async def claim_of_a_text() -> ScriptedReader:
+    ask = ScriptedReader('```json\n{"series": null}\n```')
+    await fill_claim("Shares calm down by 2018-12-31", CUTOFF, ask, "openai/x")
+    return ask
+
+
 async def context_searches() -> ScriptedReader:
     ask = ScriptedReader('```json\n{"queries": ["S&P 500 outlook"]}\n```')
     await ContextMaker(as_of(NODE_REF.statement, CUTOFF), CUTOFF, ask).queries(4)
@@ -331,6 +338,7 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "page_summary": summary_of_a_page,
     "context_searches": context_searches,
     "topics": topics_of_questions,
+    "claim_of_a_text": claim_of_a_text,
     "context_ranking": context_ranking,
     "analysis": analysis,
     "criticism": criticism,

@@ -95,7 +95,7 @@ def test_a_selected_inner_node_shows_its_sum_term_by_term(home: Path, comms: lis
     text = " ".join(text_of(shown.side_panels.detail.value).split())
     assert "P2 = −0.15 + 0.80 × P2.1 + 0.15 × (1 − P2.2) + 0.10 × (1 − P2.3)" in text
     assert (
-        "from 0.0% with every driver against to 90.0% with every driver for" in text
+        "0.0% with every driver against, 90.0% with every driver for" in text
         and "the rule can leave [0, 1]: it reaches [-0.15, 0.9]" in text
     )
     # children that speak against stand as their negations, in the sum as in the equation

@@ -358,7 +358,7 @@ async def analyze(
     plan_only : bool, optional
         Stop after the tree, with a cost forecast.
     reading : int, optional
-        Which reading of an ambiguous claim is meant, from 1.
+        Which reading of an ambiguous claim is meant, from 1; 0 is the text as it is, for a model.
     """
 
 def api_doc(
@@ -550,11 +550,13 @@ def read(
     *,
     cutoff: str = 'now',
     model: str = 'offline/analyst',
+    api_base: str | None = None,
     reading: int | None = None,
 ) -> ShownDocument:
-    """Show how a claim is read: series, relation, level and days. No model is asked and no run is started.
+    """Show how a claim is read: series, relation, level and days. No run is started.
 
-    Exit 2 where it has no single reading, or one that the model cannot treat.
+    A model is asked only where the words cannot be read: it fills the same slots. Exit 2 where the claim has no single reading, or one
+    that the model cannot treat.
 
     Parameters
     ----------
@@ -564,8 +566,10 @@ def read(
         Cutoff: a date, an instant with its zone, or now.
     model : str, optional
         The model that is to treat it.
+    api_base : str, optional
+        Base URL of an OpenAI-compatible server.
     reading : int, optional
-        Which reading of an ambiguous claim is meant, from 1.
+        Which reading of an ambiguous claim is meant, from 1; 0 is the text as it is, for a model.
     """
 
 async def resume(

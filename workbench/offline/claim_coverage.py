@@ -17,8 +17,7 @@ from workbench.offline.offline_model import open_offline
 from workbench.offline.visible_past import broker_history, visible
 from workbench.questions.claims import Claim
 from workbench.questions.decision import LONGEST_DAYS, Rows, appraise, check
-from workbench.questions.readings.choice import Asker, ReadClaim, choice_of, day_of, read_for_run
-from workbench.questions.readings.read import read
+from workbench.questions.readings.choice import Asker, ReadClaim, choice_of, read_for_run
 from workbench.questions.readings.slots import Readings, SlotReading
 from workbench.questions.series.known_series import data_end
 from workbench.questions.series.series_registry import source_of_rows
@@ -74,7 +73,7 @@ def reading_document(
 
 
 def claim_to_ask(
-    text: str,
+    readings: Readings,
     cutoff: Cutoff,
     model: str,
     *,
@@ -82,18 +81,18 @@ def claim_to_ask(
     first: bool = False,
     ask: Asker | None = None,
 ) -> ReadClaim:
-    """Read the claim that a run is opened with; before anything is stored or asked.
+    """Return the claim that a run is opened with; called before anything is stored.
 
     A language model is asked any text. ``number``, ``first`` and ``ask`` are as for `read_for_run`.
 
-    Raises `UnclearClaim`: Several readings, and nobody chose; of a text for the key-free analyst only. Raises `UntreatableClaim`: The
-    key-free analyst cannot treat it. Raises `UsageError`: There is no such reading.
+    Raises `UnclearClaim`: As `read_for_run`. Raises `UntreatableClaim`: The key-free analyst cannot treat it. Raises `UsageError`: There is
+    no such reading.
     """
-    claim = read_for_run(text, cutoff, key_free=model == OFFLINE, number=number, first=first, ask=ask)
+    claim = read_for_run(readings, key_free=model == OFFLINE, number=number, first=first, ask=ask)
     if model == OFFLINE and claim.reading is not None:
         found = coverage_here(claim.reading, cutoff, model)
         if not found.treatable:
-            raise UntreatableClaim({**read(text, day_of(cutoff)).document(), "coverage": found.document()})
+            raise UntreatableClaim({**readings.document(), "coverage": found.document()})
     return claim
 
 

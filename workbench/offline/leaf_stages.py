@@ -153,6 +153,6 @@ def _key_factor(record: OutcomeRecord) -> str:
     if record.data.get("decided"):
         return f"Decided by the value of {record.data['decided']['day']}."
     return (
-        f"The statement was true in {percent(record.base_rate)} of past periods ({record.effective_windows:.0f} independent). "
-        f"Starting from the level at the cutoff, the models put it at {percent(record.p)}."
+        f"True in {percent(record.base_rate)} of past periods ({record.effective_windows:.0f} independent), "
+        f"in {percent(record.p)} of simulations from the cutoff."
     )

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from workbench.engine.flow import Engine
     from workbench.engine.run_settings import RunSettings
     from workbench.questions.readings.choice import ReadClaim
+    from workbench.questions.readings.slots import Readings
 
 
 def _price(value: object) -> object:
@@ -185,7 +186,7 @@ class Analyze(_NewRun):
                 settings.model, home.environ
             )  # before the run is opened: what is refused leaves nothing
         cutoff = Cutoff.parse(self.cutoff)
-        claim = self._claim(home, cutoff, settings)
+        claim = await self._claim(home, cutoff, settings)
         check_answerable(settings, answered=home.answered, workers=place is not None)
         if self.detach:
             from workbench.engine.assembly import open_engine
@@ -236,23 +237,46 @@ class Analyze(_NewRun):
                 home.say(f"workbench: {complaint}")
         return run_settings(chosen, values, nulls=[name for name, value in named.items() if value is None])
 
-    def _claim(self, home: Home, cutoff: Cutoff, settings: RunSettings) -> ReadClaim:
+    async def _claim(self, home: Home, cutoff: Cutoff, settings: RunSettings) -> ReadClaim:
         """Return the claim to open a run for; asks a person, and refuses where a rule would have to guess."""
+        from workbench.models.errors import ModelError
         from workbench.offline.claim_coverage import claim_to_ask
-        from workbench.questions.readings.slots import Readings
+        from workbench.operations.claim_reading import for_a_model, read_by_model
+        from workbench.questions.readings.choice import AS_TYPED, day_of
+        from workbench.questions.readings.read import read
+
+        readings = read(self.statement, day_of(cutoff))
+        if self.reading != AS_TYPED and for_a_model(readings, settings.model):
+            try:
+                readings = await read_by_model(
+                    home, readings, cutoff, settings.model, settings.api_base,
+                    budget_usd=settings.budget_usd, prices=settings.prices,
+                )  # fmt: skip
+            except ModelError as error:  # the run waits for its model, or stops where it can be resumed
+                home.say(f"The claim is treated as text: {error}")
 
         def ask(readings: Readings) -> int | None:
             statements = [each.statement for each in readings.choices]
-            answer = home.choose("Which is meant?", dict.fromkeys(statements, ""))
-            return None if answer is None else 1 + statements.index(answer)
+            question = "Which is meant?"
+            if readings.of_model:
+                question = f"Read by {settings.model}. Take this reading?"
+                statements.append("No, keep the text as it is")
+            answer = home.choose(question, dict.fromkeys(statements, ""))
+            if answer is None:
+                return None
+            return (
+                AS_TYPED
+                if answer not in statements[: len(readings.choices)]
+                else 1 + statements.index(answer)
+            )
 
-        with _read_beside(self.statement, cutoff, settings):
+        with _read_beside(home, self.statement, cutoff, settings):
             claim = claim_to_ask(
-                self.statement, cutoff, settings.model, number=self.reading, first=home.yes, ask=ask
+                readings, cutoff, settings.model, number=self.reading, first=home.yes, ask=ask
             )
         read_as = claim.read_as or {}
         if read_as and read_as["statement"] != self.statement:
-            home.say(f"Read as: {read_as['statement']}")
+            home.say(f"Read {f'by {by} ' if (by := read_as['read_by']) else ''}as: {read_as['statement']}")
         for note in read_as.get("notes", ()):
             home.say(f"  {note}")
         return claim
@@ -264,19 +288,16 @@ class Analyze(_NewRun):
         from workbench.engine.new_run import new_run
         from workbench.engine.run_texts import cut_lines
         from workbench.sources.own_store import first_shared
-        from workbench.views.wording import history_words
+        from workbench.views.wording import history_lines
 
-        with _read_beside(self.statement, cutoff, settings):
+        with _read_beside(home, self.statement, cutoff, settings):
             history = await engine.check(claim.statement, cutoff, settings)
         keyed = replace(settings, keyed=engine.keyed)
         run_id = new_run(home.store, claim.statement, cutoff, keyed, read_as=claim.read_as, history=history)
         home.say(f"run {run_id}  {settings.model}  cutoff {cutoff.text}")
         if history is not None:
-            home.say(f"History: {history_words(history)}.")
-            if history.forecast is not None:
-                home.say(
-                    f"Simulation of the claim's series: {percent(history.forecast)}. Evidence for the drivers follows."
-                )
+            for line in history_lines(history):
+                home.say(line)
         shared = first_shared(home.store, settings.model if not settings.stays_here else "")
         late = (f"WARNING: {line}" for line in hindsight(settings, cutoff))
         for line in (*shared, *cut_lines(home.state(run_id).cut), *late):
@@ -296,8 +317,8 @@ class Analyze(_NewRun):
 
 
 @contextmanager
-def _read_beside(text: str, cutoff: Cutoff, settings: RunSettings) -> Iterator[None]:
-    """Put how a text is read beside its refusal, where the key-free analyst cannot tell what it says."""
+def _read_beside(home: Home, text: str, cutoff: Cutoff, settings: RunSettings) -> Iterator[None]:
+    """Put how a text is read beside its refusal, and the form that it can be written in, where the key-free analyst cannot tell what it says."""
     from workbench.offline.claim_coverage import reading_document
     from workbench.questions.readings.choice import day_of
     from workbench.questions.readings.read import read
@@ -307,6 +328,8 @@ def _read_beside(text: str, cutoff: Cutoff, settings: RunSettings) -> Iterator[N
     except UsageError as refused:
         if refused.document is None and settings.model == OFFLINE:
             readings = read(text, day_of(cutoff))
+            if readings.form:
+                home.say(f"Write it as: {readings.form.sentence}")
             if readings.best is None:
                 refused.document = reading_document(readings, cutoff, settings.model)
         raise

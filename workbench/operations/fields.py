@@ -45,7 +45,11 @@ Author = Annotated[str, Says(text="Who says so: a typed name, not proved.")]
 CutoffText = Annotated[str, Says(text="Cutoff: a date, an instant with its zone, or now.", form="DATE")]
 ApiBase = Annotated[str | None, Says(text="Base URL of an OpenAI-compatible server.", form="URL")]
 ReadingNumber = Annotated[
-    int | None, Says(text="Which reading of an ambiguous claim is meant, from 1.", form="N")
+    int | None,
+    Says(
+        text="Which reading of an ambiguous claim is meant, from 1; 0 is the text as it is, for a model.",
+        form="N",
+    ),
 ]
 RunName = Annotated[str, Says(text="Run id, the beginning of one, or last.")]
 #: Read by `workbench.engine.named_settings`.

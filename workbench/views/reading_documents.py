@@ -18,19 +18,25 @@ def reading_lines(document: Mapping[str, Any], terms: Terms = shell_terms) -> li
     ['Read as: The VIX closes above 20 on 2018-12-31']
     """
     best = document["best"]
-    lines = [f"Read as: {best['statement']}"] if best else []
+    lines = [f"Read {f'by {by} ' if (by := best['read_by']) else ''}as: {best['statement']}"] if best else []
     if not best and document["found"]:
         lines.append("Found: " + ", ".join(f"{slot} {words!r}" for slot, words in document["found"].items()))
     if document["leftover"]:
         lines.append("Not understood: " + ", ".join(document["leftover"]))
     if document["missing"]:
         lines.append("Missing: " + ", ".join(document["missing"]))
+    if document["form"] and not document["coverage"]["treatable"]:
+        lines.append(f"Write it as: {document['form']['sentence']}")
+    of_model = bool(document["others"]) and document["others"][0]["read_by"]
     if document["others"]:
-        lines.append("It can be read in several ways:" if not best else "Or:")
+        several = f"Read by {of_model} as:" if of_model else "It can be read in several ways:"
+        lines.append(several if not best else "Or:")
         lines += [
             f"  {number}) {reading['statement']}"
             for number, reading in enumerate(document["others"], start=1 + bool(best))
         ]
+    if of_model:
+        lines.append(f"Take it with {terms(Option('reading', '1'))}.")
     lines += [f"  {note}" for note in document["notes"]]
     coverage = document["coverage"]
     if best and not coverage["treatable"]:

@@ -75,8 +75,8 @@ def rule_remarks(rule: Rule | None, span: Span) -> list[str]:
         return rule.warnings()
     low, high = map(percent, span)
     whole = (low, high) == (percent(0.0), percent(1.0))
-    short = "" if whole else "; the drivers do not cover the rest"
-    return [f"from {low} with every driver against to {high} with every driver for{short}", *rule.warnings()]
+    short = "" if whole else "; what no driver covers makes up the rest"
+    return [f"{low} with every driver against, {high} with every driver for{short}", *rule.warnings()]
 
 
 def tree_lines(
@@ -138,6 +138,16 @@ def history_words(history: PastShare) -> str:
     return f"true in {percent(history.share)} of past periods of this length ({count} independent)"
 
 
+def history_lines(history: PastShare) -> list[str]:
+    """Say what is known of a claim before any evidence: its base rate, and what a simulation makes of it."""
+    lines = [f"History: {history_words(history)}."]
+    if history.forecast is not None:
+        lines.append(
+            f"Simulation of the claim's series: {percent(history.forecast)}. Evidence for the drivers follows."
+        )
+    return lines
+
+
 def resolution_lines(state: RunState) -> list[str]:
     """Return how a claim resolves: up to when data are used, and which series decides on which day, with the notes of its reading."""
     cutoff = state.parsed_cutoff()
@@ -153,6 +163,8 @@ def resolution_lines(state: RunState) -> list[str]:
         return lines
     when = "on" if reading.get("window") == "on" else "by"
     lines.append(f"resolves {when} {end} by the series {printable(str(reading.get('series')), keep='')}")
+    if (text := str(reading.get("text", ""))) != state.statement:
+        lines.append(f'read from "{printable(text, keep="")}"')
     return lines + [printable(str(note), keep="") for note in reading.get("notes", ())]
 
 

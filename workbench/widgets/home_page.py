@@ -20,8 +20,9 @@ from proxies.errors import CutoffRefused, ProxyError
 from workbench.annotations.entries import add_note
 from workbench.audit.home_scores import own_runs
 from workbench.audit.track_record import record_card
+from workbench.blocking import run_blocking
 from workbench.engine.detached import plan_elsewhere, resume_detached, start_elsewhere
-from workbench.engine.named_settings import settings_by_name
+from workbench.engine.named_settings import read_settings, settings_by_name
 from workbench.environment import home_from
 from workbench.errors import UsageError, WorkbenchError, sentence
 from workbench.formatting import NO_VALUE
@@ -30,6 +31,7 @@ from workbench.models.model_options import OFFLINE
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, claim_templates, data_reach
 from workbench.operations.base import Home as OperationHome
 from workbench.operations.blocks import columns, html_of
+from workbench.operations.claim_reading import for_a_model, read_by_model
 from workbench.operations.endpoints import Apis
 from workbench.operations.quantity import Quantity
 from workbench.operations.sources import AddSource
@@ -37,8 +39,9 @@ from workbench.plug_points import GROUNDERS, plugin_names
 from workbench.propositions import ROOT
 from workbench.questions.errors import ANOTHER_MODEL
 from workbench.questions.grammar import read_claim
-from workbench.questions.readings.choice import day_of
+from workbench.questions.readings.choice import AS_TYPED, choice_of, day_of
 from workbench.questions.readings.read import read
+from workbench.questions.readings.slots import Readings
 from workbench.questions.series.embedded_series import SERIES
 from workbench.store import Store
 from workbench.views.claims_list import MOST_COMPARED, WATCH, claims_of, compared, to_do
@@ -184,6 +187,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         #: How the claim is read: a line, and a button for each reading or remedy there is.
         self.readings = box(ipywidgets.VBox, [], "wb-readings")
         self._reading: tuple[str, int] | None = None
+        #: What models filled, by claim, cutoff and model; one that fits no series has no choices.
+        self._filled: dict[tuple[str, str, str], Readings] = {}
         self.more = Fold("More commands", lambda: MoreForms(home, MORE, environ=self._environ))
         self.note = html(panels.refusal(note) if note else "")
         self.line, self.reach = (
@@ -395,23 +400,43 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         # numpy and pandas come with it: 0.5 s that the list need not wait
         from workbench.offline.claim_coverage import reading_document
 
-        readings = read(claim, day_of(cutoff))
+        filled = self._filled.get((claim, cutoff.text, model))
+        readings = filled or read(claim, day_of(cutoff))
         number = self._number(claim)
-        document = reading_document(readings, cutoff, model, number)
+        chosen = readings.best if number is None else choice_of(readings, number) if number else None
+        document = reading_document(readings, cutoff, model, number or None)
         covered = document["coverage"]
-        chosen = readings.best if number is None else readings.choices[number - 1]
+        by = f"by {model} " if readings.of_model else ""
         said = (
-            [f"Read as: {chosen.statement}"]
+            [f"Read {by}as: {chosen.statement}"]
             if chosen
             else reading_lines({**document, "others": []}, page_terms)
         )
-        if chosen is None and readings.choices:
-            said = [*said, "Choose the one that is meant:"]
+        if number == AS_TYPED:
+            said = [f"{model} takes the words as they are."]
+        elif chosen is None and readings.choices:
+            said = [
+                f"Read by {model}. Take this reading?" if by else "Choose the one that is meant:"
+            ] + said * (not by)
         buttons = [
             action(each.statement, partial(self._choose, claim, position))
             for position, each in enumerate(readings.choices, start=1)
             if each is not chosen
         ]
+        if by and number != AS_TYPED:
+            buttons.append(action("Keep my words", partial(self._choose, claim, AS_TYPED)))
+        if for_a_model(readings, model):
+            if filled:
+                said.append(
+                    f"{model} finds none of the known series in it, and treats the words as they are."
+                )
+            else:
+                buttons.append(
+                    action(f"Ask {model} to read it", partial(self._ask_model, claim, cutoff, model))
+                )
+        if readings.form and not covered["treatable"]:
+            filled_in = readings.form.sentence
+            buttons.append(action(f"Fill in: {filled_in}", partial(setattr, self.claim, "value", filled_in)))
         if not covered["treatable"]:
             self._allow(False)
             if chosen or not readings.choices:
@@ -419,6 +444,31 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             day = covered["fix"].get("cutoff")
             buttons += [action(f"Use {day}", partial(setattr, self.cutoff, "value", day))] if day else []
         self.readings.children = [html(panels.note(line)) for line in said] + buttons
+
+    def _ask_model(self, claim: str, cutoff: Cutoff, model: str) -> bool:
+        """Let a model fill a claim that cannot be read, and show it for a yes; whether it has a reading."""
+        self.readings.children = [html(panels.note(f"Asking {model} what the claim says."))]
+        place = OperationHome(environ=self._environ, folder=self._home)
+        try:
+            typed = read_settings(shlex.split(self.settings.value))
+            filled = run_blocking(
+                read_by_model(
+                    place,
+                    read(claim, day_of(cutoff)),
+                    cutoff,
+                    model,
+                    typed.get("api_base"),
+                    prices=typed.get("prices"),
+                )
+            )
+        except (WorkbenchError, ValueError) as error:
+            self._refuse(error)
+            return False
+        finally:
+            place.close()
+        self._filled[claim, cutoff.text, model] = filled
+        self._check()
+        return filled.of_model
 
     def _number(self, claim: str) -> int | None:
         """The reading that was chosen for this text; another text has none yet."""
@@ -473,8 +523,14 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         except ValueError as error:
             self._refuse(UsageError(f"settings: {error}"))
             return
-        number = self._number(self.claim.value.strip())
+        claim, number = self.claim.value.strip(), self._number(self.claim.value.strip())
         words += [] if number is None else ["--reading", str(number)]
+        cutoff = Cutoff.parse(self.cutoff.value.strip() or "now")  # `_check` lets nothing else start
+        unread = (claim, cutoff.text, values["model"]) not in self._filled and for_a_model(
+            read(claim, day_of(cutoff)), values["model"]
+        )
+        if number is None and unread and self._ask_model(claim, cutoff, values["model"]):
+            return  # it is shown, and started once it is taken
         self._allow(False)
         self.line.value = panels.note("Opening the run." if go_on else "Breaking the claim into drivers.")
         begin = start_elsewhere if go_on else plan_elsewhere

@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import cache
 from math import isclose
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ from workbench.templates import brief, html_environment
 from workbench.views.fan_chart import fan_key, fan_svg, fan_words
 from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
-from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
+from workbench.views.wording import assumption_change, edit_words, history_words, rule_remarks, sign_off_line
 from workbench.whatif.edit_remarks import edit_remarks
 from workbench.whatif.tree_documents import band_of_ranges
 from workbench.widgets.page_terms import line_on_page, on_page
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from workbench.engine.record.people import Remark
     from workbench.engine.record.state import RunState
+    from workbench.models.base import PastShare
     from workbench.store.events import NodeRefitted
     from workbench.views.run_view import RunView
     from workbench.whatif.band import Band
@@ -181,7 +182,7 @@ def header(
     market: float | None = None,
     sentence: str = "",
     rule: Sequence[str] = (),
-    history: str = "",
+    history: "PastShare | None" = None,
     work: str = "",
 ) -> str:
     """Return the headline: the claim and its resolution, the number to use with those beside it, and the answer as a sentence.
@@ -196,6 +197,11 @@ def header(
         *no_data_words(document.get("findings") or ()),
         "The code behind the evidence ran without a sandbox." if document.get("isolation") == "none" else "",
     ]
+    figures = _figures(document, now, edits, base_rate, band, market, history, work)
+    if work:
+        sentence = f"{work}." if base_rate is None else f"History: {percent(base_rate)}. {work}."
+    elif figures[0].field == "base-rate":
+        sentence = f"The model gives {sentence} {_why_base_rate(document.get('record') or {})}"
     return rendered(
         "header",
         listed=listed,
@@ -204,8 +210,8 @@ def header(
         warnings=[line for line in warnings if line],
         edited=bool(edits),
         before=now.before,
-        figures=_figures(document, now, edits, base_rate, band, market, history, work),
-        sentence=f"History: {percent(base_rate)}. {work}." if work and base_rate is not None else sentence,
+        figures=figures,
+        sentence=sentence,
     )
 
 
@@ -216,14 +222,14 @@ def _figures(
     base_rate: float | None,
     band: "Band | None",
     market: float | None,
-    history: str,
+    history: "PastShare | None",
     work: str,
 ) -> list[Figure]:
     """Return the figures in order of use: edits as long as there are any, else the model's number where it has shown skill."""
     record = document.get("record") or {}
     use_model = bool(edits) or base_rate is None or (record.get("record") or {}).get("skill") == "better"
     probability = now.after if edits else now.before
-    below: list[Markup | str] = [work] if work else []
+    below: list[Markup | str] = []
     if band is not None and not edits:
         words = (
             f"all {band.repeats} agree"
@@ -241,12 +247,26 @@ def _figures(
                 record.get("line", ""), short_record(record)
             )
         )
+    # The simulation needs no evidence: its number stands until the drivers are in.
+    simulated = history.forecast if work and history is not None else None
+    if work:
+        below.append("no number yet" if simulated is None else "before the evidence of its drivers")
     model = Figure(
-        label="With your edits" if edits else "Use model" if use_model and base_rate is not None else "Model",
+        label="With your edits"
+        if edits
+        else "Simulation"
+        if simulated is not None
+        else "Use model"
+        if use_model and base_rate is not None
+        else "Model",
         field="root",
-        number=percent(probability),
-        value=probability,
-        what=f"The probability of the claim {'with your edits' if edits else 'by the model'}",
+        number=percent(probability if simulated is None else simulated),
+        value=probability if simulated is None else simulated,
+        what="The probability of the claim with your edits"
+        if edits
+        else "The share of simulations of the series in which the claim comes true"
+        if simulated is not None
+        else "The model's probability of the claim",
         lines=tuple(below),
         main=use_model,
     )
@@ -258,7 +278,7 @@ def _figures(
             number=percent(base_rate),
             value=base_rate,
             what=meaning("base rate"),
-            lines=(history,),
+            lines=("how often it came true in the past" if history is None else history_words(history),),
             main=not use_model,
         )
         figures = [model, base] if use_model else [base, model]
@@ -278,8 +298,8 @@ def _figures(
     if outcome := document.get("outcome"):
         # The score is that of the run's own number, which is not the one shown while edits are in effect.
         brier = None if edits else outcome["brier"]
-        score = () if brier is None else (f"Brier score {brier:.3f}, always 50%: 0.250",)
-        day = day_words(date.fromisoformat(outcome["day"]))
+        score = () if brier is None else (f"Brier score {brier:.3f}, coin toss 0.250",)
+        day = day_words(outcome["day"])
         figures.append(
             Figure(
                 label="Outcome",
@@ -292,11 +312,20 @@ def _figures(
     return figures
 
 
+def _why_base_rate(record: Mapping[str, Any]) -> str:
+    scored = record.get("record")
+    if not scored:
+        return "The model has no track record yet: use the base rate."
+    if scored["skill"] == "too few to tell":
+        return "There is too little history to test the model: use the base rate."
+    return f"The model did {short_record(record)}: use the base rate."
+
+
 def short_record(record: Mapping[str, Any]) -> str:
     """Return a record of `claim_record` in a few words: how the model did against the base rate."""
     scored = record.get("record")
     if not scored:
-        return "no track record"
+        return "no track record yet"
     if scored["skill"] == "too few to tell":
         return f"too little history to test ({scored['clusters']} independent periods)"
     words = {"better": "better than", "worse": "worse than"}.get(scored["skill"], "no better than")
@@ -381,22 +410,18 @@ def duration(seconds: float) -> str:
 
 
 def progress(
-    phase: str, state: "RunState", run: "RunView", lines: Sequence[str], *, share: float = 0.0, left: str = ""
+    phase: str, state: "RunState", run: "RunView", lines: Sequence[str], *, share: float, words: str
 ) -> str:
-    """Return how far a run has come: its state and why, leaves with a value, requests, dollars, time, the last lines.
+    """Return how far a run has come: its state and why, in ``words``, requests, dollars, time, the last lines.
 
-    ``share`` is how much of the evidence is there, in [0, 1]; ``left`` says how long the rest takes, empty if nobody knows.
+    ``share`` is how much of the evidence is there, in [0, 1].
     """
-    leaves = list(state.tree.leaves())
     return rendered(
         "progress",
         phase=phase,
-        planned=state.planned,
         reason=line_on_page(state.reason or ""),
-        leaves=len(leaves),
-        grounded=sum(state.tree[leaf].p is not None for leaf in leaves),
         share=share,
-        left=left,
+        words=words,
         requests=run.model_calls,
         dollars="" if run.cost_usd is None else f"${run.cost_usd:.2f}",
         seconds=round(state.worked_seconds),

@@ -193,10 +193,10 @@ def blind_verdicts(path: Path = HERE / "blind.jsonl") -> Iterator[Verdict]:
     for line in path.read_text(encoding="utf-8").splitlines():
         label = json.loads(line)
         found = read(label["text"], date.fromisoformat(label["cutoff"]))
-        yield Verdict(label["text"], label["cutoff"], _verdict(found, label), found, label)
+        yield Verdict(label["text"], label["cutoff"], verdict_of(found, label), found, label)
 
 
-def _verdict(found: Readings, label: dict[str, Any]) -> str:
+def verdict_of(found: Readings, label: dict[str, Any]) -> str:
     kind, wanted = label["kind"], label["readings"]
     if kind == "refuse":
         return "misread" if found.best else "wrong" if found.others else "refused rightly"

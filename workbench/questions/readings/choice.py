@@ -8,21 +8,31 @@ from typing import Any
 from proxies.asof.clock import Cutoff
 from workbench.errors import ClaimRefused, Option, UsageError, command
 from workbench.questions.grammar import read_claim
-from workbench.questions.readings.read import read
 from workbench.questions.readings.slots import Readings, SlotReading
-from workbench.requests import Says
 
-#: The argument of every screen that opens a run or reads a claim.
-READING = Says(text="Which reading of an ambiguous claim is meant, from 1.", form="N")
-#: Asks a person for one of several readings; returns its number from 1, or None where nobody answers.
+#: Asks a person for one of several readings; returns its number from 1, `AS_TYPED`, or None where nobody answers.
 Asker = Callable[[Readings], int | None]
 
 
+#: The number of the text as it is typed, beside those of its readings.
+AS_TYPED = 0
+
+
 class UnclearClaim(ClaimRefused):
-    """A text that only a rule would treat has several readings, or a hole; ``readings`` has what was read of it."""
+    """A text with several readings, a hole, or a reading of a model's, and nobody there to choose; ``readings`` has what was read of it."""
 
     def __init__(self, readings: Readings) -> None:
         self.readings = readings
+        if readings.of_model:
+            reading = readings.others[0]
+            super().__init__(
+                f"{reading.read_by} reads the claim as: {reading.statement} (take it: ",
+                Option("reading", "1"),
+                "; keep the text as it is: ",
+                Option("reading", str(AS_TYPED)),
+                ")",
+            )
+            return
         what = f"it names no {' and no '.join(readings.missing)}; " if readings.missing else ""
         super().__init__(
             f"the claim can be read in several ways: {what}",
@@ -48,24 +58,26 @@ def day_of(cutoff: Cutoff) -> date:
 
 
 def read_for_run(
-    text: str,
-    cutoff: Cutoff,
+    readings: Readings,
     *,
     key_free: bool,
     number: int | None = None,
     first: bool = False,
     ask: Asker | None = None,
 ) -> ReadClaim:
-    """Return the claim that a run is opened with; called before anything is stored or asked.
+    """Return the claim that a run is opened with; called before anything is stored.
 
-    Raises `UnclearClaim`: Several readings, and nobody chose; of a text for a rule only. Raises `UsageError`: There is no such reading.
+    Raises `UnclearClaim`: Several readings, and nobody chose; of a text for a rule only, or where a model filled the reading. Raises
+    `UsageError`: There is no such reading.
     """
-    readings = read(text, day_of(cutoff))
-    reading = _reading_taken(readings, number=number, first=first, ask=ask)
-    if reading is None:
-        if key_free and readings.choices:
+    text = readings.text
+    if number is None and readings.choices:
+        number = 1 if readings.best or first else ask(readings) if ask is not None else None
+        if number is None and (key_free or readings.of_model):
             raise UnclearClaim(readings)
+    if number is None or (number == AS_TYPED and not key_free):
         return ReadClaim(statement=text, read_as=None)
+    reading = choice_of(readings, number)
     statement = reading.statement if key_free and not _accepted(text, reading) else text
     return ReadClaim(statement=statement, read_as={"text": text, **reading.document()}, reading=reading)
 
@@ -79,20 +91,6 @@ def choice_of(readings: Readings, number: int) -> SlotReading:
             command("read", readings.text),
         )
     return choices[number - 1]
-
-
-def _reading_taken(
-    readings: Readings, *, number: int | None, first: bool, ask: Asker | None
-) -> SlotReading | None:
-    choices = readings.choices
-    if number is not None:
-        return choice_of(readings, number)
-    if readings.best is not None or not choices:
-        return readings.best
-    if first:
-        return choices[0]
-    answer = ask(readings) if ask is not None else None
-    return None if answer is None else choices[answer - 1]
 
 
 def _accepted(text: str, reading: SlotReading) -> bool:

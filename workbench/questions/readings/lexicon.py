@@ -15,6 +15,7 @@ class Lexicon(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     parts: dict[str, str]
     series: dict[str, dict[str, str | bool]]
+    usual: dict[str, tuple[float, float]]
     names: list[dict[str, list[str]]]
     hints: list[dict[str, str]]
     companies: dict[str, str]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from workbench.questions.readings.lexicon import compiled, lexicon, words
-from workbench.questions.readings.tokens import Text
+from workbench.questions.readings.tokens import Text, text_of
+from workbench.questions.series.embedded_series import SERIES
 from workbench.questions.series.series_registry import series_named
 
 EMBEDDED = "embedded:"
@@ -34,6 +35,21 @@ class SeriesName:
         """Its key among the embedded series; "" for another."""
         return self.ref.removeprefix(EMBEDDED) if self.ref.startswith(EMBEDDED) else ""
 
+    @property
+    def usual(self) -> tuple[float, float] | None:
+        """Levels that it has had, where that is known."""
+        return lexicon().usual.get(self.ref)
+
+    def has_had(self, level: float) -> bool:
+        """Whether a level is not far from any that it has had."""
+        return self.usual is None or self.usual[0] <= level <= self.usual[1]
+
+    @property
+    def described(self) -> str:
+        """What it is, for a reader who has to choose among many."""
+        unit = series_named(self.source).unit or ("% a year" if self.kind == "rate" else "")
+        return ", ".join(filter(None, (self.article, unit, "monthly" if self.monthly else "")))
+
 
 def embedded_name(name: str) -> SeriesName:
     """Return the name of a series that claims know: an embedded one, or one by its reference."""
@@ -52,14 +68,23 @@ def _known(ref: str) -> SeriesName:
 _TAIL = r"(?:'s)?(?: (?:index|levels?|prices?|shares?|stock(?: price)?|value|quote))?(?!\w)"
 
 
+def _shares() -> Iterator[tuple[str, SeriesName]]:
+    """The companies that are known by name, and the series of their shares."""
+    known = lexicon()
+    for company, ticker in known.companies.items():
+        symbol = ticker.upper()
+        source = known.listed.get(ticker, f"yahoo:{symbol}")
+        yield company, SeriesName(ref=symbol, article=symbol, source=source)
+
+
 @cache
 def _patterns() -> list[tuple[re.Pattern[str], tuple[SeriesName, ...]]]:
     known = lexicon()
     rows = [(pattern, tuple(map(_known, refs))) for row in known.names for pattern, refs in row.items()]
-    for company, ticker in known.companies.items():
+    for company, share in _shares():
+        ticker = share.ref.lower()
         name = company if len(ticker) == 1 or ticker in known.wordy else f"{company}|{ticker}"
-        source = known.listed.get(ticker, f"yahoo:{ticker.upper()}")
-        rows.append((rf"\$?(?:{name})s?", (SeriesName(ref=ticker.upper(), article=ticker.upper(), source=source),)))  # fmt: skip
+        rows.append((rf"\$?(?:{name})s?", (share,)))
     return [(re.compile(compiled(pattern).pattern + _TAIL), names) for pattern, names in rows]
 
 
@@ -71,6 +96,18 @@ def take_series(text: Text) -> None:
         for match in reversed([*pattern.finditer(text.masked)]):
             unlisted = SeriesName(ref=match[0].upper(), article=match[0].upper())
             text.take(match.start(), match.end(), "S", names or (unlisted,))
+
+
+def reachable_series(text: str) -> dict[str, tuple[SeriesName, str]]:
+    """Return every series that a claim can name and what it is, by its reference: the known ones, and those that a text refers to."""
+    known = lexicon()
+    listed = [
+        *((name, name.described) for name in map(embedded_name, SERIES)),
+        *((name, name.described) for name in map(_known, known.series) if ":" in name.source),
+        *((name, f"shares of {company}") for company, name in _shares() if name.source),
+        *((embedded_name(ref.reference), "named in the claim") for ref in text_of(text).refs),
+    ]
+    return {name.ref if name.embedded else name.source: (name, what) for name, what in listed}
 
 
 def take_hint(text: Text) -> str:

@@ -8,7 +8,7 @@ from itertools import islice, product
 
 from workbench.formatting import day_words
 from workbench.propositions.values import MAX_STATEMENT
-from workbench.questions.claims import Claim
+from workbench.questions.claims import Claim, number
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings.amounts import THOUSANDS_DOT, Amount, take_amounts
@@ -43,7 +43,7 @@ from workbench.questions.readings.relations import (
     uncertain,
 )
 from workbench.questions.readings.sentences import completed
-from workbench.questions.readings.slots import Readings, Slot, SlotReading
+from workbench.questions.readings.slots import Form, Readings, Slot, SlotReading
 from workbench.questions.readings.tokens import text_of
 
 #: Where series come from; a source that is added here is asked for names that a text may mean.
@@ -51,10 +51,6 @@ SOURCES = ("embedded",)
 #: Readings that are offered at most.
 MOST = 4
 TWO_CLAIMS = "a claim has one level, or one range that it lies in; ask for what is above and what is below as two claims"
-#: Levels that a series has had; what is far outside is another unit or another series.
-_USUAL = {"embedded:SP500": (400, 20000), "embedded:NASDAQ": (800, 60000), "embedded:VIX": (4, 200), "embedded:WTI": (1, 400), "embedded:AAA": (0.1, 30), "embedded:BAA": (0.1, 30), "embedded:SPREAD": (0.01, 4)}  # fmt: skip
-#: Where others were quoted, for what a "3 handle" of them is.
-_QUOTED = {"Bitcoin": (1000, 200000), "Dow Jones Industrial Average": (10000, 90000), "gold": (1000, 9000), "Nikkei 225": (10000, 90000), "DAX": (10000, 40000), "FTSE 100": (1000, 20000), "Russell 2000": (1000, 9000), "NASDAQ-100": (1000, 60000)}  # fmt: skip
 
 
 def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readings:
@@ -72,7 +68,8 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
     """
     if len(text) > MAX_STATEMENT:
         note = f"the text has {len(text)} characters, at most {MAX_STATEMENT} are read: state one claim"
-        return Readings(text=text, missing=("series", "relation", "level", "window"), notes=(note,))
+        missing: tuple[Slot, ...] = ("series", "relation", "level", "window")
+        return Readings(text=text, missing=missing, notes=(note,), form=Form())
     first = _Draft(text, cutoff, sources, {})
     try:
         if re.search(r"\d,\d{1,2}(?!\d)", text) or (
@@ -107,6 +104,7 @@ def _joined(text: str, first: "_Draft", rows: Sequence[Sequence[SlotReading]]) -
         leftover=tuple(first.leftover),
         matched=first.matched,
         notes=offered[0].notes if single else tuple(first.notes),
+        form=None if offered else first.form(),
     )
 
 
@@ -173,6 +171,19 @@ class _Draft:
             self._place(stated, main, base)
         if not self.readings and not self.missing and not self.leftover:
             self.missing.append("relation")
+
+    def form(self) -> Form:
+        """The plainest claim, filled as far as this text got."""
+        words = {"above": "above", "over": "above", "up": "above", "higher": "above", "at least": "at or above", "below": "below", "down": "below", "lower": "below", "at most": "at or below"}  # fmt: skip
+        relation = next((words[piece.kind] for piece in self.pieces.all if piece.kind in words), None)
+        level, window = self.pieces.first("A"), self.pieces.first("W")
+        name = self.names[0] if self.names else None
+        return Form(
+            series=(name.article if name.embedded or not name.source else name.source) if name else None,
+            relation=relation and f"is {relation}",
+            level=number(level.value.value) if level else None,
+            day=window.value.end if window else None,
+        )
 
     def _take_slots(self) -> bool:
         """Take series, counts, days and numbers; return whether the series rises where what is said of it falls."""
@@ -288,8 +299,9 @@ class _Draft:
 
     def _relations(self, pieces: Pieces, inverse: bool) -> list[Relation]:
         name = self.names[0] if self.names else SeriesName(ref="", article="")
-        usual = _USUAL.get(name.ref) or _QUOTED.get(name.ref)
-        stated = relations(pieces, series=len(self.names), kind=name.kind, monthly=name.monthly, usual=usual)
+        stated = relations(
+            pieces, series=len(self.names), kind=name.kind, monthly=name.monthly, usual=name.usual
+        )
         moves = pieces.first("moves")
         if moves and stated and stated[0].way and name.ref == "federal funds rate":
             self.notes.append("a move is read as a quarter of a percentage point")
@@ -365,7 +377,10 @@ class _Draft:
 
     def _place(self, stated: Sequence[Relation], main: Window | None, base: Window | None) -> None:
         names, today = tuple(self.names[:2]), self.today
-        if "name" not in self.unsettled and not all(_usual(level, names) for each in stated if each.name != "volatility" for level in (each.level, each.upper)):  # fmt: skip
+        of_levels = [each for each in stated if each.name not in ("volatility", "change", "any_step")]
+        if "name" not in self.unsettled and not all(
+            _usual(level, names) for each in of_levels for level in (each.level, each.upper)
+        ):
             self.notes.append("the level is far from any that the series has had")
             self.unsettled["level"] = 1
             if dotted := THOUSANDS_DOT.search(self.text.plain):
@@ -437,11 +452,10 @@ def _volatile_days(days: list[Window], length: tuple[int, str], today: date) -> 
 
 
 def _usual(amount: Amount | None, names: tuple[SeriesName, ...]) -> bool:
-    bounds = _USUAL.get(names[0].ref)
-    if amount is None or bounds is None or amount.unit in ("%", "bp", "pp", "points") or not amount.value or len(names) > 1:  # fmt: skip
+    if amount is None or amount.unit in ("%", "bp", "pp", "points") or not amount.value or len(names) > 1:
         return True
-    value = amount.value / 100 if names[0].kind == "rate" and amount.value >= 25 else amount.value
-    return bounds[0] <= value <= bounds[1]
+    in_basis_points = names[0].kind == "rate" and amount.value >= 25
+    return names[0].has_had(amount.value / 100 if in_basis_points else amount.value)
 
 
 _RELATIONS = {"average": "average_gap", "range": "level", "relative": "beats", "highest": "maximum", "lowest": "minimum", "points": "change", "move": "move_by", "step": "any_step", "peak": "from_peak", "first_move": "first"}  # fmt: skip

@@ -40,6 +40,8 @@ class SlotReading:
     #: Of each slot the words that it was read from.
     read_from: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    #: The model that read it, of a text that the reader cannot read; it counts once a person takes it.
+    read_by: str = ""
     #: The same as a claim of the grammar, where that can hold it.
     claim: Claim | None = None
 
@@ -66,6 +68,7 @@ class SlotReading:
             "never": self.never,
             "read_from": dict(self.read_from),
             "notes": list(self.notes),
+            "read_by": self.read_by or None,
             "claim": claim_data(self.claim) if self.claim else None,
         }
 
@@ -93,6 +96,32 @@ def stored_claim(read_as: Mapping[str, Any] | None) -> Claim | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """The plainest claim, filled as far as a text that cannot be read got; None for a slot that is to be filled."""
+
+    series: str | None = None
+    relation: str | None = None
+    level: str | None = None
+    day: date | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The claim with the empty slots in capitals."""
+        relation = self.relation or "is ABOVE/BELOW"
+        return f"{self.series or 'SERIES'} {relation} {self.level or 'LEVEL'} on {self.day or 'YYYY-MM-DD'}"
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON holds it."""
+        return {
+            "series": self.series,
+            "relation": self.relation,
+            "level": self.level,
+            "day": self.day and self.day.isoformat(),
+            "sentence": self.sentence,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Readings:
     """What a text may say."""
 
@@ -109,11 +138,18 @@ class Readings:
     matched: Mapping[str, str] = field(default_factory=dict)
     #: What was supposed on the way, for the person.
     notes: tuple[str, ...] = ()
+    #: Where there is no reading: the plainest claim, as far as the text fills it.
+    form: Form | None = None
 
     @property
     def choices(self) -> tuple[SlotReading, ...]:
         """All of them, in the order in which they are offered."""
         return ((self.best,) if self.best else ()) + self.others
+
+    @property
+    def of_model(self) -> bool:
+        """Whether a model filled the one that is offered, which the reader could not read."""
+        return bool(self.others) and bool(self.others[0].read_by)
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
@@ -125,4 +161,5 @@ class Readings:
             "leftover": list(self.leftover),
             "found": dict(self.matched),
             "notes": list(self.notes),
+            "form": self.form.document() if self.form else None,
         }

@@ -94,10 +94,6 @@ class RoundRules:
                 " at least 0",
             )
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
@@ -236,7 +232,7 @@ def round_facts(set_name: str, cutoff: Cutoff, rules: RoundRules, **more: Any) -
         "set": set_name,
         "cutoff": cutoff.text,
         "instant": cutoff.instant.isoformat(timespec="seconds"),
-        "rules": rules.to_json(),
+        "rules": asdict(rules),
         **more,
     }
 

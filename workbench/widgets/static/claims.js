@@ -188,7 +188,7 @@ class Claims {
   }
 
   drawActs() {
-    const nameOf = (act) => [act.run_id, act.kind, act.words].join(" ");
+    const nameOf = (act) => `${act.run_id} ${act.kind}`;
     const all = this.model.get("acts");
     const open = all.filter((act) => !this.dismissed[nameOf(act)]);
     this.acts.hidden = all.length === 0;
@@ -228,7 +228,7 @@ class Claims {
     this.acts.replaceChildren(element("h2", "", open.length ? `To do: ${open.length}` : "Nothing to do"), list, foot);
   }
 
-  // What another run, or another day, asks for is another act.
+  // By run and kind, not by words: "Closed 3 days ago" is the same act tomorrow.
   dismiss(dismissed) {
     this.dismissed = dismissed;
     localStorage.setItem(DISMISSED, JSON.stringify(dismissed));

@@ -1,0 +1,89 @@
+"""How a file of labelled claims is read: ``python -m tests.questions.measure FILE`` counts, and lists what is misread or not read.
+
+A row is JSON with ``text``, ``cutoff`` (or ``today``) and what the claim says: ``readings`` as in ``corpora/blind.jsonl``, or the slots
+``series``, ``relation``, ``level``, ``unit``, ``start``, ``end`` on the row itself or under ``truth`` (``null``: it is no claim).
+"""
+
+import json
+import lzma
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from tests.questions.corpora.verdicts import Verdict, described, fits, verdict_of
+from workbench.questions.readings.read import read
+from workbench.questions.readings.slots import SlotReading
+
+#: What a set counts as: read; rightly offered or refused; misread; not read, or only offered what it does not say.
+GROUPS = {
+    "read": "read",
+    "suggested": "rightly offered",
+    "refused rightly": "rightly offered",
+    "misread": "misread",
+    "refused": "not read",
+    "wrong": "not read",
+}
+
+
+def measured(path: Path) -> list[Verdict]:
+    """Return the verdict on each row of a ``.jsonl`` or ``.jsonl.xz`` file."""
+    raw = path.read_bytes()
+    lines = (lzma.decompress(raw) if path.suffix == ".xz" else raw).decode().splitlines()
+    return [_verdict(json.loads(line)) for line in lines if line.strip()]
+
+
+def counts(verdicts: list[Verdict]) -> dict[str, int]:
+    """Return how many rows are in each group."""
+    counted = Counter(GROUPS[each.verdict] for each in verdicts)
+    return {group: counted[group] for group in dict.fromkeys(GROUPS.values())}
+
+
+def _verdict(row: Mapping[str, Any]) -> Verdict:
+    text, day = row.get("text") or row["claim"], str(row.get("cutoff") or row["today"])
+    found = read(text, date.fromisoformat(day))
+    if "readings" in row:
+        return Verdict(text, day, verdict_of(found, dict(row)), found, row)
+    truth = row.get("truth", row)
+    truths = truth if isinstance(truth, list) else [truth] if truth and truth.get("relation") else []
+    if not truths:
+        verdict = "misread" if found.best else "wrong" if found.others else "refused rightly"
+    elif found.best:
+        verdict = "read" if any(_says(found.best, one) for one in truths) else "misread"
+    elif any(_says(each, one) for each in found.others for one in truths):
+        verdict = "suggested"
+    else:
+        verdict = "wrong" if found.others else "refused"
+    return Verdict(text, day, verdict, found, row)
+
+
+def _says(reading: SlotReading, truth: Mapping[str, Any]) -> bool:
+    """Whether a reading says what the slots of a row do; names of relations are those of the corpora, of readings or of claims."""
+    end, start = truth.get("end"), truth.get("start")
+    named = truth.get("series")
+    label = {
+        "series": named, "second": truth.get("second") or truth.get("other"), "relation": truth["relation"],
+        "level": truth.get("level"), "unit": truth.get("unit"), "count": truth.get("count"),
+        "window": {"kind": truth.get("window") or "on", "start": start, "end": end},
+    }  # fmt: skip
+    if named is None:
+        label["series"], reading = "", replace(reading, series=())
+    if start and reading.start and abs((reading.start - date.fromisoformat(start)).days) > 4:
+        return False
+    pattern = reading.claim.pattern if reading.claim else ""
+    by_pattern = truth["relation"] in (pattern, reading.relation)
+    return fits(reading, label) or (by_pattern and fits(reading, {**label, "relation": reading.relation}))
+
+
+def report(verdicts: list[Verdict]) -> Iterator[str]:
+    """Yield the lines that are printed."""
+    for group, count in counts(verdicts).items():
+        yield f"{count:4} of {len(verdicts)}  {group}"
+    yield from (described(each) for each in verdicts if GROUPS[each.verdict] in ("misread", "not read"))
+
+
+if __name__ == "__main__":
+    print(*report(measured(Path(sys.argv[1]))), sep="\n")
