@@ -132,7 +132,7 @@ def test_every_document_has_headline_summary_drivers_scenarios_evidence_audit_re
             *(check[0] for check in note.checks),
             "Why 16?",
             "ACCEPTED by Cy",
-            "no (data of the series, 31 December 2018)",
+            "31 December 2018)",
             note.manifest_id,
         ):
             assert " ".join(needed.split()) in " ".join(text.split()), (name, needed)

@@ -163,7 +163,7 @@ def _headline(document: "Document", note: Note) -> None:
     if note.record is not None:
         facts.append(("record", note.record))
     if note.outcome:
-        facts.append(("known outcome", note.outcome.removeprefix("outcome: ")))
+        facts.append(("outcome", note.outcome.removeprefix("Outcome: ")))
     if facts:
         _table(document, (), facts, (4.0, 13.0))
     for line in note.summary[:2] if note.one_page else note.summary:
