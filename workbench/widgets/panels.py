@@ -471,7 +471,7 @@ def scenarios(
             continue  # a draft whose edits were all taken back: it is the base
         # What is written to may have been read before the last edit.
         root = now if edits and row["name"] == written else row["root"]
-        held = "" if row["probability"] is None else f"held {percent(row['probability'])} likely"
+        held = "" if row["probability"] is None else f"probability {percent(row['probability'])}"
         late = f"out of date at {', '.join(row['stale'])}" if row["stale"] else ""
         words = "; ".join(part for part in (row["rationale"], held, late) if part)
         rows.append({"kind": "scenario", "name": row["name"], "words": words, "root": root})
@@ -479,7 +479,7 @@ def scenarios(
         shares = ", ".join(f"{name} {percent(share)}" for name, share in table["mix"]["weights"].items())
         rows.append({"kind": "mix", "name": "mix", "words": shares, "root": table["mix"]["root"]})
     if market is not None:
-        words = "a market or crowd at the cutoff, as it was given"
+        words = "a market or crowd at the cutoff"
         rows.append({"kind": "market", "name": "market", "words": words, "root": market})
     names = [row["name"] for row in table["scenarios"]]
     return rendered("scenarios", base=base, rows=rows, names=names, nodes=table["nodes"])
