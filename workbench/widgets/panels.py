@@ -226,8 +226,14 @@ def _figures(
 ) -> list[Figure]:
     """Return the figures in order of use: edits as long as there are any, else the model's number where it has shown skill."""
     record = document.get("record") or {}
-    use_model = bool(edits) or base_rate is None or (record.get("record") or {}).get("skill") == "better"
     probability = now.after if edits else now.before
+    # 0 and 1 are of a claim that is decided by what is known.
+    use_model = (
+        bool(edits)
+        or base_rate is None
+        or probability in (0.0, 1.0)
+        or (record.get("record") or {}).get("skill") == "better"
+    )
     below: list[Markup | str] = []
     if band is not None and not edits:
         words = (
