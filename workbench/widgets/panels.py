@@ -227,8 +227,14 @@ def _figures(
 ) -> list[Figure]:
     """Return the figures in order of use: edits as long as there are any, else the model's number where it has shown skill."""
     record = document.get("record") or {}
-    use_model = bool(edits) or base_rate is None or (record.get("record") or {}).get("skill") == "better"
     probability = now.after if edits else now.before
+    # 0 and 1 are of a claim that is decided by what is known.
+    use_model = (
+        bool(edits)
+        or base_rate is None
+        or probability in (0.0, 1.0)
+        or (record.get("record") or {}).get("skill") == "better"
+    )
     below: list[Markup | str] = []
     if band is not None and not edits:
         words = (
@@ -478,7 +484,7 @@ def scenarios(
             continue  # a draft whose edits were all taken back: it is the base
         # What is written to may have been read before the last edit.
         root = now if edits and row["name"] == written else row["root"]
-        held = "" if row["probability"] is None else f"held {percent(row['probability'])} likely"
+        held = "" if row["probability"] is None else f"probability {percent(row['probability'])}"
         late = f"out of date at {', '.join(row['stale'])}" if row["stale"] else ""
         words = "; ".join(part for part in (row["rationale"], held, late) if part)
         rows.append({"kind": "scenario", "name": row["name"], "words": words, "root": root})
@@ -486,7 +492,7 @@ def scenarios(
         shares = ", ".join(f"{name} {percent(share)}" for name, share in table["mix"]["weights"].items())
         rows.append({"kind": "mix", "name": "mix", "words": shares, "root": table["mix"]["root"]})
     if market is not None:
-        words = "a market or crowd at the cutoff, as it was given"
+        words = "a market or crowd at the cutoff"
         rows.append({"kind": "market", "name": "market", "words": words, "root": market})
     names = [row["name"] for row in table["scenarios"]]
     return rendered("scenarios", base=base, rows=rows, names=names, nodes=table["nodes"])

@@ -113,7 +113,7 @@ def notes_pane(desk: Desk) -> PeoplePane:
     """Return the analyst's notes and tags."""
     form = desk.form(
         Note,
-        "Keep note",
+        "Save note",
         fields=("text", "node", "tags", "untag"),
         choices={"node": [("the run", "")]},
         labels={"text": "note", "node": "about", "tags": "tags to set", "untag": "tags to take off"},

@@ -394,7 +394,7 @@ class TreeView {
       const positive = node.polarity === "Positive";
       sign.textContent = positive ? "+" : "\u2212";
       sign.dataset.sign = positive ? "up" : "down";
-      sign.title = positive ? "speaks for what stands above" : "speaks against what stands above";
+      sign.title = positive ? "makes the statement above more likely" : "makes the statement above less likely";
     }
     const marks = element("span", "wb-marks");
     head.append(id, sign, marks);
@@ -779,7 +779,9 @@ class TreeView {
     const { order, nodes } = this.tree;
     const begun = nodes[order[0]]?.base !== null; // the run has its answer, so every driver has what it rests on
     const leaves = this.leaves.toLocaleString("en");
-    return `${(order.length - 1).toLocaleString("en")} drivers, ${leaves} ${begun ? "with" : "to collect"} evidence`;
+    const count = order.length - 1;
+    if (!count) return "The claim alone";
+    return `${count.toLocaleString("en")} driver${count === 1 ? "" : "s"}${begun ? `, ${leaves} with evidence` : ""}`;
   }
 
   paintState() {
