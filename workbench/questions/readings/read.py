@@ -7,9 +7,9 @@ from datetime import date
 from itertools import islice, product
 
 from workbench.propositions.values import MAX_STATEMENT
-from workbench.questions.claims import Claim, number
+from workbench.questions.canonical import canonical_claim
+from workbench.questions.claims import REFERENCE, Claim, number
 from workbench.questions.errors import ClaimRefused
-from workbench.questions.grammar import read_claim
 from workbench.questions.readings.amounts import THOUSANDS_DOT, Amount, take_amounts
 from workbench.questions.readings.calendar_days import after, period_of
 from workbench.questions.readings.counts import UNITS, Count, take_counts
@@ -69,18 +69,40 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
         note = f"the text has {len(text)} characters, at most {MAX_STATEMENT} are read: state one claim"
         missing: tuple[Slot, ...] = ("series", "relation", "level", "window")
         return Readings(text=text, missing=missing, notes=(note,), form=Form())
+    if text.lower().startswith(REFERENCE.lower()):
+        return _by_reference(text, read(text[len(REFERENCE) :], cutoff, sources=sources))
     first = _Draft(text, cutoff, sources, {})
-    try:
-        if re.search(r"\d,\d{1,2}(?!\d)", text) or (
-            THOUSANDS_DOT.search(text) and "level" in first.unsettled
-        ):
-            raise ClaimRefused("what a comma or a dot parts is asked")
-        best = reading_of_claim(read_claim(text), first.matched)
+    parted = re.search(r"\d,\d{1,2}(?!\d)", text) or (
+        THOUSANDS_DOT.search(text) and "level" in first.unsettled
+    )
+    if not parted and (claim := _canonical(text)) is not None:
+        best = reading_of_claim(claim, first.matched)
         best = replace(best, notes=(*first.text.notes, *best.notes))
         return Readings(text=text, best=best, matched=best.read_from, notes=best.notes)
+    rest = [_Draft(text, cutoff, sources, choice) for choice in _choices(first.unsettled)]
+    return _joined(text, first, [each.readings for each in (first, *rest)])
+
+
+def _by_reference(text: str, readings: Readings) -> Readings:
+    """The same event judged by its reference class alone."""
+    best = readings.best
+    if best is None or best.claim is None:
+        return replace(readings, text=text)
+    of_class = reading_of_claim(replace(best.claim, reference=True, notes=()), dict(readings.matched))
+    return replace(readings, text=text, best=of_class)
+
+
+def only_reading(text: str, today: date) -> SlotReading | None:
+    """Return the one reading of a text; None where it has several, or a hole."""
+    draft = _Draft(text, today, SOURCES, {})
+    return None if draft.unsettled else _joined(text, draft, [draft.readings]).best
+
+
+def _canonical(text: str) -> Claim | None:
+    try:
+        return canonical_claim(text)
     except ClaimRefused:
-        rest = [_Draft(text, cutoff, sources, choice) for choice in _choices(first.unsettled)]
-        return _joined(text, first, [each.readings for each in (first, *rest)])
+        return None
 
 
 def _choices(unsettled: Mapping[str, int]) -> Iterable[dict[str, int]]:
