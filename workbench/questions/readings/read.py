@@ -23,6 +23,7 @@ from workbench.questions.readings.days import (
     take_spans,
     take_windows,
 )
+from workbench.questions.readings.lexicon import lexicon
 from workbench.questions.readings.names import (
     SeriesName,
     embedded_name,
@@ -137,13 +138,6 @@ _SLOTS: Mapping[str, Callable[[str], bool]] = {
     "level": lambda kind: kind == "A",
     "window": lambda kind: kind == "W",
 }
-#: "Hikes twice more": how often a central bank moves its rate.
-_MOVES = re.compile(
-    r"\b(?:at least )?(?:another )?(?:(once|twice)(?: more| again)?\b|(?<![\d.])(one|two|three|four|[1-4])(?:(?: more| further| additional)? times?(?: more| again)?\b|(?: more| further| additional)?(?= (?:rate )?(?:hikes?|cuts?|increases?)\b)))"
-)
-_SPEAKER = re.compile(
-    r"^(?:the |most |many |some |our |my )*(?:goldman(?: sachs)?|jp ?morgan|morgan stanley|citi(?:group)?|barclays|ubs|hsbc|deutsche bank|bofa|bank of america|nomura|wells fargo|societe generale|socgen|credit suisse|analysts?|economists?|strategists?|traders?|investors?|pundits|opec|the eia|eia|the imf|imf|everyone|consensus|house view|bulls|bears)(?: analysts?| economists?| strategists?)? (?:(?:is|are) )?(?:calls? for|calling for|looking for|looks? for|sees?|seeing|expects?|expecting|forecasts?|predicts?|projects?|thinks?|says?|reckons?|bets?(?: on)?|betting on|targets?|wants?|tips?|is)(?: that)? "
-)
 
 
 @dataclass
@@ -209,7 +203,7 @@ class _Draft:
     def _take_slots(self) -> bool:
         """Take series, counts, days and numbers; return whether the series rises where what is said of it falls."""
         text, today = self.text, self.today
-        if speaker := _SPEAKER.match(text.plain):
+        if speaker := re.match(lexicon().speaker, text.plain):
             self.unsettled["words"] = 1
             self.notes.append(f"{text.words(*speaker.span())!r} is passed over")
             text.take(0, speaker.end(), "filler")
@@ -225,12 +219,13 @@ class _Draft:
         calendar = Calendar(today, self.choices)
         if condition := re.match(r"(?:should|were|had) [^,]*,|.*(?:[,;] |and )(?:should|were|had) (?:the |[a-z]+ ){1,4}(?:to )?[a-z]+,", text.plain):  # fmt: skip
             text.take(*condition.span(), "turn", condition[0])
-        if re.search(
-            r"\b(?:fed|federal reserve|fomc|rates?)\b.*\b(?:hik|cut|rais|lower|increas)|\b(?:hike|cut)s?\b.*\bfed\b",
-            text.plain,
-        ):
+        if re.search(lexicon().moved_rates, text.plain):
             times = {"once": 1, "one": 1, "twice": 2, "two": 2, "three": 3, "four": 4}
-            text.find(_MOVES, "moves", lambda match: times.get(match[1] or match[2]) or int(match[2]))
+            text.find(
+                lexicon().moves_of_rates,
+                "moves",
+                lambda match: times.get(match[1] or match[2]) or int(match[2]),
+            )
         take_counts(text)
         take_spans(text, today)
         take_now(text, today)
