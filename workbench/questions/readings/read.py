@@ -244,9 +244,6 @@ class _Draft:
             self.unsettled["name"] = 1
             self.missing.append("series")
         self.names, inverse = joined_pair(text, self.names)
-        embedded = [each.embedded for each in self.names]
-        if embedded[:1] == ["SPREAD"] and {*embedded[1:]} <= {"BAA", "AAA"}:
-            self.names = self.names[:1]
         if {each.ref for each in self.names} == {"embedded:WTI", "Brent crude oil"} and re.search(r"\b(?:spread|gap|differential|discount|premium)\b", text.plain):  # fmt: skip
             self.names.sort(key=lambda each: each.ref)  # quoted as Brent less WTI, however it is written
         return inverse
@@ -299,8 +296,6 @@ class _Draft:
         base = next((each for each in days if each.kind == "since"), None)
         if base is not None and base.start is not None and not main:
             main, base = [replace(base, kind="on", start=base.end, end=base.start)], None
-        if base is not None and base.start is None and (today - base.end).days > 370 and not any(each.full for each in days) and "since" in self.text.plain:  # fmt: skip
-            base = None  # "its first down year since 2015" says how rare it is
         ends = {each.end for each in main}
         if len(ends) > 1 and not (count is not None and count.value.of):
             main.sort(key=lambda each: each.kind == "during")
