@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from workbench.formatting import figure, written_day
+from workbench.formatting import day_words, figure
 
 #: Keys of the quantiles in a document's fan, and which of them bound a band.
 _SHARES = ("0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95")
@@ -152,7 +152,7 @@ def fan_words(document: Mapping[str, Any]) -> str:
     """Describe a fan chart in one sentence: its alternative text, and its line in a note of plain text."""
 
     def day(text: str) -> str:
-        return written_day(date.fromisoformat(text))
+        return day_words(text)
 
     unit = f" {document['unit']}" if document["unit"] else ""
     if document["fan"]:
@@ -200,7 +200,7 @@ def _ticks(first: int, last: int, floor: float) -> list[str]:
         )
         parts.append(
             f'<line class="tick" x1="{place:.1f}" x2="{place:.1f}" y1="{floor:g}" y2="{floor + 4:g}"/>'
-            f'<text x="{place:.1f}" y="{floor + 16:g}" text-anchor="{anchor}">{day.day} {day:%b %Y}</text>'
+            f'<text class="{"between" if step in (1, 3) else ""}" x="{place:.1f}" y="{floor + 16:g}" text-anchor="{anchor}">{day.day} {day:%b %Y}</text>'
         )
     return parts
 
