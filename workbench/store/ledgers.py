@@ -38,28 +38,15 @@ _SAME_ADDRESS = (
 )
 
 
+_PLACE = ("node", "trial", "attempt", "stage", "step", "retry")
+
+
 def _address_key(address: Address) -> tuple[object, ...]:
-    return (
-        address.run,
-        address.node,
-        address.trial,
-        address.attempt,
-        address.stage,
-        address.step,
-        address.retry,
-    )
+    return (address.run, *(getattr(address, name) for name in _PLACE))
 
 
 def _address_of(row: Any) -> Address:
-    return Address(
-        run=row["run_id"],
-        node=row["node"],
-        trial=row["trial"],
-        attempt=row["attempt"],
-        stage=row["stage"],
-        step=row["step"],
-        retry=row["retry"],
-    )
+    return Address(run=row["run_id"], **{name: row[name] for name in _PLACE})
 
 
 class ModelLedger:
@@ -200,16 +187,7 @@ class ModelLedger:
             (run_id,),
         )
         return [
-            Address(
-                run=run_id,
-                node=row["node"],
-                trial=row["trial"],
-                attempt=row["attempt"],
-                stage="",
-                step=0,
-                retry=0,
-            )
-            for row in rows
+            Address(run=run_id, node=row["node"], trial=row["trial"], attempt=row["attempt"]) for row in rows
         ]
 
     def nodes(self, run_id: str) -> list[str]:
