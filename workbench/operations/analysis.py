@@ -356,7 +356,7 @@ def _text_or_file(option: str, value: str | None) -> str | None:
 
 
 class Resume(_BegunRun):
-    """Go on with a run that was stopped; nothing that reached the ledger is asked again.
+    """Continue a run that was stopped. No reply that was recorded is bought again.
 
     What is changed by an option stays changed for later sessions, and the run's log says so. The level that the run was made
     at is not used: kernels start at the one asked for now.
@@ -408,7 +408,7 @@ class Resume(_BegunRun):
 
 
 class Reground(RunWork):
-    """Collect evidence for one driver again, in a new attempt; its price is said first, and what it concluded before stays on record.
+    """Collect evidence for one driver again, in a new attempt. The price is shown first, and the earlier evidence is kept.
 
     The drivers above follow by their stored rules. If the attempt comes to nothing the old value stands.
     """
@@ -444,7 +444,7 @@ class Reground(RunWork):
 
 
 class Demo(Operation):
-    """Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."""
+    """Run the main job on the embedded data, without a key, and compare its probability with the outcome."""
 
     short = ()
     unlisted = ("isolation",)

@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from workbench.formatting import figure, written_day
+from workbench.formatting import day_words, figure
 
 #: Keys of the quantiles in a document's fan, and which of them bound a band.
 _SHARES = ("0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95")
@@ -152,7 +152,7 @@ def fan_words(document: Mapping[str, Any]) -> str:
     """Describe a fan chart in one sentence: its alternative text, and its line in a note of plain text."""
 
     def day(text: str) -> str:
-        return written_day(date.fromisoformat(text))
+        return day_words(text)
 
     unit = f" {document['unit']}" if document["unit"] else ""
     if document["fan"]:

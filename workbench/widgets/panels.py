@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import cache
 from math import isclose
 from typing import TYPE_CHECKING, Any
@@ -20,13 +20,13 @@ from workbench.audit.data_read import DATA_READ, no_data_lines
 from workbench.audit.run_findings import finding_lines
 from workbench.engine.expected_cost import cost_line
 from workbench.formatting import (
+    day_words,
     figure,
     meaning,
     outcome_words,
     percent,
     point_change,
     sent_tokens,
-    written_day,
 )
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.propositions.edits import Edit, SetValue
@@ -42,6 +42,7 @@ from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
 from workbench.views.wording import assumption_change, edit_words, history_words, rule_remarks, sign_off_line
 from workbench.whatif.edit_remarks import edit_remarks
+from workbench.whatif.tree_documents import band_of_ranges
 from workbench.widgets.page_terms import line_on_page, on_page
 
 if TYPE_CHECKING:
@@ -226,8 +227,14 @@ def _figures(
 ) -> list[Figure]:
     """Return the figures in order of use: edits as long as there are any, else the model's number where it has shown skill."""
     record = document.get("record") or {}
-    use_model = bool(edits) or base_rate is None or (record.get("record") or {}).get("skill") == "better"
     probability = now.after if edits else now.before
+    # 0 and 1 are of a claim that is decided by what is known.
+    use_model = (
+        bool(edits)
+        or base_rate is None
+        or probability in (0.0, 1.0)
+        or (record.get("record") or {}).get("skill") == "better"
+    )
     below: list[Markup | str] = []
     if band is not None and not edits:
         words = (
@@ -298,7 +305,7 @@ def _figures(
         # The score is that of the run's own number, which is not the one shown while edits are in effect.
         brier = None if edits else outcome["brier"]
         score = () if brier is None else (f"Brier score {brier:.3f}, coin toss 0.250",)
-        day = written_day(date.fromisoformat(outcome["day"]))
+        day = day_words(outcome["day"])
         figures.append(
             Figure(
                 label="Outcome",
@@ -434,13 +441,14 @@ def what_if(run_id: str, now: WhatIf, edits: Sequence[Edit], base: Tree, *, scen
 
     ``scenario`` is the name that the edits are kept under.
     """
-    values = {edit.node: edit.p for edit in edits if isinstance(edit, SetValue)}
+    values = {edit.node: edit for edit in edits if isinstance(edit, SetValue)}
     assumed = {
         change[0]: change[2] for edit in edits if (change := assumption_change(base, edit)) is not None
     }
     if all(isinstance(edit, SetValue) or assumption_change(base, edit) is not None for edit in edits):
         # repr, not a rounded figure: the command has to give the same digits as the page.
-        options = [f"--set {node}={p!r}" for node, p in {**assumed, **values}.items()]
+        options = [f"--set {node}={p!r}" for node, p in assumed.items()]
+        options += [f"--set {node}={_typed(edit)}" for node, edit in values.items()]
     else:
         options = [f"--scenario {shlex.quote(scenario)}"]
     return rendered(
@@ -449,9 +457,14 @@ def what_if(run_id: str, now: WhatIf, edits: Sequence[Edit], base: Tree, *, scen
         values=values,
         rows=now.changed,
         stale=now.stale,
+        band=band_of_ranges(now.tree),
         remarks=[line_on_page(remark.line) for remark in edit_remarks(base, edits)],
         command=" ".join(["workbench whatif", shlex.quote(run_id), *options]),
     )
+
+
+def _typed(edit: SetValue) -> str:
+    return repr(edit.p) if edit.low is None else f"{edit.low!r}-{edit.high!r}"
 
 
 def scenarios(
@@ -471,7 +484,7 @@ def scenarios(
             continue  # a draft whose edits were all taken back: it is the base
         # What is written to may have been read before the last edit.
         root = now if edits and row["name"] == written else row["root"]
-        held = "" if row["probability"] is None else f"held {percent(row['probability'])} likely"
+        held = "" if row["probability"] is None else f"probability {percent(row['probability'])}"
         late = f"out of date at {', '.join(row['stale'])}" if row["stale"] else ""
         words = "; ".join(part for part in (row["rationale"], held, late) if part)
         rows.append({"kind": "scenario", "name": row["name"], "words": words, "root": root})
@@ -479,7 +492,7 @@ def scenarios(
         shares = ", ".join(f"{name} {percent(share)}" for name, share in table["mix"]["weights"].items())
         rows.append({"kind": "mix", "name": "mix", "words": shares, "root": table["mix"]["root"]})
     if market is not None:
-        words = "a market or crowd at the cutoff, as it was given"
+        words = "a market or crowd at the cutoff"
         rows.append({"kind": "market", "name": "market", "words": words, "root": market})
     names = [row["name"] for row in table["scenarios"]]
     return rendered("scenarios", base=base, rows=rows, names=names, nodes=table["nodes"])
