@@ -17,9 +17,8 @@ from scipy.signal import lfilter
 from benchmarks.arguments import parse
 from workbench.forecasts.chance_error import chance_error
 from workbench.forecasts.ensemble import Ensemble
-from workbench.forecasts.leaf_models.spec import TooLittleHistory
+from workbench.forecasts.past_windows import TooLittleHistory, reading_windows
 from workbench.forecasts.reading import Reading, chance
-from workbench.forecasts.reading_windows import reading_windows
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
 from workbench.science.arrays import FloatArray

@@ -198,7 +198,10 @@ def test_the_first_command_of_the_readme_works_with_other_interpreters(
                 text=True,
             )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-        assert "sandbox sealed" in done.stdout and "outcome: no on 2018-12-31" in done.stdout
+        assert (
+            "sandbox sealed" in done.stdout
+            and "Outcome: no (data of the series, 31 December 2018)" in done.stdout
+        )
     finally:
         if folder != tmp_path:
             shutil.rmtree(folder)

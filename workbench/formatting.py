@@ -10,32 +10,32 @@ GLOSSARY = {
     "driver": "A statement below the claim, or below another driver, that makes it more or less likely.",
     "evidence": "What the probability of a driver rests on: a notebook, its data, a report with its sources.",
     "base rate": "How often claims of this kind came true in the past, before anything else is known.",
-    "weight": "How much a driver moves what stands above it: points gained per point of the driver.",
-    "cutoff": "The moment whose knowledge counts: nothing that became known from then on is used.",
-    "scenario": "A what-if that was saved under a name: edits of drivers, and what they make of the claim.",
-    "check": "A question about a run that its own records answer: holds, look at it, or fails.",
+    "weight": "How much a driver moves the claim or driver above it: points gained per point of the driver.",
+    "cutoff": "The moment up to which information counts: nothing published later is used.",
+    "scenario": "A saved what-if: edits of drivers, and the probability of the claim with these edits.",
+    "check": "A test of a run against its own records: it holds, needs a look, or fails.",
 }
 
 #: What scores are called, and what they say: hovers, `help glossary`, and the lines under a table of scores.
 SCORE_WORDS = {
-    "Brier score": "The square of the distance between probability and outcome, on average: 0 is perfect, always 50% has 0.250.",
-    "Brier Index": "The Brier score on a scale where higher is better: 100 is perfect, always 50% has 50.",
-    "Metaculus score": "Points of the Metaculus baseline: always 50% has 0, saying what comes true with 100% has 100.",
-    "calibration error": "How far what was said lies from how often it came true: 0 is perfect. By luck alone: what it would be if nothing were amiss.",
-    "log loss": "Punishes a wrong answer the more the surer it was: 0 is perfect, always 50% has 0.693.",
-    "accuracy": "The share that was on the right side of 50%.",
-    "95% interval": "Made so that it holds the true figure in 95 of 100 cases; none is given below six independent ones.",
-    "independent": "How many separate pieces of luck there are: cases about one series in one stretch of time count as one.",
+    "Brier score": "The mean squared distance between probability and outcome: 0 is perfect, always 50% scores 0.250.",
+    "Brier Index": "The Brier score on a scale where higher is better: 100 is perfect, always 50% scores 50.",
+    "Metaculus score": "Points of the Metaculus baseline: always 50% scores 0, a certain forecast that comes true scores 100.",
+    "calibration error": "How far stated probabilities lie from how often the events came true: 0 is perfect. By luck alone: the value that a perfectly calibrated forecaster would have.",
+    "log loss": "Penalizes confident wrong forecasts most: 0 is perfect, always 50% scores 0.693.",
+    "accuracy": "The share of forecasts on the right side of 50%.",
+    "95% interval": "A range that holds the true figure in 95 of 100 cases. None is given below six independent cases.",
+    "independent": "Independent cases: those about one series in one stretch of time count as one.",
 }
 
 #: Other names on a screen, for hovers: what each says to whoever meets it for the first time.
 _EXPLAINED = {
-    "sandbox": "Where the code behind the evidence ran: shut off from the network, other files and every key.",
+    "sandbox": "Where the code behind the evidence ran: without network, other files or API keys.",
     "calls": "Requests to the model, requests for data, and what they cost together.",
     "track record": f"How the same forecaster did at earlier cutoffs. Brier Index: {SCORE_WORDS['Brier Index']} Independent: {SCORE_WORDS['independent']}",
-    "outcome": f"How the claim came out. Brier score: {SCORE_WORDS['Brier score']}",
-    "verified": "Every piece of evidence was computed a second time and showed the same, and all records are as they were written.",
-    "leak audit": "Nothing from after the cutoff got in: dates of the data, searches, models that were trained later.",
+    "outcome": f"Whether the claim came true. Brier score: {SCORE_WORDS['Brier score']}",
+    "verified": "All evidence was computed a second time with the same result, and all records are unaltered.",
+    "leak audit": "Nothing from after the cutoff was used: checked are dates of data, searches, and models trained later.",
     "coherence": "The probabilities do not contradict one another.",
 }
 #: Ids that a line lists; more are a wall to whoever reads it.
@@ -159,15 +159,6 @@ def meaning(word: str) -> str:
         ),
         "",
     )
-
-
-def written_day(day: date) -> str:
-    """Return a day as prose has it.
-
-    >>> written_day(date(2018, 6, 29))
-    '29 June 2018'
-    """
-    return f"{day.day} {day:%B %Y}"
 
 
 def decimals(value: float | None, digits: int = 3) -> str:

@@ -31,7 +31,7 @@ from typing import (
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from proxies.input_files import MOST_TEXT_BYTES, InputRefused, read_text
-from workbench.errors import UsageError
+from workbench.errors import BadSetting, UsageError
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -90,12 +90,34 @@ class Setting(Says):
     in_file : {"own", "any", "less", "no"}
         In which ``workbench.toml`` it may stand: a person's own; one of the current folder too; there only to less than the own
         file allows; in none.
+    low, high, above : float, optional
+        Bounds of its number: inclusive ones, and one that it must pass.
     """
 
     panel: str
     option: str = ""
     resume: bool = False
     in_file: Literal["own", "any", "less", "no"] = "own"
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+
+    @property
+    def bounds(self) -> str:
+        """The bounds in words; "" without any."""
+        if self.low is not None and self.high is not None:
+            return f"from {self.low} to {self.high}"
+        if self.low is not None:
+            return f"at least {self.low}"
+        return "" if self.above is None else f"above {self.above}"
+
+    def holds(self, value: float) -> bool:
+        """Whether a number is within the bounds; NaN is within none, since every comparison with it is false."""
+        return (
+            (self.low is None or value >= self.low)
+            and (self.high is None or value <= self.high)
+            and (self.above is None or value > self.above)
+        )
 
 
 def setting(default: Any, panel: str, text: str, **more: Any) -> Any:
@@ -108,6 +130,19 @@ def setting(default: Any, panel: str, text: str, **more: Any) -> Any:
 
 #: Where a dataclass's field has its `Says`, if it is no mark of the type.
 _SAYS = "says"
+
+
+def check_settings(settings: Any) -> None:
+    """Raise ``BadSetting`` for a setting out of its bounds, or that is none of its choices; ``__post_init__`` calls it."""
+    for each in fields_of(settings.__class__):
+        value = getattr(settings, each.name)
+        choices = get_args(each.bare) if get_origin(each.bare) is Literal else ()
+        if value is None or not isinstance(each.says, Setting):
+            continue
+        if choices and value not in choices:
+            raise BadSetting(f"{each.name} is one of {', '.join(choices)}, not {value!r:.40}")
+        if each.says.bounds and not each.says.holds(value):
+            raise BadSetting(f"{each.name} must be {each.says.bounds}, not {value}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,7 +74,7 @@ async def test_the_authors_negative_example_comes_out_as_the_model_meant(
     stored = rule.to_json()
     assert stored["intercept"] == pytest.approx(0.9) and stored["weights"] == {"P1": -0.2, "P2": -0.7}
     assert rule.equation() == "0.00 + 0.20 × (1 − P1) + 0.70 × (1 − P2)"
-    assert "from 0.0% with every driver against to 90.0% with every driver for" in "\n".join(tree_lines(tree))
+    assert "0.0% with every driver against, 90.0% with every driver for" in "\n".join(tree_lines(tree))
     # a threat that comes true costs its weight, and one that is taken away counts as false
     assert resynthesize(tree, {"P2": 1.0}).tree.root.p == pytest.approx(0.19)
     assert {row.id: row.path_weight for row in tornado(tree)} == pytest.approx({"P1": -0.2, "P2": -0.7})

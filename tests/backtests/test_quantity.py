@@ -91,8 +91,10 @@ def test_the_record_tells_a_good_forecaster_from_one_that_is_too_sure() -> None:
     assert abs(good["coverage"]["0.9"] - 0.9) < 0.12 and narrow["coverage"]["0.9"] < 0.6
     assert narrow["crps"] > good["crps"]
     assert good["against"]["driftless walk"]["better_percent"] == 0.0
-    assert narrow["line"].startswith(f"On 30 past dates ({narrow['clusters']} independent) this way")
-    assert ": take the spread of past changes (gain in CRPS \N{MINUS SIGN}" in narrow["line"]
+    assert narrow["line"].startswith(
+        f"Tested on 30 past dates ({narrow['clusters']} independent), this method"
+    )
+    assert ": use the spread of past changes (gain in CRPS \N{MINUS SIGN}" in narrow["line"]
 
 
 def test_the_record_knows_no_later_value_than_its_cutoffs() -> None:

@@ -120,7 +120,7 @@ def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
         page.wait_for_function(
             "() => document.querySelector('.wb-claims .wb-line').textContent", timeout=60_000
         )
-        assert clicks(page) == 6
+        assert clicks(page) == 7
         # by keys: search, walk, watch, open
         page.keyboard.press("Escape")
         page.locator(".wb-header h1").click()

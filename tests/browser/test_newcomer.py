@@ -46,7 +46,7 @@ def answered(page: Any, url: str, claim: str) -> dict[str, Any]:
         page.locator(".wb-readings button").first.click()
         clicks += 1
         page.wait_for_function(
-            "() => [...document.querySelectorAll('button')].some((each) => each.textContent === 'Answer' && !each.disabled)",
+            "() => [...document.querySelectorAll('button')].some((each) => each.textContent === 'Analyze claim' && !each.disabled)",
             timeout=30_000,
         )
     go.click()

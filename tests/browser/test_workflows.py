@@ -144,7 +144,7 @@ def test_a_page_whose_kernel_was_killed_says_reload_and_makes_the_edit_then(
         editor(page, "P3").press("Enter")  # the kernel that was begun anew knows nothing of it
         page.locator(".wb-banner").wait_for(state="visible", timeout=90_000)
         assert "Reload the page" in page.locator(".wb-banner").inner_text()
-        assert "One edit will be made again" in page.locator(".wb-banner").inner_text()
+        assert "One edit is kept and made again" in page.locator(".wb-banner").inner_text()
         page.reload()
         page.wait_for_selector('[role="treeitem"]', timeout=60_000)
         wait_for_text(page, ROOT, percent(resynthesize(load_run(run_home, RUN).tree, {"P3": 0.5}).after))
@@ -169,8 +169,8 @@ def test_s1_a_page_that_lost_its_server_ignores_no_edit_though_it_was_killed_in_
     editor(page, "P3").fill("0.5")
     editor(page, "P3").press("Enter")  # nobody answers it
     page.locator(".wb-banner").wait_for(state="visible", timeout=60_000)
-    assert "No answer from the workbench" in page.locator(".wb-banner").inner_text()
-    assert "One edit will be made again" in page.locator(".wb-banner").inner_text()
+    assert "The workbench does not answer" in page.locator(".wb-banner").inner_text()
+    assert "One edit is kept and made again" in page.locator(".wb-banner").inner_text()
     assert editor(page, "P1").is_disabled()
     running.close()
     with serving(run_home, RUN, "--port", port, page=page) as again:

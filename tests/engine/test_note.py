@@ -26,7 +26,7 @@ from workbench.annotations.outcomes import record_outcome
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent, point_change
-from workbench.packages.package import format_of
+from workbench.packages.export import format_of
 from workbench.propositions.edits import SetValue
 from workbench.propositions.values import Override
 from workbench.reports.note_content import Driver, Note, note_of
@@ -132,7 +132,7 @@ def test_every_document_has_headline_summary_drivers_scenarios_evidence_audit_re
             *(check[0] for check in note.checks),
             "Why 16?",
             "ACCEPTED by Cy",
-            "no on 2018-12-31",
+            "31 December 2018)",
             note.manifest_id,
         ):
             assert " ".join(needed.split()) in " ".join(text.split()), (name, needed)
@@ -149,14 +149,14 @@ def test_a_band_says_where_it_comes_from_and_is_no_interval_of_the_event(home: P
         banded = note_of(store, state)
     assert banded.band is not None
     line = banded.band.line()
-    assert "3 independent trials" in line and "not how sure the event" in line and "confidence" not in line
+    assert "3 independent trials" in line and "not how certain the event" in line and "confidence" not in line
     assert all(line in text for text in documents(banded).values())
 
 
 def test_a_band_of_no_width_is_never_shown_as_certainty(note: Note) -> None:
     from workbench.whatif.band import Band
 
-    assert "no certainty" in Band(low=0.5, high=0.5, origin="three trials").line()
+    assert "not certainty" in Band(low=0.5, high=0.5, origin="three trials").line()
 
 
 def test_an_unfinished_run_has_a_note_that_says_so(home: Path, tmp_path: Path) -> None:

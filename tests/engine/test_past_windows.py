@@ -93,7 +93,7 @@ def test_the_same_past_errs_as_one_and_the_opposite_past_cancels() -> None:
         assert band is not None
         # 4 separate windows: sd 0.25 a leaf.
         assert band.high - 0.5 == pytest.approx(1.6449 * 2.5 * sd, abs=1e-4)
-    assert "no certainty" in windows_band(tree_of((0.5, "0110", 4.0), (0.5, "1001", 4.0))).line()  # type: ignore[union-attr]
+    assert "not certainty" in windows_band(tree_of((0.5, "0110", 4.0), (0.5, "1001", 4.0))).line()  # type: ignore[union-attr]
 
 
 def test_a_leaf_on_more_windows_has_a_narrower_band_and_the_sentence_says_what_it_is() -> None:
@@ -101,11 +101,10 @@ def test_a_leaf_on_more_windows_has_a_narrower_band_and_the_sentence_says_what_i
     assert few is not None and many is not None
     assert many.high - many.low == pytest.approx((few.high - few.low) / sqrt(10))
     assert (
-        "1 driver that rests on 8 separate past windows" in few.line()
-        and "not how sure the event" in few.line()
+        "8 independent past periods for 1 driver" in few.line() and "not how certain the event" in few.line()
     )
     both = windows_band(tree_of((0.6, "0110", 4.0), (0.6, "0111", 3.0)))
-    assert both is not None and "2 drivers that rest on 3 to 4 separate past windows" in both.line()
+    assert both is not None and "3 to 4 independent past periods for 2 drivers" in both.line()
     assert "P1 and P2 +0.58" in both.line()
 
 
@@ -154,10 +153,8 @@ def test_what_the_models_of_a_leaf_disagree_about_widens_its_band_and_too_few_wi
     alone, agree, differ = found(25.0), found(25.0, a=0.5, b=0.5), found(25.0, a=0.4, b=0.6)
     assert alone.variance(0.5) == agree.variance(0.5) == pytest.approx(0.01)
     assert differ.variance(0.5) == pytest.approx(0.02)
-    assert "chance alone" in alone.line(0.5) and "2 models: chance and what these disagree" in differ.line(
-        0.5
-    )
-    assert "too few to say" in found(1.4).line(0.5)
+    assert "chance in 25.0" in alone.line(0.5) and "disagreement between 2 models" in differ.line(0.5)
+    assert "too few" in found(1.4).line(0.5)
     assert windows_band(tree_of((0.5, "0110", 1.4), (0.5, "0111", 4.0))) is None
     assert windows_band(tree_of((0.5, "0110", 2.0), (0.5, "0111", 4.0))) is not None
 
@@ -183,7 +180,7 @@ def test_a_root_that_is_a_forecast_has_its_own_band_until_a_driver_is_edited() -
 
     band = windows_band(with_root(said))
     assert band is not None and (band.low, band.high) == pytest.approx((0.5 - 0.0822, 0.5 + 0.0822), abs=1e-4)
-    assert "2 models disagree" in band.line() and "not how sure the event" in band.line()
+    assert "disagreement between 2 models" in band.line() and "not how certain the event" in band.line()
     # The controls: a record of another p, as after an edit, and one without an error, as of earlier runs.
     for other in ({**said, "p": 0.6}, facts):
         assert windows_band(with_root(other)) == of_drivers
@@ -196,12 +193,12 @@ def test_a_root_without_a_band_says_why() -> None:
     def reason(tree: Tree) -> str:
         return no_band_reason(SimpleNamespace(tree=tree))  # type: ignore[arg-type]
 
-    assert "too few separate windows: P1 rests on 1.4" in reason(
+    assert "P1 rests on 1.4 independent past periods" in reason(
         tree_of((0.5, "0110", 1.4), (0.5, "0111", 4.0))
     )
     assert "no probability yet" in reason(Tree.root_only("It holds"))
     plain = Tree.root_only("It holds").with_belief("P0", Belief(p=0.6, key_factor="", report="A report."))
-    assert "no driver rests on past windows, each has one trial" in reason(plain)
+    assert "no driver rests on past periods, each has one trial" in reason(plain)
 
 
 def refitted(node: str, sd: float, *, count: int = 5, failed: int = 0) -> NodeRefitted:
@@ -217,8 +214,8 @@ def test_the_spread_of_each_node_is_carried_up_by_its_weight() -> None:
     band = refits_band(tree, {"P2": refitted("P2", 0.04), "P0": refitted("P0", 0.02)})
     assert band is not None and tree.root.p is not None
     assert (band.low, band.high) == pytest.approx((tree.root.p - 0.03678, tree.root.p + 0.03678), abs=1e-5)
-    assert "5 refits of the weights of 2 inner drivers" in band.line()
-    assert "not how sure the event" in band.line()
+    assert "5 refits of the weights of 2 combined drivers" in band.line()
+    assert "not how certain the event" in band.line()
 
 
 def test_refits_that_agree_are_said_to_be_no_certainty() -> None:

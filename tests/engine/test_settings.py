@@ -60,7 +60,7 @@ def test_every_preset_comes_back(preset: str) -> None:
         ({"strict": 1}, "strict"),
         ({"budget_usd": math.nan}, "budget_usd"),
         ({"budget_usd": math.inf}, "budget_usd"),
-        ({"budget_usd": -1.0}, "budget-usd"),
+        ({"budget_usd": -1.0}, "budget_usd"),
         ({"isolation": "full"}, "isolation"),
         ({"agent": None}, "agent"),
         ({"agent": {"max_leafs": 3}}, "max_leafs"),

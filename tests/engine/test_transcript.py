@@ -23,7 +23,7 @@ from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError, WorkbenchError
 from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec, Usage
 from workbench.models.thoughts import well_formed
-from workbench.packages.package import export_run
+from workbench.packages.export import export_run
 from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html
@@ -140,7 +140,7 @@ def test_a_call_of_a_tool_and_a_request_without_a_reply_are_shown(store: Store) 
     assert parts["reply"] == "-> call_api(path='embedded/series/list')"
     assert parts["tools on offer"] == "call_api"
     assert parts["ended"] == "truncated"
-    assert [row["reason"][:15] for row in document["unanswered"]] == ["429: slow down", "no reply is on "]
+    assert [row["reason"][:15] for row in document["unanswered"]] == ["429: slow down", "no reply: the p"]
 
 
 def test_an_unknown_node_is_refused(store: Store) -> None:

@@ -5,9 +5,8 @@ from datetime import date
 import matplotlib.pyplot as plt
 
 from tests.offline.embedded import visible_rows
-from workbench.forecasts.leaf_forecast import past_windows
 from workbench.forecasts.proof_figure import proof_figure
-from workbench.questions.decision import claim_history, settle, spec_of
+from workbench.questions.decision import appraise, settle
 from workbench.questions.grammar import read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
 
@@ -18,7 +17,7 @@ def test_the_picture_names_its_claim_cutoff_threshold_and_unit() -> None:
     rows = {"VIX": visible_rows("VIX", LAST)}
     claim = settle(read_claim("VIX above 20 on 2018-07-31"), rows)
     forecast = ClaimPaths().forecast(claim, rows)
-    windows = past_windows(spec_of(claim, LAST), claim_history(claim, rows))
+    windows = appraise(claim, rows, LAST)
     figure = proof_figure(forecast, windows, title="It is $20 or $30", unit="index points", last_day=LAST)
     fan, past, ranks = figure.axes
     named = [text.get_text() for text in fan.get_legend().get_texts()]

@@ -1,7 +1,6 @@
 """Every kind of leaf: its cells conclude with the forecaster's number for the same rows, cutoff and claim, and show what it rests on."""
 
 import json
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -10,11 +9,10 @@ from jinja2 import UndefinedError
 
 from tests.offline.embedded import visible_rows
 from tests.offline.inprocess import Leaf, analyst, ground
-from workbench.forecasts.leaf_models import LeafSpec
 from workbench.forecasts.reading import Reading
 from workbench.models.base import NodeRef
 from workbench.offline.notebook_cells import notebook, render_steps
-from workbench.questions.decision import appraise, settle, spec_of
+from workbench.questions.decision import appraise, claim_scale, settle
 from workbench.questions.grammar import read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.readings_of_claims import claim_reading
@@ -108,17 +106,13 @@ def test_the_cells_are_few_and_hold_the_claim_as_it_is_read() -> None:
         assert max(len(cell.splitlines()) for cell in code) <= 24
         names: dict[str, Any] = {
             "Reading": Reading,
-            "LeafSpec": LeafSpec,
             "date": date,
-            "past_windows": lambda spec, _: spec,
+            "reading_windows": lambda *inputs: inputs,
+            "history": None,
+            "LAST_DAY": last_day,
         }
-        said = code[2].partition("forecast = ")[0]
-        exec(said, names)
-        assert names["claim"] == claim_reading(claim)
-        if claim.by_reading:
-            continue  # its past windows are read off the values: `_same` holds them
-        exec(code[1].partition("print(")[0], names | {"history": None}, names)
-        assert replace(names["windows"], method="x") == replace(spec_of(claim, last_day), method="x")
+        exec(code[1].partition("print(")[0], names)
+        assert names["windows"] == (claim_reading(claim), None, last_day, claim_scale(claim))
 
 
 @pytest.mark.parametrize(

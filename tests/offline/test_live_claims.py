@@ -14,9 +14,10 @@ from tests.command_line import run_cli
 from tests.fakes.upstream_yahoo import Stock, YahooUpstream
 from workbench.annotations import outcomes
 from workbench.backtests.known_rows import KnownRows
-from workbench.forecasts.leaf_models import TooLittleHistory, exchange_holidays
-from workbench.forecasts.reading_windows import reading_windows
+from workbench.forecasts.past_windows import TooLittleHistory, reading_windows
 from workbench.forecasts.series.series_history import History
+from workbench.forecasts.trading_days import exchange_holidays
+from workbench.formatting import day_words
 from workbench.offline.notebook_cells import notebook
 from workbench.offline.offline_model import claim_at
 from workbench.questions.claims import Claim
@@ -193,7 +194,10 @@ def test_a_live_claim_runs_without_a_key_and_settles_itself_once_its_day_is_over
         monkeypatch.setattr(outcomes, "present_cutoff", lambda: later)
         settled = run_cli(tmp_path, "resolve", name, **there)
         assert settled.returncode == 0, settled.stderr
-        assert f"outcome: yes on {session_by(end)}" in run_cli(tmp_path, "show", name, **there).stdout
+        assert (
+            f"Outcome: yes (data of the series, {day_words(session_by(end))})"
+            in run_cli(tmp_path, "show", name, **there).stdout
+        )
     gone = {**there, "WORKBENCH_UPSTREAM_YAHOO": "http://127.0.0.1:9"}
     refused = run_cli(tmp_path, "analyze", text, "--cutoff", "now", **gone)
     assert refused.returncode == 4 and "serve claims that end by 2018-12-31" in refused.stderr

@@ -6,7 +6,7 @@ import pytest
 
 from tests.offline.embedded import visible_rows
 from workbench.forecasts.ensemble import Ensemble
-from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN
+from workbench.forecasts.past_windows import P_MAX, P_MIN
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.series.claim_paths import ClaimPaths

@@ -6,7 +6,7 @@ another false, and only then may it have a p.
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
@@ -18,8 +18,7 @@ import pytest
 
 from tests.offline.embedded import full_rows, visible_rows
 from tests.offline.inprocess import analyst, ground
-from workbench.forecasts.leaf_models import exchange_holidays
-from workbench.forecasts.leaf_models.daily_claims import DailyWindows
+from workbench.forecasts.trading_days import exchange_holidays
 from workbench.models.base import NodeRef
 from workbench.offline.decomposition import Planner
 from workbench.questions.claims import BY_READING, Claim, Pattern, amount
@@ -28,9 +27,7 @@ from workbench.questions.decision import (
     check,
     decided,
     resolve,
-    series_of,
     settle,
-    spec_of,
     value_series,
 )
 from workbench.questions.errors import ClaimRefused
@@ -249,68 +246,6 @@ def test_a_p_is_given_only_while_the_claim_can_go_either_way(world: World) -> No
             assert settled[claim] == decision.true, at
     # Only a daily way can be decided before its end; there both a claim and its opposite have been.
     assert set(settled.values()) == (set() if SERIES[world.series].monthly else {True, False})
-
-
-Resolver = Callable[[Claim, Mapping[str, Rows], Mapping[str, Rows]], bool | None]
-
-
-def _at_the_edge(world: World, resolver: Resolver) -> tuple[list[str], set[str]]:
-    """Claims that a resolver settles against the models in a future on the edge of what they still need; and the patterns tried."""
-    wrong, held = [], set()
-    for last_day in (world.start - timedelta(days=2), world.start + timedelta(days=5)):
-        seen = world.seen(last_day)
-        for stated in world.claims():
-            claim, (series, _) = settle(stated, seen), series_of(stated, seen)
-            ahead = claim.start is not None and claim.start > series.index[-1].date()
-            if claim.pattern in ("average", "relative") or ahead or decided(claim, series):
-                continue
-            models = DailyWindows(spec_of(claim, last_day), series, None)
-            for bound, inward in ((models.low, 1), (models.high, -1)):
-                for side in (inward, -inward) if np.isfinite(bound) else ():
-                    future = _reaching(claim, seen, models, bound + side * 1e-6)
-                    if resolver(claim, future, seen) != ((side == inward) != claim.never):
-                        wrong.append(f"{last_day}: {claim.statement}")
-                    held.add(claim.pattern)
-    return wrong, held
-
-
-DAILY_WORLDS = pytest.mark.parametrize(
-    "world", [world for world in WORLDS if not SERIES[world.series].monthly], ids=lambda world: world.name
-)
-
-
-@DAILY_WORLDS
-def test_the_models_and_the_resolver_measure_the_same_window(world: World) -> None:
-    """A future that just reaches what the models say is still needed comes out so; one that falls just short does not."""
-    wrong, held = _at_the_edge(world, resolve)
-    assert wrong == []
-    assert held == {"compare", "level", "range", "change", "touch", "drawdown", "volatility"}
-
-
-@DAILY_WORLDS
-def test_a_resolver_that_reads_rounded_values_is_seen(world: World) -> None:
-    def rounded(claim: Claim, future: Mapping[str, Rows], seen: Mapping[str, Rows]) -> bool | None:
-        return resolve(claim, {s: [{**row, "value": round(row["value"], 2)} for row in rows] for s, rows in future.items()}, seen)  # fmt: skip
-
-    assert _at_the_edge(world, rounded)[0]
-
-
-def _reaching(
-    claim: Claim, seen: Mapping[str, Rows], models: DailyWindows, statistic: float
-) -> dict[str, Rows]:
-    """A future in which the statistic of the models is this."""
-    part = seen[claim.series]
-    days = sessions(date.fromisoformat(part[-1]["date"]), claim.end)
-    if claim.pattern == "volatility":
-        moves = np.exp(statistic) / np.sqrt(252) * (-1.0) ** np.arange(len(days))
-        values = part[-1]["value"] * np.exp(np.cumsum(moves))
-    else:
-        absolute = models.spec.levels and models.spec.method.startswith("reverting")
-        values = np.full(len(days), np.exp(statistic + (0.0 if absolute else models.x[models.now])))
-    to_come = [
-        {"date": day.isoformat(), "value": value} for day, value in zip(days, values.tolist(), strict=True)
-    ]
-    return {**seen, claim.series: [*part, *to_come]}
 
 
 @pytest.mark.parametrize(

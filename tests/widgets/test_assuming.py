@@ -67,7 +67,7 @@ def test_it_is_there_where_something_is_assumed_and_nowhere_else(board: Dashboar
     board.tree.selected = "P0"
     assert "no &lt;b&gt;war&lt;/b&gt; breaks out" in board.side_panels.assuming.detail.value
     assert (
-        'title="0.9"' in board.side_panels.assuming.detail.value
+        'data-value="0.9"' in board.side_panels.assuming.detail.value
         and board.side_panels.assuming.form.inputs["values"][0].value == "0.9"
     )
 

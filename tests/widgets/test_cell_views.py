@@ -3,6 +3,7 @@
 import json
 from contextlib import closing
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.fakes.screens import RUN, Shell
 from workbench.engine.record.fold import apply, fold
 from workbench.errors import UsageError
 from workbench.magics import load_ipython_extension
+from workbench.models.base import PastShare
 from workbench.store import Store
 from workbench.widgets.proofs.cell_progress import CellProgress, progress_listener
 
@@ -105,6 +107,11 @@ def test_leaves_in_work_are_named_with_their_last_step(home: Path) -> None:
         progress(state, events[3])
     assert "Momentum: the index closes" in display.last and "opening its notebook" in display.last
     assert "<strong>running</strong> · 0 of 6 drivers have evidence" in display.last
+    assert "data to 29 June 2018" in display.last and "History" not in display.last
+    state.history = PastShare(0.689, 23.2, 0.643)
+    progress.end("stopped")
+    for known in ("History: true in 68.9% of past periods", "series: 64.3%"):
+        assert known in unescape(display.last)
 
 
 def test_a_burst_of_events_is_one_renewal(home: Path) -> None:

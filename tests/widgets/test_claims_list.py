@@ -124,7 +124,10 @@ def test_drivers_that_ask_the_same_of_a_series_are_compared_in_one_row(home: Pat
         "OPEC meets",
     )
     second = adopted(
-        2, "OPEC  MEETS", "VIX closes below 20 on 2018-12-31", "Oil is up on 2018-10-31 versus 2018-09-28"
+        2,
+        "OPEC  MEETS",
+        "VIX closes below 20 on 2018-12-31",
+        "Oil closes higher on 2018-10-31 than on 2018-09-28",
     )
     rows = {each["statement"]: each for each in compared([first, second])["drivers"]}
     assert rows["WTI crude oil closes higher on 2018-09-28 than on 2018-06-29"]["p"] == [0.1, 0.3]

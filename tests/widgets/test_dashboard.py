@@ -1,6 +1,7 @@
 import re
 import threading
 from contextlib import closing
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,8 @@ def test_the_number_to_use_comes_first(home: Path) -> None:
     assert order(None) == ["base-rate", "root"]
     assert order("better") == order("worse", edits=1) == ["root", "base-rate"]
     assert order(None, base_rate=None) == ["root"]
+    now = replace(now, before=1.0)  # decided by what is known
+    assert order(None) == ["root", "base-rate"]
 
 
 def test_two_edits_move_headline_table_and_tornado_to_the_same_numbers(home: Path, comms: list[Any]) -> None:
@@ -95,7 +98,7 @@ def test_a_selected_inner_node_shows_its_sum_term_by_term(home: Path, comms: lis
     text = " ".join(text_of(shown.side_panels.detail.value).split())
     assert "P2 = −0.15 + 0.80 × P2.1 + 0.15 × (1 − P2.2) + 0.10 × (1 − P2.3)" in text
     assert (
-        "from 0.0% with every driver against to 90.0% with every driver for" in text
+        "0.0% with every driver against, 90.0% with every driver for" in text
         and "the rule can leave [0, 1]: it reaches [-0.15, 0.9]" in text
     )
     # children that speak against stand as their negations, in the sum as in the equation

@@ -64,10 +64,7 @@ def test_without_a_key_the_form_begins_with_what_can_be_treated_and_says_how_far
     assert (page.model.value, page.cutoff.value) == ("offline/analyst", EXAMPLE_CUTOFF)
     page.claim.value = page.claim.placeholder
     assert not page.plan.disabled and page.line.value == ""
-    assert (
-        "No model key: claims about series only; history up to 3 Jan 2019, seven series, later rows from "
-        "public sites. A key opens every other claim." in page.reach.value
-    )
+    assert "seven built-in series to 3 January 2019" in page.reach.value
 
 
 async def test_every_example_fills_the_form_in_with_a_claim_that_the_key_free_analyst_plans(

@@ -19,7 +19,7 @@ from workbench.prompts import prompts_of
 from workbench.propositions import Belief, Proposition, Rule, Tree
 from workbench.propositions.strict_json import STRICT
 from workbench.quoting import quote
-from workbench.requests import setting
+from workbench.requests import check_settings, setting
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -96,6 +96,8 @@ class ClaimContext:
         "A market's or crowd's probability at the cutoff, shown to the analyzer and to the claim alone.",
         option="--crowd",
         in_file="no",
+        low=0,
+        high=1,
     )
 
     __pydantic_config__ = STRICT
@@ -106,8 +108,7 @@ class ClaimContext:
                 raise BadSetting(
                     f"{name} has {len(getattr(self, name))} characters, at most {MAX_CONTEXT} are taken: shorten it"
                 )
-        if self.crowd is not None and not 0 <= self.crowd <= 1:
-            raise BadSetting(f"crowd must be a probability in [0, 1], not {self.crowd}")
+        check_settings(self)
 
     def as_of(self, cutoff: Cutoff) -> KnownContext:
         """Return the context without what was written in it after the cutoff."""
@@ -179,8 +180,9 @@ class AgentSettings:
         "The analyzer stops after the round that reaches this many; a round that would make more than twice as many is sent back.",
         option="--max-leaves",
         in_file="any",
+        low=1,
     )
-    max_analyzer_rounds: int = setting(100, "Tree", "Rounds after which the tree is taken as it is.")
+    max_analyzer_rounds: int = setting(100, "Tree", "Rounds after which the tree is taken as it is.", low=1)
     max_proof_steps: int = setting(
         20,
         "Leaves",
@@ -188,17 +190,20 @@ class AgentSettings:
         option="--max-steps",
         resume=True,
         word="max_steps",
+        low=1,
     )
     debug_max_retries: int = setting(
-        5, "Leaves", "Corrections of one failing cell, after which the proof fails."
+        5, "Leaves", "Corrections of one failing cell, after which the proof fails.", low=0
     )
     max_exception_retry: int = setting(
-        3, "Model", "Further asks after a reply that cannot be read, in one exchange."
+        3, "Model", "Further asks after a reply that cannot be read, in one exchange.", low=0
     )
-    max_interrupt_times: int = setting(5, "Leaves", "Documentation requests inside one step.")
-    abs_intercept_max: float = setting(0.1, "Tree", "Largest constant of a linear rule, inclusive.")
+    max_interrupt_times: int = setting(5, "Leaves", "Documentation requests inside one step.", low=0)
+    abs_intercept_max: float = setting(
+        0.1, "Tree", "Largest constant of a linear rule, inclusive.", low=0, high=1
+    )
     stated_p_tolerance: float = setting(
-        0.02, "Tree", "Largest distance of a stated from the computed probability, inclusive."
+        0.02, "Tree", "Largest distance of a stated from the computed probability, inclusive.", low=0, high=1
     )
     stand_by: bool = setting(
         True,
@@ -213,22 +218,31 @@ class AgentSettings:
         "Leaves",
         "Leave a finished debugging episode out of later requests for the driver; false keeps the dialogue whole.",
     )
-    output_chars: int = setting(6000, "Leaves", "Characters of one cell's output that the model reads back.")
+    output_chars: int = setting(
+        6000, "Leaves", "Characters of one cell's output that the model reads back.", low=1
+    )
     step_output_chars: int = setting(
-        48_000, "Leaves", "Characters of all outputs of one step that the model reads back."
+        48_000, "Leaves", "Characters of all outputs of one step that the model reads back.", low=1
     )
     elide_tokens: int = setting(
         30_000,
         "Leaves",
         "Old outputs and pictures are shortened together, each time they come to this many tokens.",
+        low=1,
     )
     crowded_share: float = setting(
-        0.8, "Leaves", "A driver must conclude once its dialogue fills this share of the model's context."
+        0.8,
+        "Leaves",
+        "A driver must conclude once its dialogue fills this share of the model's context.",
+        low=0,
+        high=1,
     )
     extra_ask_share: float | None = setting(
         0.5,
         "Model",
         "Further asks of a whole dialogue, as a share of its usable replies; two are always allowed. Null: no such bound.",
+        low=0,
+        high=10,
     )
     temperature: float | None = setting(
         None,
@@ -236,6 +250,8 @@ class AgentSettings:
         "Sampling temperature; a model that takes none goes without, and each reply says so.",
         option="--temperature",
         resume=True,
+        low=0,
+        high=2,
     )
     critic: bool = setting(
         True,
@@ -248,7 +264,7 @@ class AgentSettings:
         "Whether a model reads each round's new drivers and says what is wrong with them: the one named for the role critic, else the analyzer's own; its findings go back once.",
     )
     max_tokens: int | None = setting(
-        None, "Model", "Longest reply, in tokens.", option="--max-tokens", resume=True
+        None, "Model", "Longest reply, in tokens.", option="--max-tokens", resume=True, low=1
     )
     effort: str | None = setting(
         None,
@@ -277,28 +293,7 @@ class AgentSettings:
     __pydantic_config__ = STRICT
 
     def __post_init__(self) -> None:
-        for name in (
-            "max_leaves",
-            "max_analyzer_rounds",
-            "max_proof_steps",
-            "output_chars",
-            "step_output_chars",
-            "elide_tokens",
-        ):
-            if getattr(self, name) < 1:
-                raise BadSetting(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("debug_max_retries", "max_exception_retry", "max_interrupt_times"):
-            if getattr(self, name) < 0:
-                raise BadSetting(f"{name} must not be negative, not {getattr(self, name)}")
-        if self.max_tokens is not None and self.max_tokens < 1:
-            raise BadSetting(f"max_tokens must be at least 1, not {self.max_tokens}")
-        if self.temperature is not None and not 0 <= self.temperature <= 2:
-            raise BadSetting(f"temperature must be in [0, 2], not {self.temperature}")
-        if self.extra_ask_share is not None and not 0 <= self.extra_ask_share <= 10:
-            raise BadSetting(f"extra_ask_share must be in [0, 10], not {self.extra_ask_share}")
-        for name in ("abs_intercept_max", "stated_p_tolerance", "crowded_share"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise BadSetting(f"{name} must be in [0, 1], not {getattr(self, name)}")
+        check_settings(self)
 
 
 class DataGuide(Protocol):

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field, StringConstraints
 
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
-from workbench.agents.replies.json_reply import read_json
-from workbench.agents.replies.lenient_json import first_line, number_of
-from workbench.agents.replies.reply_text import refuse_placeholder
+from workbench.agents.replies.lenient_json import first_line
+from workbench.agents.replies.stage_replies import OwnWords, ReplyShape, Unit, read_reply
 from workbench.models.base import (
     Asker,
     NodeRef,
 )
-from workbench.models.thoughts import without_thoughts
 from workbench.prompts import prompts_of
 
 if TYPE_CHECKING:
@@ -37,6 +37,11 @@ class CounterCase:
     text: str
     key_point: str
     leaves: Mapping[NodeId, float]
+
+
+class _CaseShape(ReplyShape):
+    key_point: Annotated[OwnWords, StringConstraints(pattern=r"\S")]
+    leaves: dict[str, Unit] = Field(min_length=1)
 
 
 def argued_side(tree: Tree) -> str:
@@ -80,35 +85,18 @@ def parse_counter_case(text: str, leaves: Collection[NodeId]) -> CounterCase:
 
     Raises `MalformedReply`: No case in prose, no ``json`` object with a key point, or a probability that is none or of no leaf.
     """
-    known = set(leaves)
-
-    def read(data: Any) -> CounterCase:
-        if not isinstance(data, dict) or not isinstance(data.get("leaves"), dict):
-            raise MalformedReply('the JSON must be an object with "key_point" and "leaves", an object itself')
-        point = data.get("key_point")
-        if not isinstance(point, str) or not point.strip():
-            raise MalformedReply('"key_point" must be a sentence')
-        refuse_placeholder(point)
-        values: dict[NodeId, float] = {}
-        for node, raw in data["leaves"].items():
-            value = number_of(raw)
-            if node not in known:
-                raise MalformedReply(
-                    f"{first_line(str(node), 40)!r} is no proposition at the end of the tree: {', '.join(sorted(known)[:20])}"
-                )
-            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-                raise MalformedReply(f"the probability of {node} must be a number from 0 to 1")
-            values[node] = float(value)
-        if not values:
-            raise MalformedReply(
-                '"leaves" is empty: name at least one, with its probability as it is if nothing moves'
-            )
-        return CounterCase(text="", key_point=first_line(point, 500), leaves=values)
-
-    case, prose = read_json(without_thoughts(text), read, what="```json block")
-    if not prose.strip():
+    reply = read_reply(_CaseShape, text)
+    if strange := [node for node in reply.leaves if node not in leaves]:
+        raise MalformedReply(
+            f"{first_line(strange[0], 40)!r} is no proposition at the end of the tree: {', '.join(sorted(leaves)[:20])}"
+        )
+    if not reply.prose.strip():
         raise MalformedReply("the case itself is missing: write it as prose before the block")
-    return replace(case, text=prose.strip()[:_LONGEST_CASE])
+    return CounterCase(
+        text=reply.prose.strip()[:_LONGEST_CASE],
+        key_point=first_line(reply.key_point, 500),
+        leaves=reply.leaves,
+    )
 
 
 def _rules(tree: Tree) -> str:

@@ -16,7 +16,7 @@ def add_documents(
     share: Literal['none', 'models', 'packages'] | None = None,
     zone: str = '',
 ) -> ShownDocument:
-    """Copy the text of a folder's documents into the data folder; a search sees those that were known at the cutoff.
+    """Copy the text of a folder's documents into the data folder. A search finds those known at its cutoff.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def add_source(
     query: str = '',
     sheet: str = '',
 ) -> ShownDocument:
-    """Copy a file, the rows of a query or a service's YAML into the data folder, and show first what cutoffs would see of it.
+    """Copy a file, the rows of a query or a service's YAML into the data folder. A preview by cutoff comes first.
 
     Of a known name only what changes has to be said.
 
@@ -375,7 +375,7 @@ def api_doc(
 def apis(
     pattern: str = '',
 ) -> ShownList:
-    """List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first.
+    """List the endpoints, or the endpoints, series and search sources that match some words; usable ones first.
 
     Parameters
     ----------
@@ -391,7 +391,7 @@ def call(
     strict: bool = False,
     max_residual: Literal['none', 'low', 'medium', 'high'] | None = None,
 ) -> ShownDocument:
-    """Make one call through the broker and print its data and what was done to keep the cutoff.
+    """Make one call through the broker, and print its data and what the cutoff removed.
 
     Parameters
     ----------
@@ -475,7 +475,7 @@ def doctor(
     live: bool = False,
     check: bool = False,
 ) -> ShownDocument:
-    """Say which isolation level works and what refuses a better one, which keys are set, versions and files.
+    """Print the isolation level that works and what prevents a better one, the API keys that are set, versions and files.
 
     Parameters
     ----------
@@ -495,7 +495,7 @@ def open_page(
     audit: bool = False,
     cutoff: str,
 ) -> ShownDocument:
-    """Read a page as it stood before a cutoff: a revision, or the archive's copy; with a model a long one is summed up.
+    """Read a page as it was before a cutoff: a revision, or the archive's copy. A model summarizes a long page.
 
     Parameters
     ----------
@@ -553,7 +553,7 @@ def read(
     api_base: str | None = None,
     reading: int | None = None,
 ) -> ShownDocument:
-    """Say what a claim is taken to mean: series, relation, level and days. Nothing is started.
+    """Show how a claim is read: series, relation, level and days. No run is started.
 
     A model is asked only where the words cannot be read: it fills the same slots. Exit 2 where the claim has no single reading, or one
     that the model cannot treat.
@@ -606,7 +606,7 @@ async def resume(
     leaf: list[str] = [],
     rebuy: bool = False,
 ) -> Analysis:
-    """Go on with a run that was stopped; nothing that reached the ledger is asked again.
+    """Continue a run that was stopped. No reply that was recorded is bought again.
 
     What is changed by an option stays changed for later sessions, and the run's log says so. The level that the run was made
     at is not used: kernels start at the one asked for now.
@@ -688,7 +688,7 @@ async def review(
     notify: str = '',
     isolation: str | None = None,
 ) -> ShownDocument:
-    """Look after the claims with the tag watch: what their data say now, evidence again where they changed, and how the answer moved.
+    """Review the watched claims: check their data, collect evidence again where the data changed, and show how the probability moved.
 
     Each review is a run of its own that names the one before; a driver whose data say the same carries over. Exit 10: one moved by more
     than --alert, or its day is near; for a cron line with --notify, or [review] in your own workbench.toml.
@@ -719,7 +719,7 @@ def runs(
     search: str = '',
     limit: int | None = None,
 ) -> ShownList:
-    """List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review.
+    """List the runs of this home, newest last: state, probability and its change, outcome, Brier score, age, next review.
 
     Ends with exit code 6 if the records of a run cannot be read.
 

@@ -14,7 +14,7 @@ class RunMethods:
         model: str | None = None,
         api_base: str | None = None,
     ) -> ShownDocument:
-        """Answer a question about a run out of its own records, with the cells and rows that the answer rests on.
+        """Answer a question about a run from its own records, with the cells and rows behind the answer.
 
         Without a model it prints why, what matters most and what changed, whatever the question; --model answers any. Nothing is changed.
 
@@ -59,7 +59,7 @@ class RunMethods:
         withdraw: bool = False,
         author: str = '',
     ) -> ShownDocument:
-        """Say what you hold a claim or driver to be, beside the model's answer; without a number show what people said.
+        """Record your own probability of a claim or driver, next to the model's; without a number, show all estimates.
 
         The run's own numbers stay, and no agent sees it. Several people's are pooled in log-odds; `score --own` scores each apart.
 
@@ -82,7 +82,7 @@ class RunMethods:
         call: int | None = None,
         trial: int = 1,
     ) -> ShownDocument:
-        """Show what a driver rests on: which cell printed each number of its report, and what each cell asked and got.
+        """Show the evidence of a driver: the cell behind each number of its report, and each cell's data calls.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class RunMethods:
         untag: list[str] = [],
         author: str = '',
     ) -> ShownDocument:
-        """Keep a note on a run or on one of its drivers, and tag it; `runs --tag --search` finds it again.
+        """Keep a note on a run or driver, and tag it; `runs --tag --search` finds it again.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class RunMethods:
         model: str | None = None,
         api_base: str | None = None,
     ) -> ShownDocument:
-        """Have an agent write the strongest case against the answer, show what it would do to it, and keep it as a note.
+        """Have an agent write the strongest case against the probability, show its effect, and keep it as a note.
 
         The case is never taken by itself: the printed `whatif` line tries it.
 
@@ -183,7 +183,7 @@ class RunMethods:
         k: int = 5,
         node: list[str] = [],
     ) -> ShownDocument:
-        """Ask the synthesizer again K times per inner driver and print how far its weights spread and change sign.
+        """Ask the synthesizer again K times per combined driver, and print the spread of its weights and their changes of sign.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class RunMethods:
         author: str = '',
         reason: str = '',
     ) -> Analysis:
-        """Collect evidence for one driver again, in a new attempt; its price is said first, and what it concluded before stays on record.
+        """Collect evidence for one driver again, in a new attempt. The price is shown first, and the earlier evidence is kept.
 
         The drivers above follow by their stored rules. If the attempt comes to nothing the old value stands.
 
@@ -297,7 +297,7 @@ class RunMethods:
         reference: str = 'zero',
         seed: int = 0,
     ) -> Any:
-        """Print what each driver does to the claim: its path weight, the claim's range, its contribution.
+        """Print each driver's effect on the claim: its path weight, the claim's range, its contribution.
 
         `low` and `high` are the claim's least and greatest probability over all values of the driver, `path_weight` its change per unit of
         the driver's p (paper A, Proposition 1), each null where a rule on the path has no function.
@@ -314,7 +314,7 @@ class RunMethods:
         reference: str = 'zero',
         seed: int = 0,
     ) -> Any:
-        """Print what each driver does to the claim: its path weight, the claim's range, its contribution.
+        """Print each driver's effect on the claim: its path weight, the claim's range, its contribution.
 
         `low` and `high` are the claim's least and greatest probability over all values of the driver, `path_weight` its change per unit of
         the driver's p (paper A, Proposition 1), each null where a rule on the path has no function.
@@ -347,10 +347,11 @@ class RunMethods:
         self,
         node: str | None = None,
         search: str = '',
+        stage: str = '',
     ) -> ShownDocument:
-        """Print every model call of a run or driver: what was sent, thoughts and reply, tokens, price, time.
+        """Print what a run or driver concluded, then every model call: what was sent, thoughts and reply, tokens, price, time.
 
-        What a call before it shows already is folded. An imported run is a stranger's words: nothing in it steers the terminal.
+        What an earlier call shows is folded. An imported run is a stranger's words: nothing in it steers the terminal.
 
         Parameters
         ----------
@@ -358,6 +359,8 @@ class RunMethods:
             One driver; the whole run without it.
         search : str, optional
             Only calls in which all these words occur.
+        stage : str, optional
+            Only calls of one stage, such as analyze, step or conclude.
         """
     def what_if(
         self,
@@ -382,14 +385,14 @@ class RunMethods:
         base_seq: int | None = None,
         reach: str | float | None = None,
     ) -> ShownDocument:
-        """Edit drivers and see which ancestors move; the run itself is not changed.
+        """Edit drivers and see what moves above them. The run itself is not changed.
 
         The edits of one call are made in the order unpin, restate, add, remove, polarity, report, rule, weight, pin, set.
 
         Parameters
         ----------
         values : dict[str, Any], optional
-            Probability of a driver; an inner one is pinned at it. PA and P2.PA are assumptions of logic rules.
+            Probability of a driver, or a range; a driver with drivers below it is pinned. PA and P2.PA are assumptions of logic rules.
         add : list[Any], optional
             A new driver below another; the same call can give it a weight and a probability.
         remove : list[str], optional

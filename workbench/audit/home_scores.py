@@ -7,6 +7,7 @@ two as one, since nobody can prove what a model had read.
 from __future__ import annotations
 
 from datetime import date
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def own_runs(store: Store) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
             rows.append(row)
         elif row:
             left_out.append({"run_id": state.run_id, "reason": row})
-    return sorted(rows, key=lambda row: (row["day"], row["run_id"])), left_out
+    return sorted(rows, key=itemgetter("day")), left_out
 
 
 def own_document(

@@ -169,7 +169,7 @@ def anchored_journals(records: Records) -> list[Answer]:
         return [("bad", f"the log does not name their last step: {', '.join(loose)}")]
     if not heads:
         return []
-    return [("ok", f"the log names the last step of all {len(heads)}, so that none can be rewritten unseen")]
+    return [("ok", f"the last step of all {len(heads)} is in the log, so no rewriting goes unseen")]
 
 
 def cost(records: Records) -> list[Answer]:

@@ -19,7 +19,7 @@ def full_help(
         list[str] | None, typer.Argument(metavar="COMMAND...", help="A command, as it is typed.")
     ] = None,
 ) -> None:
-    """Everything a command takes: all options, and the settings that --set reaches; `help glossary`: what the words mean."""
+    """Print all options of a command and the settings for --set; `help glossary` explains the words."""
     if words == ["glossary"]:
         show_fields([*GLOSSARY.items(), *SCORE_WORDS.items()])
         return

@@ -68,8 +68,8 @@ def rule_answer(look_ups: RunLookUps) -> CitedAnswer:
         for row in rows
         if row["low"] is not None
     ]
-    matters = f"{'; '.join(ranges)}." if ranges else "the claim has no drivers that a rule combines."
-    changed = f"{run.since}." if run.since else "this run takes up no earlier run."
+    matters = f"{'; '.join(ranges)}." if ranges else "the claim has no drivers."
+    changed = f"{run.since}." if run.since else "this run follows no earlier run."
     named = dict.fromkeys([*(part.node for part in parts[:_MOST] if part.node), *(row["id"] for row in rows)])
     return CitedAnswer(
         text=f"Why: {answer_sentence(run.tree, run.base_rate)}\nWhat matters most: {matters}\nWhat changed: {changed}",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from proxies.secret_registry import SECRETS
 from workbench.agents.base import FRAMINGS, AgentSettings, ClaimContext
@@ -10,7 +10,7 @@ from workbench.engine.leaves.aggregation import Aggregation
 from workbench.errors import UsageError
 from workbench.models.base import MODEL_ROLES
 from workbench.models.costs import REPLY_TOKENS
-from workbench.models.model_options import OFFLINE, ONE_TRY, RATES, REPLY_FORMS, ReplyForm
+from workbench.models.model_options import OFFLINE, ONE_TRY, RATES, ReplyForm
 from workbench.plug_points import (
     ANALYZERS,
     GROUNDERS,
@@ -21,7 +21,7 @@ from workbench.plug_points import (
     plugin_names,
 )
 from workbench.propositions.strict_json import STRICT, read_strict
-from workbench.requests import Setting, fields_of, setting
+from workbench.requests import Setting, check_settings, fields_of, setting
 from workbench.synthesis.coherence.option_sets import PAPER_THRESHOLD, PRODUCT_THRESHOLD
 
 Isolation = Literal["namespaces", "landlock", "none"]
@@ -87,14 +87,25 @@ class RunSettings:
         "n of Analytica^n: drivers are analyzed again n - 1 times (paper A, section 4.4).",
         option="--depth",
         in_file="any",
+        low=1,
+        high=MAX_NUMBER,
     )
     leaf_target: int | None = setting(
         None,
         "Tree",
         "Expand drivers one after another up to this many (paper A, section 5.3).",
         in_file="any",
+        low=1,
     )
-    trials: int = setting(1, "Drivers", "Independent forecasts per driver.", option="--trials", in_file="any")
+    trials: int = setting(
+        1,
+        "Drivers",
+        "Independent forecasts per driver.",
+        option="--trials",
+        in_file="any",
+        low=1,
+        high=MAX_NUMBER,
+    )
     framings: list[str] = setting(
         [],
         "Drivers",
@@ -102,7 +113,13 @@ class RunSettings:
         in_file="no",
     )
     concurrency: int = setting(
-        20, "Model", "Requests to the model at once.", option="--concurrency", resume=True
+        20,
+        "Model",
+        "Requests to the model at once.",
+        option="--concurrency",
+        resume=True,
+        low=1,
+        high=MAX_NUMBER,
     )
     budget_usd: float | None = setting(
         None,
@@ -111,6 +128,7 @@ class RunSettings:
         option="--budget-usd",
         resume=True,
         in_file="less",
+        above=0,
     )
     budget_tokens: int | None = setting(
         None,
@@ -119,9 +137,16 @@ class RunSettings:
         option="--budget-tokens",
         resume=True,
         in_file="less",
+        above=0,
     )
     budget_calls: int | None = setting(
-        None, "Budget", "Most requests to the model.", option="--budget-calls", resume=True, in_file="less"
+        None,
+        "Budget",
+        "Most requests to the model.",
+        option="--budget-calls",
+        resume=True,
+        in_file="less",
+        above=0,
     )
     budget_seconds: float | None = setting(
         None,
@@ -130,27 +155,35 @@ class RunSettings:
         option="--budget-seconds",
         resume=True,
         in_file="less",
+        above=0,
     )
     leaf_budget_usd: float | None = setting(
-        None, "Budget", "budget_usd of one driver; one that reaches it waits, the others go on.", resume=True
+        None,
+        "Budget",
+        "budget_usd of one driver; one that reaches it waits, the others go on.",
+        resume=True,
+        above=0,
     )
     leaf_budget_tokens: int | None = setting(
         None,
         "Budget",
         "budget_tokens of one driver; one that reaches it waits, the others go on.",
         resume=True,
+        above=0,
     )
     leaf_budget_calls: int | None = setting(
         None,
         "Budget",
         "budget_calls of one driver; one that reaches it waits, the others go on.",
         resume=True,
+        above=0,
     )
     leaf_budget_seconds: float | None = setting(
         None,
         "Budget",
         "budget_seconds of one driver; one that reaches it waits, the others go on.",
         resume=True,
+        above=0,
     )
     prices: dict[str, list[float]] = setting(
         {},
@@ -166,6 +199,8 @@ class RunSettings:
         "Budget",
         "Tokens of one reply that the cost forecast counts with; models that think write more.",
         in_file="any",
+        low=1,
+        high=10**9,
     )
     limits: dict[str, dict[str, float]] = setting(
         {}, "Model", "How much a provider is asked, by its name: requests and tokens a minute.", in_file="no"
@@ -200,7 +235,7 @@ class RunSettings:
     )
     body: dict[str, Any] = setting({}, "Model", "What goes with every request to a remote model besides.")
     cell_timeout: float | None = setting(
-        None, "Drivers", "Seconds a notebook cell may run; 120 without it.", resume=True
+        None, "Drivers", "Seconds a notebook cell may run; 120 without it.", resume=True, above=0
     )
     timeout: float | None = setting(
         None,
@@ -208,9 +243,14 @@ class RunSettings:
         "Seconds a model may be silent before its answer is given up.",
         option="--timeout",
         resume=True,
+        above=0,
     )
     patience: float = setting(
-        900.0, "Model", "Seconds a provider may answer nobody before the run stops, resumable.", resume=True
+        900.0,
+        "Model",
+        "Seconds a provider may answer nobody before the run stops, resumable.",
+        resume=True,
+        above=0,
     )
     approve: Approve = setting(
         "none",
@@ -228,7 +268,11 @@ class RunSettings:
         in_file="no",
     )
     max_proof_retries: int = setting(
-        3, "Drivers", "Attempts that a driver gets before the run stops (paper A, C.1)."
+        3,
+        "Drivers",
+        "Attempts that a driver gets before the run stops (paper A, C.1).",
+        low=1,
+        high=MAX_NUMBER,
     )
     strict: bool = setting(False, "Data", "Refuse data whose date cannot be fully proven.")
     max_residual: Literal["none", "low", "medium", "high"] | None = setting(
@@ -249,30 +293,15 @@ class RunSettings:
     __pydantic_config__ = STRICT
 
     def __post_init__(self) -> None:
-        for name in ("depth", "trials", "concurrency", "max_proof_retries", "reply_tokens"):
-            if not 1 <= (value := getattr(self, name)) <= (10**9 if name == "reply_tokens" else MAX_NUMBER):
-                raise UsageError(f"{name.replace('_', '-')} must be from 1 to {MAX_NUMBER}, not {value}")
-        if self.leaf_target is not None and self.leaf_target < 1:
-            raise UsageError(f"leaf-target must be at least 1, not {self.leaf_target}")
+        check_settings(self)
         if unknown_framings := set(self.framings) - set(FRAMINGS):
             raise UsageError(
                 f"framings are {', '.join(FRAMINGS)}, not {', '.join(sorted(map(str, unknown_framings)))}"
             )
-        if self.agent.max_leaves < 1:
-            raise UsageError(f"max-leaves must be at least 1, not {self.agent.max_leaves}")
-        for name in (*LIMITS, *(f"leaf_{limit}" for limit in LIMITS), "timeout", "patience", "cell_timeout"):
-            value = getattr(self, name)
-            # Not `<= 0`: every comparison with NaN is false, and a budget of NaN would never be used up.
-            if value is not None and not value > 0:
-                raise UsageError(f"{name.replace('_', '-')} must be above 0, not {value:g}")
         if unknown_roles := set(self.models) - set(MODEL_ROLES):
             raise UsageError(
                 f"no role is called {', '.join(sorted(unknown_roles))}: one of {', '.join(MODEL_ROLES)}"
             )
-        if self.approve not in get_args(Approve):
-            raise UsageError(f"approve is one of {', '.join(get_args(Approve))}, not {self.approve!r:.40}")
-        if self.reply_form not in REPLY_FORMS:
-            raise UsageError(f"unknown reply form {self.reply_form!r}: one of {', '.join(REPLY_FORMS)}")
         for name, value in self.headers.items():
             if not value.startswith("env:"):
                 raise UsageError(
@@ -292,8 +321,6 @@ class RunSettings:
             raise UsageError(
                 f"options belong to analyzer, grounder or synthesizer, not {', '.join(sorted(unknown))}"
             )
-        if self.isolation is not None:
-            check_level(self.isolation)
 
     def changed(self, changes: Mapping[str, Any]) -> "RunSettings":
         """Return the settings with those that a resumed run was given; raises ``UsageError`` for what cannot be changed."""

@@ -15,9 +15,8 @@ import pandas as pd
 from workbench.forecasts.chance_error import chance_error
 from workbench.forecasts.ensemble import Ensemble, nearest_horizon
 from workbench.forecasts.joint_paths import difference_ranks, joint_paths
-from workbench.forecasts.leaf_models import ClaimWindows, LeafSpec, base_outcomes
-from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN
 from workbench.forecasts.members.scaled_past import ScaledPast
+from workbench.forecasts.past_windows import P_MAX, P_MIN, ClaimWindows, places_at, reading_windows
 from workbench.forecasts.reading import Chance, Decision, Reading, chance
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths, combined_history
@@ -25,14 +24,13 @@ from workbench.science.arrays import FloatArray
 
 __all__ = [
     "LeafForecast",
-    "LeafSpec",
     "Reading",
     "combined_history",
     "forecast_reading",
     "known_series",
     "leaf_record",
     "like_windows",
-    "past_windows",
+    "reading_windows",
 ]
 
 State = Literal["level", "move", "volatility", "average"]
@@ -162,14 +160,6 @@ def _pooled_ranks(
     return np.asarray(pooled)
 
 
-def past_windows(spec: LeafSpec, history: History) -> ClaimWindows:
-    """Return the past windows of a claim's kind with its outcomes and their share (``base_rate``); p does not use them.
-
-    Raises ``TooLittleHistory``.
-    """
-    return base_outcomes(spec, pd.Series(history.values, index=pd.DatetimeIndex(history.days)))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LikeWindows:
     """Past windows that began in a state like now's."""
@@ -204,11 +194,9 @@ def like_windows(history: History, windows: ClaimWindows, last_day: date, *, by:
     """Find the past windows that began in a state nearest to now's: a tenth of all, 30 at least; None where there are fewer."""
     calendar = Calendar.of(history)
     weeks = np.flatnonzero(windows.outcomes >= 0)
-    # What was known on a past as-of day is as old as what is known now.
-    age = np.datetime64(last_day, "D") - history.days[-1]
-    starts = np.datetime64(windows.first, "D") + 7 * weeks.astype("timedelta64[D]") - age
+    starts = np.datetime64(windows.first, "D") + 7 * weeks.astype("timedelta64[D]")
     states = _states(history, by, calendar)
-    began_at = states[np.searchsorted(history.days, starts, side="right") - 1]
+    began_at = states[places_at(history, starts, last_day, calendar)]
     usable = np.flatnonzero(np.isfinite(began_at))
     count = max(_FEWEST, int(_ALIKE * len(usable)))
     if len(usable) < count or not np.isfinite(states[-1]):

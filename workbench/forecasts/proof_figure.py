@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.forecasts.leaf_forecast import LeafForecast
-from workbench.forecasts.leaf_models import ClaimWindows
+from workbench.forecasts.past_windows import ClaimWindows
 
 __all__ = ["proof_figure"]
 

@@ -13,8 +13,8 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.forecasts.leaf_models.trading_days import exchange_holidays
 from workbench.forecasts.series.series_history import Days, History
+from workbench.forecasts.trading_days import exchange_holidays
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.errors import DomainError
 
@@ -156,8 +156,8 @@ class Paths:
     >>> known = History.of(["2018-06-28", "2018-06-29"], [99.0, 100.0])
     >>> days = np.array(["2018-07-02", "2018-07-03"], dtype="datetime64[D]")
     >>> paths = Paths.of([[101.0, 103.0], [99.0, 97.0]], days, known=known, calendar=Calendar(frequency="session"))
-    >>> paths.last, paths.quantiles([0.5]).tolist(), paths.extremes("highest").tolist()
-    ((datetime.date(2018, 6, 29), 100.0), [[99.0, 97.0]], [103.0, 99.0])
+    >>> paths.last, paths.quantiles([0.5]).tolist()
+    ((datetime.date(2018, 6, 29), 100.0), [[99.0, 97.0]])
     """
 
     values: FloatArray
@@ -210,10 +210,6 @@ class Paths:
     def quantiles(self, shares: Sequence[float]) -> FloatArray:
         """Return the values below which these shares of the weight lie, step by step: a fan chart; shape (shares, steps)."""
         return weighted_quantiles(self.values, self.weights, shares)
-
-    def extremes(self, side: Literal["highest", "lowest"]) -> FloatArray:
-        """Return each path's highest (lowest) value after the last known one, shape (paths,): "by 31 December" instead of on it."""
-        return np.asarray(self.values.max(axis=1) if side == "highest" else self.values.min(axis=1))
 
     def on_steps(self, steps: slice) -> "Paths":
         """Return the paths at these steps alone."""

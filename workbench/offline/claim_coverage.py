@@ -143,7 +143,7 @@ def coverage_here(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Co
     settings = proxy_settings(os.environ, home_from(os.environ))
     for source in load_catalogue(settings.catalogue_folder).sources():
         if source.name in sources and source.key and source.name not in settings.keys:
-            reason = f"{source.name} holds its series and needs a key: set {source.key.variable} before the workbench starts"
+            reason = f"this claim needs data from {source.name}: set {source.key.variable} and restart"
             return replace(found, treatable=False, reason=reason, fix={"model": ANY_MODEL})
     return found
 

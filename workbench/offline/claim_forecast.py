@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 
 from workbench.forecasts.leaf_forecast import leaf_record
-from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN
+from workbench.forecasts.past_windows import P_MAX, P_MIN
 from workbench.offline.report_records import OutcomeRecord, record_of
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, appraise, settle

@@ -1,11 +1,13 @@
 """List claims that could explain a claim: its series' level, trend and volatility, related series, releases in the window."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from proxies.vendors.embedded import SERIES as SOURCES
 from proxies.vendors.embedded import known
@@ -15,6 +17,7 @@ from workbench.questions.errors import ClaimRefused
 from workbench.questions.readings.calendar_days import last_session
 from workbench.questions.series.embedded_series import SERIES
 from workbench.questions.series.known_series import month_end
+from workbench.science.arrays import FloatArray
 
 Role = Literal["state", "trend", "volatility", "related series", "release"]
 
@@ -26,8 +29,7 @@ _DAILY, _MONTHLY = ("SP500", "WTI", "VIX"), ("SPREAD", "CORE_CPI")
 _SHARES = ("SP500", "NASDAQ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriverKind:
+class DriverKind(NamedTuple):
     """A kind of driver."""
 
     role: Role
@@ -53,38 +55,31 @@ class DriverCandidates:
     def own(self) -> list[DriverKind]:
         """Return state, volatility and trend of the claim's own series."""
         claim, name = self.claim, self.claim.series
-        whole = partial(self._moves, name, self.start, self.end)
         # Prices in general move by tenths of a percent, those of a market by whole ones.
         by = 0.1 if claim.about.kind == "index" else 1.0
-        first_half = partial(self._moves, name, self.start, self.middle, by=by)
+        trend = partial(self._moves, name, self.start, self.middle, by=by)
         # Fear and yields rise with the volatility of shares; a monthly series has none of its own.
         price = claim.about.kind == "price"
-        calm = partial(self._calm, name if price else "SP500", self.end)
-        by_pattern = {
-            "touch": (whole, calm),
-            "drawdown": (whole, calm),
-            "relative": (whole, calm),
-            "volatility": (first_half, partial(self._holds, name)),
-        }
-        trend, volatility = by_pattern.get(
-            claim.pattern, (first_half, partial(self._holds, name) if price else calm)
-        )
+        moving = name if price else "SP500"
+        volatility = partial(self._calm, moving, self.end)
+        if claim.pattern in ("touch", "drawdown", "relative"):
+            trend = partial(self._moves, name, self.start, self.end)
+        elif price or claim.pattern == "volatility":
+            volatility = partial(self._holds, name)
         return [
-            DriverKind(role="state", series=name, candidates=self._state),
-            DriverKind(role="volatility", series=name if price else "SP500", candidates=volatility),
-            DriverKind(role="trend", series=name, candidates=trend),
+            DriverKind("state", name, self._state),
+            DriverKind("volatility", moving, volatility),
+            DriverKind("trend", name, trend),
         ]
 
     def related(self) -> list[DriverKind]:
         """Return other series over the claim's window; their past co-movement decides among them."""
-        candidates = {
-            name: self._levels_of_fear if name == "VIX" else partial(self._moves, name, self.start, self.end)
+        return [
+            self._fear("related series")
+            if name == "VIX"
+            else DriverKind("related series", name, partial(self._moves, name, self.start, self.end))
             for name in _DAILY
             if self._is_other(name)
-        }
-        return [
-            DriverKind(role="related series", series=name, candidates=listed)
-            for name, listed in candidates.items()
         ]
 
     def releases(self) -> list[DriverKind]:
@@ -93,32 +88,24 @@ class DriverCandidates:
         for name in _MONTHLY:
             end = last_release(name, self.last_day, self.end)
             if end is not None and self._is_other(name):
-                candidates = (
-                    partial(self._spreads, end)
-                    if name == "SPREAD"
-                    else partial(self._moves, name, self.start, end, by=0.1)
-                )
-                kinds.append(DriverKind(role="release", series=name, candidates=candidates))
+                spread = name == "SPREAD"
+                moves = partial(self._moves, name, self.start, end, by=0.1)
+                kinds.append(DriverKind("release", name, partial(self._spreads, end) if spread else moves))
         return kinds
 
     def below(self) -> list[DriverKind]:
         """Return drivers of a driver: the way so far and the volatility behind a deep fall, and the two halves of a move."""
         name = self.claim.series
         if self.claim.pattern == "drawdown":
-            calm = partial(self._calm, name, self.end)
-            fear = DriverKind(role="volatility", series="VIX", candidates=self._levels_of_fear)
             return [
-                DriverKind(role="state", series=name, candidates=self._state),
-                DriverKind(role="volatility", series=name, candidates=calm),
+                DriverKind("state", name, self._state),
+                DriverKind("volatility", name, partial(self._calm, name, self.end)),
                 # Of share prices alone the VIX is the volatility that options imply.
-                *([fear] if name in _SHARES else []),
+                *([self._fear("volatility")] if name in _SHARES else []),
             ]
         if self.claim.pattern in ("compare", "change") and not self.claim.about.monthly:
-            spans = ((self.start, self.middle), (self.middle, self.end))
-            return [
-                DriverKind(role="trend", series=name, candidates=partial(self._moves, name, *span))
-                for span in spans
-            ]
+            days = (self.start, self.middle, self.end)
+            return [DriverKind("trend", name, partial(self._moves, name, *span)) for span in pairwise(days)]
         return []
 
     def _is_other(self, name: str) -> bool:
@@ -126,6 +113,12 @@ class DriverCandidates:
         if name in _SHARES and mine & set(_SHARES):
             return False
         return not mine & {name} and not set(SERIES[name].sources) & set(self.claim.sources)
+
+    def _fear(self, role: Role) -> DriverKind:
+        levels = [float(level) for level in _outwards(range(10, 41), 20)]
+        return DriverKind(
+            role, "VIX", lambda above: _at_levels(levels, above, pattern="level", series="VIX", end=self.end)
+        )
 
     # --- candidates ------------------------------------------------------------------------------------------
 
@@ -136,41 +129,54 @@ class DriverCandidates:
         if claim.pattern == "range":
             return self._ranges()
         if claim.pattern in BY_READING:
-            return [replace_span(claim, claim.start, self.middle)]
+            return [self._by_middle(claim.start)]
         if claim.pattern == "volatility":
             return self._volatilities(claim.series, above=up, end=self.middle)
         if claim.pattern == "relative":
-            return [replace_span(claim, self.start, self.middle)]
+            return [self._by_middle(self.start)]
         if claim.pattern == "average":
-            return [replace_span(claim, None, self.middle)]
+            return [self._by_middle(None)]
         if claim.about.kind == "price":
-            return self._averages(claim.series, up)
+            side: Side = "above" if up else "below"
+            return [
+                Claim(
+                    pattern="average",
+                    series=claim.series,
+                    end=self.end,
+                    side=side,
+                    level=level,
+                    strict=level is None,
+                )
+                for level in (None, *map(float, (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20)))
+            ]
         if claim.pattern == "level" or claim.about.kind == "index":
             return self._half_way()
         return self._levels(up)
+
+    def _by_middle(self, start: date | None, **changes: Any) -> Claim:
+        """Move the claim to a window that ends half way."""
+        return replace(self.claim, start=start, end=self.middle, reference=False, notes=(), **changes)
+
+    def _values(self, name: str) -> FloatArray:
+        try:
+            return value_series(name, self.rows).to_numpy()
+        except ClaimRefused:
+            return np.empty(0)
+
+    @property
+    def _unit(self) -> float:
+        return 1.0 if self.claim.about.kind == "volatility" else 0.05
 
     def _calm(self, name: str, end: date, calm: bool) -> list[Claim]:
         return self._volatilities(name, above=not calm, end=end)
 
     def _levels(self, up: bool) -> list[Claim]:
-        try:
-            values = value_series(self.claim.series, self.rows)
-        except ClaimRefused:
+        values = self._values(self.claim.series)
+        if not len(values):
             return []
-        unit = 1.0 if self.claim.about.kind == "volatility" else 0.05
-        centre = round(float(values.median()) / unit)
-        steps = sorted(range(1, max(2 * centre, 2)), key=lambda step: (abs(step - centre), step))
-        return [
-            Claim(
-                pattern="level",
-                series=self.claim.series,
-                end=self.middle,
-                side="above" if up else "below",
-                strict=up,
-                level=round(unit * step, 2),
-            )
-            for step in steps
-        ]
+        centre = round(float(np.median(values)) / self._unit)
+        levels = [round(self._unit * step, 2) for step in _outwards(range(1, max(2 * centre, 2)), centre)]
+        return _at_levels(levels, up, pattern="level", series=self.claim.series, end=self.middle)
 
     def _ranges(self) -> list[Claim]:
         low, high = amount(self.claim), self.claim.upper or 0.0
@@ -194,158 +200,85 @@ class DriverCandidates:
             return []
         sign = 1 if up else -1
         side: Side = "above" if up else "below"
-        claims = [
-            Claim(pattern="compare", series=name, start=start, end=end, side=side, strict=strict)
-            for strict in (True, False)
-        ]
-        for n in _PERCENTS:
-            # a stricter claim: moves at least n % this way; a weaker one: does not move n % the other way
-            claims += [
-                Claim(
-                    pattern="change",
-                    series=name,
-                    start=start,
-                    end=end,
-                    level=round(way * n * by, 1),
-                    side=side,
-                    strict=way != sign,
-                )
-                for way in (sign, -sign)
-            ]
-        return claims
-
-    def _averages(self, name: str, up: bool) -> list[Claim]:
-        side: Side = "above" if up else "below"
-        return [
-            Claim(pattern="average", series=name, end=self.end, side=side, level=level, strict=level is None)
-            for level in (None, *(float(n) for n in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20)))
+        move = Claim(pattern="compare", series=name, start=start, end=end, side=side)
+        # a stricter claim: moves at least n % this way; a weaker one: does not move n % the other way
+        return [replace(move, strict=strict) for strict in (True, False)] + [
+            replace(move, pattern="change", level=round(way * n * by, 1), strict=way != sign)
+            for n in _PERCENTS
+            for way in (sign, -sign)
         ]
 
     def _holds(self, name: str, holds: bool) -> list[Claim]:
         """List "no deep fall on the way"; or one."""
-        return [
-            Claim(
-                pattern="drawdown",
-                series=name,
-                start=self.start,
-                end=self.end,
-                side="below",
-                strict=False,
-                level=-float(n),
-                never=holds,
-            )
-            for n in _FALLS
-        ]
+        fall = Claim(
+            pattern="drawdown",
+            series=name,
+            start=self.start,
+            end=self.end,
+            side="below",
+            strict=False,
+            never=holds,
+        )
+        return [replace(fall, level=-float(n)) for n in _FALLS]
 
     def _volatilities(self, name: str, *, above: bool, end: date) -> list[Claim]:
-        if end <= self.start:
-            return []
-        try:
-            closes = value_series(name, self.rows)
-        except ClaimRefused:
-            return []
         # 253 closes are the 252 daily moves of a trading year; from fewer than 60 no level is guessed.
-        recent = closes.iloc[-253:].to_numpy()
-        if len(recent) < 60:
+        recent = self._values(name)[-253:]
+        if end <= self.start or len(recent) < 60:
             return []
         steps = [(b / a - 1) ** 2 for a, b in pairwise(recent)]
         # In half points per cent a year, as the grid below, which starts at 4.
         centre = max(4.0, round(200 * (252 * sum(steps) / len(steps)) ** 0.5) / 2)
-        grid = sorted((n / 2 for n in range(8, 121)), key=lambda level: (abs(level - centre), level))
-        side: Side = "above" if above else "below"
-        return [
-            Claim(
-                pattern="volatility",
-                series=name,
-                start=self.start,
-                end=end,
-                side=side,
-                strict=above,
-                level=level,
-            )
-            for level in grid
-        ]
-
-    def _levels_of_fear(self, above: bool) -> list[Claim]:
-        grid = sorted(range(10, 41), key=lambda level: (abs(level - 20), level))
-        return [
-            Claim(
-                pattern="level",
-                series="VIX",
-                end=self.end,
-                side="above" if above else "below",
-                strict=above,
-                level=float(level),
-            )
-            for level in grid
-        ]
+        levels = _outwards([n / 2 for n in range(8, 121)], centre)
+        return _at_levels(levels, above, pattern="volatility", series=name, start=self.start, end=end)
 
     def _spreads(self, end: date, wider: bool) -> list[Claim]:
         """List "not wider (wider) than at the start", then levels around the last value known."""
-        side: Side = "above" if wider else "below"
-        claims = [
-            Claim(pattern="compare", series="SPREAD", start=self.start, end=end, side=side, strict=wider)
-        ]
-        try:
-            last = float(value_series("SPREAD", self.rows).iloc[-1])
-        except (ClaimRefused, KeyError):
-            return claims
+        spread: dict[str, Any] = {"series": "SPREAD", "end": end}
+        values = self._values("SPREAD")
         # The grid has steps of 0.05 points, so the centre is put on it.
-        centre = round(20 * last) / 20
-        grid = sorted(
-            (round(0.05 * n, 2) for n in range(1, 101)), key=lambda level: (abs(level - centre), level)
+        levels = (
+            _outwards([round(0.05 * n, 2) for n in range(1, 101)], round(20 * values[-1]) / 20)
+            if len(values)
+            else []
         )
-        return claims + [
-            Claim(pattern="level", series="SPREAD", end=end, side=side, strict=wider, level=level)
-            for level in grid
+        return [
+            *_at_levels([None], wider, pattern="compare", start=self.start, **spread),
+            *_at_levels(levels, wider, pattern="level", **spread),
         ]
 
     def _half_way(self) -> list[Claim]:
         claim = self.claim
         if claim.pattern == "change" and claim.level is not None:
-            parts = [
-                claim.level / 2,
-                *(claim.level / 2 + sign * step for step in (0.25, 0.5, 1, 2) for sign in (1, -1)),
-            ]
-            return [
-                replace_level(replace_span(claim, claim.start, self.middle), round(part, 2))
-                for part in parts
-                if part
-            ]
+            half = claim.level / 2
+            parts = [half, *(half + sign * step for step in (0.25, 0.5, 1, 2) for sign in (1, -1))]
+            return [self._by_middle(claim.start, level=round(part, 2)) for part in parts if part]
         if claim.pattern not in ("level", "touch"):
-            return [replace_span(claim, claim.start, self.middle)]
-        level = amount(claim)
-        unit = 1.0 if claim.about.kind == "volatility" else 0.05
-        steps = [0.0, *(sign * n * unit for n in range(1, 9) for sign in (1, -1))]
-        levels = [round(level + step, 2) for step in steps if level + step > 0]
-        return [replace_level(replace_span(claim, None, self.middle), value) for value in levels]
+            return [self._by_middle(claim.start)]
+        steps = [0.0, *(sign * n * self._unit for n in range(1, 9) for sign in (1, -1))]
+        levels = [round(amount(claim) + step, 2) for step in steps if amount(claim) + step > 0]
+        return [self._by_middle(None, level=level) for level in levels]
 
     def _same_earlier(self) -> list[Claim]:
-        claim = self.claim
-        level = amount(claim)
-        if claim.pattern == "drawdown":
-            levels = [level * part for part in (1, 0.8, 0.7, 0.6, 0.5, 0.4, 1.2, 1.5)]
-        else:
-            try:
-                last = float(value_series(claim.series, self.rows).iloc[-1])
-            except ClaimRefused:
+        claim, base = self.claim, 0.0
+        if claim.pattern == "touch":
+            values = self._values(claim.series)
+            if not len(values):
                 return []
-            levels = [last + (level - last) * part for part in (1, 0.8, 0.7, 0.6, 0.5, 0.4, 1.2, 1.5)]
+            base = float(values[-1])
         if self.middle <= self.start:
             return []
-        return [
-            replace_level(replace_span(claim, claim.start, self.middle), round(value, 2)) for value in levels
-        ]
+        levels = [base + (amount(claim) - base) * part for part in (1, 0.8, 0.7, 0.6, 0.5, 0.4, 1.2, 1.5)]
+        return [self._by_middle(claim.start, level=round(level, 2)) for level in levels]
 
 
-def replace_span(claim: Claim, start: date | None, end: date) -> Claim:
-    """Move the claim to another window."""
-    return replace(claim, start=start, end=end, reference=False, notes=())
+def _outwards(grid: Iterable[float], centre: float) -> list[float]:
+    return sorted(grid, key=lambda level: (abs(level - centre), level))
 
 
-def replace_level(claim: Claim, level: float) -> Claim:
-    """Move the claim to another level."""
-    return replace(claim, level=level)
+def _at_levels(levels: Iterable[float | None], up: bool, **claim: Any) -> list[Claim]:
+    """List claims that differ in their level: above each of them, or else at or below it."""
+    return [Claim(side="above" if up else "below", strict=up, level=level, **claim) for level in levels]
 
 
 def last_release(name: str, last_day: date, through: date) -> date | None:

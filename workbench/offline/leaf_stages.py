@@ -112,9 +112,9 @@ def _report(record: OutcomeRecord, claim: Claim) -> str:
         f"**{record.statement}**",
         *([] if claim.statement == record.statement else [f"Read as: {claim.statement}."]),
         *(f"Note: {note}." for note in claim.remarks),
-        f"In the {data.get('windows', '?')} weekly windows of {record.horizon_days} trading days whose end was known at the "
-        f"cutoff it came true in {percent(record.base_rate)}; they overlap and count as {record.effective_windows:.1f} separate "
-        f"ones.{_like(record)} Both stand beside the answer and are no part of it.",
+        f"The statement was true in {percent(record.base_rate)} of {data.get('windows', '?')} past periods of {record.horizon_days} "
+        f"trading days ({record.effective_windows:.1f} independent).{_like(record)} These figures are for comparison; none enters "
+        f"the estimate.",
         path_words(record.p, record.data),
         _caveats(record, claim),
     ]
@@ -130,7 +130,7 @@ def _caveats(record: OutcomeRecord, claim: Claim) -> str:
     doubts = []
     if record.effective_windows < 12:
         doubts.append(
-            f"only {record.effective_windows:.1f} separate windows of this length lie in the visible past"
+            f"only {record.effective_windows:.1f} independent past periods of this length are visible"
         )
     if claim.series in ("SP500", "NASDAQ"):
         doubts.append("the index is a price index without dividends")
@@ -145,16 +145,14 @@ def _caveats(record: OutcomeRecord, claim: Claim) -> str:
     )
     # The cells hold p inside these bounds, so a value that equals one was cut.
     if record.p in (0.02, 0.98):
-        doubts.append("the share of the paths lay beyond it and is held at this bound")
+        doubts.append("the simulated share was beyond this bound and is held at it")
     return "What is weak: " + "; ".join(doubts) + "."
 
 
 def _key_factor(record: OutcomeRecord) -> str:
     if record.data.get("decided"):
         return f"Decided by the value of {record.data['decided']['day']}."
-    lean = record.p - record.base_rate
-    word = "near" if abs(lean) < 0.02 else "above" if lean > 0 else "below"
     return (
-        f"It came true in {percent(record.base_rate)} of past windows ({record.effective_windows:.0f} separate); "
-        f"the paths from today's state lie {word} that, at {percent(record.p)}."
+        f"True in {percent(record.base_rate)} of past periods ({record.effective_windows:.0f} independent), "
+        f"in {percent(record.p)} of simulations from the cutoff."
     )

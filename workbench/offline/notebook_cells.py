@@ -3,18 +3,17 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields
 from datetime import date, datetime
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
 from proxies.asof.clock import Cutoff
-from workbench.forecasts.leaf_models.spec import LeafSpec
 from workbench.forecasts.reading import Reading
 from workbench.forecasts.series_paths import Combination
 from workbench.questions.claims import Claim
-from workbench.questions.decision import spec_of
+from workbench.questions.decision import claim_scale
 from workbench.questions.series.readings_of_claims import claim_reading, state_of
 from workbench.questions.series.series_leaf import RECORD
 from workbench.questions.series.series_reference import SeriesRef
@@ -77,9 +76,7 @@ def _cell_templates(step: str) -> list[tuple[Kind, "Template"]]:
     return templates
 
 
-_ELSEWHERE = """
-from forecaster.reading_windows import reading_windows, scale_of
-from forecaster.source_rows import source_rows"""
+_ELSEWHERE = "\nfrom forecaster.source_rows import source_rows"
 _REFERENCE_ROLE = (
     "\n\nThis is the reference class of its parent: the same event, judged by its own record alone. Its past outcomes "
     "stand for the parent's when the parent's weights are estimated."
@@ -107,12 +104,12 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
         "article": claim.about.article
         if claim.against is None
         else f"the ratio of {claim.about.article} to {claim.against.article}",
-        "elsewhere": _ELSEWHERE if _elsewhere(claim) or claim.by_reading else "",
+        "elsewhere": _ELSEWHERE if _elsewhere(claim) else "",
         "combined": "combined_history, " if combination else "",
         "together": ", together=(first, second)" if combination == "ratio" else "",
         "fetch": "\n".join(_fetch(claim, combination, Cutoff.parse(cutoff).instant)),
-        "windows": _windows(claim, last_day),
-        "claim": _call_code(claim_reading(claim)),
+        "scale": claim_scale(claim),
+        "claim": _reading_code(claim_reading(claim)),
         "state": state_of(claim),
         "unit_literal": json.dumps(unit, ensure_ascii=False),
     }
@@ -133,20 +130,6 @@ def _combination(claim: Claim) -> Combination | None:
 
 def _elsewhere(claim: Claim) -> bool:
     return any(source_of_rows(name).source != "embedded" for name in claim.sources)
-
-
-def _windows(claim: Claim, last_day: date) -> str:
-    if _elsewhere(claim) or claim.by_reading:
-        returns = claim.about.kind in ("volatility", "yield") and claim.other is None
-        return (
-            f"reading = {_call_code(claim_reading(claim))}\n"
-            f"windows = reading_windows(reading, history, LAST_DAY, scale_of(reading, history, returns={returns}))"
-        )
-    spec = spec_of(claim, last_day)
-    # Of a ratio: from its history on it is one series, as any other.
-    spec = replace(spec, method="endpoint") if spec.method == "relative" else spec
-    code = _call_code(spec).replace("\n", "\n    ")
-    return f"windows = past_windows(\n    {code},\n    history,\n)"
 
 
 def _rows_code(ref: SeriesRef, cutoff: datetime) -> str:
@@ -174,14 +157,14 @@ def _fetch(claim: Claim, combination: Combination | None, cutoff: datetime) -> l
     return lines
 
 
-def _call_code(value: Reading | LeafSpec) -> str:
-    """Write the call that makes a value, with the fields that differ from their defaults."""
+def _reading_code(reading: Reading) -> str:
+    """Write the call that makes a reading, with the fields that differ from their defaults."""
     lines = []
-    for field in fields(value):
-        content = getattr(value, field.name)
+    for field in fields(reading):
+        content = getattr(reading, field.name)
         if field.default is MISSING or content != field.default:
             lines.append(f"    {field.name}={_field_code(content)},\n")
-    return f"{type(value).__name__}(\n{''.join(lines)})"
+    return f"Reading(\n{''.join(lines)})"
 
 
 def _field_code(value: object) -> str:

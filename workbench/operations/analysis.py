@@ -288,7 +288,7 @@ class Analyze(_NewRun):
         from workbench.engine.new_run import new_run
         from workbench.engine.run_texts import cut_lines
         from workbench.sources.own_store import first_shared
-        from workbench.views.wording import history_words
+        from workbench.views.wording import history_lines
 
         with _read_beside(home, self.statement, cutoff, settings):
             history = await engine.check(claim.statement, cutoff, settings)
@@ -296,11 +296,8 @@ class Analyze(_NewRun):
         run_id = new_run(home.store, claim.statement, cutoff, keyed, read_as=claim.read_as, history=history)
         home.say(f"run {run_id}  {settings.model}  cutoff {cutoff.text}")
         if history is not None:
-            home.say(f"History: {history_words(history)}.")
-            if history.forecast is not None:
-                home.say(
-                    f"Simulation of the claim's series: {percent(history.forecast)}. Evidence for the drivers follows."
-                )
+            for line in history_lines(history):
+                home.say(line)
         shared = first_shared(home.store, settings.model if not settings.stays_here else "")
         late = (f"WARNING: {line}" for line in hindsight(settings, cutoff))
         for line in (*shared, *cut_lines(home.state(run_id).cut), *late):
@@ -359,7 +356,7 @@ def _text_or_file(option: str, value: str | None) -> str | None:
 
 
 class Resume(_BegunRun):
-    """Go on with a run that was stopped; nothing that reached the ledger is asked again.
+    """Continue a run that was stopped. No reply that was recorded is bought again.
 
     What is changed by an option stays changed for later sessions, and the run's log says so. The level that the run was made
     at is not used: kernels start at the one asked for now.
@@ -411,7 +408,7 @@ class Resume(_BegunRun):
 
 
 class Reground(RunWork):
-    """Collect evidence for one driver again, in a new attempt; its price is said first, and what it concluded before stays on record.
+    """Collect evidence for one driver again, in a new attempt. The price is shown first, and the earlier evidence is kept.
 
     The drivers above follow by their stored rules. If the attempt comes to nothing the old value stands.
     """
@@ -447,7 +444,7 @@ class Reground(RunWork):
 
 
 class Demo(Operation):
-    """Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."""
+    """Run the main job on the embedded data, without a key, and compare its probability with the outcome."""
 
     short = ()
     unlisted = ("isolation",)

@@ -12,7 +12,7 @@ from workbench.operations.fields import ApiBase, RunName
 
 
 class Ask(Operation):
-    """Answer a question about a run out of its own records, with the cells and rows that the answer rests on.
+    """Answer a question about a run from its own records, with the cells and rows behind the answer.
 
     Without a model it prints why, what matters most and what changed, whatever the question; --model answers any. Nothing is changed.
     """
@@ -57,7 +57,12 @@ class Ask(Operation):
     def show(self, document: dict[str, Any]) -> Iterator[Block]:
         """Return the answer, its cites, and the command that tries what it proposes."""
         if self.question and self.model is None:
-            yield Remark(sentence("only a model reads the question: ", Option("model", "PROVIDER/NAME")))
+            yield Remark(
+                sentence(
+                    "Without a model, every question gets this answer: why, what matters most, what changed. For more, add ",
+                    Option("model", "PROVIDER/NAME"),
+                )
+            )
         yield document["answer"]
         for cite in document["cites"]:
             row = f"row {cite['row']}" if cite["row"] else None

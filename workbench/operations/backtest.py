@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from workbench.errors import UsageError
+from workbench.formatting import counted
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark, columns
 from workbench.operations.fields import Day
@@ -17,7 +18,7 @@ from workbench.requests import Says
 
 
 class Backtest(Operation):
-    """Forecast claims at past cutoffs with what was known there, and score them against the base rate.
+    """Forecast claims at past cutoffs with what was known then, and score them against the base rate.
 
     Stopped or killed, the same command goes on where it was. Differences are in Brier Index points, above 0 where the forecast was
     better; intervals are over clusters of overlapping windows, verdicts after Holm's correction for the number of families.
@@ -113,7 +114,7 @@ class Backtest(Operation):
             if len(families) > 1:
                 yield f"family: {len(families)} kinds of claims looked at, p after Holm's correction for them; `all` is one look more"
         for reason, count in document["left_out"].items():
-            yield Remark(f"not asked {count} times: {reason}")
+            yield Remark(f"skipped {counted(count, 'time')}: {reason}")
 
 
 def _family(name: str, record: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ Method = Annotated[
 
 
 class Bet(BetRules, Operation):
-    """Size paper trades on the open questions of a set, out of one bankroll: costs, spread, caps, and exclusive options together."""
+    """Size paper trades on the open questions of a set from one bankroll, with costs, spread, caps and exclusive options."""
 
     places = ("name",)
     short = ("forecasts", "method", "risk_aversion", "fee", "bankroll", "log")
@@ -72,7 +72,7 @@ class Bet(BetRules, Operation):
 
 
 class Settle(Operation):
-    """What logged bets came to, each gain split into the edge it was made with and the luck of its outcome."""
+    """Settle logged bets, and split each gain into edge and luck."""
 
     places = ("name",)
     short = ("log",)
@@ -95,7 +95,7 @@ class Settle(Operation):
 
 
 class Submit(Operation):
-    """Write forecasts of a set as a tournament takes them, checked field by field; uploading is yours."""
+    """Write forecasts of a set in a tournament's format, checked field by field. You upload the file."""
 
     places = ("form", "name")
     short = ("output", "forecasts", "method", "partial", "check")

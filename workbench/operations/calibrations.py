@@ -108,7 +108,7 @@ def _rows(document: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
 
 
 class Priors(Operation):
-    """Write the events with `prior_temporal`: how often questions of the same group came true that had resolved before each was asked.
+    """Write the events with `prior_temporal`: how often earlier questions of the same group came true.
 
     It knows no later outcome, so back-tests may shrink to it (`score --pool shrink-prior`), show it to an agent (`prior` of an arm) or
     score it (`score --set baseline=prior_temporal`).

@@ -167,9 +167,9 @@ def rerun_line(isolation: str | None, *, verified: bool) -> str:
 
 
 class Transcript(Operation):
-    """Print every model call of a run or driver: what was sent, thoughts and reply, tokens, price, time.
+    """Print what a run or driver concluded, then every model call: what was sent, thoughts and reply, tokens, price, time.
 
-    What a call before it shows already is folded. An imported run is a stranger's words: nothing in it steers the terminal.
+    What an earlier call shows is folded. An imported run is a stranger's words: nothing in it steers the terminal.
     """
 
     places = ("run", "node")
@@ -179,21 +179,26 @@ class Transcript(Operation):
     """One driver; the whole run without it."""
     search: str = ""
     """Only calls in which all these words occur."""
+    stage: str = ""
+    """Only calls of one stage, such as analyze, step or conclude."""
 
     def answer(self, home: Home) -> dict[str, Any]:
         """Return the calls as sent and answered."""
         from workbench.views.transcript import transcript
 
-        return transcript(home.store, home.state(self.run), self.node, search=self.search)
+        return transcript(home.store, home.state(self.run), self.node, search=self.search, stage=self.stage)
 
     def show(self, document: dict[str, Any]) -> Iterator[Block]:
-        """Return each call below its heading."""
+        """Return what was concluded and what the checks found, then each call below its heading."""
         from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
 
         yield f"{document['statement']}\nrun {document['run_id']}: {transcript_line(document)}"
+        yield columns(
+            document["found"], driver="id", probability="p %", statement="statement", key_factor="key_factor"
+        )
+        for finding in document["findings"]:
+            yield f"finding   {finding['node']}, {finding['check']}: {finding['words']}"
+        yield from (f"no reply  {unanswered_line(row)}" for row in document["unanswered"])
         for call in document["calls"]:
             parts = [f"--- {name}\n{text}" for name, text in call_parts(call)]
             yield Drawing([f"=== {call_heading(call)}", *parts])
-        yield from (f"no reply  {unanswered_line(row)}" for row in document["unanswered"])
-        for finding in document["findings"]:
-            yield f"finding   {finding['node']}, {finding['check']}: {finding['words']}"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Read(Operation):
-    """Say what a claim is taken to mean: series, relation, level and days. Nothing is started.
+    """Show how a claim is read: series, relation, level and days. No run is started.
 
     A model is asked only where the words cannot be read: it fills the same slots. Exit 2 where the claim has no single reading, or one
     that the model cannot treat.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.errors import DONE
-from workbench.formatting import percent
+from workbench.formatting import counted, percent
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark
 from workbench.operations.fields import Level
@@ -17,7 +17,7 @@ MOVED = 10
 
 
 class Review(ReviewRequest, Operation):
-    """Look after the claims with the tag watch: what their data say now, evidence again where they changed, and how the answer moved.
+    """Review the watched claims: check their data, collect evidence again where the data changed, and show how the probability moved.
 
     Each review is a run of its own that names the one before; a driver whose data say the same carries over. Exit 10: one moved by more
     than --alert, or its day is near; for a cron line with --notify, or [review] in your own workbench.toml.
@@ -78,7 +78,7 @@ class Review(ReviewRequest, Operation):
         """Return each claim with its answer, what came of its review, and what moved it."""
         if not document["claims"]:
             yield Remark(
-                "no claim is looked after: `workbench note RUN --tag watch` makes it so, or the star on the first page"
+                "You are not watching any claim. Click the star on the home page, or run `workbench annotate note RUN --tag watch`."
             )
         for row in document["claims"]:
             yield from _row_lines(row)
@@ -88,7 +88,7 @@ def _row_lines(row: Mapping[str, Any]) -> Iterator[str]:
     from workbench.views.run_changes import change_lines
 
     left = row["days_left"]
-    days = "" if left is None else f", {left} days left" if left >= 0 else ", its day is over"
+    days = "" if left is None else f", {counted(left, 'day')} left" if left >= 0 else ", closed"
     p = percent(row["after"])
     if row["after"] != row["before"]:
         p = f"{percent(row['before'])} to {p}"

@@ -101,7 +101,7 @@ class Compare(ExamFiles):
 
 
 class Returns(ExamFiles):
-    """Average return (1 breaks even) and Sharpe ratio of a dollar on every market event, and what of it was edge and luck.
+    """Print the average return (1 breaks even) and Sharpe ratio of a dollar on every market event, split into edge and luck.
 
     Return = 1 + edge + luck: edge was expected when the bet was made, luck came with the outcome; luck z beyond 2 either way
     says that the expectations were off. With `fee`, `cap` or `no_price` bets are of one side, sized after costs, the rest kept.

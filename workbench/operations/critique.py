@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RedTeam(Operation):
-    """Have an agent write the strongest case against the answer, show what it would do to it, and keep it as a note.
+    """Have an agent write the strongest case against the probability, show its effect, and keep it as a note.
 
     The case is never taken by itself: the printed `whatif` line tries it.
     """
@@ -132,7 +132,7 @@ class Judge(_Reading):
 
 
 class Leaks(_Reading):
-    """Count what a second model, and the date rules, call late in what runs kept; exit 6 where both call a kept result late."""
+    """Count results of runs that a second model or the date rules call late. Exit 6 if both call one late."""
 
     places = ("runs",)
     short = ("model", "memory")
@@ -220,7 +220,7 @@ def _rate_line(kind: str, rate: dict[str, Any]) -> str:
 
 
 class Grounders(Operation):
-    """Print which grounder each driver of a run went to and why; without a run how each grounder's resolved drivers came out."""
+    """Print the grounder of each driver of a run, with the reason; without a run, the record of each grounder."""
 
     places = ("run",)
 

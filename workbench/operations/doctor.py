@@ -19,7 +19,7 @@ from workbench.version import __version__
 
 
 class Doctor(Operation):
-    """Say which isolation level works and what refuses a better one, which keys are set, versions and files."""
+    """Print the isolation level that works and what prevents a better one, the API keys that are set, versions and files."""
 
     short = ("check",)
     unlisted = ("live",)

@@ -17,7 +17,7 @@ _PAIRS = 5
 
 
 class Sensitivity(Operation):
-    """Print what each driver does to the claim: its path weight, the claim's range, its contribution.
+    """Print each driver's effect on the claim: its path weight, the claim's range, its contribution.
 
     `low` and `high` are the claim's least and greatest probability over all values of the driver, `path_weight` its change per unit of
     the driver's p (paper A, Proposition 1), each null where a rule on the path has no function.
@@ -74,14 +74,14 @@ class Sensitivity(Operation):
         if not self.report:
             return
         low, high = document["reachable"]
-        yield f"claim {percent(document['root'])}; whatever the drivers turn out, {percent(low)} to {percent(high)}"
-        yield f"band {document['band']['line']}" if document["band"] else f"no band: {document['no_band']}"
+        yield f"Claim {percent(document['root'])}. Over all values of the drivers: {percent(low)} to {percent(high)}."
+        yield f"Band: {document['band']['line']}" if document["band"] else f"No band: {document['no_band']}."
         if pairs := document["correlations"]:
             shown = ", ".join(
                 f"{row['a']} and {row['b']} {row['correlation']:+.2f}" for row in pairs[:_PAIRS]
             )
             more = f", and {len(pairs) - _PAIRS} more pairs (--json)" if len(pairs) > _PAIRS else ""
-            yield f"errors of drivers that go together: {shown}{more}"
+            yield f"Correlated errors of drivers: {shown}{more}"
         yield columns(
             document["ground_next"],
             look_at_next="id", variance_cut="reground .6f", trials="trials", dollars_a_trial="cost", statement="statement",
@@ -139,7 +139,7 @@ class Noise(Operation):
 
 
 class Refit(Operation):
-    """Ask the synthesizer again K times per inner driver and print how far its weights spread and change sign."""
+    """Ask the synthesizer again K times per combined driver, and print the spread of its weights and their changes of sign."""
 
     places = ("run",)
 

@@ -35,7 +35,7 @@ class Elicit(Operation):
 
 
 class Exceed(Operation):
-    """Chance that the series lies above each level on each day, from data before the cutoff only.
+    """Print the probability that the series is above each level on each day, from data before the cutoff only.
 
     It is the share of the paths of the forecaster that `quantity` and the key-free analyst ask; ``--model`` names another, such as those
     of paper B.

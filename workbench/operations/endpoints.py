@@ -28,7 +28,7 @@ class EndpointRow(TypedDict):
 
 
 class Apis(Operation):
-    """List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first."""
+    """List the endpoints, or the endpoints, series and search sources that match some words; usable ones first."""
 
     nothing = "no endpoint matches: `workbench apis` lists all"
     places = ("pattern",)
@@ -73,7 +73,7 @@ class CallAnswer(TypedDict):
 
 
 class Call(Operation):
-    """Make one call through the broker and print its data and what was done to keep the cutoff."""
+    """Make one call through the broker, and print its data and what the cutoff removed."""
 
     tool = "Call a data endpoint: prices, macro series, filings and more, with what was known at the cutoff only."
     places = ("path", "params")

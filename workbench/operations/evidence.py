@@ -12,7 +12,7 @@ from workbench.operations.fields import RunName
 
 
 class Evidence(Operation):
-    """Show what a driver rests on: which cell printed each number of its report, and what each cell asked and got."""
+    """Show the evidence of a driver: the cell behind each number of its report, and each cell's data calls."""
 
     places = ("run", "node")
     short = ("call",)

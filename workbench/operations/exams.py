@@ -20,7 +20,7 @@ from workbench.science.tables import read_events
 
 
 class BuildExam(Operation):
-    """Choose questions by dates, source, strata and seed, leaving out what a model may know by heart."""
+    """Choose questions by dates, source, strata and seed, without those that a model may have memorized."""
 
     places = ("name",)
     short = ("events", "due_from", "due_to", "size", "model")
@@ -95,7 +95,7 @@ class BuildExam(Operation):
 
 
 class ListExams(Operation):
-    """Exams that were built, in the order of their names."""
+    """List the exams by name."""
 
     def answer(self, home: Home) -> dict[str, Any]:
         """Return a row for each; ``broken`` says of a file why it cannot be read."""

@@ -21,7 +21,7 @@ StudyFile = Annotated[Path, Says(text="The study: a YAML file (docs/experiments.
 
 
 class RunStudy(ModelWork):
-    """Run a study, or go on with it: nothing that was made is made again. Ends with the leak audit and the report."""
+    """Run or continue a study. Finished forecasts are not made again. The leak audit and the report come last."""
 
     places = ("file",)
     short = ("settings", "plan_only")
@@ -78,7 +78,7 @@ class _OfStudy(Operation):
 
 
 class StudyStatus(_OfStudy):
-    """How far a study is: forecasts made, missing and to come, by arm, and what they cost so far."""
+    """Show the progress of a study: forecasts made, missing and planned, by arm, and their cost so far."""
 
     def answer(self, home: Home) -> dict[str, Any]:
         """Return the counts of each arm, and in ``state`` one sentence."""
@@ -107,7 +107,7 @@ class StudyReport(_OfStudy):
 
 
 class ReadyStudies(Operation):
-    """Studies that come with the workbench: listed, or written to a file to run or to edit."""
+    """List the studies that come with the workbench, or write one to a file."""
 
     places = ("name",)
 

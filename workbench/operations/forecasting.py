@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Forecast(ModelWork):
-    """Forecast questions again, with the rules of their set's last round and no trees; an unfinished round is finished first.
+    """Forecast questions again with the rules of their set's last round, without trees. An unfinished round is finished first.
 
     With --quantiles: numeric questions that ask for a value of a series get quantiles by the key-free forecaster, for
     `questions score SET --quantiles`.

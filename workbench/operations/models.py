@@ -45,7 +45,7 @@ class Models(Operation):
 
 
 class TryModel(Operation):
-    """Ask a model for every reply form once, on one small driver, and say whether it is fit; exit 6 if it is not.
+    """Ask a model for every reply form once, on one small driver. Exit 6 if the model fails.
 
     Nothing is run and nothing is recorded; the model is asked about ten times at most.
     """
@@ -86,7 +86,7 @@ class TryModel(Operation):
 
 
 class ExamineModel(Operation):
-    """Examine a model on dated questions whose outcomes are known, beside the base rate and the key-free forecaster.
+    """Examine a model on dated questions with known outcomes, next to the base rate and the key-free forecaster.
 
     The questions are drawn before the model is named and are the same for every model of this home. The price is said first; stopped,
     the same command goes on and pays for nothing twice.

@@ -56,7 +56,7 @@ class Export(Operation):
         """Return the files that were written with their sizes in bytes; without ``output`` the export itself, in base64."""
         from workbench.engine.record.run_files import manifest_id
         from workbench.output_files import write_output
-        from workbench.packages.package import export_run, format_of, note_beside
+        from workbench.packages.export import export_run, format_of, note_beside
         from workbench.synthesis.rules.normalise import check_normaliser
 
         to = format_of(self.output, self.to)
@@ -105,7 +105,7 @@ class Export(Operation):
 
 
 class Import(Operation):
-    """Take in an exported run or a tree; it becomes a run of this home, marked as imported.
+    """Import an exported run or a tree. It becomes a run of this home, marked as imported.
 
     A package that export cannot have written is refused (exit 2); one whose evidence contradicts itself is too (exit 6,
     what differs is listed), unless --anyway. Nothing of a package is run.
@@ -150,7 +150,7 @@ class Import(Operation):
 
 
 class NewKey(Operation):
-    """Make your signing key and print its public half; give that to whoever is to know your packages."""
+    """Make your signing key and print its public half, for those who receive your packages."""
 
     def answer(self, home: Home) -> dict[str, Any]:
         """Return the public key, its fingerprint, and where the key itself is."""
@@ -189,7 +189,7 @@ class ShowKeys(Operation):
 
 
 class TrustKey(Operation):
-    """Give somebody's public key a name; compare its fingerprint with them first. No package is sealed less for it."""
+    """Give a colleague's public key a name; compare its fingerprint with them first. Trusted packages stay sealed."""
 
     places = ("name", "key")
 

@@ -57,7 +57,7 @@ class Comment(Operation):
 
 
 class Estimate(Operation):
-    """Say what you hold a claim or driver to be, beside the model's answer; without a number show what people said.
+    """Record your own probability of a claim or driver, next to the model's; without a number, show all estimates.
 
     The run's own numbers stay, and no agent sees it. Several people's are pooled in log-odds; `score --own` scores each apart.
     """
@@ -113,7 +113,7 @@ class Estimate(Operation):
 
 
 class Note(Operation):
-    """Keep a note on a run or on one of its drivers, and tag it; `runs --tag --search` finds it again."""
+    """Keep a note on a run or driver, and tag it; `runs --tag --search` finds it again."""
 
     places = ("run", "node", "text")
     short = ("tags",)

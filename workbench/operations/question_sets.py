@@ -60,7 +60,7 @@ class _Selects(SelectionRules, Operation):
 
 
 class ImportQuestions(_Selects):
-    """Read a file of questions into a set; what becomes no question is listed with its reason."""
+    """Import a file of questions into a set. Refused rows are listed with the reason."""
 
     places = ("file",)
     short = ("name", "rules", "closes_from", "closes_to", "min_volume", "size")
@@ -82,7 +82,7 @@ class ImportQuestions(_Selects):
 
 
 class FetchQuestions(_Selects):
-    """Ask a venue for events through the broker and keep those that pass the filters; every filter's count is printed."""
+    """Fetch a venue's events through the broker and keep those that pass the filters. The count of each filter is printed."""
 
     places = ("venue",)
     short = ("name", "series", "cutoff", "rules", "closes_from", "closes_to", "min_volume", "size")
@@ -109,7 +109,7 @@ class FetchQuestions(_Selects):
 
 
 class LongShort(Operation):
-    """Make long-or-short questions from price histories, with the payoffs of both; what cannot be evaluated is named."""
+    """Make long-or-short questions from price histories, with the payoffs of both sides. Histories that cannot be evaluated are listed."""
 
     places = ("file",)
 
@@ -145,7 +145,7 @@ class LongShort(Operation):
 
 
 class ListQuestions(Operation):
-    """The sets of this home, or the questions of one."""
+    """List the question sets of this home, or the questions of one set."""
 
     places = ("name",)
 
@@ -174,7 +174,7 @@ class ListQuestions(Operation):
 
 
 class ShowQuestions(Operation):
-    """One question with its events, or what a set holds and what of it cannot be scored, and why."""
+    """Show one question with its events, or a set with the events that cannot be scored and why."""
 
     places = ("reference",)
 
@@ -261,7 +261,7 @@ class ExportQuestions(Operation):
 
 
 class ResolveQuestions(Operation):
-    """Record outcomes: of one question by hand, of many from a file, or of claims on the embedded series by themselves."""
+    """Record outcomes: of one question by hand, of many from a file, or automatically for claims on embedded series."""
 
     places = ("name", "question", "outcome")
     short = ("on", "source")
@@ -396,7 +396,7 @@ async def _topics(questions: QuestionSet, chosen: Sequence[str], ask: Asker) -> 
 
 
 class GatherContexts(Operation):
-    """Gather contexts: ten ranked sources with summaries and the market, under each question's cutoff; those on record stay."""
+    """Gather contexts: ten ranked sources with summaries and the market, under each question's cutoff. Stored contexts are kept."""
 
     places = ("reference",)
     short = ("cutoff", "model", "engines", "budget_usd", "plan_only")

@@ -93,7 +93,7 @@ class _RoundRules(Operation):
 
 
 class Triage(_RoundRules):
-    """The open questions of a set by crowd, time left and expected gain for a dollar; asks nobody (docs/tournament.md)."""
+    """List the open questions of a set by crowd, time left and expected gain per dollar. No model is asked (docs/tournament.md)."""
 
     short = ("model", "settings", "quick", "trials")
 
@@ -109,7 +109,7 @@ class Triage(_RoundRules):
 
 
 class RunRound(_RoundRules, ModelWork):
-    """Do a round over a set, or go on with the one that is unfinished: nothing that was paid for is asked again."""
+    """Run a round over a set, or continue the unfinished one. No reply is bought twice."""
 
     short = ("model", "settings", "budget_usd", "quick", "trials", "promote", "new", "until", "plan_only")
     unlisted = ("contexts", "engines")
@@ -194,7 +194,7 @@ class RunRound(_RoundRules, ModelWork):
 
 
 class Promote(Sandboxed):
-    """Give single events of a round a tree, whatever its rule chose."""
+    """Give single events of a round a tree, whatever the rule of the round chose."""
 
     places = ("name", "events")
     short = ()
@@ -223,7 +223,7 @@ class Promote(Sandboxed):
 
 
 class ShowRound(Operation):
-    """What a round came to so far, with what does not hold together; writes its page and files again."""
+    """Show the forecasts of a round so far and their contradictions, and write its page and files again."""
 
     places = ("name",)
 

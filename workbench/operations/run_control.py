@@ -18,7 +18,7 @@ _CODES = {"failure": PROVIDER, "outage": PROVIDER, "refused": USAGE, "other-writ
 
 
 class Watch(Operation):
-    """Show the progress of a run until it ends, and leave with its exit code; the run is not touched."""
+    """Show the progress of a run until it ends, and return its exit code. The run is not changed."""
 
     places = ("run",)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Runs(Operation):
-    """List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review.
+    """List the runs of this home, newest last: state, probability and its change, outcome, Brier score, age, next review.
 
     Ends with exit code 6 if the records of a run cannot be read.
     """
@@ -77,7 +77,7 @@ def _listed(row: dict[str, Any], now: datetime) -> dict[str, Any]:
 
 
 class Show(Operation):
-    """Print a run's tree, with the rule of every inner driver.
+    """Print a run's tree, with the rule of every combined driver.
 
     A package (FILE.zip) is checked as by `import` and shown without being taken in: the data folder is not touched.
     """
@@ -155,7 +155,7 @@ def _opened(page: str) -> str:
 
 
 class Remove(Operation):
-    """Remove a run: its log, its ledgers, its notebooks, and every body that no other run names. There is no way back.
+    """Remove a run for good: its log, ledgers, notebooks, and every body that no other run uses.
 
     `workbench gc` gives the space back to the disk.
     """
@@ -184,7 +184,7 @@ class Remove(Operation):
 
 
 class Collect(Operation):
-    """Remove what no run needs: bodies that nothing names, half-written files; and give the space back to the disk."""
+    """Remove bodies and half-written files that no run needs, and free the disk space."""
 
     def answer(self, home: Home) -> dict[str, Any]:
         """Return how much was removed; raises ``UsageError`` while a run is in work."""

@@ -87,6 +87,9 @@ class Scenarios(Operation):
                 f"no scenario is open: `workbench whatif {document['run_id']} --set NODE=P --scenario NAME` makes one"
             )
             return
+        for row in scenarios:
+            if "band" in row:
+                yield f"{row['name']}: {row['band']['line']}"
         names = [row["name"] for row in scenarios]
         yield Table(
             ["driver", "base", *names, "statement"],

@@ -210,7 +210,7 @@ class Score(Recipe, Operation):
 
 
 class ScoreSet(Operation):
-    """Score a file of forecasts on a set; what cannot be scored is listed with its reason.
+    """Score a file of forecasts on a set. Forecasts that cannot be scored are listed with the reason.
 
     Probabilities (--forecasts) get Brier scores, numbers (--quantiles) CRPS; neither enters the other's table.
     """

@@ -52,7 +52,7 @@ class Coherence(Operation):
 
 
 class Diff(Operation):
-    """Say what changed between two runs of a claim, and how much of it each driver and the rules brought.
+    """Split the change between two runs of a claim into the parts of each driver and of the rules.
 
     The parts sum to the change: each is the average of what it adds over the orders in which the parts change.
     """

@@ -43,7 +43,7 @@ NameOrFile = Annotated[
 
 
 class AddSource(SourceRequest, Operation):
-    """Copy a file, the rows of a query or a service's YAML into the data folder, and show first what cutoffs would see of it.
+    """Copy a file, the rows of a query or a service's YAML into the data folder. A preview by cutoff comes first.
 
     Of a known name only what changes has to be said.
     """
@@ -115,7 +115,7 @@ class AddSource(SourceRequest, Operation):
 
 
 class AddDocuments(Operation):
-    """Copy the text of a folder's documents into the data folder; a search sees those that were known at the cutoff."""
+    """Copy the text of a folder's documents into the data folder. A search finds those known at its cutoff."""
 
     places = ("name", "folder")
     short = ("dated",)
@@ -231,7 +231,7 @@ class _Findings(Operation):
 
 
 class CheckSource(_Findings):
-    """Hold a source to its policy: dates, releases, totals that count the future. Exit 6 if something is wrong."""
+    """Check a source against its policy: dates, releases, totals that include the future. Exit 6 if a check fails."""
 
     async def answer(self, home: Home) -> dict[str, Any]:
         """Return the findings."""
@@ -242,7 +242,7 @@ class CheckSource(_Findings):
 
 
 class AttackSource(_Findings):
-    """Ask a copy with later rows, revisions and new names as of past cutoffs, and say what shows. Exit 6 if something leaks."""
+    """Query a copy with later rows, revisions and new names as of past cutoffs, and print every leak. Exit 6 if there is one."""
 
     async def answer(self, home: Home) -> dict[str, Any]:
         """Return the findings."""

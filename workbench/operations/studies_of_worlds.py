@@ -14,7 +14,7 @@ from workbench.science.tables import read_events, read_forecasts
 
 
 class Simulate(Operation):
-    """Run a study in worlds whose truth is known: every estimate with its interval, every claim with what came out."""
+    """Run a study in simulated worlds with known truth, and print every estimate with its interval."""
 
     places = ("study",)
     short = ()
@@ -50,7 +50,7 @@ class Simulate(Operation):
 
 
 class PaperTables(Operation):
-    """Print Tables 1, 9 and 17 of paper B, printed and ours, with the difference and why it is there."""
+    """Print Tables 1, 9 and 17 of paper B next to ours, with the differences and their reasons."""
 
     short = ("events", "published")
 

@@ -112,7 +112,7 @@ class PageRefused(CutoffRefused):
 
 
 class Page(WebLook):
-    """Read a page as it stood before a cutoff: a revision, or the archive's copy; with a model a long one is summed up."""
+    """Read a page as it was before a cutoff: a revision, or the archive's copy. A model summarizes a long page."""
 
     tool = "Read a page as it stood at the cutoff; refused where there is no dated copy."
     places = ("url",)

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from workbench.errors import UsageError
-from workbench.formatting import percent, point_change
+from workbench.formatting import counted, percent, point_change
 from workbench.operations.base import Home, Operation
-from workbench.operations.blocks import Block, Remark, columns
+from workbench.operations.blocks import Block, Remark, Table, columns
 from workbench.operations.fields import NumberText, RunName
 from workbench.requests import Says
 from workbench.whatif.edit_request import EditRequest, Probability, parse_override
+from workbench.whatif.typed_values import TypedValue
 
 if TYPE_CHECKING:
     from workbench.engine.record.state import RunState
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class WhatIf(EditRequest, Operation):
-    """Edit drivers and see which ancestors move; the run itself is not changed.
+    """Edit drivers and see what moves above them. The run itself is not changed.
 
     The edits of one call are made in the order unpin, restate, add, remove, polarity, report, rule, weight, pin, set.
     """
@@ -98,24 +99,33 @@ class WhatIf(EditRequest, Operation):
         if self.reach is not None:
             yield from _show_ways(document)
             return
+        from workbench.synthesis.rules.equation_text import signed
+
         yield from map(Remark, document["remarks"])
         for change in document.get("asked_again", ()):
-            weights = [{"of": row["name"], **row} for row in change["weights"]]
-            rows = [{**change, "of": "value", **change["p"]}, *weights]
-            yield columns(rows, asked="id", of="of", before="before", now="after", statement="statement")
+            ends = [percent(change["p"][when]) for when in ("before", "after")]
+            asked = [[change["id"], "probability", *ends, change["statement"]]]
+            for row in change["weights"]:
+                ends = ["" if row[when] is None else signed(row[when]) for when in ("before", "after")]
+                name = "constant" if row["name"] == "intercept" else f"weight of {row['name']}"
+                asked.append(["", name, *ends, row["statement"]])
+            yield Table(["asked", "of", "before", "now", "statement"], asked)
             yield from _brought(change)
         rows = [
             {**row, "statement": f"{row['statement']}{'  (removed)' * row['removed']}"}
             for row in document["changed"]
         ]
         count = document["model_calls"]
-        calls = f"({count} model call{'s' * (count != 1)})"
+        calls = f"({counted(count, 'model call')})"
         rows.append({**document, "id": "claim", "statement": calls})
         yield columns(rows, driver="id", before="before %", after="after %", statement="statement")
+        if band := document.get("band"):
+            yield band["line"]
         for row in document["overrides"]:
             until = f", until {row['expires']}" if row["expires"] else ""
             why = f": {row['reason']}" if row["reason"] else ""
-            yield f"{row['id']}: {percent(row['p'])} held by {row['author']}{until}{why}; the model says {percent(row['model_p'])}"
+            value = TypedValue(row["p"], row.get("low"), row.get("high")).words()
+            yield f"{row['id']}: {value} set by {row['author']}{until}{why}. The model's probability: {percent(row['model_p'])}"
 
 
 def _ways(tree: Tree, target: str) -> dict[str, Any]:
@@ -127,16 +137,16 @@ def _ways(tree: Tree, target: str) -> dict[str, Any]:
 
 def _show_ways(ways: dict[str, Any]) -> Iterator[Block]:
     low, high = map(percent, ways["reachable"])
-    yield f"claim {percent(ways['root'])}, to reach {percent(ways['target'])}; reachable {low} to {high}"
+    yield f"Claim {percent(ways['root'])}, target {percent(ways['target'])}. The drivers can move the claim from {low} to {high}."
     if ways["alone"]:
         rows = [{**way, "change": point_change(way["p"], way["needed"])} for way in ways["alone"]]
         yield columns(rows, alone="id", now="p %", needed="needed %", change="change", statement="statement")
     else:
-        yield "no driver does it alone"
+        yield "No single driver is enough."
     if ways["share"] is None:
-        yield "nor do all drivers together"
+        yield "All drivers together are not enough either."
     else:
-        yield f"or every driver {percent(ways['share'])} of its way towards the end that moves the claim there"
+        yield f"All drivers together would have to move {percent(ways['share'])} of the way towards certainty."
 
 
 async def _asked_again(home: Home, state: RunState, edits: tuple[Edit, ...]) -> WhatIfResult:

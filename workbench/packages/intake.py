@@ -32,7 +32,7 @@ from workbench.models.base import reply_from_json
 from workbench.packages.archive import JOURNAL_NAME, LIBRARY_NAME, NOTEBOOK_NAME
 from workbench.propositions.ids import is_id
 from workbench.reports.note_page import report_html
-from workbench.store import BodyUse, EventUnreadable, OtherVersion, PackageRefused, Store, StoreCorrupt
+from workbench.store import EventUnreadable, OtherVersion, PackageRefused, Store, StoreCorrupt
 from workbench.store import events as ev
 from workbench.store.database_schema import require_today
 from workbench.store.transfer import copy_foreign_run
@@ -100,8 +100,7 @@ def _event(values: dict[str, Any]) -> None:
             RunSettings.from_json(event.settings)
         except WorkbenchError as error:
             raise PackageRefused(f"the settings of the run are not ours ({error!s:.100})") from None
-        for instant in (event.cutoff_instant,):
-            _check_instant(instant, "cutoff")
+        _check_instant(event.cutoff_instant, "cutoff")
 
 
 def _api_call(values: dict[str, Any]) -> None:
@@ -122,7 +121,7 @@ def _api_call(values: dict[str, Any]) -> None:
 def _altered(
     what: str, check: str = "ledger", node: str | None = None, trial: int | None = None
 ) -> ProofFault:
-    return ProofFault(node=node, trial=trial, check=check, cell=None, what=what)
+    return ProofFault(node, trial, check, None, what)
 
 
 def examine(store: Store, run_id: str) -> tuple[RunState, list[ProofFault]]:
@@ -173,23 +172,13 @@ def _ledgers(store: Store, run_id: str) -> list[ProofFault]:
     for use in store.run_bodies(run_id):
         try:
             content = _json(store.body(use.digest), f"a {use.role}", kind=object)
+            if use.role == "reply":
+                reply_from_json(content)
+            for message in content["messages"] if use.role == "request" else ():
+                _json(store.body(message), "a message")
         except StoreCorrupt as error:
             findings.append(_altered(str(error), node=use.node, trial=use.trial or None))
-            continue
-        if use.role == "reply":
-            reply_from_json(content)
-        elif use.role == "request":
-            for message in content["messages"]:
-                findings += _missing(store, message, use)
     return findings
-
-
-def _missing(store: Store, digest: str, use: BodyUse) -> list[ProofFault]:
-    try:
-        _json(store.body(digest), "a message")
-    except StoreCorrupt as error:
-        return [_altered(str(error), node=use.node, trial=use.trial or None)]
-    return []
 
 
 def _files(store: Store, state: RunState) -> list[ProofFault]:
@@ -239,14 +228,9 @@ def _journal(path: Path, state: RunState) -> list[ProofFault]:
             state.trials[node, trial].belief is not None and attempt == state.trials[node, trial].concluded
         )
         return [] if concluded else [_altered(str(error), "chain", node, trial)]
+    covers = "in the notebook would run, fetch or cover something in a viewer"
     active = [
-        ProofFault(
-            node=node,
-            trial=trial,
-            check="shown",
-            cell=cell.id,
-            what=f"{place} in the notebook would run, fetch or cover something in a viewer",
-        )
+        ProofFault(node, trial, "shown", cell.id, f"{place} {covers}")
         for cell in cells
         if (place := active_place(cell)) is not None
     ]

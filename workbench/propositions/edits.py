@@ -9,12 +9,15 @@ from typing import Any, ClassVar
 from workbench.propositions.errors import TreeFormatError
 from workbench.propositions.rule import Polarity
 from workbench.propositions.strict_json import STRICT, StoredId, read_strict
-from workbench.propositions.values import Override, check_probability
+from workbench.propositions.values import Override, check_probability, check_range
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetValue:
-    """A soft truth value of the analyst's; ``override`` has the author, reason and expiry. An inner node is pinned."""
+    """A soft truth value of the analyst's, or a range with its middle; ``override`` has the author, reason and expiry.
+
+    An inner node is pinned.
+    """
 
     __pydantic_config__ = STRICT
 
@@ -22,9 +25,13 @@ class SetValue:
     node: StoredId
     p: float
     override: Override | None = None
+    #: low, high: The ends of a range; None where p is one number.
+    low: float | None = None
+    high: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", check_probability(self.p, of=f"p of {self.node}"))
+        check_range(self.low, self.p, self.high, of=f"p of {self.node}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -421,8 +421,16 @@ class Tree:
             return self._with(old)
         return self._with(old).with_belief(node, belief)
 
-    def set_p(self, node: NodeId, p: float, *, override: Override | None = None) -> Tree:
-        """Set an analyst's value at a node, the model's stays beside it; an inner node is pinned."""
+    def set_p(
+        self,
+        node: NodeId,
+        p: float,
+        *,
+        low: float | None = None,
+        high: float | None = None,
+        override: Override | None = None,
+    ) -> Tree:
+        """Set an analyst's value or range at a node, the model's stays beside it; an inner node is pinned."""
         old = self[node]
         # A second override keeps the value under the first one, not the first one: unpin goes back to the model's.
         model_belief = (
@@ -430,7 +438,7 @@ class Tree:
         )
         # Report and key factor stay readable under the new number; the p here is replaced on the next line.
         words = model_belief if model_belief is not None else Belief(p=0.0)
-        belief = replace(words, p=p, source="analyst")
+        belief = replace(words, p=p, low=low, high=high, source="analyst")
         return self._with(
             replace(
                 old,

@@ -31,6 +31,17 @@ def check_probability(value: object, *, of: str = "p") -> float:
     return number
 
 
+def check_range(low: float | None, p: float, high: float | None, *, of: str = "p") -> None:
+    """Check that a range has both ends or none, and that p lies between them.
+
+    Raises `ProbabilityOutOfRange`.
+    """
+    if low is None and high is None:
+        return
+    if low is None or high is None or not check_probability(low) <= p <= check_probability(high):
+        raise ProbabilityOutOfRange(f"{of} must lie in its range, not {p:g} in {low} to {high}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Belief:
     """A soft truth value with its reasons."""
@@ -45,15 +56,26 @@ class Belief:
     report: str = ""
     #: Who holds it.
     source: Source = "model"
+    #: low, high: The ends of a range that the analyst gave in place of one number; ``p`` lies halfway.
+    low: float | None = None
+    high: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", check_probability(self.p))
+        check_range(self.low, self.p, self.high)
         if self.source not in get_args(Source):
             raise TreeFormatError(f"a belief's source is model or analyst, not {self.source!r}")
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return {"p": self.p, "key_factor": self.key_factor, "report": self.report, "source": self.source}
+        ends = {} if self.low is None else {"low": self.low, "high": self.high}
+        return {
+            "p": self.p,
+            "key_factor": self.key_factor,
+            "report": self.report,
+            "source": self.source,
+            **ends,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Belief:

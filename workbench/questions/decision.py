@@ -8,19 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.forecasts.leaf_models import (
+from workbench.forecasts.past_windows import (
     ClaimWindows,
-    LeafSpec,
+    Scale,
     TooLittleHistory,
-    base_outcomes,
-    trading_days,
+    reading_windows,
+    scale_of,
 )
-from workbench.forecasts.leaf_models.daily_claims import AVERAGE_DAYS
 from workbench.forecasts.periods import whole_periods
 from workbench.forecasts.reading import Decision, decide
-from workbench.forecasts.reading_windows import Scale, reading_windows, scale_of
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, combined_history
+from workbench.forecasts.trading_days import trading_days
 from workbench.questions.claims import Claim, amount, number, settled
 from workbench.questions.errors import ANOTHER_MODEL, ClaimRefused
 from workbench.questions.series.known_series import Days, Frequency, data_end
@@ -162,62 +161,6 @@ def _column(rows: Rows) -> pd.Series:
     return pd.Series([row["value"] for row in rows], index=days, dtype=float).dropna()
 
 
-def spec_of(claim: Claim, last_day: date) -> LeafSpec:
-    """Return the claim as the leaf models take it: method, window, interval."""
-    method = _method(claim)
-    logs = not (claim.about.monthly and claim.about.kind == "yield")
-    low, high = _interval(claim)
-    # A spread may also be negative, so its lower bound is not 0.
-    if not logs:  # differences, not ratios: no change is 0, and nothing bounds a fall
-        low, high = (0.0, np.inf) if claim.pattern == "compare" and claim.side == "above" else (low, high)
-        low, high = (-np.inf, 0.0) if claim.pattern == "compare" and claim.side == "below" else (low, high)
-        low = -np.inf if claim.pattern == "level" and claim.side == "below" else low
-    return LeafSpec(
-        method=method,
-        end=claim.end,
-        last_day=last_day,
-        low=low,
-        high=high,
-        start=claim.start,
-        levels=claim.pattern in ("level", "range", "touch"),
-        logs=logs,
-        extreme="max" if claim.side == "above" else "min",
-        never=claim.never,
-        strict=claim.strict,
-    )
-
-
-def _method(claim: Claim) -> Any:
-    if claim.about.monthly:
-        return "monthly"
-    reverting = claim.about.kind == "volatility"
-    if claim.pattern in ("touch", "drawdown"):
-        return "reverting-path" if reverting else "path"
-    if claim.pattern in ("compare", "level", "range", "change"):
-        return "reverting" if reverting else "endpoint"
-    return claim.pattern
-
-
-def _interval(claim: Claim) -> tuple[float, float]:
-    if claim.pattern == "range":
-        return amount(claim), claim.upper or np.inf
-    if claim.pattern in ("compare", "relative"):
-        bound = 1.0
-    elif claim.pattern in ("change", "drawdown"):
-        bound = 1 + amount(claim) / 100
-    elif claim.pattern == "average":
-        bound = 1 + (claim.level or 0.0) / 100 * (1 if claim.side == "above" else -1)
-    elif claim.pattern == "volatility":
-        bound = amount(claim) / 100
-    else:
-        bound = amount(claim)
-    return (
-        (bound, np.inf)
-        if claim.side == "above"
-        else (-np.inf if claim.pattern == "volatility" else 0.0, bound)
-    )
-
-
 def decided(claim: Claim, series: pd.Series) -> Decision | None:
     """Return how the values so far decide a claim, whatever comes after them; None while it can still go either way.
 
@@ -254,30 +197,23 @@ def appraise(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> ClaimWin
 
     Raises `ClaimRefused`: The visible values have decided the claim, or hold fewer than two separate windows of its length.
     """
-    series, other = series_of(claim, rows)
+    series, _ = series_of(claim, rows)
     claim = settle(claim, rows)
     refuse_decided(claim, series)
     try:
-        if _elsewhere(claim) or claim.by_reading:
-            return claim_windows(claim, claim_history(claim, rows), last_day)
-        return base_outcomes(spec_of(claim, last_day), series, other)
-    except TooLittleHistory as problem:
+        return reading_windows(claim_reading(claim), claim_history(claim, rows), last_day, claim_scale(claim))
+    except (TooLittleHistory, ScienceError) as problem:
         raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
 
 
-def claim_windows(claim: Claim, history: History, last_day: date) -> ClaimWindows:
-    """Return the past windows of a claim about a series of any frequency; raises `TooLittleHistory`."""
-    reading = claim_reading(claim)
-    try:
-        return reading_windows(reading, history, last_day, claim_scale(claim, history))
-    except ScienceError as problem:
-        raise TooLittleHistory(str(problem)) from None
-
-
-def claim_scale(claim: Claim, history: History) -> Scale:
+def claim_scale(claim: Claim) -> Scale:
     """Return how past windows of a claim are laid beside now: levels of a volatility or a rate stay where they were."""
-    returns = claim.about.kind in ("volatility", "yield") and claim.against is None
-    return scale_of(claim_reading(claim), history, returns=returns)
+    about = claim.about
+    if about.embedded and about.kind == "yield":
+        # In 60 years these moved through levels that say little of now.
+        return "change"
+    returns = about.kind in ("volatility", "yield") and claim.against is None
+    return scale_of(claim_reading(claim), returns=returns)
 
 
 def _unsettled(claim: Claim) -> bool:
@@ -349,44 +285,14 @@ def resolve(claim: Claim, rows: Mapping[str, Rows], seen: Mapping[str, Rows]) ->
     """
     # The later values would choose the side that they then decide.
     claim = settle(claim, seen)
-    series, other = series_of(claim, rows)
-    if _elsewhere(claim) or claim.by_reading:
-        return _decided_by(claim, rows, seen)
-    end = _needed(claim.series, series, claim.end)
-    if claim.pattern == "range":
-        return amount(claim) <= end <= (claim.upper or np.inf)
-    if claim.pattern == "level":
-        return _beyond(claim, end, amount(claim))
-    if claim.pattern == "average":
-        # The average holds the end day's own close, as the models' windows do.
-        past = series[: pd.Timestamp(claim.end)].iloc[-AVERAGE_DAYS:]
-        offset = 1 + (claim.level or 0.0) / 100 * (1 if claim.side == "above" else -1)
-        return _beyond(claim, end, float(past.mean()) * offset)
     since = claim.start or _last_seen(claim, seen)
-    start, way = _way(claim, series, since)
-    if claim.pattern == "compare":
-        return _beyond(claim, end, start)
-    if claim.pattern == "change":
-        return _beyond(claim, end, start * (1 + amount(claim) / 100))
-    if claim.pattern in ("touch", "drawdown"):
-        # A touch among the visible values was known at the cutoff and decides nothing.
-        bound = amount(claim) if claim.pattern == "touch" else start * (1 + amount(claim) / 100)
-        return bool(_reaches(claim, way, bound).any()) != claim.never
-    if claim.pattern == "volatility":
-        if way.empty:
-            raise ClaimRefused(f"no session lies between {since} and {claim.end}")
-        # The mean is not taken off: the models too take squared returns as they are.
-        return _beyond(claim, float(np.sqrt(252 * _moves(start, way).pow(2).mean())), amount(claim) / 100)
-    if other is None or claim.other is None:
-        raise ValueError("a relative claim needs a second series")
-    rival = _needed(claim.other, other, claim.end) / _needed(claim.other, other, since)
-    return _beyond(claim, end / start, rival)
-
-
-def _decided_by(claim: Claim, rows: Mapping[str, Rows], seen: Mapping[str, Rows]) -> bool:
-    """How values of a series that goes on decide a claim: by the function that forecasts it, once no value of its window is to come."""
+    if not _elsewhere(claim):
+        for name in (claim.series, claim.other) if claim.other else (claim.series,):
+            series = value_series(name, rows)
+            _needed(name, series, claim.end)
+            if not claim.about.monthly:
+                _needed(name, series, since)
     history = claim_history(claim, rows)
-    since = claim.start or _last_seen(claim, seen)
     try:
         decision = decide(replace(claim_reading(claim), start=since), history, Calendar.of(history))
     except ScienceError as problem:
@@ -405,15 +311,6 @@ def _last_seen(claim: Claim, seen: Mapping[str, Rows]) -> date:
     return date.fromisoformat(f"{days[-1]:%Y-%m-%d}")
 
 
-def _way(claim: Claim, series: pd.Series, since: date) -> tuple[float, pd.Series]:
-    start = _needed(claim.series, series, since)
-    return start, series[pd.Timestamp(since) + pd.Timedelta(days=1) : pd.Timestamp(claim.end)]
-
-
-def _moves(start: float, way: pd.Series) -> pd.Series:
-    return pd.Series(np.diff(np.log(way), prepend=np.log(start)), index=way.index)
-
-
 def _needed(name: str, series: pd.Series, day: date) -> float:
     value = value_on(name, series, day)
     if value is None:
@@ -421,13 +318,3 @@ def _needed(name: str, series: pd.Series, day: date) -> float:
             f"{series_named(name).article} has no value on {day}, nor in the five days before it"
         )
     return value
-
-
-def _beyond(claim: Claim, value: float, bound: float) -> bool:
-    if claim.side == "above":
-        return value > bound if claim.strict else value >= bound
-    return value < bound if claim.strict else value <= bound
-
-
-def _reaches(claim: Claim, values: pd.Series, bound: float) -> pd.Series:
-    return values >= bound if claim.side == "above" else values <= bound

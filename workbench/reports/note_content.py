@@ -19,7 +19,7 @@ from workbench.engine.hindsight import hindsight
 from workbench.engine.ownership import phase_here
 from workbench.engine.record.run_files import manifest_id
 from workbench.engine.record.state import IMPORTED_TREE, RunState
-from workbench.formatting import NO_VALUE, meaning, percent, point_change, sandbox_words
+from workbench.formatting import NO_VALUE, counted, day_words, meaning, percent, point_change, sandbox_words
 from workbench.propositions import NodeId, Tree
 from workbench.reports.full_figures import full_figures
 from workbench.reports.note_evidence import LONGEST_REPORT, NoteEvidence, leaf_evidence, shown_words
@@ -359,6 +359,7 @@ def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None, dict[str
         root = row["root"]
         remarks = [f"stale at {', '.join(row['stale'])}"] if row["stale"] else []
         remarks += [f"expired: {', '.join(row['expired'])}"] if row["expired"] else []
+        remarks += [row["band"]["line"]] if "band" in row else []
         edits = [edit_words(state.tree, edit) for edit in state.scenarios[row["name"]].edits]
         rows.append(
             ScenarioRow(
@@ -377,7 +378,7 @@ def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None, dict[str
     shares = ", ".join(f"{name} {percent(share)}" for name, share in mixture["weights"].items())
     return (
         rows,
-        f"Weighed by how likely each is held ({shares}) the claim comes to {percent(mixture['root'])}.",
+        f"Weighted by their probabilities ({shares}), the scenarios put the claim at {percent(mixture['root'])}.",
         table,
     )
 
@@ -449,11 +450,9 @@ def _summary(
     if p is None:
         return ["The claim has no probability yet."]
     beside = _beside_base_rate(p, view.base_rate)
-    lines = [f"The claim is held {percent(p)} likely, judged by {_known(state)}. {beside}"]
+    lines = [f"We put the probability at {percent(p)}, using only data available {_known(state)}. {beside}"]
     if tree.root.belief is not None and tree.root.belief.key_factor:
-        lines.append(
-            f"What decides it, in the words of the analysis: {shown_words(tree.root.belief.key_factor)}"
-        )
+        lines.append(f"Key factor: {shown_words(tree.root.belief.key_factor)}")
     lines.append(_build(state, without_data))
     lines += _strongest(drivers, reachable)
     lines += _spread_of(scenarios)
@@ -462,13 +461,13 @@ def _summary(
 
 def _known(state: RunState) -> str:
     if state.parsed_cutoff().live:
-        return f"what was known on {state.cutoff_instant[:16].replace('T', ' ')} UTC"
-    return f"what was known before {state.cutoff}"
+        return f"on {state.cutoff_instant[:16].replace('T', ' ')} UTC"
+    return f"before {day_words(state.cutoff) if len(state.cutoff) == 10 else state.cutoff}"
 
 
 def _beside_base_rate(p: float, base_rate: float | None) -> str:
     if base_rate is None:
-        return "No base rate is on record."
+        return "No base rate is known."
     gap = point_change(base_rate, p)
     if gap.startswith("0.0"):
         return f"That is the base rate, {percent(base_rate)}: how often such claims came true in the past."
@@ -483,20 +482,21 @@ def _build(state: RunState, without_data: Collection[NodeId]) -> str:
     tree = state.tree
     count, leaves = len(tree.ids()), len(tree.leaves())
     if not tree.root.children:
-        return "It was examined as it stands, without being broken down."
+        return "The claim was analyzed without drivers."
     concluded = {node for (node, _), trial in state.trials.items() if trial.belief}
     if not concluded:
-        return f"The tree of {count} drivers came from a file; its values rest on no evidence of this tool."
+        return f"The tree of {count} statements was imported from a file, without evidence collected here."
     verified = [leaf for leaf in concluded if state.verified(leaf)]
     rerun = (
-        "each proof was run a second time and showed the same"
+        "Each notebook was run a second time with the same result."
         if len(verified) == len(concluded)
-        else f"{len(verified)} of {len(concluded)} proofs were run a second time and showed the same"
+        else f"{len(verified)} of {len(concluded)} notebooks were run a second time with the same result."
     )
-    unread = f", but {len(without_data)} of them read no data" if without_data else ""
+    unread = f" ({counted(len(without_data), 'driver')} read no data)" if without_data else ""
+    combined = " The others are combined from the drivers below them." if leaves < count - 1 else ""
     return (
-        f"It was broken down into {count - 1} drivers. {leaves} of them were examined by themselves, against data"
-        f" published before the cutoff{unread}; {rerun}. The others follow from those below them by the rules shown."
+        f"The claim has {counted(count - 1, 'driver')}. Evidence for {leaves} of them comes from data published before the"
+        f" cutoff{unread}. {rerun}{combined}"
     )
 
 
@@ -505,18 +505,18 @@ def _strongest(drivers: Sequence[Driver], reachable: tuple[float, float] | None)
         return []
     first, *runners_up = drivers[:3]
     if percent(first.if_false) == percent(first.if_true):
-        return ["The claim hinges on no single driver: none would move it by a tenth of a point."]
+        return ["No single driver moves the claim by a tenth of a point."]
     line = (
-        f"It hinges on {first.id} first, “{first.statement}”: the claim would stand at {percent(first.if_false)} if that were"
-        f" false and at {percent(first.if_true)} if it were true."
+        f"The most important driver is {first.id}, “{first.statement}”: the claim would be at {percent(first.if_false)} if the"
+        f" driver were false and at {percent(first.if_true)} if the driver were true."
     )
     if runners_up:
         named = " and ".join(
             f"{driver.id} ({percent(driver.if_false)} to {percent(driver.if_true)})" for driver in runners_up
         )
-        line += f" Next {'come' if len(runners_up) > 1 else 'comes'} {named}."
+        line += f" Next: {named}."
     if reachable is not None:
-        line += f" Whatever the drivers are set to, the claim stays between {percent(reachable[0])} and {percent(reachable[1])}."
+        line += f" Over all values of the drivers the claim lies between {percent(reachable[0])} and {percent(reachable[1])}."
     return [line]
 
 
@@ -526,7 +526,7 @@ def _spread_of(scenarios: Sequence[ScenarioRow]) -> list[str]:
         return []
     (low, lowest), (high, highest) = rooted[0], rooted[-1]
     if len(rooted) == 1:
-        return [f"In the scenario “{lowest}” the claim stands at {percent(low)}."]
+        return [f"In the scenario “{lowest}” the claim is at {percent(low)}."]
     return [
         f"Over {len(rooted)} scenarios the claim ranges from {percent(low)} (“{lowest}”) to {percent(high)} (“{highest}”)."
     ]

@@ -32,7 +32,7 @@ def note_markdown(note: Note) -> str:
     if note.record:
         lines += [f"Record: {words(note.record)}", ""]
     if note.outcome:
-        lines += [f"Known {words(note.outcome)}", ""]
+        lines += [words(note.outcome), ""]
     for line in note.summary[:2] if note.one_page else note.summary:
         lines += [words(line), ""]
     lines += ["## The series", ""]
@@ -83,7 +83,7 @@ def note_markdown(note: Note) -> str:
     if note.scenarios:
         lines += ["## Scenarios", ""]
         lines += _table(
-            ("scenario", "claim", "from the base", "held likely", "why", "what it changes", "by"),
+            ("scenario", "claim", "from the base", "probability", "why", "what it changes", "by"),
             [
                 (
                     scenario.name,

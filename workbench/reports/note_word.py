@@ -163,7 +163,7 @@ def _headline(document: "Document", note: Note) -> None:
     if note.record is not None:
         facts.append(("record", note.record))
     if note.outcome:
-        facts.append(("known outcome", note.outcome.removeprefix("outcome: ")))
+        facts.append(("outcome", note.outcome.removeprefix("Outcome: ")))
     if facts:
         _table(document, (), facts, (4.0, 13.0))
     for line in note.summary[:2] if note.one_page else note.summary:
@@ -343,7 +343,7 @@ def _scenarios(document: "Document", note: Note) -> None:
     for scenario in note.scenarios:
         why = "; ".join(part for part in (scenario.why, *scenario.edits, scenario.author) if part)
         rows.append((scenario.name, percent(scenario.root), scenario.gap, scenario.probability, why))
-    head = ("scenario", "claim", "from the base", "held likely", "why, and what it changes")
+    head = ("scenario", "claim", "from the base", "probability", "why, and what it changes")
     _table(document, head, rows, (3.0, 1.7, 2.6, 1.9, 7.8))
     if note.mix:
         document.add_paragraph(_xml_text(note.mix))

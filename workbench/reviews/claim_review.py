@@ -23,7 +23,7 @@ from workbench.engine.record.run_files import write_atomically
 from workbench.engine.record.state import RunState
 from workbench.environment import proxy_settings
 from workbench.errors import WorkbenchError
-from workbench.formatting import point_change
+from workbench.formatting import counted, day_words, outcome_words, point_change
 from workbench.models.costs import CostForecast
 from workbench.propositions import NodeId
 from workbench.reports import note_page
@@ -125,7 +125,7 @@ async def _review_claim(
         "near": claim.near(now),
         "next_review": review_at.isoformat() if review_at else None,
         "status": "same",
-        "words": "nothing behind it has changed",
+        "words": "No data behind this claim has changed.",
         "leaves": {},
         "releases": {},
         "review": None,
@@ -136,23 +136,21 @@ async def _review_claim(
     }
     if claim.resolved(now):
         _share_outcome(store, claim)
-        return {**row, "status": "resolved", "words": "its outcome is on record", "near": False}
+        return {**row, "status": "resolved", "words": _closed(claim.state), "near": False}
     if claim.begun is not None:
         if request.changed:
             return {
                 **row,
                 "status": "begun",
-                "words": f"its review {claim.begun} was begun and goes on at the next",
+                "words": f"Review {claim.begun} has started and continues at the next review.",
             }
         return await _work_on(store, row, claim.begun, state, request, doors)
     if (left := row["days_left"]) is not None and left < 0:
         await resolve_when_finished(store, state.run_id)
-        has_outcome = load_state(store, state.run_id).annotations.outcome is not None
-        words = (
-            "its day is over: its series says how it came out"
-            if has_outcome
-            else "its day is over: say how it came out"
-        )
+        resolved = load_state(store, state.run_id)
+        has_outcome = resolved.annotations.outcome is not None
+        assert claim.day is not None, "its days are counted to it"
+        words = _closed(resolved) if has_outcome else f"Closed on {day_words(claim.day)}. Record the outcome."
         return {
             **row,
             "status": "resolved" if has_outcome else "over",
@@ -160,19 +158,19 @@ async def _review_claim(
             "near": not has_outcome,
         }
     if state.parsed_cutoff().instant >= now:
-        return {**row, "words": "it was asked as of this time already"}
+        return {**row, "words": "Already analyzed as of this cutoff."}
     inputs = await look(store, state, cutoff, _broker(store, state, doors))
     row["leaves"] = {node: leaf_inputs.to_json(cutoff.text) for node, leaf_inputs in inputs.items()}
     row["releases"] = {
         name: day for leaf_inputs in inputs.values() for name, day in leaf_inputs.releases.items()
     }
     if trouble := next((leaf_inputs.trouble for leaf_inputs in inputs.values() if leaf_inputs.trouble), ""):
-        return {**row, "status": "failed", "words": f"a source did not answer: {trouble}", "exit": 4}
+        return {**row, "status": "failed", "words": f"A source did not answer: {trouble}", "exit": 4}
     if not any(leaf_inputs.changes or leaf_inputs.settled_from for leaf_inputs in inputs.values()):
         return row
     again = [node for node, leaf_inputs in inputs.items() if leaf_inputs.regrounded]
     price = _price_again(state, again)
-    words = f"{len(again)} of {len(inputs)} drivers have new data"
+    words = f"New data for {len(again)} of {counted(len(inputs), 'driver')}"
     if request.changed:
         return {**row, "status": "changed", "words": f"{words}; {price_words(price)}"}
     if price.cost_usd != 0.0 and again:
@@ -194,6 +192,12 @@ async def _review_claim(
             }
     review_id = _open_review(store, state, cutoff, inputs, request.budget_usd)
     return await _work_on(store, row, review_id, state, request, doors)
+
+
+def _closed(state: RunState) -> str:
+    outcome = state.annotations.outcome
+    assert outcome is not None, "the caller has looked"
+    return f"Closed on {day_words(outcome.day)}. Outcome: {outcome_words(outcome.p)}."
 
 
 def _share_outcome(store: Store, claim: WatchedClaim) -> None:
@@ -232,7 +236,7 @@ def _price_again(state: RunState, again: list[NodeId]) -> CostForecast:
 def price_words(price: CostForecast) -> str:
     """Write the price of collecting evidence again."""
     if price.cost_usd is None:
-        return f"about {price.model_calls} calls, price unknown"
+        return f"about {counted(price.model_calls or 0, 'call')}, price unknown"
     return "free of charge" if price.cost_usd == 0 else f"about ${price.cost_usd:.2f}"
 
 

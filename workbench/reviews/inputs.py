@@ -14,6 +14,7 @@ from proxies.ledger import CATALOGUE, Address, LedgerRow, MemoryLedger
 from workbench.agents.evidence.answer_content import RowChanges, answer_content, row_changes
 from workbench.agents.evidence.carried_values import AskedAgain, CarriedLeaf
 from workbench.engine.record.state import RunState
+from workbench.formatting import counted
 from workbench.propositions import NodeId
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
@@ -47,16 +48,15 @@ class LeafInputs:
     def reason(self, cutoff: str) -> str:
         """Say why it is collected anew, or why it carries over."""
         if self.trouble:
-            return f"could not be looked at: {self.trouble}"
+            return f"could not be checked: {self.trouble}"
         if self.settled_from:
-            return f"its day is over, and its rows as of {cutoff} say how it came out"
+            return f"closed; the rows as of {cutoff} decide the outcome"
         if self.over:
-            return "its day is over, and what decides it is not published yet: it carries over"
+            return "closed; the deciding value is not published yet, so the evidence is kept"
         if not self.calls:
-            return "it read no data that could change: it carries over"
+            return "no data that could change, so the evidence is kept"
         if not self.changes:
-            noun = "data call" if len(self.calls) == 1 else f"{len(self.calls)} data calls"
-            return f"its {noun}, made again as of {cutoff}, say the same: it carries over"
+            return f"{counted(len(self.calls), 'data call')} repeated as of {cutoff}: no change, so the evidence is kept"
         return "; ".join(_change_words(path, rows) for path, rows in self.changes)
 
     def carried(self, state: RunState, cutoff: str) -> CarriedLeaf:

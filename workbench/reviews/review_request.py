@@ -15,7 +15,7 @@ def _points(value: object) -> object:
 
 
 class ReviewRequest(Request):
-    """What a review looks after."""
+    """What a review covers."""
 
     run: Annotated[
         str | None, Says(text="The claim of this run alone, watched or not; all with the tag watch without.")

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -182,7 +183,7 @@ class StudyRunner:
                 statement = exam.statements[cell.event].text
                 settings: RunSettings = arm.settings(exam, cell)
                 if share is not None:
-                    settings = _with_budget(settings, share)
+                    settings = replace(settings, budget_usd=share)
                 cutoff = Cutoff.parse("now" if arm.clairvoyant else exam.cutoffs[cell.event])
                 try:
                     await engine.check(statement, cutoff, settings)
@@ -191,12 +192,7 @@ class StudyRunner:
                     return
                 with self.store.transaction():
                     run_id = new_run(self.store, statement, cutoff, settings)
-                    self.store.append(
-                        self.stream,
-                        ev.ForecastBegun(
-                            node=cell.event, trial=cell.trial, arm=cell.arm, seed=cell.seed, run=run_id
-                        ),
-                    )
+                    self.store.append(self.stream, ev.ForecastBegun(**_facts(cell), run=run_id))
             elif share is not None and not load_state(self.store, run_id).finished:
                 change_run(self.store, run_id, {"budget_usd": self._spent_by(run_id) + share})
             await self._work(engine, cells, run_id)
@@ -237,7 +233,7 @@ class StudyRunner:
                 run=run_id,
                 seconds=run.state.worked_seconds,
                 calls=run.model_calls,
-                cost=run.cost_usd,
+                cost_usd=run.cost_usd,
                 tokens=tokens,
             )
             for cell in cells[1:]:
@@ -292,32 +288,8 @@ class StudyRunner:
 
     # -- onto the log
 
-    def _record_forecast(
-        self,
-        cell: StudyCell,
-        p: float,
-        *,
-        run: str = "",
-        seconds: float = 0.0,
-        calls: int = 0,
-        cost: float | None = 0.0,
-        tokens: int = 0,
-    ) -> None:
-        self.store.append(
-            self.stream,
-            ev.ForecastMade(
-                node=cell.event,
-                trial=cell.trial,
-                arm=cell.arm,
-                seed=cell.seed,
-                p=p,
-                run=run,
-                seconds=seconds,
-                calls=calls,
-                cost_usd=cost,
-                tokens=tokens,
-            ),
-        )
+    def _record_forecast(self, cell: StudyCell, p: float, **spent: Any) -> None:
+        self.store.append(self.stream, ev.ForecastMade(**_facts(cell), p=p, **spent))
 
     def _record_missing_run(self, cells: Sequence[StudyCell], reason: str, *, run: str = "") -> None:
         """None of a run's forecasts came about; what it cost stands at the first."""
@@ -333,18 +305,9 @@ class StudyRunner:
             calls, cost = ended.model_calls, ended.cost_usd or 0.0
         self.store.append(
             self.stream,
-            ev.ForecastMissing(
-                node=cell.event,
-                trial=cell.trial,
-                arm=cell.arm,
-                seed=cell.seed,
-                run=run,
-                reason=reason[:500],
-                calls=calls,
-                cost_usd=cost,
-            ),
+            ev.ForecastMissing(**_facts(cell), run=run, reason=reason[:500], calls=calls, cost_usd=cost),
         )
 
 
-def _with_budget(settings: RunSettings, share: float) -> RunSettings:
-    return replace(settings, budget_usd=share)
+def _facts(cell: StudyCell) -> dict[str, Any]:
+    return {"node": cell.event, "trial": cell.trial, "arm": cell.arm, "seed": cell.seed}

@@ -353,8 +353,11 @@ def _part(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> _Part:
             else {}
         )
         return _Part(events=events, statements=statements, questions={})
-    questions = _questions(store, spec, source)
-
+    questions = (
+        list(load_set(store, str(source["set"])).questions.values())
+        if "set" in source
+        else list(read_file(spec.folder / str(source["questions"]))[0].questions)
+    )
     events = _where(events_table(questions, path=Path(f"exam of {spec.name}")), source.get("where") or {})
     pairs = [(question, event) for question in questions for event in events_of(question)]
     return _Part(
@@ -363,14 +366,6 @@ def _part(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> _Part:
         questions={event.id: question for question, event in pairs},
         joint=joint_questions(questions),
     )
-
-
-def _questions(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> list[Question]:
-    if "set" in source:
-        return list(load_set(store, str(source["set"])).questions.values())
-
-    reading, _ = read_file(spec.folder / str(source["questions"]))
-    return list(reading.questions)
 
 
 def _where(events: Events, columns: Mapping[str, Any]) -> Events:
@@ -390,16 +385,11 @@ def _sized(events: Events, spec: StudySpec) -> Events:
 
 
 def _joined_events(parts: list[Events]) -> Events:
-    frame = pd.concat([part.frame for part in parts], ignore_index=True)
-    return replace(
-        parts[0],
-        event_id=np.concatenate([part.event_id for part in parts]),
-        question=np.concatenate([part.question for part in parts]),
-        source=np.concatenate([part.source for part in parts]),
-        kind=np.concatenate([part.kind for part in parts]),
-        outcome=np.concatenate([part.outcome for part in parts]),
-        frame=frame,
-    )
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("event_id", "question", "source", "kind", "outcome")
+    }
+    return replace(parts[0], frame=pd.concat([part.frame for part in parts], ignore_index=True), **columns)
 
 
 def _cutoffs(events: Events) -> dict[str, str]:

@@ -21,13 +21,13 @@ from workbench.science.plots import (
     reliability_plot,
     words_as_they_stand,
 )
-from workbench.science.pooling.pool import pool, subset_pools
+from workbench.science.pooling.pool import subset_pools
 from workbench.science.scoring.breakdown import lead_time_curve
 from workbench.science.scoring.scores import index_of, metaculus_scores
 from workbench.science.table_cells import StrArray
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_scores import accuracy_of
-from workbench.studies.study_table import trials_of
+from workbench.studies.study_table import pooled_arms, trials_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,10 +44,7 @@ def study_figures(
     """Draw what the study has data for."""
     arms = results["arms"]
     trials = {arm: matrix for arm, matrix in trials_of(frame, exam).items() if arm in arms}
-    pooled = {
-        arm: pool(matrix, "logit-mean") if matrix.shape[1] > 1 else matrix[:, 0]
-        for arm, matrix in trials.items()
-    }
+    pooled = pooled_arms(trials)
     drawings: list[tuple[str, str, Callable[[], Figure | None]]] = [
         (
             "scores",

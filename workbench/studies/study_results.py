@@ -32,7 +32,6 @@ from workbench.science.comparing.score_intervals import interval_card
 from workbench.science.documents import consistency_entry
 from workbench.science.errors import ScienceError
 from workbench.science.pooling.ensembles import divergence_matrix
-from workbench.science.pooling.pool import pool
 from workbench.science.scoring.breakdown import by_category
 from workbench.science.scoring.calibration_error import calibrated_error, calibration_error
 from workbench.science.scoring.market import market_returns
@@ -44,7 +43,7 @@ from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import StudySpec
 from workbench.studies.study_scores import cost_rows, curve_points, ensemble_rows, mix_scores, role_rows
 from workbench.studies.study_state import StudyState
-from workbench.studies.study_table import trials_of
+from workbench.studies.study_table import pooled_arms, trials_of
 from workbench.studies.study_tasks import complements, task_scores
 
 LEVELS = (0.0, 0.5, 1.0)
@@ -70,10 +69,7 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
     trials = {arm: matrix for arm, matrix in trials_of(frame, exam).items() if np.isfinite(matrix).any()}
     if not trials:
         raise UsageError(f"study {spec.name} has no forecast: `experiment status` says why")
-    pooled = {
-        arm: pool(matrix, "logit-mean") if matrix.shape[1] > 1 else matrix[:, 0]
-        for arm, matrix in trials.items()
-    }
+    pooled = pooled_arms(trials)
     reference = spec.reference if spec.reference in pooled else next(iter(pooled))
     arms = {arm: _arm(arm, p, trials[arm], exam, frame, spec) for arm, p in pooled.items()}
     sources = {each.name: each.settings.get("of") for each in spec.arms}
@@ -85,7 +81,6 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
     build_up = [arm for arm in spec.build_up if arm in pooled]
     names, consensus = consensus_matrix(pooled)
     _, tests = mcnemar_matrix(pooled, exam.events.outcome)
-    divergence = _divergence(pooled)
     return {
         "study": spec.name,
         "note": spec.note,
@@ -106,7 +101,7 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
         "summary": summary_lines(arms, differences, reference, state),
         "mcnemar": {"arms": names, "p": _matrix(tests), "p_holm": _matrix(holm_matrix(tests))},
         "consensus": {"arms": names, "share": _matrix(consensus)},
-        "divergence": {"arms": names, "bits": _matrix(divergence)},
+        "divergence": {"arms": names, "bits": _matrix(divergence_matrix(pooled)[1])},
         "distance": {"arms": names, "rms": _matrix(distance_matrix(pooled))},
         "caution": caution_rows(exam, pooled),
         "by_category": _categories(exam, pooled),
@@ -128,8 +123,6 @@ def _arm(
     ends = interval_card(
         q, rows, exam.events, (*_SCORES, *ACCURACY_BY_OUTCOME), scores, resampling=resampling
     )
-    low, high = ends["brier"]["overall"] or (None, None)
-    index_low, index_high = ends["brier_index"]["overall"] or (None, None)
     calibrated = calibrated_error(q, series_clusters(exam.events)[rows])
     kinds = parts_in_order(exam.events.kind)
     costs, runs = own["cost_usd"], own[own["run"] != ""].drop_duplicates("run")
@@ -146,12 +139,8 @@ def _arm(
         "accuracy": accuracy(q, o),
         # One primary score: overall, the plain mean of the question types where the exam has several, as in the differences.
         "brier": scores["brier"]["overall"],
-        "brier_low": low,
-        "brier_high": high,
         "brier_index": scores["brier_index"]["overall"],
         "index_name": "Brier Index" if len(kinds) < 2 else f"Brier Index (mean of {' and '.join(kinds)})",
-        "brier_index_low": index_low,
-        "brier_index_high": index_high,
         "ece": calibration_error(q, o),
         "ece_calibrated": calibrated.expected,
         "confidence": confidence(q),
@@ -166,7 +155,7 @@ def _arm(
         **{name: scores[name]["overall"] for name in _PARTS},
         **{
             f"{name}_{side}": (ends[name]["overall"] or (None, None))[place]
-            for name in ACCURACY_BY_OUTCOME
+            for name in ("brier", "brier_index", *ACCURACY_BY_OUTCOME)
             for place, side in enumerate(("low", "high"))
         },
     }
@@ -310,17 +299,6 @@ def summary_lines(
     return lines
 
 
-def _divergence(pooled: Mapping[str, FloatArray]) -> FloatArray:
-    """Jensen-Shannon divergence of each pair of arms, in bits, on the events both answered; ``nan`` without any."""
-    matrix = np.full((len(pooled), len(pooled)), np.nan)
-    for i, a in enumerate(pooled.values()):
-        for j, b in enumerate(pooled.values()):
-            both = np.isfinite(a) & np.isfinite(b)
-            if both.any():
-                matrix[i, j] = divergence_matrix({"a": a[both], "b": b[both]})[1][0, 1]
-    return matrix
-
-
 def _matrix(values: Any) -> list[list[float | None]]:
     return [[None if not np.isfinite(value) else float(value) for value in row] for row in np.asarray(values)]
 
@@ -382,13 +360,8 @@ def _correctness(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> list[dict
 def _extremes(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> dict[str, list[dict[str, Any]]]:
     """The questions that all arms together called best and worst (paper A, App. D.6)."""
     scores = np.array([(p - exam.events.outcome) ** 2 for p in pooled.values()])
-    with np.errstate(invalid="ignore"):
-        known = np.isfinite(scores)
-        mean = np.where(
-            known.any(axis=0),
-            np.nansum(np.where(known, scores, 0.0), axis=0) / np.maximum(1, known.sum(axis=0)),
-            np.nan,
-        )
+    known = np.isfinite(scores).sum(axis=0)
+    mean = np.where(known, np.nansum(scores, axis=0) / np.maximum(1, known), np.nan)
     order = [int(row) for row in np.argsort(mean, kind="stable") if np.isfinite(mean[row])]
 
     def entry(row: int) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from workbench.questions.decision import value_series
 from workbench.questions.formats.question_tables import csv_of
 from workbench.questions.grammar import read_claim
 from workbench.science.arrays import FloatArray
+from workbench.science.pooling.pool import pool
 from workbench.store.events import ForecastMade, ForecastMissing
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import StudyCell, StudySpec
@@ -183,6 +184,14 @@ def trials_of(frame: pd.DataFrame, exam: StudyExam) -> dict[str, FloatArray]:
             matrix[place[event], column[seed, trial]] = p
         matrices[str(arm)] = matrix
     return matrices
+
+
+def pooled_arms(trials: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """One forecast per event of each arm, shape (events,): its trials pooled in logits."""
+    return {
+        arm: pool(matrix, "logit-mean") if matrix.shape[1] > 1 else matrix[:, 0]
+        for arm, matrix in trials.items()
+    }
 
 
 def write_tables(folder: Path, frame: pd.DataFrame, exam: StudyExam) -> list[Path]:

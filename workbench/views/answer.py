@@ -205,7 +205,13 @@ def short_name(proposition: Proposition, claim: str) -> str:
 
 def answer_sentence(tree: Tree, base_rate: float | None) -> str:
     """Return the answer to read aloud: the probability beside the base rate, and what makes the difference."""
-    return sentence_of(tree.root.p, base_rate, waterfall(tree))
+    steps = waterfall(tree)
+    sentence = sentence_of(tree.root.p, base_rate, steps)
+    if steps is None or not steps.set_by_series:
+        return sentence
+    drivers = any(part.node for part in steps.parts)
+    what = "the drivers explain it" if drivers else "no driver with a measured link was found"
+    return f"{sentence} The simulation sets this number; {what}."
 
 
 def sentence_of(p: float | None, base_rate: float | None, steps: Waterfall | None) -> str:
@@ -217,10 +223,6 @@ def sentence_of(p: float | None, base_rate: float | None, steps: Waterfall | Non
         sentences.append("This value was set at the claim itself; nothing below it enters.")
     elif steps is not None:
         sentences.append(_part_sentence(steps, start_known=steps.from_base_rate and base_rate is not None))
-        if steps.set_by_series:
-            drivers = any(part.node for part in steps.parts)
-            what = "the drivers explain it" if drivers else "no driver with a measured link was found"
-            sentences.append(f"The simulation sets this number; {what}.")
     return " ".join(filter(None, sentences))
 
 

@@ -8,10 +8,14 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
+from proxies.asof.clock import Cutoff
 from workbench.errors import UsageError
 from workbench.formatting import counted, day_words, outcome_words, percent
-from workbench.propositions import Proposition, Tree
+from workbench.propositions import Proposition
+from workbench.questions.claims import Claim
 from workbench.questions.grammar import read_claim
+from workbench.questions.readings.choice import day_of
+from workbench.questions.readings.read import read
 from workbench.views.run_overview import age, claim_day, claim_key
 from workbench.views.run_view import RunView
 
@@ -23,6 +27,8 @@ _MOST_IN_HISTORY = 40
 _NEAR_DAYS = 7
 #: Runs side by side: more have no room on a page.
 MOST_COMPARED = 4
+#: Drivers of a run whose words are read as a person's are: some milliseconds each.
+_MOST_READ = 200
 _ASKS = {
     "proposed": "Another program proposed this run. Open it to accept or refuse.",
     "waiting": "This run is waiting for your approval.",
@@ -129,7 +135,7 @@ def compared(runs: Sequence[RunView]) -> dict[str, Any]:
     Drivers are the same where their readings ask the same of one series, in other words or over other days; of several such the one
     that ends last stands beside the one that ends last. ``same`` says that all runs have one value.
     """
-    drivers = [_drivers_by_meaning(run.tree) for run in runs]
+    drivers = [_drivers_by_meaning(run) for run in runs]
     keys = dict.fromkeys(key for of_run in drivers for key in of_run)
     rows = []
     for key in keys:
@@ -167,15 +173,13 @@ def compared(runs: Sequence[RunView]) -> dict[str, Any]:
     }
 
 
-def _drivers_by_meaning(tree: Tree) -> dict[tuple[object, int], Proposition]:
-    """Return the drivers of a tree by what is asked of which series, and by place among those of which the same is asked."""
+def _drivers_by_meaning(run: RunView) -> dict[tuple[object, int], Proposition]:
+    """Return the drivers of a run by what is asked of which series, and by place among those of which the same is asked."""
     alike: dict[object, list[tuple[date, Proposition]]] = {}
-    for node in tree.propositions():
-        if node.id == tree.root.id:
-            continue
-        try:
-            claim = read_claim(node.statement)
-        except UsageError:
+    drivers = [node for node in run.tree.propositions() if node.id != run.tree.root.id]
+    for node in drivers:
+        claim = _claim_of(node.statement, run.state.parsed_cutoff(), freely=len(drivers) <= _MOST_READ)
+        if claim is None:
             alike.setdefault(claim_key(node.statement), []).append((date.max, node))
         else:
             asked = replace(claim, start=None, end=date.max, level=None, upper=None, times=1, notes=())
@@ -185,3 +189,12 @@ def _drivers_by_meaning(tree: Tree) -> dict[tuple[object, int], Proposition]:
         for key, nodes in alike.items()
         for place, (_, node) in enumerate(sorted(nodes, key=lambda pair: pair[0], reverse=True))
     }
+
+
+def _claim_of(statement: str, cutoff: Cutoff, *, freely: bool) -> Claim | None:
+    """Return what a driver states of a series; None where it is about none, or can be read in several ways."""
+    try:
+        return read_claim(statement)
+    except UsageError:
+        reading = read(statement, day_of(cutoff)).best if freely else None
+        return None if reading is None else reading.claim

@@ -1,12 +1,12 @@
 """The fan of a forecast series, drawn from its document: in characters for a terminal, as a picture, and as SVG for pages."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
 from markupsafe import Markup, escape
 
-from workbench.formatting import figure, written_day
+from workbench.formatting import day_words, figure
 
 #: Keys of the quantiles in a document's fan, and which of them bound a band.
 _SHARES = ("0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95")
@@ -152,7 +152,7 @@ def fan_words(document: Mapping[str, Any]) -> str:
     """Describe a fan chart in one sentence: its alternative text, and its line in a note of plain text."""
 
     def day(text: str) -> str:
-        return written_day(date.fromisoformat(text))
+        return day_words(text)
 
     unit = f" {document['unit']}" if document["unit"] else ""
     if document["fan"]:
@@ -189,20 +189,18 @@ def _last_day(document: Mapping[str, Any]) -> str:
     return str(fan[-1]["day"] if fan else max(document["on"], document["last"]["day"]))
 
 
-def _ticks(first: date, last: date, x: Callable[[str], float], floor: float) -> list[str]:
-    """Draw marks at the beginnings of months, about five, with the year where it changes."""
-    months = [(first.year * 12 + first.month + step) for step in range((last - first).days // 28 + 1)]
-    days = [day for month in months if (day := date(month // 12, month % 12 + 1, 1)) <= last]
-    # From a few weeks to decades: every 1, 2, 3, 6 or 12 months, or whole years.
-    every = next((step for step in (1, 2, 3, 6, 12, 24, 60, 120, 240) if len(days) <= 6 * step), 600)
-    shown = [day for day in days if (day.year * 12 + day.month - 1) % every == 0] or days[:1]
-    parts, year = [], 0
-    for day in shown:
-        name = str(day.year) if every >= 12 else f"{day:%b}" if day.year == year else f"{day:%b %Y}"
-        year, place = day.year, x(day.isoformat())
+def _ticks(first: int, last: int, floor: float) -> list[str]:
+    """Draw five days on the axis, the first and the last of the drawing among them."""
+    left, right, _, _ = _MARGINS
+    parts = []
+    for step, anchor in enumerate(("start", "middle", "middle", "middle", "end")):
+        day, place = (
+            date.fromordinal(first + (last - first) * step // 4),
+            left + (_WIDTH - left - right) * step / 4,
+        )
         parts.append(
             f'<line class="tick" x1="{place:.1f}" x2="{place:.1f}" y1="{floor:g}" y2="{floor + 4:g}"/>'
-            f'<text x="{place:.1f}" y="{floor + 16:g}" text-anchor="middle">{name}</text>'
+            f'<text class="{"between" if step in (1, 3) else ""}" x="{place:.1f}" y="{floor + 16:g}" text-anchor="{anchor}">{day.day} {day:%b %Y}</text>'
         )
     return parts
 
@@ -245,7 +243,7 @@ def fan_svg(document: Mapping[str, Any]) -> Markup:
         f'<polyline class="median" points="{line([(row["day"], row["0.5"]) for row in fan])}"/>',
         f'<line class="cutoff" x1="{cutoff:.1f}" x2="{cutoff:.1f}" y1="{top:g}" y2="{floor:g}"/>',
         f'<text x="{cutoff:.1f}" y="{_HEIGHT - 4:g}" text-anchor="middle">cutoff</text>',
-        *_ticks(date.fromisoformat(past[0]["day"]), date.fromisoformat(last_day), x, floor),
+        *_ticks(first, end, floor),
     ]
     # Where a level's own figure stands there is no room for the end of the axis.
     for value in (low, high):

@@ -40,6 +40,6 @@ def reading_lines(document: Mapping[str, Any], terms: Terms = shell_terms) -> li
     lines += [f"  {note}" for note in document["notes"]]
     coverage = document["coverage"]
     if best and not coverage["treatable"]:
-        lines.append(f"Cannot be treated: {coverage['reason']}")
-        lines += [f"It can be with {terms(Option(name, value))}" for name, value in coverage["fix"].items()]
+        lines.append(f"Not possible: {coverage['reason']}")
+        lines += [f"Possible with {terms(Option(name, value))}" for name, value in coverage["fix"].items()]
     return lines

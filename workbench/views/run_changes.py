@@ -8,7 +8,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import UsageError
-from workbench.formatting import percent, point_change
+from workbench.formatting import counted, percent, point_change
 from workbench.propositions import NodeId, Proposition, Tree
 from workbench.synthesis.whatif.evaluation import evaluate
 from workbench.views.answer import MOST_IN_ALL_ORDERS, average_over_orders
@@ -148,14 +148,14 @@ def change_lines(document: Mapping[str, Any]) -> list[str]:
         )
         for node, row in document["parts"]["leaves"].items()
     ]
-    rows.append((document["parts"]["rule"], "rules, weights, and drivers that only one run has"))
+    rows.append((document["parts"]["rule"], "rules, weights, and drivers of only one run"))
     still = sum(not total for total, _ in rows)
     lines += [
         f"{point_change(0.0, total):>13}  {words}"
         for total, words in sorted(rows, key=lambda row: -abs(row[0]))
         if total
     ]
-    return [*lines, *([f"{'':13}  {still} parts without a change"] if still else [])]
+    return [*lines, *([f"{'':13}  {counted(still, 'part')} without a change"] if still else [])]
 
 
 def _how_words(row: Mapping[str, Any]) -> str:
@@ -166,6 +166,6 @@ def _how_words(row: Mapping[str, Any]) -> str:
         return (
             " (asked again)"
             if spread is None
-            else f" (asked again, its trials spread by {100 * spread:.1f} points)"
+            else f" (asked again, standard deviation of the trials {100 * spread:.1f} points)"
         )
     return " (carried over)" if row.get("how") == "carried" else ""

@@ -11,6 +11,8 @@ from typing import Any
 from workbench.audit.data_read import leaves_without_data
 from workbench.audit.run_findings import run_findings
 from workbench.engine.record.state import RunState
+from workbench.errors import UsageError
+from workbench.formatting import counted
 from workbench.models.base import ModelReply, reply_to_json
 from workbench.models.thoughts import without_thoughts
 from workbench.propositions import NodeId
@@ -31,16 +33,17 @@ class _Turn:
 
 
 def transcript(
-    store: Store, state: RunState, node: NodeId | None = None, *, search: str = ""
+    store: Store, state: RunState, node: NodeId | None = None, *, search: str = "", stage: str = ""
 ) -> dict[str, Any]:
     """Return every model call of a run, or of one node, as it was sent and answered: ``workbench transcript``.
 
     ``calls`` has for each where it stands in the run, the model, ``sent`` (the messages that no call before it shows),
     ``folded`` (how many others it sent, and the call that shows the last of them), ``reply`` with the thoughts apart, tokens,
-    price (null where unknown) and seconds. Numbers count all calls; with ``search`` those stay in which each of its words occurs.
-    ``unanswered`` are requests that got no reply, with the reason on record. ``findings`` are what the checks say of the leaves.
+    price (null where unknown) and seconds. Numbers count all calls; with ``search`` those stay in which each of its words occurs, with
+    ``stage`` those of one stage. ``found`` is what the calls concluded, ``findings`` what the checks say of the leaves; ``unanswered`` are
+    requests that got no reply, with the reason on record.
 
-    Raises `UnknownNode`: No such node. Raises `StoreCorrupt`: A body was altered.
+    Raises `UnknownNode`: No such node. Raises `UsageError`: The run has no such stage. Raises `StoreCorrupt`: A body was altered.
     """
     if node is not None:
         state.tree[node]
@@ -56,14 +59,25 @@ def transcript(
         sent = [_sent_message(bodies[digest]) for digest in call.messages[folded:]]
         calls.append(_call_document(number, call, sent, folded, last))
         answered.add((*_ledger_key(call.address), call.request_hash))
-    matching = [call for call in calls if _matches(call, search)]
+    stages = list(dict.fromkeys(call["stage"] for call in calls))
+    if stage and stage not in stages:
+        raise UsageError(
+            f"no call of this run is of the stage {stage!r:.40}; its stages are {', '.join(stages) or 'none'}"
+        )
+    matching = [call for call in calls if stage in ("", call["stage"]) and _matches(call, search)]
     costs = [call["cost_usd"] for call in calls]
     return {
         "run_id": state.run_id,
         "statement": state.statement,
         "node": node,
         "search": search,
+        "stage": stage,
         "n_calls": len(calls),
+        "found": [
+            {"id": each.id, "p": each.p, "key_factor": each.belief.key_factor, "statement": each.statement}
+            for each in state.tree.propositions()
+            if each.belief is not None and node in (None, each.id)
+        ],
         "input_tokens": _total(call["input_tokens"] for call in calls),
         "output_tokens": _total(call["output_tokens"] for call in calls),
         "cost_usd": None if None in costs else sum(costs),
@@ -106,15 +120,13 @@ def call_parts(call: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the parts of a call in the order they were said, each with the name of its speaker."""
     parts = []
     if folded := call["folded"]["messages"]:
-        count = f"{folded} message{'s' if folded > 1 else ''}"
+        count = counted(folded, "message")
         parts.append(
-            ("folded", f"{count} sent before: see call {call['folded']['last_in']} and those above it")
+            ("folded", f"{count} sent before: see call {call['folded']['last_in']} and earlier calls")
         )
     for message in call["sent"]:
         text = message["content"]
-        text += f"\n[{message['images']} picture{'s' if message['images'] > 1 else ''}]" * bool(
-            message["images"]
-        )
+        text += f"\n[{counted(message['images'], 'picture')}]" * bool(message["images"])
         parts.append((f"sent, {message['role']}", text + _tool_lines(message["tool_calls"])))
     if call["tools"]:
         parts.append(("tools on offer", ", ".join(call["tools"])))
@@ -131,10 +143,10 @@ def call_parts(call: Mapping[str, Any]) -> list[tuple[str, str]]:
 def transcript_line(document: Mapping[str, Any]) -> str:
     """Sum up all calls in one line."""
     price = "price unknown" if document["cost_usd"] is None else f"${document['cost_usd']:.4f}"
-    matches = f"{len(document['calls'])} of " if document["search"] else ""
+    matches = f"{len(document['calls'])} of " if document["search"] or document["stage"] else ""
     lost = f", {len(document['unanswered'])} without a reply" if document["unanswered"] else ""
     return (
-        f"{matches}{document['n_calls']} model calls{lost}, {document['input_tokens']:,} tokens in,"
+        f"{matches}{counted(document['n_calls'], 'model call')}{lost}, {document['input_tokens']:,} tokens in,"
         f" {document['output_tokens']:,} out, {price}"
     )
 
@@ -247,7 +259,7 @@ def _unanswered(
         key = (*_ledger_key(event), event.request_hash)
         if isinstance(event, ev.CallAsked):
             place = dict(zip(_PLACE, _ledger_key(event), strict=True))
-            reason = "no reply is on record: the process ended, or the connection broke"
+            reason = "no reply: the process ended, or the connection broke"
             announced[key] = {**place, "at_utc": stored.at_utc, "model": event.model, "reason": reason}
         elif key in announced:
             announced[key]["reason"] = event.reason

@@ -12,7 +12,7 @@ from workbench.annotations.estimates import estimate_rows
 from workbench.audit.run_findings import finding_lines
 from workbench.engine.detached import has_record, no_record
 from workbench.errors import command, sentence
-from workbench.formatting import outcome_words, percent, point_change, sandbox_words, written_day
+from workbench.formatting import day_words, outcome_words, percent, point_change, sandbox_words
 from workbench.models.base import PastShare
 from workbench.propositions import ROOT, NodeId, Polarity, Rule, Tree, depth_of, parent_of
 from workbench.propositions.edits import (
@@ -30,6 +30,7 @@ from workbench.propositions.edits import (
 from workbench.synthesis.whatif.ranges import Span, reachable_ranges
 from workbench.terminal import printable
 from workbench.views.answer import answer_sentence
+from workbench.whatif.typed_values import TypedValue
 
 if TYPE_CHECKING:
     from workbench.engine.record.people import Remark
@@ -74,8 +75,8 @@ def rule_remarks(rule: Rule | None, span: Span) -> list[str]:
         return rule.warnings()
     low, high = map(percent, span)
     whole = (low, high) == (percent(0.0), percent(1.0))
-    short = "" if whole else "; the rest is left to what no driver covers"
-    return [f"from {low} with every driver against to {high} with every driver for{short}", *rule.warnings()]
+    short = "" if whole else "; what no driver covers makes up the rest"
+    return [f"{low} with every driver against, {high} with every driver for{short}", *rule.warnings()]
 
 
 def tree_lines(
@@ -137,21 +138,33 @@ def history_words(history: PastShare) -> str:
     return f"true in {percent(history.share)} of past periods of this length ({count} independent)"
 
 
+def history_lines(history: PastShare) -> list[str]:
+    """Say what is known of a claim before any evidence: its base rate, and what a simulation makes of it."""
+    lines = [f"History: {history_words(history)}."]
+    if history.forecast is not None:
+        lines.append(
+            f"Simulation of the claim's series: {percent(history.forecast)}. Evidence for the drivers follows."
+        )
+    return lines
+
+
 def resolution_lines(state: RunState) -> list[str]:
     """Return how a claim resolves: up to when data are used, and which series decides on which day, with the notes of its reading."""
     cutoff = state.parsed_cutoff()
     lines = [
-        f"data of {written_day(date.fromisoformat(state.cutoff_instant[:10]))}, live"
+        f"data of {day_words(date.fromisoformat(state.cutoff_instant[:10]))}, live"
         if cutoff.live
-        else f"data to {written_day(cutoff.last_moment_day)}"
+        else f"data to {day_words(cutoff.last_moment_day)}"
     ]
     reading = state.read_as or {}
     try:
-        end = written_day(date.fromisoformat(str(reading.get("end"))))
+        end = day_words(date.fromisoformat(str(reading.get("end"))))
     except ValueError:  # none, or a stranger's package names no day there
         return lines
     when = "on" if reading.get("window") == "on" else "by"
     lines.append(f"resolves {when} {end} by the series {printable(str(reading.get('series')), keep='')}")
+    if (text := str(reading.get("text", ""))) != state.statement:
+        lines.append(f'read from "{printable(text, keep="")}"')
     return lines + [printable(str(note), keep="") for note in reading.get("notes", ())]
 
 
@@ -259,12 +272,12 @@ def annotation_lines(view: RunView) -> list[str]:
 
 def outcome_line(outcome: Mapping[str, Any]) -> str:
     """Write the claim's outcome, its source, and the Brier score of the forecast, as every screen prints it."""
-    source = "its series" if outcome["source"] == "series" else outcome["author"] or "a person"
+    source = "data of the series" if outcome["source"] == "series" else outcome["author"] or "a person"
     brier = outcome["brier"]
     score = "" if brier is None else f"; Brier score {brier:.3f} (0 is perfect, always 50% scores 0.250)"
     times = "once" if outcome["revised"] == 1 else f"{outcome['revised']} times"
     revised = f", revised {times}" if outcome["revised"] else ""
-    return f"outcome: {outcome_words(outcome['p'])} on {outcome['day']}, says {source}{revised}{score}"
+    return f"Outcome: {outcome_words(outcome['p'])} ({source}, {day_words(outcome['day'])}{revised}){score}"
 
 
 def estimate_lines(row: Mapping[str, Any]) -> list[str]:
@@ -325,7 +338,8 @@ def edit_words(tree: Tree, edit: Edit) -> str:
             by = edit.override
             who = "" if by is None else f" ({', '.join(filter(None, (by.author, by.reason)))})"
             until = f", until {by.expires}" if by is not None and by.expires else ""
-            return f"{place} set to {percent(edit.p)} (was {percent(before)}){who}{until}"
+            value = TypedValue(edit.p, edit.low, edit.high).words()
+            return f"{place} set to {value} (was {percent(before)}){who}{until}"
         case Pin():
             return f"{place} held at its value"
         case Unpin():

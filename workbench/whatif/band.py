@@ -14,7 +14,7 @@ from typing import Any, Literal
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, command, sentence
 from workbench.forecasts.separate_windows import FEWEST_SEPARATE, chance_variance
-from workbench.formatting import MINUS, percent
+from workbench.formatting import MINUS, counted, percent
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.propositions.ids import natural_order
 from workbench.questions.series.series_leaf import RECORD
@@ -76,20 +76,19 @@ class PastWindows:
     def line(self, p: float) -> str:
         """Return the band as a sentence."""
         if self.too_few:
-            return f"Rests on {self.effective:.1f} separate past windows: too few to say how far chance may move it"
+            return f"No 90% range: {self.effective:.1f} independent past periods are too few"
         low, high = self.band(p)
-        between = f"between {percent(low)} and {percent(high)} (central 90%)"
+        ends = f"90% range for this estimate: {percent(low)} to {percent(high)}"
+        periods = f"{self.effective:.1f} independent past periods"
         if self.error is not None:
-            return (
-                f"A longer past and the right model might say {percent(low)} to {percent(high)} (central 90%): what its {len(self.models)}"
-                f" models disagree about, and what they learned from so much of a past ({self.effective:.1f} separate windows of its kind)"
-            )
+            return f"{ends}. It reflects {_doubts(self.models)} and a short history ({periods})"
         if not self.models:
-            return f"Rests on {self.effective:.1f} separate past windows: chance alone may move it {between}"
-        return (
-            f"Rests on {self.effective:.1f} separate past windows and {len(self.models)} models: chance and what these disagree about may"
-            f" move it {between}"
-        )
+            return f"{ends}. It reflects chance in {periods}"
+        return f"{ends}. It reflects chance in {periods} and {_doubts(self.models)}"
+
+
+def _doubts(models: Sequence[float]) -> str:
+    return "the error of its one model" if len(models) == 1 else f"disagreement between {len(models)} models"
 
 
 def past_windows(tree: Tree, leaves: Iterable[NodeId] | None = None) -> dict[NodeId, PastWindows]:
@@ -197,7 +196,7 @@ class Band:
     high: float
     origin: str
     #: What there are several of, in a word.
-    repeats: Literal["trials", "past windows", "models", "refits"] = "trials"
+    repeats: Literal["trials", "past periods", "models", "refits"] = "trials"
     #: How errors of leaves go together in it, as a sentence; empty where they are taken apart.
     together: str = ""
 
@@ -210,7 +209,7 @@ class Band:
         """Return it as the sentence of the headline."""
         also = f" {self.together}" if self.together else ""
         if self.is_point:
-            return f"The {self.repeats} agree to the last digit shown, which is no certainty: {self.origin}.{also}"
+            return f"The {self.repeats} agree to the last digit shown. That is not certainty: {self.origin}.{also}"
         return f"{percent(self.low)} to {percent(self.high)}: {self.origin}.{also}"
 
     def to_json(self) -> dict[str, Any]:
@@ -227,7 +226,7 @@ class Band:
             self,
             low=max(0.0, middle - hypot(middle - self.low, half)),
             high=min(1.0, middle + hypot(self.high - middle, half)),
-            origin=f"{self.origin}; the spread of refitted weights is in it",
+            origin=f"{self.origin}. The spread of refitted weights is included",
         )
 
 
@@ -246,10 +245,10 @@ def trials_band(
         low=spread["low"],
         high=spread["high"],
         origin=(
-            f"how far {number} independent trials of a driver spread, carried up to the claim (its central 90%);"
-            " it says how repeatable the answer is, not how sure the event"
+            f"90% range from {number} independent trials of a driver."
+            " It shows how repeatable the probability is, not how certain the event is"
         ),
-        together=_strongest_pair(shared, "Drivers that read the same series are taken to err together"),
+        together=_strongest_pair(shared, "Drivers that read the same series are assumed to err together"),
     )
 
 
@@ -273,17 +272,16 @@ def windows_band(tree: Tree) -> Band | None:
     counts = sorted(round(past.effective) for past in by_leaf.values())
     number = str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
     models = any(past.models for past in by_leaf.values())
-    mover = "chance, and what the models disagree about," if models else "chance alone"
-    which = "1 driver that rests" if len(by_leaf) == 1 else f"{len(by_leaf)} drivers that rest"
+    causes = "chance and the disagreement between models" if models else "chance alone"
     return Band(
         low=spread.low,
         high=spread.high,
         origin=(
-            f"how far {mover} may move {which} on {number} separate past windows, carried up to the claim"
-            " (its central 90%); it says how well the past is known, not how sure the event"
+            f"90% range from {causes}, with {number} independent past periods for {counted(len(by_leaf), 'driver')}."
+            " It shows how well the past is known, not how certain the event is"
         ),
-        repeats="past windows",
-        together=_strongest_pair(correlation, "Their errors go together as their past outcomes did"),
+        repeats="past periods",
+        together=_strongest_pair(correlation, "Their errors are correlated as their past outcomes were"),
     )
 
 
@@ -298,8 +296,8 @@ def _forecast_band(past: PastWindows, p: float) -> Band:
         low=low,
         high=high,
         origin=(
-            f"how far a longer past and the right model may move the forecast (its central 90%): what its {len(past.models)} models disagree"
-            f" about, and what they learned from so much of a past; it says how well the forecast is known, not how sure the event"
+            f"90% range from {_doubts(past.models)} and a short history."
+            " It shows how well the forecast is known, not how certain the event is"
         ),
         repeats="models",
     )
@@ -316,13 +314,13 @@ def no_band_reason(state: RunState) -> str:
     if few:
         node, number = min(few.items(), key=lambda entry: entry[1])
         which = "the claim" if node == ROOT else node
-        return f"too few separate windows: {which} rests on {number:.1f} in the past, which say nothing of how far chance may move it"
+        return f"{which} rests on {number:.1f} independent past periods, which are too few"
     if len(windows) > MOST_LEAVES:
-        return f"{len(windows)} drivers are too many to hold their errors against each other"
+        return f"{len(windows)} drivers are too many to correlate their errors"
     return sentence(
-        "no driver rests on past windows, each has one trial (ask with ",
+        "no driver rests on past periods, each has one trial (",
         Option("trials", "2"),
-        "), and no weights were asked for again (",
+        " makes more), and no weights were refitted (",
         command("refit"),
         ")",
     )
@@ -374,13 +372,13 @@ def refits_band(tree: Tree, refits: Mapping[NodeId, NodeRefitted]) -> Band | Non
         return None
     half = _CENTRAL_90 * sqrt(fsum(squares))
     number = str(min(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
-    which = "1 inner driver" if len(squares) == 1 else f"{len(squares)} inner drivers"
+    which = counted(len(squares), "combined driver")
     return Band(
         low=max(0.0, p - half),
         high=min(1.0, p + half),
         origin=(
-            f"how far {number} refits of the weights of {which} spread, carried up to the claim (its central 90%);"
-            " it says how repeatable the weights are, not how sure the event"
+            f"90% range from {number} refits of the weights of {which}."
+            " It shows how repeatable the weights are, not how certain the event is"
         ),
         repeats="refits",
     )

@@ -14,6 +14,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainValidator,
     StringConstraints,
     WithJsonSchema,
     model_validator,
@@ -42,7 +43,7 @@ from workbench.synthesis.errors import FormulaError
 from workbench.synthesis.rules.formula import parse_formula
 from workbench.synthesis.sensitivity.assumptions import assume, assumed_by
 from workbench.synthesis.whatif.apply_edits import play
-from workbench.whatif.typed_values import parse_probability
+from workbench.whatif.typed_values import TypedValue, parse_probability, parse_value
 
 _SIDE = "(or Positive)"
 
@@ -50,6 +51,13 @@ _SIDE = "(or Positive)"
 def _read_probability(value: object) -> float:
     try:
         return parse_probability(value)
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+
+
+def _read_value(value: object) -> TypedValue:
+    try:
+        return parse_value(value)
     except UsageError as error:
         raise ValueError(str(error)) from None
 
@@ -91,6 +99,18 @@ _Side = Annotated[
 ]
 Probability = Annotated[
     float, BeforeValidator(_read_probability), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})
+]
+_Share: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
+#: Read as a `TypedValue`; a caller of Python writes a number, a text or a pair.
+_Value = Annotated[
+    Any,
+    PlainValidator(_read_value),
+    WithJsonSchema(
+        {
+            "anyOf": [_Share, {"type": "array", "items": _Share, "minItems": 2, "maxItems": 2}],
+            "description": "a probability, or [low, high]",
+        }
+    ),
 ]
 _Weight = Annotated[
     float, BeforeValidator(_read_weight), WithJsonSchema({"type": "number", "minimum": -1, "maximum": 1})
@@ -154,11 +174,11 @@ class EditRequest(Request):
     """The edits of one call, of every kind; every screen fills one in."""
 
     values: Annotated[
-        dict[Node, Probability],
+        dict[Node, _Value],
         Says(
             word="set",
-            text="Probability of a driver; an inner one is pinned at it. PA and P2.PA are assumptions of logic rules.",
-            form="NODE=P with a probability between 0 and 1, for example P2.1=0.25 or P2.1=25%",
+            text="Probability of a driver, or a range; a driver with drivers below it is pinned. PA and P2.PA are assumptions of logic rules.",
+            form="NODE=P with a probability or a range, for example P2.1=0.25, P2.1=25% or P2.1=20-40%",
         ),
     ] = {}
     add: Annotated[
@@ -238,7 +258,12 @@ class EditRequest(Request):
                 for node, text in self.reports.items()
             ),
         )
-        assumed = {node: p for name, p in self.values.items() if (node := assumed_by(name)) is not None}
+        assumed = {}
+        for name, value in self.values.items():
+            if (node := assumed_by(name)) is not None:
+                if value.low is not None:
+                    raise UsageError(f"{name} is an assumption: give it one probability, not a range")
+                assumed[node] = value.p
         rules: tuple[Edit, ...] = ()
         if self.rules or self.weights or assumed:
             rules = _rule_edits(play(tree, shape).tree, self.rules, self.weights, assumed)
@@ -247,8 +272,8 @@ class EditRequest(Request):
             *rules,
             *(Pin(node=node) for node in self.pin),
             *(
-                SetValue(node=node, p=p, override=override)
-                for node, p in self.values.items()
+                SetValue(node=node, p=value.p, low=value.low, high=value.high, override=override)
+                for node, value in self.values.items()
                 if assumed_by(node) is None
             ),
         )
@@ -272,7 +297,7 @@ def _rule_edits(
     for node, weight in weights.items():
         parent = tree.parent(node)
         if parent is None:
-            raise UsageError("the claim has no weight: it stands in no rule")
+            raise UsageError("the claim has no weight: only drivers have one")
         rule = tree[parent].rule
         data = changed.setdefault(parent, rule.to_json() if rule is not None else {})
         # An inhibitor's weight stands in a list of its own (noisy-or).

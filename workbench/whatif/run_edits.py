@@ -19,7 +19,7 @@ from workbench.synthesis import RuleError, WhatIf, tree_from_json
 from workbench.synthesis.whatif.apply_edits import play, play_until
 from workbench.whatif.edit_request import EditRequest
 from workbench.whatif.rule_changes import RuleChange, kept_edits
-from workbench.whatif.tree_documents import override_rows
+from workbench.whatif.tree_documents import band_of_ranges, override_rows
 
 
 def adopt_tree_file(store: Store, run_id: str) -> bool:
@@ -82,6 +82,7 @@ class WhatIfResult:
         document = {
             **self.whatif.to_json(),
             "overrides": override_rows(self.whatif.tree),
+            **({"band": band} if (band := band_of_ranges(self.whatif.tree)) else {}),
             "model_calls": self.model_calls,
         }
         if self.asked_again is not None:

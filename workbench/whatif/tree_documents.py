@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from workbench.formatting import counted, percent
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.scenario_set import ScenarioSet
 from workbench.steps import Steps, at_once
@@ -15,7 +16,7 @@ from workbench.synthesis.sensitivity.paths import TornadoRow, swing_order, torna
 from workbench.synthesis.sensitivity.uncertainty import root_uncertainty, source_correlation, trial_moments
 from workbench.synthesis.whatif.apply_edits import expired, play, scenario_tree
 from workbench.synthesis.whatif.compare_scenarios import compare, mix
-from workbench.synthesis.whatif.ranges import reachable_ranges
+from workbench.synthesis.whatif.ranges import reachable_ranges, typed_ranges
 from workbench.whatif.typed_values import parse_probability
 
 
@@ -41,7 +42,8 @@ def driver_rows(tree: Tree) -> list[TornadoRow]:
 def driver_rows_in_steps(tree: Tree) -> Steps[list[TornadoRow]]:
     """Make the rows of `driver_rows`."""
     assumed = assumption_rows(tree)
-    leaves = yield from tornado_in_steps(tree)
+    ranges = {node: span for node, span in typed_ranges(tree).items() if not tree[node].children}
+    leaves = yield from tornado_in_steps(tree, ranges)
     return sorted([*leaves, *assumed], key=swing_order) if assumed else leaves
 
 
@@ -74,19 +76,19 @@ def spread_note(trials: Mapping[NodeId, Sequence[float]], record: Sequence[Seque
     """Say how far answers of drivers asked again differed; "" where some of this run did.
 
     >>> spread_note({"P1": [0.4, 0.5]}), spread_note({"P1": [0.4, 0.4]})
-    ('', 'drivers that were asked again gave the same answer: asking again buys nothing, so there is no order')
+    ('', 'No order: drivers that were asked twice gave the same probability both times.')
     >>> spread_note({"P1": [0.4]}, [[0.5, 0.6]])
-    'no driver of this run was asked twice: the spread is that of 1 drivers of earlier runs by the same grounder'
+    'No driver of this run was asked twice: the spread is that of 1 driver of earlier runs by the same grounder.'
     """
     repeated = [values for values in trials.values() if len(values) > 1]
     samples = repeated or [values for values in record if len(values) > 1]
     if samples and not pooled_sd(samples):
-        return "drivers that were asked again gave the same answer: asking again buys nothing, so there is no order"
+        return "No order: drivers that were asked twice gave the same probability both times."
     if repeated:
         return ""
     if samples:
-        return f"no driver of this run was asked twice: the spread is that of {len(samples)} drivers of earlier runs by the same grounder"
-    return "no driver was asked twice, here or in earlier runs, so nothing says that asking again would change it: there is no order"
+        return f"No driver of this run was asked twice: the spread is that of {counted(len(samples), 'driver')} of earlier runs by the same grounder."
+    return "No order: no driver was asked twice, so the effect of asking again is unknown."
 
 
 def root_spread(
@@ -141,6 +143,7 @@ def scenario_table(
                 "root": trees[name].root.p,
                 "stale": [node for node in trees[name].ids() if trees[name][node].stale],
                 "overrides": override_rows(trees[name]),
+                **({"band": band} if (band := band_of_ranges(trees[name])) else {}),
                 "expired": over[name],
             }
             for name, scenario in chosen.items()
@@ -150,12 +153,36 @@ def scenario_table(
     }
 
 
+def band_of_ranges(tree: Tree) -> dict[str, Any] | None:
+    """Return the claim's central 90% where drivers were given ranges, with a sentence; None where none was."""
+    ranges = typed_ranges(tree)
+    if not ranges or tree.root.p is None:
+        return None
+    # numpy comes with it: most what-ifs have no range
+    from workbench.synthesis.sensitivity.sampling import range_band
+
+    band = range_band(tree, ranges)
+    given = ", ".join(f"{node} {percent(low)} to {percent(high)}" for node, (low, high) in ranges.items())
+    return {
+        "low": band["low"],
+        "high": band["high"],
+        "mean": band["mean"],
+        "ranges": {node: list(span) for node, span in ranges.items()},
+        "line": f"90% range of the claim: {percent(band['low'])} to {percent(band['high'])}, simulated from {given}.",
+    }
+
+
 def override_rows(tree: Tree) -> list[dict[str, Any]]:
     """Return the analyst's values in effect with their author, each beside the model's own."""
     return [
         {
             "id": node.id,
             "p": node.p,
+            **(
+                {}
+                if node.belief is None or node.belief.low is None
+                else {"low": node.belief.low, "high": node.belief.high}
+            ),
             "model_p": node.model_belief.p if node.model_belief is not None else None,
             **node.override.to_json(),
         }

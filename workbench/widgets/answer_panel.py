@@ -126,7 +126,6 @@ def way(
     return rendered(
         "way",
         bars=waterfall_bars(steps) if steps is not None else [],
-        start=steps.start_words if steps is not None else "",
         set_by_series=steps is not None and steps.set_by_series,
         arithmetic=arithmetic,
         mark=mark,
@@ -154,7 +153,7 @@ def waterfall_bars(steps: Waterfall) -> list[Bar]:
             name=part.name,
             node=part.node,
             p=part.p,
-            usual=part.usual,
+            usual=part.usual if steps.from_base_rate else None,
             left=(min(ends) - low) / span,
             width=abs(part.points) / span,
             points=part.points,

@@ -21,7 +21,7 @@ MOST_CLAIMS = 500
 class ClaimsTable(anywidget.AnyWidget):
     """Two zones of the home page: what there is to do, and the claims."""
 
-    _esm = page_module("claims.js")
+    _esm = page_module("claims.js", "kernel_state.js", "page_tools.js")
     _css = (_STATIC / "claims.css").read_text(encoding="utf-8")
 
     claims: Any = traitlets.List().tag(sync=True)

@@ -167,9 +167,9 @@ def box(kind: Any, children: list[ipywidgets.Widget], name: str) -> Any:
     return filled
 
 
-def page_module(name: str) -> str:
-    """Return the module of a page's widget, with what every page can do (``static/page_tools.js``) before it."""
-    return "".join((_STATIC / each).read_text(encoding="utf-8") for each in ("page_tools.js", name))
+def page_module(name: str, *before: str) -> str:
+    """Return the module of a page's widget, with the files before it that it uses."""
+    return "".join((_STATIC / each).read_text(encoding="utf-8") for each in (*before, name))
 
 
 class Typing(anywidget.AnyWidget):

@@ -158,14 +158,13 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
         show_if(always or phase != "done", self)
         if phase == "done" and not always:
             return
-        left = follower.stages.left(follower.state) if phase == "running" else ""
         self.state.value = panels.progress(
             phase,
             follower.state,
             run,
             list(follower.lines),
             share=follower.stages.share(follower.state),
-            left=left,
+            words=self.words(),
         )
         show_if(phase in ("planned", "stopped", "failed"), self.ground)
         self.ground.description = "Collect evidence" if phase == "planned" else "Resume"
@@ -179,8 +178,13 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
         far = f"{grounded} of {len(leaves)} driver{'s' * (len(leaves) != 1)}"
         if phase == "planned":
             return "Planned: press Collect evidence"
-        if phase in ("running", "waiting") and not state.planned:
-            return "Breaking the claim into drivers"
+        if not state.planned:
+            working = phase in ("running", "waiting")
+            return (
+                "Breaking the claim into drivers"
+                if working
+                else f"{phase.capitalize()} before the claim had drivers"
+            )
         if phase in ("running", "waiting"):
             left = self._follower.stages.left(state) if phase == "running" else ""
             return f"Collecting evidence, {far}{f', {left}' if left else ''}"

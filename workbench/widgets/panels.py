@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import cache
 from math import isclose
 from typing import TYPE_CHECKING, Any
@@ -20,13 +20,13 @@ from workbench.audit.data_read import DATA_READ, no_data_lines
 from workbench.audit.run_findings import finding_lines
 from workbench.engine.expected_cost import cost_line
 from workbench.formatting import (
+    day_words,
     figure,
     meaning,
     outcome_words,
     percent,
     point_change,
     sent_tokens,
-    written_day,
 )
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.propositions.edits import Edit, SetValue
@@ -40,8 +40,9 @@ from workbench.templates import brief, html_environment
 from workbench.views.fan_chart import fan_key, fan_svg, fan_words
 from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
-from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
+from workbench.views.wording import assumption_change, edit_words, history_words, rule_remarks, sign_off_line
 from workbench.whatif.edit_remarks import edit_remarks
+from workbench.whatif.tree_documents import band_of_ranges
 from workbench.widgets.page_terms import line_on_page, on_page
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
     from workbench.engine.record.people import Remark
     from workbench.engine.record.state import RunState
+    from workbench.models.base import PastShare
     from workbench.store.events import NodeRefitted
     from workbench.views.run_view import RunView
     from workbench.whatif.band import Band
@@ -180,7 +182,7 @@ def header(
     market: float | None = None,
     sentence: str = "",
     rule: Sequence[str] = (),
-    history: str = "",
+    history: "PastShare | None" = None,
     work: str = "",
 ) -> str:
     """Return the headline: the claim and its resolution, the number to use with those beside it, and the answer as a sentence.
@@ -195,6 +197,11 @@ def header(
         *no_data_words(document.get("findings") or ()),
         "The code behind the evidence ran without a sandbox." if document.get("isolation") == "none" else "",
     ]
+    figures = _figures(document, now, edits, base_rate, band, market, history, work)
+    if work:
+        sentence = f"{work}." if base_rate is None else f"History: {percent(base_rate)}. {work}."
+    elif figures[0].field == "base-rate":
+        sentence = f"The model gives {sentence} {_why_base_rate(document.get('record') or {})}"
     return rendered(
         "header",
         listed=listed,
@@ -203,8 +210,8 @@ def header(
         warnings=[line for line in warnings if line],
         edited=bool(edits),
         before=now.before,
-        figures=_figures(document, now, edits, base_rate, band, market, history, work),
-        sentence=f"History: {percent(base_rate)}. {work}." if work and base_rate is not None else sentence,
+        figures=figures,
+        sentence=sentence,
     )
 
 
@@ -215,14 +222,20 @@ def _figures(
     base_rate: float | None,
     band: "Band | None",
     market: float | None,
-    history: str,
+    history: "PastShare | None",
     work: str,
 ) -> list[Figure]:
     """Return the figures in order of use: edits as long as there are any, else the model's number where it has shown skill."""
     record = document.get("record") or {}
-    use_model = bool(edits) or base_rate is None or (record.get("record") or {}).get("skill") == "better"
     probability = now.after if edits else now.before
-    below: list[Markup | str] = [work] if work else []
+    # 0 and 1 are of a claim that is decided by what is known.
+    use_model = (
+        bool(edits)
+        or base_rate is None
+        or probability in (0.0, 1.0)
+        or (record.get("record") or {}).get("skill") == "better"
+    )
+    below: list[Markup | str] = []
     if band is not None and not edits:
         words = (
             f"all {band.repeats} agree"
@@ -240,12 +253,23 @@ def _figures(
                 record.get("line", ""), short_record(record)
             )
         )
+    label = "Use model" if use_model and base_rate is not None else "Model"
+    what = "The model's probability of the claim"
+    if edits:
+        label, what = "With your edits", "The probability of the claim with your edits"
+    elif work and history is not None and history.forecast is not None:
+        # The simulation needs no evidence: its number stands until the drivers are in.
+        label, probability = "Simulation", history.forecast
+        what = "The share of simulations of the series in which the claim comes true"
+        below.append("before the evidence of its drivers")
+    elif work:
+        below.append("no number yet")
     model = Figure(
-        label="With your edits" if edits else "Use model" if use_model and base_rate is not None else "Model",
+        label=label,
         field="root",
         number=percent(probability),
         value=probability,
-        what=f"The probability of the claim {'with your edits' if edits else 'by the model'}",
+        what=what,
         lines=tuple(below),
         main=use_model,
     )
@@ -257,7 +281,7 @@ def _figures(
             number=percent(base_rate),
             value=base_rate,
             what=meaning("base rate"),
-            lines=(history,),
+            lines=("how often it came true in the past" if history is None else history_words(history),),
             main=not use_model,
         )
         figures = [model, base] if use_model else [base, model]
@@ -277,8 +301,8 @@ def _figures(
     if outcome := document.get("outcome"):
         # The score is that of the run's own number, which is not the one shown while edits are in effect.
         brier = None if edits else outcome["brier"]
-        score = () if brier is None else (f"Brier score {brier:.3f}, always 50%: 0.250",)
-        day = written_day(date.fromisoformat(outcome["day"]))
+        score = () if brier is None else (f"Brier score {brier:.3f}, coin toss 0.250",)
+        day = day_words(outcome["day"])
         figures.append(
             Figure(
                 label="Outcome",
@@ -291,11 +315,20 @@ def _figures(
     return figures
 
 
+def _why_base_rate(record: Mapping[str, Any]) -> str:
+    scored = record.get("record")
+    if not scored:
+        return "The model has no track record yet: use the base rate."
+    if scored["skill"] == "too few to tell":
+        return "There is too little history to test the model: use the base rate."
+    return f"The model did {short_record(record)}: use the base rate."
+
+
 def short_record(record: Mapping[str, Any]) -> str:
     """Return a record of `claim_record` in a few words: how the model did against the base rate."""
     scored = record.get("record")
     if not scored:
-        return "no track record"
+        return "no track record yet"
     if scored["skill"] == "too few to tell":
         return f"too little history to test ({scored['clusters']} independent periods)"
     words = {"better": "better than", "worse": "worse than"}.get(scored["skill"], "no better than")
@@ -380,22 +413,18 @@ def duration(seconds: float) -> str:
 
 
 def progress(
-    phase: str, state: "RunState", run: "RunView", lines: Sequence[str], *, share: float = 0.0, left: str = ""
+    phase: str, state: "RunState", run: "RunView", lines: Sequence[str], *, share: float, words: str
 ) -> str:
-    """Return how far a run has come: its state and why, leaves with a value, requests, dollars, time, the last lines.
+    """Return how far a run has come: its state and why, in ``words``, requests, dollars, time, the last lines.
 
-    ``share`` is how much of the evidence is there, in [0, 1]; ``left`` says how long the rest takes, empty if nobody knows.
+    ``share`` is how much of the evidence is there, in [0, 1].
     """
-    leaves = list(state.tree.leaves())
     return rendered(
         "progress",
         phase=phase,
-        planned=state.planned,
         reason=line_on_page(state.reason or ""),
-        leaves=len(leaves),
-        grounded=sum(state.tree[leaf].p is not None for leaf in leaves),
         share=share,
-        left=left,
+        words=words,
         requests=run.model_calls,
         dollars="" if run.cost_usd is None else f"${run.cost_usd:.2f}",
         seconds=round(state.worked_seconds),
@@ -409,13 +438,14 @@ def what_if(run_id: str, now: WhatIf, edits: Sequence[Edit], base: Tree, *, scen
 
     ``scenario`` is the name that the edits are kept under.
     """
-    values = {edit.node: edit.p for edit in edits if isinstance(edit, SetValue)}
+    values = {edit.node: edit for edit in edits if isinstance(edit, SetValue)}
     assumed = {
         change[0]: change[2] for edit in edits if (change := assumption_change(base, edit)) is not None
     }
     if all(isinstance(edit, SetValue) or assumption_change(base, edit) is not None for edit in edits):
         # repr, not a rounded figure: the command has to give the same digits as the page.
-        options = [f"--set {node}={p!r}" for node, p in {**assumed, **values}.items()]
+        options = [f"--set {node}={p!r}" for node, p in assumed.items()]
+        options += [f"--set {node}={_typed(edit)}" for node, edit in values.items()]
     else:
         options = [f"--scenario {shlex.quote(scenario)}"]
     return rendered(
@@ -424,9 +454,14 @@ def what_if(run_id: str, now: WhatIf, edits: Sequence[Edit], base: Tree, *, scen
         values=values,
         rows=now.changed,
         stale=now.stale,
+        band=band_of_ranges(now.tree),
         remarks=[line_on_page(remark.line) for remark in edit_remarks(base, edits)],
         command=" ".join(["workbench whatif", shlex.quote(run_id), *options]),
     )
+
+
+def _typed(edit: SetValue) -> str:
+    return repr(edit.p) if edit.low is None else f"{edit.low!r}-{edit.high!r}"
 
 
 def scenarios(
@@ -446,7 +481,7 @@ def scenarios(
             continue  # a draft whose edits were all taken back: it is the base
         # What is written to may have been read before the last edit.
         root = now if edits and row["name"] == written else row["root"]
-        held = "" if row["probability"] is None else f"held {percent(row['probability'])} likely"
+        held = "" if row["probability"] is None else f"probability {percent(row['probability'])}"
         late = f"out of date at {', '.join(row['stale'])}" if row["stale"] else ""
         words = "; ".join(part for part in (row["rationale"], held, late) if part)
         rows.append({"kind": "scenario", "name": row["name"], "words": words, "root": root})
@@ -454,7 +489,7 @@ def scenarios(
         shares = ", ".join(f"{name} {percent(share)}" for name, share in table["mix"]["weights"].items())
         rows.append({"kind": "mix", "name": "mix", "words": shares, "root": table["mix"]["root"]})
     if market is not None:
-        words = "a market or crowd at the cutoff, as it was given"
+        words = "a market or crowd at the cutoff"
         rows.append({"kind": "market", "name": "market", "words": words, "root": market})
     names = [row["name"] for row in table["scenarios"]]
     return rendered("scenarios", base=base, rows=rows, names=names, nodes=table["nodes"])

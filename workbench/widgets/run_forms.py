@@ -113,7 +113,7 @@ def notes_pane(desk: Desk) -> PeoplePane:
     """Return the analyst's notes and tags."""
     form = desk.form(
         Note,
-        "Keep note",
+        "Save note",
         fields=("text", "node", "tags", "untag"),
         choices={"node": [("the run", "")]},
         labels={"text": "note", "node": "about", "tags": "tags to set", "untag": "tags to take off"},
@@ -172,7 +172,7 @@ def estimates_pane(desk: Desk) -> PeoplePane:
     )
     back = desk.form(
         Estimate,
-        "Take mine back",
+        "Withdraw estimate",
         given=lambda: {
             "node": give.inputs["node"].value,
             "author": give.inputs["author"].value,

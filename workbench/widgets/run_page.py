@@ -15,7 +15,7 @@ from workbench.views.answer import citation, sentence_of, waterfall
 from workbench.views.claims_list import WATCH
 from workbench.views.fan_chart import NO_SERIES
 from workbench.views.run_view import RunView
-from workbench.views.wording import equation_with_values, history_words, resolution_lines
+from workbench.views.wording import equation_with_values, resolution_lines
 from workbench.whatif.run_edits import edit_plan
 from workbench.whatif.typed_values import market_of
 from workbench.widgets import answer_panel, panels
@@ -78,7 +78,7 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
         self.fan = Panel(panels.unread_fan())
         self._series = pane("Series", [self.fan], "wb-series")
         self.tabs = TabBar(owns_address=owns_address)
-        way = pane("From the base rate to the model", [self.answer], "wb-way")
+        way = pane("What makes the number", [self.answer], "wb-way")
         side_by_side = box(ipywidgets.HBox, [self._series, way], "wb-chart-and-bars")
         self._panels = {
             "answer": tab_panel("answer", [side_by_side, self.verbs, self.checks]),
@@ -383,9 +383,7 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
             market=self.market,
             sentence=sentence_of(self.session.tree.root.p, self.run.base_rate, steps),
             rule=resolution_lines(state),
-            history="how often it came true in the past"
-            if state.history is None
-            else history_words(state.history),
+            history=state.history,
             work=self.working.words() if state.tree.root.p is None else "",
         )
         self.answer.value = answer_panel.way(

@@ -24,7 +24,7 @@ class TabBar(anywidget.AnyWidget):
     Which tab is open is the browser's affair; setting ``tab`` opens one from here.
     """
 
-    _esm = page_module("tabs.js")
+    _esm = page_module("tabs.js", "page_tools.js")
 
     tabs = traitlets.List(list(map(list, TABS))).tag(sync=True)
     tab = traitlets.Unicode("").tag(sync=True)

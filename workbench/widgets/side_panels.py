@@ -45,13 +45,13 @@ from workbench.widgets.run_forms import (
 
 #: Operations on a run that have a form on its page and no place of their own.
 MORE = {
-    "check its records": "workbench.operations.checks:Audit",
-    "run its proofs again": "workbench.operations.checks:Verify",
-    "disturb its drivers": "workbench.operations.drivers:Noise",
-    "report on its drivers": "workbench.operations.drivers:Sensitivity",
-    "read its model calls": "workbench.operations.checks:Transcript",
-    "follow a driver's numbers": "workbench.operations.evidence:Evidence",
-    "say how it turned out": "workbench.operations.people:Resolve",
+    "audit the records": "workbench.operations.checks:Audit",
+    "run the evidence again": "workbench.operations.checks:Verify",
+    "add noise to the drivers": "workbench.operations.drivers:Noise",
+    "report on the drivers": "workbench.operations.drivers:Sensitivity",
+    "read the model calls": "workbench.operations.checks:Transcript",
+    "trace a driver's numbers": "workbench.operations.evidence:Evidence",
+    "record the outcome": "workbench.operations.people:Resolve",
 }
 
 
@@ -65,7 +65,7 @@ class EditBar:
         self.table.on_select = edits.choose
         self.undo = action("Undo", session.undo, tooltip="Ctrl-Z")
         self.redo = action("Redo", session.redo, tooltip="Ctrl-Shift-Z")
-        self.reset = action("Reset all", session.reset_all, tooltip="take all edits back")
+        self.reset = action("Reset all", session.reset_all, tooltip="undo all edits")
         self.reset.add_class("wb-reset")
         self.resynthesis = resynthesis_form(desk)
         self.book = ScenarioPane(edits)
@@ -144,7 +144,7 @@ class SurroundingPanes(EditBar):
         self.keep = action("Save", self._save, tooltip="keep these edits under a name")
         self.keep.add_class("wb-save-edits")
         self.model_calls = Fold("Read the model calls", self._make_transcript)
-        self.vintages = Fold("Values as they were known on a day", self._make_vintages)
+        self.vintages = Fold("Values known on a day", self._make_vintages)
         #: The tree stands below the evidence: these lead through its drivers.
         self.walk = box(
             ipywidgets.HBox,

@@ -1,6 +1,5 @@
 """The rows of the tree as a page shows them: each made when it is first looked at, since of thousands a page shows dozens."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import TypedDict
 
@@ -106,7 +105,7 @@ class Rows(Mapping[NodeId, Row]):
             polarity=None if polarity is None else str(polarity),
             # Of a driver in work what it is at: that is what its reader waits for.
             note=brief(work[0]["why"] if work else rule or key_factor),
-            key_factor=brief(_both_shares(key_factor)),
+            key_factor=brief(key_factor),
             p=node.p,
             base=before,
             text=percent(node.p),
@@ -167,30 +166,6 @@ class Rows(Mapping[NodeId, Row]):
             for node, row in self.items()
             if _is_kind(row, kind) and all(_holds(row, word) for word in wanted)
         ]
-
-
-#: The key factor of a driver that rests on past windows, as the key-free analyst writes it.
-_PAST_AND_PATHS = re.compile(
-    r"It came true in ([\d.]+)% of past windows \(\d+ separate\); the paths from today's state lie \w+ that, at ([\d.]+)%\."
-)
-#: Points.
-_FAR_APART = 10.0
-
-
-def _both_shares(key_factor: str) -> str:
-    """Return a key factor for a row, which shows its first part only: of two shares far apart it names both.
-
-    >>> _both_shares("It came true in 56.9% of past windows (8 separate); the paths from today's state lie above that, at 95.8%.")
-    "56.9% of past windows, from today's state 95.8%"
-    >>> _both_shares("It came true in 56.9% of past windows (8 separate); the paths from today's state lie near that, at 58.0%.")[:37]
-    'It came true in 56.9% of past windows'
-    """
-    shares = _PAST_AND_PATHS.fullmatch(key_factor)
-    if shares is None:
-        return key_factor
-    if abs(float(shares[1]) - float(shares[2])) <= _FAR_APART:
-        return key_factor
-    return f"{shares[1]}% of past windows, from today's state {shares[2]}%"
 
 
 def _side(tree: Tree, node: NodeId) -> Polarity | None:

@@ -24,7 +24,7 @@ from workbench.terminal import printable
 from workbench.views.wording import tree_lines
 from workbench.widgets.at_rest import AtRest
 from workbench.widgets.edits.edit_session import WhatIfSession
-from workbench.widgets.fields import look
+from workbench.widgets.fields import look, page_module
 from workbench.widgets.html_panel import in_place
 from workbench.widgets.tree_rows import Row
 
@@ -80,7 +80,7 @@ _MOST_ROWS_ASKED = 500
 class TreeWidget(anywidget.AnyWidget):
     """The propositions of a run, each probability editable, the root answering at once."""
 
-    _esm = (_STATIC / "tree.js").read_text(encoding="utf-8")
+    _esm = page_module("tree.js", "kernel_state.js")
     _css = (_STATIC / "tree.css").read_text(encoding="utf-8")
 
     tree = traitlets.Dict().tag(sync=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.analyzers.critic import findings, second_findings
@@ -12,7 +13,7 @@ from workbench.agents.errors import AgentGaveUp, BadSetting, MalformedReply, Ret
 from workbench.agents.registry import no_options
 from workbench.agents.replies.analysis_reply import END_OF_ANALYSIS, AnalysisReply, parse_analysis
 from workbench.agents.replies.reply_schemas import ANALYSIS, ANALYSIS_COMBINED
-from workbench.models.base import Asker, NodeRef, ReplySchema
+from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 from workbench.propositions import Tree, TreeError
 
@@ -87,7 +88,7 @@ class RoundsAnalyzer:
         combines = brief.combines and prompts_of(ask).has("analyze_combine")
         if combines:
             reply_format = f"{reply_format}\n\n{render('analyze_combine').text}"
-        schema = ANALYSIS_COMBINED if combines else ANALYSIS
+        form = {"reply_format": reply_format, "schema": ANALYSIS_COMBINED if combines else ANALYSIS}
         dialogue = Conversation(
             ask,
             render(
@@ -107,35 +108,8 @@ class RoundsAnalyzer:
             reply_format=line,
         )
         for number in range(settings.max_analyzer_rounds):
-            before = tree
-            criticised = not settings.critic
-            standing: tuple[AnalysisReply, Tree] | None = (
-                None  # what was criticised, and stands unless a better one comes
-            )
-
-            # A default, because a closure would see the name as it is later. Trees do not change, so each ask of a round
-            # grows the same one and a refused block leaves nothing behind.
-            def read(text: str, before: Tree = before) -> tuple[AnalysisReply, Tree]:
-                nonlocal criticised, standing
-                analysis = parse_analysis(text, require_polarity=self.require_polarity)
-                if analysis.end and standing is not None:
-                    return standing
-                grown = analysis, self._grow(before, analysis)
-                faults = [] if criticised else findings(before, analysis.expansions, cutoff.last_visible_day)
-                if faults:
-                    criticised = True  # once a round: what the model stands by is taken
-                    standing = grown
-                    raise RetryWorthwhile(_criticism(faults), grown)
-                return grown
-
-            analysis, tree = await dialogue.exchange(
-                "analyze",
-                prompt.text,
-                read,
-                propositions=outline(before),
-                reply_format=reply_format,
-                schema=schema,
-            )
+            turn = _Round(self, tree, cutoff, criticised=not settings.critic)
+            analysis, tree = await turn.ask(dialogue, prompt.text, form)
             if analysis.end:
                 break
             if brief.asks_critic and settings.critic:
@@ -144,17 +118,7 @@ class RoundsAnalyzer:
                     tree, new, number=number, cutoff=cutoff, ask=ask, settings=settings
                 )
                 if faults:
-                    standing = analysis, tree
-                    analysis, tree = await self._mended(
-                        (analysis, tree),
-                        faults,
-                        dialogue,
-                        read,
-                        outline(before),
-                        cutoff,
-                        reply_format,
-                        schema,
-                    )
+                    analysis, tree = await turn.mend((analysis, tree), faults, dialogue, form)
             await on_round(tree)
             if len(tree.leaves()) >= settings.max_leaves:
                 break
@@ -173,36 +137,8 @@ class RoundsAnalyzer:
             )
         return tree
 
-    async def _mended(
-        self,
-        first: tuple[AnalysisReply, Tree],
-        faults: list[str],
-        dialogue: Conversation,
-        read: Callable[[str], tuple[AnalysisReply, Tree]],
-        shown: str,
-        cutoff: Cutoff,
-        reply_format: str,
-        schema: ReplySchema,
-    ) -> tuple[AnalysisReply, Tree]:
-        """Ask for the round once more with the critic's findings; the first one stands where nothing better comes."""
-        length = len(dialogue.messages)
-        prompt = dialogue.render(
-            "retry",
-            reason=f"{_criticism(faults)}.",
-            propositions=shown,
-            cutoff=cutoff.shown,
-            reply_format=reply_format,
-        )
-        try:
-            second = await dialogue.exchange(
-                "analyze", prompt.text, read, propositions=shown, reply_format=reply_format, schema=schema
-            )
-        except AgentGaveUp:
-            dialogue.cut(length)
-            return first
-        return second
-
-    def _grow(self, tree: Tree, analysis: AnalysisReply) -> Tree:
+    def grow(self, tree: Tree, analysis: AnalysisReply) -> Tree:
+        """Return the tree with what a round says; raises `MalformedReply` where it cannot be."""
         if analysis.end:
             if len(tree) > 1:
                 return tree
@@ -232,6 +168,58 @@ class RoundsAnalyzer:
                 "Send a smaller block that keeps what matters most"
             )
         return tree
+
+
+Grown = tuple[AnalysisReply, Tree]
+
+
+@dataclass(slots=True)
+class _Round:
+    """One round: a reply with faults is sent back once, and stands unless a better one comes.
+
+    Trees do not change, so each ask of a round grows the same one and a refused block leaves nothing behind.
+    """
+
+    analyzer: RoundsAnalyzer
+    before: Tree
+    cutoff: Cutoff
+    criticised: bool
+    standing: Grown | None = None
+
+    async def ask(self, dialogue: Conversation, prompt: str, form: Mapping[str, Any]) -> Grown:
+        return await dialogue.exchange(
+            "analyze", prompt, self._read, propositions=outline(self.before), **form
+        )
+
+    async def mend(
+        self, first: Grown, faults: list[str], dialogue: Conversation, form: Mapping[str, Any]
+    ) -> Grown:
+        """Ask for the round once more with the critic's findings; the first one stands where nothing better comes."""
+        self.standing, length = first, len(dialogue.messages)
+        prompt = dialogue.render(
+            "retry",
+            reason=f"{_criticism(faults)}.",
+            propositions=outline(self.before),
+            cutoff=self.cutoff.shown,
+            reply_format=form["reply_format"],
+        )
+        try:
+            return await self.ask(dialogue, prompt.text, form)
+        except AgentGaveUp:
+            dialogue.cut(length)
+            return first
+
+    def _read(self, text: str) -> Grown:
+        analysis = parse_analysis(text, require_polarity=self.analyzer.require_polarity)
+        if analysis.end and self.standing is not None:
+            return self.standing
+        grown = analysis, self.analyzer.grow(self.before, analysis)
+        visible = self.cutoff.last_visible_day
+        if not self.criticised and (faults := findings(self.before, analysis.expansions, visible)):
+            # once a round: what the model stands by is taken
+            self.criticised, self.standing = True, grown
+            raise RetryWorthwhile(_criticism(faults), grown)
+        return grown
 
 
 def _criticism(faults: list[str]) -> str:

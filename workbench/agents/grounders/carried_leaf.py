@@ -49,7 +49,7 @@ class CarriedGrounder:
             try:
                 p = float(recorded_outcome(task.node.statement, answers, leaf.settled_from))
             except ClaimRefused as problem:
-                return _failure(f"its day is over: {problem}")
+                return _failure(f"closed: {problem}")
             factor = f"It came out {'true' if p else 'false'}."
             report = f"**{task.node.statement}**\n\nIts day is over: it came out {'true' if p else 'false'}.\n\n{_outcome_line(task, earlier, p)}"
         evidence = carried_evidence(leaf.run, leaf.reason, p, calls, leaf.settled_from)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.agents.base import Grounding, LeafTask
 from workbench.agents.conversation import Conversation, LoopLimits, Spent
-from workbench.agents.errors import AgentGaveUp, BadSetting, MalformedReply
+from workbench.agents.errors import AgentGaveUp, BadSetting
 from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.agents.grounders.loop_parts import (
     LoopSettings,
@@ -23,10 +23,8 @@ from workbench.agents.loop.loop_notes import LoopNote, NotesEnding, note_lines
 from workbench.agents.loop.submission import Submission
 from workbench.agents.loop.tool_box import together
 from workbench.agents.loop.toolset import WEB_TOOLS, Toolset, check_tools
-from workbench.agents.replies.json_reply import read_json
 from workbench.agents.replies.reply_schemas import CONCLUSION
-from workbench.agents.replies.stage_replies import parse_conclusion
-from workbench.models.thoughts import without_thoughts
+from workbench.agents.replies.stage_replies import ReplyShape, parse_conclusion, read_reply
 from workbench.prompts import prompts_of
 from workbench.propositions.strict_json import STRICT
 from workbench.quoting import one_line
@@ -67,6 +65,11 @@ class ResearchSettings(LoopSettings):
             )
         if not 1 <= self.questions <= 10 or not 0 <= self.gap_questions <= 10 or self.at_once < 1:
             raise BadSetting("questions are 1 to 10, gap_questions 0 to 10, at_once 1 or more")
+
+
+class _PlanShape(ReplyShape):
+    plan: str | None = None
+    questions: list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +149,9 @@ class _Research:
         """Ask the lead which questions to work on; ``default`` where it names none."""
 
         def read(text: str) -> tuple[str, list[str]]:
-            return read_json(without_thoughts(text), _read_plan, what="```json block")[0]
+            reply = read_reply(_PlanShape, text)
+            named = [one_line(question, 400) for question in reply.questions]
+            return (reply.plan or "")[:4000], [question for question in named if question]
 
         plan, questions = await self._lead.exchange(
             LEAD,
@@ -223,10 +228,3 @@ class _Research:
 
 def _notes(parts: Sequence[_Part]) -> str:
     return "\n\n".join(part.lines() for part in parts)
-
-
-def _read_plan(value: Any) -> tuple[str, list[str]]:
-    if not isinstance(value, Mapping) or not isinstance(value.get("questions"), list):
-        raise MalformedReply('the block must be {"plan": "...", "questions": ["...", "..."]}')
-    questions = [one_line(str(question), 400) for question in value["questions"]]
-    return str(value.get("plan") or "")[:4000], [question for question in questions if question]

@@ -12,19 +12,17 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from workbench.agents.loop.data_tools import FORECAST_SERIES, answered
 from workbench.agents.loop.tool_box import Observation, ToolPlace, tool_spec
 from workbench.forecasts.ensemble import Ensemble
-from workbench.forecasts.leaf_models.spec import TooLittleHistory, refuse_too_few
+from workbench.forecasts.past_windows import TooLittleHistory, beside_now, refuse_too_few
 from workbench.forecasts.reading import Reading, chance
 from workbench.forecasts.separate_windows import separate_windows
 from workbench.forecasts.series.series_history import History
-from workbench.forecasts.series_paths import Calendar, Paths
+from workbench.forecasts.series_paths import Calendar, Paths, weighted_quantiles
 from workbench.formatting import figure
 from workbench.questions.errors import ClaimRefused
-from workbench.questions.series.series_quantity import Quantity, past_ends, quantity_record
+from workbench.questions.series.series_quantity import READ_AT, Quantity, quantity_record
 from workbench.questions.series.series_reference import SeriesRef, Source
 from workbench.questions.series.value_states import (
     SeriesStates,
@@ -138,9 +136,11 @@ def _forecast_lines(
         f"{figure(float(history.values[-1]))} on {last}",
         f"quantile,on {day},highest by then,lowest by then",
     ]
-    extremes = [paths.extremes("highest"), paths.extremes("lowest")]
     for share in _SHARES:
-        levels = (_quantile(values, paths, float(share)) for values in (paths.values[:, -1], *extremes))
+        levels = (
+            weighted_quantiles(number(paths.values), paths.weights, [float(share)])[0]
+            for number in READ_AT.values()
+        )
         lines.append(f"{share},{','.join(map(figure, levels))}")
     if level is not None:
         lines.append(_level_line(paths, day, level, side, window))
@@ -148,12 +148,6 @@ def _forecast_lines(
     record = None if untold(ref) else quantity_record(on, forecaster, calendar, most=_PAST)
     lines.append(f"record: none, {reason}" if record is None else f"record: {record['line']}")
     return tuple(lines)
-
-
-def _quantile(values: np.ndarray, paths: Paths, share: float) -> float:
-    order = np.argsort(values, kind="stable")
-    place = int(np.searchsorted(np.cumsum(paths.weights[order]) + 1e-12, share))
-    return float(values[order][min(place, len(order) - 1)])
 
 
 def _level_line(paths: Paths, day: date, level: float, side: str, window: str) -> str:
@@ -167,12 +161,12 @@ def _level_line(paths: Paths, day: date, level: float, side: str, window: str) -
     )
     values, steps = paths.known.values, len(paths.days)
     name = "value" if on_day else "highest" if side == "above" else "lowest"
-    past = past_ends(values, steps, name, logs=bool((values > 0).all()))
+    past = READ_AT[name](beside_now(values, steps, "growth"))
     came = past > level if side == "above" else past < level
     when = f"on {day}" if on_day else f"at least once by {day}"
     said = f"p({side} {figure(level)} {when}) = {chance(reading, paths).p:.4f}"
     try:
-        separate = separate_windows(came, steps) if len(values) > steps else 0.0
+        separate = separate_windows(came, steps) if len(past) else 0.0
         refuse_too_few(separate, f"{steps} values")
     except TooLittleHistory as problem:
         return f"{said}; {problem}"

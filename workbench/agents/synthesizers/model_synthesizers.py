@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from workbench.agents.base import AgentSettings, LeafTask
 from workbench.agents.conversation import Conversation
 from workbench.agents.errors import BadSetting, MalformedReply, RetryWorthwhile
-from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
+from workbench.agents.findings.check_table import RunKind, sent_back
 from workbench.agents.findings.conclusion_checks import synthesis_findings
 from workbench.agents.findings.statement_checks import STOOD_BY, rule_finding
 from workbench.agents.replies.reply_schemas import CONCLUSION, LOGIC, linear, noisy_or
@@ -175,50 +175,8 @@ class RuleSynthesizer(ABC):
             cutoff=cutoff,
             settings=self.settings,
         )
-
-        sent: list[tuple[ReplyFinding, ...]] = []
-        material = {
-            child.id: f"{child.p:g}\n{child.belief.report if child.belief else ''}" for child in children
-        }
-        material["what was looked up"] = "\n".join(shown)
-        material["prior"] = "" if prior is None else prior.for_report()
-
-        def held(weighed: Weighed) -> Weighed:
-            """A stated value that no rule computes is held to what was shown, as a leaf's is to its cells; sent back once."""
-            said = weighed.conclusion
-            if weighed.rule.numeric or said is None or not self.settings.critic:
-                return weighed
-            kind = RunKind(live=cutoff.live)
-            findings = synthesis_findings(said, material, f"{node.id}: {node.statement}", kind)
-            if not findings:
-                return weighed
-            doubted = replace(
-                weighed, doubts=tuple(f"{item.words[0].upper()}{item.words[1:]}." for item in findings)
-            )
-            if not sent:
-                sent.append(findings)
-                raise RetryWorthwhile(sent_back(findings), doubted)
-            return doubted
-
-        def read(text: str, stand_by: bool) -> Weighed:
-            weighed = self.weigh(text, node, children, stand_by=stand_by)
-            if prior is not None and weighed.rule.numeric and prior.far_from(weighed.p):
-                weighed = replace(weighed, doubts=(*weighed.doubts, prior.doubt(node.id, weighed.p)))
-            return held(weighed)
-
-        async def exchange(prompt: str, *, stand_by: bool) -> Weighed:
-            return await conversation.exchange(
-                self.name,
-                prompt,
-                lambda text: read(text, stand_by),
-                propositions=in_brief(node, children),
-                reply_format=asked.reply_format,
-                schema=asked.schema,
-                choice="none",
-                keeps_prose=True,
-            )
-
-        weighed = await exchange(prompt.text, stand_by=self.settings.stand_by)
+        weighing = _Weighing(self, node, children, cutoff, conversation, asked, prior, "\n".join(shown))
+        weighed = await weighing.exchange(prompt.text, stand_by=self.settings.stand_by)
         if weighed.doubts and weighed.rule.numeric:
             low, high = weighed.rule.reachable()
             again = prompts.render(
@@ -232,7 +190,7 @@ class RuleSynthesizer(ABC):
                 cutoff=cutoff.shown,
                 reply_format=asked.reply_format,
             )
-            weighed = await exchange(again.text, stand_by=True)
+            weighed = await weighing.exchange(again.text, stand_by=True)
         rule, belief = self.settled(weighed, children)
         report = belief.report
         if prior is not None:
@@ -314,6 +272,60 @@ class RuleSynthesizer(ABC):
         except RuleError:
             return None  # another fault; the check that follows says which
         return None
+
+
+@dataclass(slots=True)
+class _Weighing:
+    """The dialogue about one node; ``shown`` is what was looked up for it."""
+
+    synthesizer: RuleSynthesizer
+    node: Proposition
+    children: Sequence[Proposition]
+    cutoff: Cutoff
+    conversation: Conversation
+    asked: Asked
+    prior: Prior | None
+    shown: str
+    sent_back: bool = False
+
+    async def exchange(self, prompt: str, *, stand_by: bool) -> Weighed:
+        return await self.conversation.exchange(
+            self.synthesizer.name,
+            prompt,
+            lambda text: self._read(text, stand_by),
+            propositions=in_brief(self.node, self.children),
+            reply_format=self.asked.reply_format,
+            schema=self.asked.schema,
+            choice="none",
+            keeps_prose=True,
+        )
+
+    def _read(self, text: str, stand_by: bool) -> Weighed:
+        weighed, prior = self.synthesizer.weigh(text, self.node, self.children, stand_by=stand_by), self.prior
+        if prior is not None and weighed.rule.numeric and prior.far_from(weighed.p):
+            weighed = replace(weighed, doubts=(*weighed.doubts, prior.doubt(self.node.id, weighed.p)))
+        return self._held(weighed)
+
+    def _held(self, weighed: Weighed) -> Weighed:
+        """A stated value that no rule computes is held to what was shown, as a leaf's is to its cells; sent back once."""
+        said, node = weighed.conclusion, self.node
+        if weighed.rule.numeric or said is None or not self.synthesizer.settings.critic:
+            return weighed
+        material = {
+            child.id: f"{child.p:g}\n{child.belief.report if child.belief else ''}" for child in self.children
+        }
+        material["what was looked up"] = self.shown
+        material["prior"] = "" if self.prior is None else self.prior.for_report()
+        kind = RunKind(live=self.cutoff.live)
+        findings = synthesis_findings(said, material, f"{node.id}: {node.statement}", kind)
+        if not findings:
+            return weighed
+        doubts = tuple(f"{item.words[0].upper()}{item.words[1:]}." for item in findings)
+        doubted = replace(weighed, doubts=doubts)
+        if not self.sent_back:
+            self.sent_back = True
+            raise RetryWorthwhile(sent_back(findings), doubted)
+        return doubted
 
 
 class LinearSynthesizer(RuleSynthesizer):

@@ -118,7 +118,7 @@ async def drawn(ready: Connected, code: str) -> str:
     while not (await asyncio.wait({drawing}, timeout=_LOOK_SECONDS))[0]:
         if not await ready.client.is_alive():
             drawing.cancel()
-            return "The page's kernel has ended. Reload the page; see the disk and the memory."
+            return "The process behind this page has ended. Reload the page; if that does not help, check disk space and memory."
     reply = drawing.result()["content"]
     if reply["status"] != "ok":
         return f"The page could not be drawn: {reply.get('ename')}: {reply.get('evalue')}"

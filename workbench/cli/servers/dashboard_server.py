@@ -113,6 +113,8 @@ def make_app(home: Path, run_id: str | None, *, port: int | None, token: str, re
     config.MappingKernelManager.cull_idle_timeout = IDLE_SECONDS
     config.MappingKernelManager.cull_interval = CULL_SECONDS
     config.MappingKernelManager.default_kernel_name = "python3"
+    # A kernel begun anew knows nothing of its page: without one the page says at once that it has to be reloaded.
+    config.KernelRestarter.restart_limit = 0
     # Nobody's extension of JupyterLab runs in our page: only what shows widgets.
     config.VoilaConfiguration.extension_allowlist = WIDGET_EXTENSIONS
     environment = {"WORKBENCH_HOME": str(home), "WORKBENCH_RUN": run_id or ""}
@@ -170,9 +172,17 @@ def _code_of(notebook: Path) -> str:
     return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
 
 
+#: What is no news for whoever started the server: a page was closed while its kernel still answered (pyzmq), and a page that asked
+#: whether its kernel is there, and says itself that it is not (Jupyter).
+_NO_NEWS = re.compile(r"closed stream|Kernel does not exist|404 GET /api/kernels/")
+
+
 def _mask_token(record: logging.LogRecord) -> bool:
-    record.msg, record.args = re.sub(r"(token=)[^\s&'\"]+", r"\1...", record.getMessage()), ()
-    return True
+    message = record.getMessage()
+    if "restarted failed" in message:  # Jupyter's words for a kernel that ended by itself
+        message = "The process behind a page has ended; the page asks for a reload."
+    record.msg, record.args = re.sub(r"(token=)[^\s&'\"]+", r"\1...", message), ()
+    return _NO_NEWS.search(message) is None
 
 
 def is_of_a_page(message: str | bytes) -> bool:
@@ -268,7 +278,7 @@ def _application_class(environment: dict[str, str], code: str, *, read_only: boo
         def initialize(self, argv: Any = None) -> None:
             super().initialize(argv)
             self.voila_configuration.kernel_spec_manager_class = OwnKernel
-            for logger in (self.log, logging.getLogger("tornado.access"), logging.getLogger("tornado.application")):  # fmt: skip
+            for logger in (self.log, *map(logging.getLogger, ("tornado.access", "tornado.application", "tornado.general"))):  # fmt: skip
                 logger.addFilter(_mask_token)
 
         def load_config_file(self, *args: Any, **kwargs: Any) -> None:

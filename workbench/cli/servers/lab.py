@@ -36,7 +36,7 @@ def lab(
     browser: Annotated[bool, unlisted(help="Open a browser window.")] = True,
     isolation: IsolationLevel = None,
 ) -> None:
-    """Start JupyterLab in the data folder's notebooks (the tutorials lie there), with cards for a claim and the newest run."""
+    """Start JupyterLab in the data folder's notebooks, with the tutorials and cards for a claim and the newest run."""
     if isolation is not None:
         check_level(isolation)
     home = home_from(os.environ)

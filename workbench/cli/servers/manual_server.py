@@ -37,7 +37,7 @@ def docs(
     ] = None,
     port: Annotated[int | None, typer.Option(help="Port on 127.0.0.1; 8860 unless told.")] = None,
 ) -> None:
-    """Show the manual in the browser, or put it into a folder; it is built once per version. Ctrl-C ends it."""
+    """Show the manual in the browser, or write it to a folder. It is built once per version. Ctrl-C ends it."""
     require_builder()
     if folder is not None and (folder.is_file() or (folder.is_dir() and any(folder.iterdir()))):
         raise UsageError(f"{folder} is there and not empty: name a new folder")

@@ -25,7 +25,7 @@ def serve(
         bool, typer.Option("--read-only", help="For others to look at: no edits, no new claims, no keys.")
     ] = False,
 ) -> None:
-    """Show a run in the browser: tree, what-if and proof notebooks. Ctrl-C ends it."""
+    """Show a run in the browser: tree, what-if and evidence notebooks. Ctrl-C ends it."""
     # Before the folder is left: WORKBENCH_HOME may be relative to it.
     home = home_from(os.environ)
     run_id = load_run(home, run).document()["run_id"] if run is not None else None

@@ -12,7 +12,7 @@ from proxies.fetch.pacing import Pace
 from proxies.ledger import Address
 from workbench.agents.asked import day_words, last_day_named, with_words
 from workbench.agents.base import KnownContext
-from workbench.engine.access.budget import Budget, BudgetLimits, Spending
+from workbench.engine.access.budget import Budget, BudgetLimits, Hold, Spending
 from workbench.engine.access.outage import Outage, Timing
 from workbench.engine.rebuy import Rebuy, RebuyNeeded, is_paid
 from workbench.engine.record.state import RunState
@@ -116,7 +116,7 @@ class ModelGateway:
         ``role`` says whose model answers; ``on_reply`` is called with each reply that was paid for, not with recalled ones.
         ``renewed``: a person wanted this asked anew, so what is on record here may be of another request.
         """
-        place = Address(run=run, node=node, trial=trial, attempt=attempt, stage="", step=0, retry=0)
+        place = Address(run=run, node=node, trial=trial, attempt=attempt)
         return AttemptAsker(self, place, role, on_reply, renewed)
 
     async def ask(
@@ -217,17 +217,7 @@ class ModelGateway:
                 input_tokens=worst_input,
                 output_tokens=(request.max_tokens or longest) + room,
             )
-            sent = dated
-            if self.budget.bounded and hold.output_tokens != request.max_tokens:
-                # Not a part of the hash: the same address must be found again when a resumed run has more to spend.
-                fits = hold.output_tokens > room
-                sent = replace(
-                    dated,
-                    # The model's client adds the room for thoughts again.
-                    max_tokens=hold.output_tokens - room if fits else hold.output_tokens,
-                    effort=request.effort if fits else None,
-                )
-            under_way = False
+            sent, under_way = self._within(hold, dated, room), False
             room_on_disk = _room_on_disk(dated, hold.output_tokens)
             try:
                 if self.writer is not None:
@@ -266,12 +256,7 @@ class ModelGateway:
                 own = self._prices.get(model_name)
                 reply = with_sound_usage(reply, dated, own, own_price=model_name in self.prices)
             # The reply is paid for: no cancellation may come between it and what writes it.
-            if self.writer is None:
-                self.ledger.record(address, dated, digest, reply)
-            else:
-                self.writer.put(
-                    lambda store: ModelLedger(store).record(address, dated, digest, reply), paid=True
-                )
+            self._record(address, dated, digest, reply)
             self.calls += 1
             usage = reply.usage
             self.budget.settle(
@@ -281,6 +266,27 @@ class ModelGateway:
             raise cancelled
         await self._committed()  # with others: the next call need not wait for this one's commit
         return reply
+
+    def _within(self, hold: Hold, request: ModelRequest, room: int) -> ModelRequest:
+        """Return the request with a reply no longer than was reserved; ``room`` of it is for thoughts."""
+        if not self.budget.bounded or hold.output_tokens == request.max_tokens:
+            return request
+        # Not a part of the hash: the same address must be found again when a resumed run has more to spend.
+        fits = hold.output_tokens > room
+        return replace(
+            request,
+            # The model's client adds the room for thoughts again.
+            max_tokens=hold.output_tokens - room if fits else hold.output_tokens,
+            effort=request.effort if fits else None,
+        )
+
+    def _record(self, address: Address, request: ModelRequest, digest: str, reply: ModelReply) -> None:
+        if self.writer is None:
+            self.ledger.record(address, request, digest, reply)
+        else:
+            self.writer.put(
+                lambda store: ModelLedger(store).record(address, request, digest, reply), paid=True
+            )
 
     async def _answer(self, call: Awaitable[ModelReply]) -> tuple[ModelReply, asyncio.CancelledError | None]:
         """Return the reply to a call that was sent, and a cancellation that had to wait for it.

@@ -6,11 +6,11 @@ The numbers are fixed when a run is opened, so whoever checks the run computes t
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from workbench.errors import UsageError
 from workbench.propositions.strict_json import STRICT
-from workbench.requests import setting
+from workbench.requests import check_settings, setting
 
 Pool = Literal["logit-mean", "mean", "median"]
 Dead = Literal["drop", "impute"]
@@ -43,6 +43,8 @@ class Aggregation:
         "Trials",
         "Least weight of the trials' mean against the prior, max(floor, 1 - slope * sd of their logits); 1 shrinks nothing.",
         in_file="no",
+        low=0,
+        high=1,
     )
     slope: float = setting(
         0.0, "Trials", "How fast that weight falls with the spread of the trials.", in_file="no"
@@ -60,8 +62,11 @@ class Aggregation:
         "Trials",
         "No further trial once the logits of the concluded ones have a standard deviation of at most this; trials then run one after another. Null: all run, side by side.",
         in_file="no",
+        low=0,
     )
-    stop_after: int = setting(3, "Trials", "Trials that are run in any case, at least 2.", in_file="no")
+    stop_after: int = setting(
+        3, "Trials", "Trials that are run in any case, at least 2.", in_file="no", low=2
+    )
     learn: bool = setting(
         False,
         "Trials",
@@ -73,20 +78,15 @@ class Aggregation:
     __pydantic_config__ = STRICT
 
     def __post_init__(self) -> None:
-        if self.pool not in get_args(Pool) or self.dead not in get_args(Dead):
-            raise UsageError(
-                f"trials are pooled by logit-mean, mean or median, and dead ones drop or impute, not {self.pool!r} and {self.dead!r}"
-            )
-        if not (0 <= self.floor <= 1 and 0 <= self.slope < math.inf and 0 < self.prior < 1):
-            raise UsageError("floor lies in [0, 1], slope is at least 0, and the prior lies in (0, 1)")
+        check_settings(self)
+        if not (0 <= self.slope < math.inf and 0 < self.prior < 1):
+            raise UsageError("slope is a number from 0 on, and the prior lies in (0, 1)")
         if not (math.isfinite(self.calibration_slope) and math.isfinite(self.calibration_offset)):
             raise UsageError("slope and offset of a calibration are finite numbers")
         if self.shrinks and self.pool != "logit-mean":
             raise UsageError(
                 f"shrinkage works on the logit mean: leave out pool={self.pool}, or floor and slope"
             )
-        if (self.stop_spread is not None and not self.stop_spread >= 0) or self.stop_after < 2:
-            raise UsageError("stop-spread is at least 0, and stop-after at least 2 trials")
 
     @property
     def shrinks(self) -> bool:

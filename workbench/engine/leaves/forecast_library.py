@@ -17,7 +17,6 @@ LIBRARY = "forecaster"
 _ENTRIES = (
     "workbench.forecasts.leaf_forecast",
     "workbench.forecasts.proof_figure",
-    "workbench.forecasts.reading_windows",
     "workbench.forecasts.source_rows",
 )
 #: Rooms that the forecaster may rest on: what reads a clock, a file or a network stays out.

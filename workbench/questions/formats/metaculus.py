@@ -169,15 +169,18 @@ def _end_of(scaling: Mapping[str, Any], name: str) -> float | None:
 
 def _removed_options(entry: Mapping[str, Any]) -> list[str]:
     """The options that were taken away since the question opened: the newest forecasts hold nothing for them."""
-    latest = ((entry.get("aggregations") or {}).get("recency_weighted") or {}).get("latest") or {}
-    values, options = latest.get("forecast_values") or [], entry["options"]
+    values, options = _latest(entry).get("forecast_values") or [], entry["options"]
     return (
         [o for o, p in zip(options, values, strict=True) if p is None] if len(values) == len(options) else []
     )
 
 
+def _latest(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    return ((entry.get("aggregations") or {}).get("recency_weighted") or {}).get("latest") or {}
+
+
 def _crowd(question: Question, entry: Mapping[str, Any]) -> dict[str, float]:
-    latest = ((entry.get("aggregations") or {}).get("recency_weighted") or {}).get("latest") or {}
+    latest = _latest(entry)
     values = [value for value in latest.get("forecast_values") or [] if value is not None]
     centers = latest.get("centers") or []
     if question.kind == "binary":

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import islice, product
 
+from workbench.formatting import day_words
 from workbench.propositions.values import MAX_STATEMENT
 from workbench.questions.canonical import canonical_claim
 from workbench.questions.claims import REFERENCE, Claim, number
@@ -205,7 +206,7 @@ class _Draft:
         text, today = self.text, self.today
         if speaker := re.match(lexicon().speaker, text.plain):
             self.unsettled["words"] = 1
-            self.notes.append(f"{text.words(*speaker.span())!r} is passed over")
+            self.notes.append(f"ignored: {text.words(*speaker.span())!r}")
             text.take(0, speaker.end(), "filler")
         take_events(text, today)
         take_series(text)
@@ -379,7 +380,7 @@ class _Draft:
         if unknown and "window" in self.missing:
             return []
         if unknown:
-            self.notes.append(f"{', '.join(map(repr, self._unplaced(pieces, '?')))} is passed over")
+            self.notes.append(f"ignored: {', '.join(map(repr, self._unplaced(pieces, '?')))}")
         if sum(piece.kind == "not" for piece in pieces.all) > 1 or ("leave" in pieces and levels):
             self.unsettled["words"] = 1
         if unknown or joins or spare or len(stated) > 1 or uncertain(relation, pieces):
@@ -402,7 +403,7 @@ class _Draft:
         if main is None:
             end = period_of(today, "year").last
             windows = [Window(kind="on", end=end, supposed=True), Window(kind="by", end=end, supposed=True)]
-            self.notes.append(f"no day is named; {end}, the end of the year, is supposed")
+            self.notes.append(f"no date given: year-end ({day_words(end)}) assumed")
         readings = []
         for window in windows:
             for relation in stated:

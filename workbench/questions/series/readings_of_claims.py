@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 from workbench.forecasts.leaf_forecast import State
-from workbench.forecasts.leaf_models.daily_claims import AVERAGE_DAYS
 from workbench.forecasts.reading import Comparison, Reading, Statistic
 from workbench.questions.claims import Claim, amount
+
+#: Closes of a moving average.
+AVERAGE_DAYS = 200
 
 _COMPARISONS: dict[tuple[str, bool], Comparison] = {
     ("above", True): "above",

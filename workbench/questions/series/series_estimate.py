@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,37 +15,24 @@ from workbench.forecasts.leaf_forecast import (
     leaf_record,
     like_windows,
 )
-from workbench.forecasts.leaf_models import TooLittleHistory, base_outcomes
 from workbench.forecasts.members.level_paths import pull_of
 from workbench.forecasts.members.scaled_past import ScaledPast
-from workbench.forecasts.reading import Reading
-from workbench.forecasts.reading_windows import reading_windows, scale_of
+from workbench.forecasts.past_windows import P_MAX, P_MIN, Scale, TooLittleHistory, reading_windows, scale_of
 from workbench.forecasts.series.exceedance import ExceedanceModel, exceedance
 from workbench.forecasts.series.seasonal import Knn
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series.trend import for_source
 from workbench.forecasts.series_paths import Calendar
 from workbench.questions.claims import Claim, amount
-from workbench.questions.decision import check, series_of, settle, spec_of, value_series
+from workbench.questions.decision import check, claim_scale, settle, value_series
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.readings_of_claims import claim_reading, state_of
 from workbench.questions.series.series_leaf import RECORD, STAND_IN, SeriesLeaf
 from workbench.science.errors import ScienceError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from workbench.forecasts.leaf_models import ClaimWindows
-
 Method = Literal["paths", "paper"]
 METHODS: tuple[Method, ...] = ("paths", "paper")
-
-#: The stand-in for a series that returns to its mean, as a measure of volatility does, and the claims that its models answer.
-_REVERTING = "VIX"
-_REVERTING_PATTERNS = ("compare", "level", "range", "change", "touch", "drawdown")
-#: A probability from few and overlapping windows is never surer than this (as in `leaf_models.spec`).
-P_MIN, P_MAX = 0.02, 0.98
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,8 +115,9 @@ def _estimate_leaf(
         series = value_series(claim.series, by_name)
         if method == "paths":
             forecast = paths.forecast(claim, by_name)
-            windows = _windows(claim, by_name, last_visible)
-            return _of_paths(forecast, windows, claim, statement, series, last_visible)
+            return _of_paths(
+                forecast, claim_scale(claim), state_of(claim), claim, statement, series, last_visible
+            )
     else:
         if claim.end <= last_visible:
             raise ClaimRefused(
@@ -144,61 +132,32 @@ def _estimate_leaf(
                     "the volatility of a series that was not above 0 throughout has no meaning"
                 )
             history, reading = _history(series), claim_reading(claim)
-            forecast = forecast_reading(reading, history)
-            if _daily_prices(series) and not claim.by_reading:
-                kind = _stand_in(claim, series)
-                windows = _windows(kind, {kind.series: rows[0]}, last_visible)
-                return _of_paths(forecast, windows, kind, statement, series, last_visible)
-            returns = _returns(history)
-            by: State = "level" if returns or not (series > 0).all() else "move"
-            windows = _windows_of(reading, history, last_visible, returns=returns)
-            return _of_paths(forecast, windows, claim, statement, series, last_visible, by=by)
+            returns = (
+                len(history) >= 30 and pull_of(ScaledPast.of(history, Calendar.of(history)).rest).evident
+            )
+            state: State = "level" if returns or not (series > 0).all() else state_of(claim)
+            scale = scale_of(reading, returns=returns)
+            return _of_paths(
+                forecast_reading(reading, history), scale, state, claim, statement, series, last_visible
+            )
     return _by_exceedance(leaf, claim, series)
-
-
-def _stand_in(claim: Claim, series: "pd.Series") -> Claim:
-    """The claim about the VIX where its series returns to its mean: past windows are then compared by levels, else by moves."""
-    reverts = claim.pattern in _REVERTING_PATTERNS and _returns(_history(series))
-    return replace(claim, series=_REVERTING) if reverts else claim
-
-
-def _windows(
-    claim: Claim, rows: Mapping[str, Sequence[Mapping[str, Any]]], last_visible: date
-) -> "ClaimWindows | None":
-    """Past windows of a claim's kind; None where fewer than two separate ones are visible."""
-    series, other = series_of(claim, rows)
-    try:
-        return base_outcomes(spec_of(claim, last_visible), series, other)
-    except TooLittleHistory:
-        return None
-
-
-def _windows_of(
-    reading: Reading, history: History, last_visible: date, *, returns: bool
-) -> "ClaimWindows | None":
-    """The same of a series of any other frequency, or of one that is no price."""
-    try:
-        return reading_windows(reading, history, last_visible, scale_of(reading, history, returns=returns))
-    except (TooLittleHistory, ScienceError):
-        return None
 
 
 def _of_paths(
     forecast: LeafForecast,
-    windows: "ClaimWindows | None",
+    scale: Scale,
+    state: State,
     claim: Claim,
     statement: str,
-    series: "pd.Series",
+    series: pd.Series,
     last_visible: date,
-    *,
-    by: State | None = None,
 ) -> SeriesEstimate:
-    reference, day = _reference(claim, series)
-    like = (
-        None
-        if windows is None
-        else like_windows(forecast.paths.known, windows, last_visible, by=by or state_of(claim))
-    )
+    known, reference, day = forecast.paths.known, *_reference(claim, series)
+    try:
+        windows = reading_windows(forecast.reading, known, last_visible, scale)
+    except (TooLittleHistory, ScienceError):
+        windows = None
+    like = None if windows is None else like_windows(known, windows, last_visible, by=state)
     record = {
         "record": RECORD,
         "kind": "reference" if claim.reference else "leaf",
@@ -218,22 +177,11 @@ def _of_paths(
     )
 
 
-def _daily_prices(series: "pd.Series") -> bool:
-    if len(series) < 500 or not (series > 0).all():
-        return False
-    gaps = np.diff(series.index.to_numpy().astype("datetime64[D]")).astype(int)
-    return bool(np.median(gaps) == 1 and (pd.DatetimeIndex(series.index).day_of_week < 5).all())
-
-
-def _history(series: "pd.Series") -> "History":
+def _history(series: pd.Series) -> History:
     return History.of(series.index.to_numpy(), series.to_numpy())
 
 
-def _returns(history: "History") -> bool:
-    return len(history) >= 30 and pull_of(ScaledPast.of(history, Calendar.of(history)).rest).evident
-
-
-def _reference(claim: Claim, series: "pd.Series") -> tuple[float, date]:
+def _reference(claim: Claim, series: pd.Series) -> tuple[float, date]:
     """The value that a claim is measured from: the last one on or before its start, the last one visible if that is later or not said.
 
     BLF, App. C.4: the value on the forecast date, not the one that a list of questions froze earlier.
@@ -247,7 +195,7 @@ def _reference(claim: Claim, series: "pd.Series") -> tuple[float, date]:
     return float(before.iloc[-1]), before.index[-1].date()
 
 
-def _by_exceedance(leaf: SeriesLeaf, claim: Claim, series: "pd.Series") -> SeriesEstimate:
+def _by_exceedance(leaf: SeriesLeaf, claim: Claim, series: pd.Series) -> SeriesEstimate:
     """P(value on the claim's end lies in its interval), by paper B's models of P(Y(r) > v) (BLF, App. I, eq. 1)."""
     if claim.pattern not in ("compare", "level", "range", "change"):
         raise ClaimRefused(
@@ -288,7 +236,7 @@ def _by_exceedance(leaf: SeriesLeaf, claim: Claim, series: "pd.Series") -> Serie
     )
 
 
-def _monthly(history: "History") -> bool:
+def _monthly(history: History) -> bool:
     firsts = history.days == history.days.astype("datetime64[M]").astype("datetime64[D]")
     gaps = np.diff(history.days).astype(int)
     return bool(len(gaps) and np.median(gaps) >= 28 and firsts.all())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.forecasts.past_windows import beside_now
 from workbench.questions.decision import value_series
 from workbench.questions.series.series_leaf import STAND_IN, SeriesLeaf
 
@@ -83,8 +84,5 @@ def _forecast(series: pd.Series, steps: int) -> tuple[float, ...]:
     values = series.to_numpy(dtype=float)
     if len(values) < steps + _FEWEST:
         return ()
-    if (values > 0).all():
-        ahead = values[-1] * np.quantile(values[steps:] / values[:-steps], SHARES)
-    else:
-        ahead = values[-1] + np.quantile(values[steps:] - values[:-steps], SHARES)
+    ahead = np.quantile(beside_now(values, steps, "growth")[:, -1], SHARES)
     return tuple(round(float(value), 6) for value in ahead)

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Any
 
-from workbench.formatting import percent
+from workbench.formatting import counted, percent
 from workbench.questions.claims import Claim
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
@@ -145,7 +145,7 @@ def path_words(p: float, record: Mapping[str, Any], *, explained: bool = True) -
     """Return how a report says what a probability is: the share of paths by their models, or the row that decides."""
     if decided := record.get("decided"):
         said = "true" if p == 1 else "false"
-        return f"The value of {decided['day']}, {decided['value']:g}, has decided it: {said}, whatever follows: {percent(p)}."
+        return f"The value of {decided['day']}, {decided['value']:g}, decides the statement: {said}, {percent(p)}."
     weights = record.get("weights", {})
     # By name: a record that was stored and read has another order.
     listed = ", ".join(
@@ -153,6 +153,6 @@ def path_words(p: float, record: Mapping[str, Any], *, explained: bool = True) -
         for name, value in sorted(record["models"].items())
     )
     return (
-        f"The estimate is the share of the simulated paths on which it comes true: {percent(p)}. {len(record['models'])} models draw "
-        f"them, weighted by what they earned at earlier cutoffs of the series: {listed}."
+        f"{counted(len(record['models']), 'model simulates', 'models simulate')} the series; the statement is true in {percent(p)} of "
+        f"simulations. Models that forecast well at earlier cutoffs count for more: {listed}."
     )

@@ -1,6 +1,6 @@
 """The value of a series on a day, or its highest and lowest until then: quantiles, a fan, and how such forecasts did before."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.errors import UsageError
 from workbench.forecasts.driftless_walk import DriftlessWalk
+from workbench.forecasts.past_windows import beside_now
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths, SeriesForecaster, weighted_quantiles
 from workbench.formatting import figure, signed_figure
@@ -26,6 +27,12 @@ ONE_IN = (4, 10, 20, 100)
 BANDS = (0.5, 0.8, 0.9)
 #: Past cutoffs of the record: each is a whole forecast, of half a second.
 MOST = 16
+#: A number of each row of values until the day.
+READ_AT: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "value": lambda rows: rows[:, -1],
+    "highest": lambda rows: rows.max(axis=1),
+    "lowest": lambda rows: rows.min(axis=1),
+}
 _FAN_POINTS = 60
 _PAST_POINTS = 250
 _FEWEST = 260  # values before the first past cutoff
@@ -48,11 +55,14 @@ class Quantity:
     #: Why no past forecast can be made again, "" where one can.
     no_record: str = ""
 
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Names of the numbers that are asked for, in `READ_AT`."""
+        return ("highest", "lowest") if self.extremes else ("value",)
+
     def draws(self, paths: Paths) -> dict[str, FloatArray]:
         """Return the draws of what is quantity, by name: ``value``, or ``highest`` and ``lowest``."""
-        if self.extremes:
-            return {"highest": paths.extremes("highest"), "lowest": paths.extremes("lowest")}
-        return {"value": paths.values[:, -1]}
+        return {name: READ_AT[name](paths.values) for name in self.asked}
 
     def outcome(self, later: History) -> dict[str, float] | None:
         """Return what came, by the same names; None while the day's value is not known."""
@@ -64,9 +74,7 @@ class Quantity:
         values = later.values[inside]
         if not len(values):
             return None
-        if self.extremes:
-            return {"highest": float(values.max()), "lowest": float(values.min())}
-        return {"value": float(values[-1])}
+        return {name: float(READ_AT[name](values[None, :])[0]) for name in self.asked}
 
 
 def quantity_document(
@@ -179,7 +187,7 @@ def quantity_record(
         assert came is not None, "the window lies in the known past"
         scale = abs(float(known.values[-1])) if logs else 1.0
         for name, values in past.draws(own).items():
-            before = past_ends(known.values, steps, name, logs=logs)
+            before = READ_AT[name](beside_now(known.values, steps, "growth" if logs else "change"))
             rows.append(
                 (
                     crps_of_draws(values, came[name], own.weights) / scale,
@@ -249,19 +257,6 @@ def _past_cutoffs(quantity: Quantity, steps: int, most: int) -> Iterator[tuple[H
             yield history.before(day + timedelta(days=1)), end, history.before(end + timedelta(days=1))
         else:
             yield states.settled(day), end, states.settled(end)
-
-
-def past_ends(values: FloatArray, steps: int, name: str, *, logs: bool) -> FloatArray:
-    """Return the last value moved by every past change over so many steps, or by the highest or lowest on their way."""
-    if len(values) <= steps:
-        return values[-1:]
-    windows = np.lib.stride_tricks.sliding_window_view(values, steps + 1)
-    ahead = {
-        "value": windows[:, -1],
-        "highest": windows[:, 1:].max(axis=1),
-        "lowest": windows[:, 1:].min(axis=1),
-    }[name]
-    return np.asarray(values[-1] * ahead / windows[:, 0] if logs else values[-1] + ahead - windows[:, 0])
 
 
 def _skill_line(test: PairedVerdict, cutoffs: int, coverage: Mapping[str, float]) -> str:

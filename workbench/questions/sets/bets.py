@@ -1,7 +1,7 @@
 """Bets on the open questions of a set: forecasts against quoted asks, sized and capped; and the log of paper trades."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Annotated, Any
 
@@ -279,35 +279,52 @@ def _why_not(question: Question, p: Mapping[str, float], rules: BetRules) -> str
     return ""
 
 
-def _linked_bets(group: LinkedGroup, mended: Mended, able: Sequence[Question], rules: BetRules) -> _Book:
-    answers = dict(zip(group.events, group.answers, strict=True))
-    sides: list[tuple[Question, str, str, float, float, FloatArray]] = []
-    for question in able:
-        for event in (each.id for each in events_of(question)):
-            quote = question.quotes[event]
-            for side, ask, won, chance in (
-                ("yes", quote.yes_ask, answers[event], mended.p[event]),
-                ("no", quote.no_ask, 1 - answers[event], 1 - mended.p[event]),
-            ):
-                if ask is not None and 0 < ask < 1:
-                    price = ask + rules.fee
-                    sides.append((question, event, side, chance, price, np.where(np.isnan(won), price, won)))
+def _sides(question: Question, event: str, p: float, wins: FloatArray, rules: BetRules) -> _Book:
+    """Bets of nothing on the sides of an event that have an ask; where its condition fails the price comes back."""
+    quote = question.quotes[event]
+    return [
+        _Bet(
+            question=question.id,
+            event=event,
+            side=side,
+            p=chance,
+            price=ask + rules.fee,
+            stake=0.0,
+            wins=np.where(np.isnan(won), ask + rules.fee, won),
+        )
+        for side, ask, won, chance in (
+            ("yes", quote.yes_ask, wins, p),
+            ("no", quote.no_ask, 1 - wins, 1 - p),
+        )
+        if ask is not None and 0 < ask < 1
+    ]
+
+
+def _sized(sides: _Book, states: FloatArray, rules: BetRules, cap: float) -> _Book:
+    """Size bets together over the chances of the states that decide them, each question within the cap."""
     if not sides:
         return []
     sized = size_portfolio(
-        mended.worlds,
-        np.array([won / price for *_, price, won in sides]),
+        states,
+        np.array([bet.wins / bet.price for bet in sides]),
         risk_aversion=rules.risk_aversion,
-        cap=rules.cap,
-        groups=[question.id for question, *_ in sides],
+        cap=cap,
+        groups=[bet.question for bet in sides],
     )
     return [
-        _Bet(
-            question=question.id, event=event, side=side, p=chance, price=price, stake=float(stake), wins=won
-        )
-        for (question, event, side, chance, price, won), stake in zip(sides, sized.stakes, strict=True)
-        if stake > 0
+        replace(bet, stake=float(stake)) for bet, stake in zip(sides, sized.stakes, strict=True) if stake > 0
     ]
+
+
+def _linked_bets(group: LinkedGroup, mended: Mended, able: Sequence[Question], rules: BetRules) -> _Book:
+    answers = dict(zip(group.events, group.answers, strict=True))
+    sides = [
+        bet
+        for question in able
+        for event in events_of(question)
+        for bet in _sides(question, event.id, mended.p[event.id], answers[event.id], rules)
+    ]
+    return _sized(sides, mended.worlds, rules, rules.cap)
 
 
 def _books(question: Question, p: Mapping[str, float], rules: BetRules) -> list[_Book]:
@@ -322,30 +339,12 @@ def _books(question: Question, p: Mapping[str, float], rules: BetRules) -> list[
 
 def _together(question: Question, p: Mapping[str, float], rules: BetRules, horizon: str, cap: float) -> _Book:
     states = states_of(question, p, horizon)
-    sides: list[tuple[str, str, float, FloatArray]] = []
-    for part, wins in zip(parts_of(question), states.wins, strict=True):
-        event = event_id(question.id, part, horizon)
-        quote = question.quotes[event]
-        for side, ask, won in (("yes", quote.yes_ask, wins), ("no", quote.no_ask, 1 - wins)):
-            if ask is not None and 0 < ask < 1:
-                sides.append((event, side, ask + rules.fee, won))
-    if not sides:
-        return []
-    pays = np.array([won / price for _, _, price, won in sides])
-    sized = size_portfolio(states.p, pays, risk_aversion=rules.risk_aversion, cap=cap)
-    return [
-        _Bet(
-            question=question.id,
-            event=event,
-            side=side,
-            p=float(won @ states.p),
-            price=price,
-            stake=float(stake),
-            wins=won,
-        )
-        for (event, side, price, won), stake in zip(sides, sized.stakes, strict=True)
-        if stake > 0
+    sides = [
+        bet
+        for part, wins in zip(parts_of(question), states.wins, strict=True)
+        for bet in _sides(question, event_id(question.id, part, horizon), float(wins @ states.p), wins, rules)
     ]
+    return _sized(sides, states.p, rules, cap)
 
 
 def _market(question: Question, event: str, p: float, rules: BetRules, cap: float) -> _Book:

@@ -6,12 +6,12 @@ seed and question: the same on every machine, and adding questions to the file n
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from proxies.hashing import sha256_of
 from proxies.input_files import InputRefused, parse_json, read_text
@@ -23,12 +23,15 @@ from workbench.science.tables import Events
 _FORMAT = "analyst-workbench/exam/1"
 
 
+class _Form(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
 class ExamError(UsageError):
     """An exam cannot be built or read as asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExamRules:
+class ExamRules(_Form):
     """How an exam is chosen from a file of events. Dates are ISO text, both ends inclusive; None sets no bound."""
 
     name: str
@@ -55,8 +58,7 @@ class ExamRules:
     """Days after the training cutoff that are still left out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exam:
+class Exam(_Form):
     """A frozen list of events, the rules behind it, and what the safety filter left out."""
 
     rules: ExamRules
@@ -64,7 +66,7 @@ class Exam:
     questions: int
     unsafe: int
     """Questions that passed the other filters but not the safety filter."""
-    strata: dict[str, int] = field(default_factory=dict)
+    strata: dict[str, int] = {}
 
     @property
     def digest(self) -> str:
@@ -76,13 +78,9 @@ class Exam:
         return {
             "format": _FORMAT,
             "name": self.rules.name,
-            "rules": asdict(self.rules),
             "events": len(self.event_ids),
-            "questions": self.questions,
-            "unsafe": self.unsafe,
-            "strata": self.strata,
             "digest": self.digest,
-            "event_ids": list(self.event_ids),
+            **self.model_dump(mode="json"),
         }
 
     def summary(self) -> dict[str, Any]:
@@ -126,17 +124,12 @@ class Exam:
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise ExamError(f"not an exam: the field 'format' must be {_FORMAT!r}")
         try:
-            rules = dict(document["rules"])
-            rules["sources"], rules["kinds"] = tuple(rules["sources"]), tuple(rules["kinds"])
-            exam = cls(
-                rules=ExamRules(**rules),
-                event_ids=tuple(str(event) for event in document["event_ids"]),
-                questions=int(document["questions"]),
-                unsafe=int(document["unsafe"]),
-                strata={str(k): int(v) for k, v in document["strata"].items()},
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise ExamError(f"an exam with a broken field: {error}") from error
+            exam = cls.model_validate({name: document.get(name) for name in cls.model_fields})
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            raise ExamError(
+                f"an exam with a broken field: {'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+            ) from error
         # Documents of scores cite the digest; a list edited by hand would pass for the original.
         if document.get("digest") != exam.digest:
             raise ExamError(

@@ -139,44 +139,43 @@ Look = Callable[[Question], str]
 
 
 def _single_filters(rules: SelectionRules) -> list[tuple[str, Look]]:
-    filters: list[tuple[str, Look]] = []
-    if rules.unresolved:
-        filters.append(("unresolved", lambda q: "settled already" if q.outcomes else ""))
-    if rules.resolved:
-        filters.append(
-            (
-                "resolved",
-                lambda q: "" if len(q.outcomes) == len(events_of(q)) else "not settled in every market",
-            )
-        )
-    if rules.closes_from or rules.closes_to:
-        filters.append(
-            ("dates", lambda q: _outside(q, rules.closes_from or "", rules.closes_to or "9999-12-31"))
-        )
-    if rules.min_volume is not None:
-        filters.append(("volume", lambda q: _too_little(q.volume, rules.min_volume or 0.0, "traded")))
-    if rules.min_liquidity is not None:
-        filters.append(
-            ("liquidity", lambda q: _too_little(_liquidity(q), rules.min_liquidity or 0.0, "on offer"))
-        )
-    if rules.max_markets is not None:
-        filters.append(("markets", lambda q: _too_many(len(events_of(q)), rules.max_markets or 0)))
-    if rules.excluded_words:
-        filters.append(("words", lambda q: _worded(q, rules.excluded_words)))
-    if rules.distinguishable:
-        filters.append(("distinguishable", _alike))
-    return filters
+    first, last = rules.closes_from or "", rules.closes_to or "9999-12-31"
+    filters: list[tuple[str, bool, Look]] = [
+        ("unresolved", rules.unresolved, lambda q: "settled already" if q.outcomes else ""),
+        (
+            "resolved",
+            rules.resolved,
+            lambda q: "" if len(q.outcomes) == len(events_of(q)) else "not settled in every market",
+        ),
+        ("dates", bool(rules.closes_from or rules.closes_to), lambda q: _outside(q, first, last)),
+        (
+            "volume",
+            rules.min_volume is not None,
+            lambda q: _too_little(q.volume, rules.min_volume or 0.0, "traded"),
+        ),
+        (
+            "liquidity",
+            rules.min_liquidity is not None,
+            lambda q: _too_little(_liquidity(q), rules.min_liquidity or 0.0, "on offer"),
+        ),
+        (
+            "markets",
+            rules.max_markets is not None,
+            lambda q: _too_many(len(events_of(q)), rules.max_markets or 0),
+        ),
+        ("words", bool(rules.excluded_words), lambda q: _worded(q, rules.excluded_words)),
+        ("distinguishable", rules.distinguishable, _alike),
+    ]
+    return [(name, look) for name, wanted, look in filters if wanted]
 
 
 def _ranking_filters(rules: SelectionRules) -> list[tuple[str, Callable[[Question], str], int]]:
-    filters: list[tuple[str, Callable[[Question], str], int]] = []
-    if rules.per_series is not None:
-        filters.append(("recurrence", lambda q: q.extra.get("series") or q.id, rules.per_series))
-    if rules.per_category is not None:
-        filters.append(("diversity", lambda q: q.category or "no category", rules.per_category))
-    if rules.size is not None:
-        filters.append(("popularity", lambda q: "all events", rules.size))
-    return filters
+    filters: list[tuple[str, Callable[[Question], str], int | None]] = [
+        ("recurrence", lambda q: q.extra.get("series") or q.id, rules.per_series),
+        ("diversity", lambda q: q.category or "no category", rules.per_category),
+        ("popularity", lambda q: "all events", rules.size),
+    ]
+    return [(name, group, most) for name, group, most in filters if most is not None]
 
 
 def _outside(question: Question, first: str, last: str) -> str:

@@ -6,12 +6,13 @@ sum of the deltas of the forecast's groups)``. The file is JSON; numbers are wri
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from proxies.atomic import replace_file
 from proxies.input_files import InputRefused, parse_json, read_text
@@ -29,20 +30,21 @@ SLOPE_PENALTY = 2.0
 HORIZON_EDGES: tuple[int, ...] = (7, 30, 90, 180, 365)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class Calibration(BaseModel):
     """A saved map from forecasts to calibrated probabilities, and what it was learned from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     slope: float
     offset: float
-    deltas: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    deltas: Mapping[str, Mapping[str, float]] = {}
     """Factor name -> group -> offset on the log odds."""
     penalty: float = 1.0
     threshold: float | None = None
     """Call it Yes above this probability; None where no threshold was fitted."""
     n: int = 0
     n_yes: int = 0
-    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    counts: Mapping[str, Mapping[str, int]] = {}
     """Factor name -> group -> events it was learned from."""
     learned_from: str = ""
 
@@ -112,18 +114,7 @@ class Calibration:
 
     def to_json(self) -> dict[str, Any]:
         """Return the model as JSON values."""
-        return {
-            "format": _FORMAT,
-            "slope": self.slope,
-            "offset": self.offset,
-            "deltas": {name: dict(groups) for name, groups in self.deltas.items()},
-            "penalty": self.penalty,
-            "threshold": self.threshold,
-            "n": self.n,
-            "n_yes": self.n_yes,
-            "counts": {name: dict(groups) for name, groups in self.counts.items()},
-            "learned_from": self.learned_from,
-        }
+        return {"format": _FORMAT, **self.model_dump()}
 
     @classmethod
     def from_json(cls, document: Any) -> "Calibration":
@@ -133,30 +124,14 @@ class Calibration:
         """
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise CalibrationError(f"not a calibration: the field 'format' must be {_FORMAT!r}")
-        fields = set(cls.__dataclass_fields__)
-        extra = sorted(set(document) - fields - {"format"})
-        if extra:
-            raise CalibrationError(f"unknown field {extra[0]!r} in the calibration")
         try:
-            deltas = {str(f): {str(g): float(v) for g, v in d.items()} for f, d in document["deltas"].items()}
-            numbers = [float(document["slope"]), float(document["offset"])]
-            flat = numbers + [value for groups in deltas.values() for value in groups.values()]
-            if not np.isfinite(flat).all():
-                raise ValueError("a number is not finite")
-            threshold = document.get("threshold")
-            return cls(
-                slope=numbers[0],
-                offset=numbers[1],
-                deltas=deltas,
-                penalty=float(document.get("penalty", 1.0)),
-                threshold=None if threshold is None else float(threshold),
-                n=int(document.get("n", 0)),
-                n_yes=int(document.get("n_yes", 0)),
-                counts=document.get("counts", {}),
-                learned_from=str(document.get("learned_from", "")),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise CalibrationError(f"a calibration with a broken field: {error}") from error
+            return cls.model_validate({name: value for name, value in document.items() if name != "format"})
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            name = ".".join(map(str, fault["loc"]))
+            if fault["type"] == "extra_forbidden":
+                raise CalibrationError(f"unknown field {name!r} in the calibration") from error
+            raise CalibrationError(f"a calibration with a broken field: {name}: {fault['msg']}") from error
 
 
 def horizon_class(days: ArrayLike) -> list[str]:

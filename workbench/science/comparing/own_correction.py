@@ -77,11 +77,11 @@ def learn_correction(
     >>> from workbench.science.pooling.shrinkage import trial_logits
     >>> record = learn_correction(trial_logits([[0.9], [0.8]]), np.full(2, np.nan), np.array([1.0, 0.0]), ["a", "b"])
     >>> record.reason
-    'fewer than 20 questions teach nothing'
+    'fewer than 20 questions are too few'
     """
     codes, names = codes_of(question)
     if len(names) < ENOUGH:
-        return OwnCorrection(questions=len(names), reason=f"fewer than {ENOUGH} questions teach nothing")
+        return OwnCorrection(questions=len(names), reason=f"fewer than {ENOUGH} questions are too few")
     sizes = np.bincount(codes)
     yes = np.bincount(codes, weights=outcome) / sizes
     # As many pseudo-questions as two, so that a record of one outcome does not make a prior of 0 or 1.

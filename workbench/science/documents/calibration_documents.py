@@ -102,18 +102,8 @@ def calibration_document(
     document: Document = {
         **model.to_json(),
         "questions": len(np.unique(questions)),
-        "left_out": {
-            "brier_before": before,
-            "brier_after": after,
-            "log_loss_before": log_loss(p, o),
-            "log_loss_after": log_loss(left_out, o),
-        },
-        "in_sample": {
-            "brier_before": brier(p, o),
-            "brier_after": brier(calibrated, o),
-            "log_loss_before": log_loss(p, o),
-            "log_loss_after": log_loss(calibrated, o),
-        },
+        "left_out": _before_and_after(p, left_out, o),
+        "in_sample": _before_and_after(p, calibrated, o),
     }
     if threshold:
         # The model keeps only the cut; fitted again on the same values, it brings the accuracies with it.
@@ -124,6 +114,14 @@ def calibration_document(
             "accuracy_at_half": cut.accuracy_at_half,
         }
     return model, document
+
+
+def _before_and_after(before: FloatArray, after: FloatArray, o: FloatArray) -> Document:
+    return {
+        f"{name}_{when}": score(p, o)
+        for name, score in (("brier", brier), ("log_loss", log_loss))
+        for when, p in (("before", before), ("after", after))
+    }
 
 
 def calibrated_document(

@@ -1,6 +1,7 @@
 """The documents that `compare` and `paper-tables` print."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 import numpy as np
 
@@ -39,21 +40,7 @@ def paper_tables_document(
 
     cells = paper_tables(events, published, trials, resamples=resamples, seed=seed)
     return {
-        "cells": [
-            {
-                "table": cell.table,
-                "row": cell.row,
-                "column": cell.column,
-                "printed": cell.printed,
-                "ours": cell.ours,
-                "difference": cell.difference,
-                "agrees": cell.agrees,
-                "printed_note": cell.printed_note,
-                "our_note": cell.our_note,
-                "why": cell.why,
-            }
-            for cell in cells
-        ],
+        "cells": [{**asdict(cell), "difference": cell.difference, "agrees": cell.agrees} for cell in cells],
         "unreachable": PRINTED["unreachable"],
     }
 

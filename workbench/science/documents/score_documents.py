@@ -467,6 +467,18 @@ def _market_rows(name: str, p: FloatArray, rules: BettingRules, events: Events) 
     return rows
 
 
+#: Figures of `returns_of` by their names in a document.
+_OF_RETURNS = {
+    "average_return": "average_return",
+    "sharpe": "sharpe",
+    "sharpe_ddof0": "sharpe_ddof0",
+    "total_payoff": "total",
+    "max_payoff": "largest",
+    "zero_payoffs": "lost",
+    "payoff_sd": "deviation",
+}
+
+
 def _returns(
     forecast: FloatArray, events: Events, rows: IntArray, rules: BettingRules, resampling: Resampling
 ) -> Document:
@@ -483,13 +495,10 @@ def _returns(
         "n": len(p),
         "clusters": cluster_count(clusters),
         "days": day_count(events, rows),
-        "average_return": {key: r.average_return for key, r in results.items()},
-        "sharpe": {key: r.sharpe for key, r in results.items()},
-        "sharpe_ddof0": {key: r.sharpe_ddof0 for key, r in results.items()},
-        "total_payoff": {key: r.total for key, r in results.items()},
-        "max_payoff": {key: r.largest for key, r in results.items()},
-        "zero_payoffs": {key: r.lost for key, r in results.items()},
-        "payoff_sd": {key: r.deviation for key, r in results.items()},
+        **{
+            name: {key: getattr(result, figure) for key, result in results.items()}
+            for name, figure in _OF_RETURNS.items()
+        },
         "edge": {key: float(split.edge.mean()) for key, split in splits.items()},
         "luck": {key: float(split.luck.mean()) for key, split in splits.items()},
         "luck_z": {key: split.luck_z(clusters) for key, split in splits.items()},

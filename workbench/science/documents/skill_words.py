@@ -20,7 +20,7 @@ def skill_line(
     test: PairedVerdict,
     counted: str,
     *,
-    subject: str = "this way of forecasting",
+    subject: str = "this method",
     rival: str = "the base rate",
     gain: str = "gain in Brier Index",
     written: Callable[[float], str] = signed_figure,
@@ -31,28 +31,27 @@ def skill_line(
 
     >>> from workbench.science.comparing.paired import paired_test
     >>> skill_line(paired_test([0.5, 0.4]), "2 past dates")
-    '2 past dates (2 independent) cannot tell skill from luck: take the base rate (gain in Brier Index +0.5; a verdict needs 6 independent ones)'
+    'Too little history to judge this method: use the base rate (2 past dates, 2 independent; gain in Brier Index +0.5; a verdict needs 6 independent ones)'
     >>> skill_line(paired_test([0.3, -0.5, 0.1, -0.2, 0.1, -0.2]), "6 past dates")
-    'On 6 past dates (6 independent) this way of forecasting did no better than the base rate: take the base rate (gain in Brier Index −0.1, 95% interval −0.5 to +0.3)'
+    'Tested on 6 past dates (6 independent), this method did no better than the base rate: use the base rate (gain in Brier Index −0.1, 95% interval −0.5 to +0.3)'
     """
-    separate = f"{counted} ({test.clusters} independent)"
     figures = f"{gain} {written(test.estimate)}"
     if test.interval is not None:
         low, high = test.interval
         figures += f", 95% interval {written(low)} to {written(high)}"
-    if test.verdict == "better":
-        return f"On {separate} {subject} did better than {rival} ({figures})"
-    advice = f"take {rival}"
     if test.verdict in (None, "too few to tell"):
         short = test.interval is None and test.verdict is not None
         few = f"a verdict needs {MIN_CLUSTERS} independent ones" if short else test.reason
-        return f"{separate} cannot tell skill from luck: {advice} ({figures}; {few})"
+        return f"Too little history to judge {subject}: use {rival} ({counted}, {test.clusters} independent; {figures}; {few})"
+    tested = f"Tested on {counted} ({test.clusters} independent), {subject}"
+    if test.verdict == "better":
+        return f"{tested} did better than {rival} ({figures})"
     outcome = (
         f"did worse than {rival}"
         if test.verdict == "worse"
-        else f"beat {rival} by no more than luck would"
+        else f"beat {rival} within chance only"
         # by the figure as it is shown: nobody reads that +0.0 beat anything
         if written(test.estimate).startswith("+")
         else f"did no better than {rival}"
     )
-    return f"On {separate} {subject} {outcome}: {advice} ({figures})"
+    return f"{tested} {outcome}: use {rival} ({figures})"

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,13 +98,23 @@ class ShrinkFit:
         return int((self.grid <= self.grid.min() + 1e-12).sum())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Problem:
+class _Problem(NamedTuple):
     mean: FloatArray
     spread: FloatArray
-    count: IntArray
+    trials: IntArray
     prior: FloatArray
     outcome: FloatArray
+
+    def part(self, rows: slice) -> "_Problem":
+        return _Problem(*(column[rows] for column in self))  # type: ignore[arg-type]
+
+    def forecasts(self, weight: FloatArray) -> FloatArray:
+        """Between mean and prior, shape (n, cells) for weights of as many cells."""
+        return sigmoid(weight * self.mean[:, None] + (1.0 - weight) * self.prior[:, None])
+
+    def under(self, grid: ShrinkGrid, cells: list[Cell]) -> FloatArray:
+        """Forecasts under cells of a grid, shape (n, cells)."""
+        return self.forecasts(grid.weights(self.spread[:, None], self.trials[:, None], np.array(cells)))
 
 
 def _problem(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> _Problem:
@@ -114,29 +125,13 @@ def _problem(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> _Prob
         where = int(np.flatnonzero(np.isnan(logits.mean))[0])
         raise DomainError(f"event at position {where} has no trial; leave such events out before tuning")
     return _Problem(
-        mean=logits.mean, spread=logits.spread, count=logits.count, prior=logit(prior_array), outcome=y
+        mean=logits.mean, spread=logits.spread, trials=logits.count, prior=logit(prior_array), outcome=y
     )
-
-
-def _shrink_weights(problem: _Problem, grid: ShrinkGrid, cells: list[Cell]) -> FloatArray:
-    return grid.weights(problem.spread[:, None], problem.count[:, None], np.array(cells))
 
 
 def _cell_briers(problem: _Problem, grid: ShrinkGrid, cells: list[Cell]) -> FloatArray:
     """Brier scores, shape (n, cells); only for few cells or few events."""
-    weight = _shrink_weights(problem, grid, cells)
-    p = sigmoid(weight * problem.mean[:, None] + (1.0 - weight) * problem.prior[:, None])
-    return (p - problem.outcome[:, None]) ** 2
-
-
-def _problem_part(problem: _Problem, rows: slice) -> _Problem:
-    return _Problem(
-        mean=problem.mean[rows],
-        spread=problem.spread[rows],
-        count=problem.count[rows],
-        prior=problem.prior[rows],
-        outcome=problem.outcome[rows],
-    )
+    return (problem.under(grid, cells) - problem.outcome[:, None]) ** 2
 
 
 def _grid_totals(problem: _Problem, grid: ShrinkGrid, cells: list[Cell]) -> FloatArray:
@@ -147,7 +142,7 @@ def _grid_totals(problem: _Problem, grid: ShrinkGrid, cells: list[Cell]) -> Floa
     """
     totals = np.zeros(len(cells))
     for start in range(0, len(problem.mean), _CHUNK):
-        totals += _cell_briers(_problem_part(problem, slice(start, start + _CHUNK)), grid, cells).sum(axis=0)
+        totals += _cell_briers(problem.part(slice(start, start + _CHUNK)), grid, cells).sum(axis=0)
     return totals
 
 
@@ -187,10 +182,9 @@ def tune_in_sample(
     cells = grid.cells
     totals = _grid_totals(problem, grid, cells)
     best = cells[int(np.argmin(totals))]
-    weight = _shrink_weights(problem, grid, [best])[:, 0]
     n = len(problem.mean)
     return ShrinkFit(
-        p=sigmoid(weight * problem.mean + (1.0 - weight) * problem.prior),
+        p=problem.under(grid, [best])[:, 0],
         cell=best,
         grid=(totals / n).reshape([len(axis) for axis in grid.axes]),
         chosen=((*best, n),),
@@ -247,7 +241,7 @@ def choose_leave_out(
     rival_cells = [cells[i] for i in rivals]
     for start in range(0, n, _CHUNK):
         rows = slice(start, start + _CHUNK)
-        briers = _cell_briers(_problem_part(problem, rows), grid, rival_cells).T
+        briers = _cell_briers(problem.part(rows), grid, rival_cells).T
         if folds is None:
             held_out[:, rows] = briers
         else:
@@ -300,9 +294,7 @@ def tune_leave_out(
     p = np.empty(len(problem.mean))
     # Few cells ever win, so each is worked out once for all events.
     for index in counts:
-        weight = _shrink_weights(problem, grid, [cells[index]])[:, 0]
-        under = sigmoid(weight * problem.mean + (1.0 - weight) * problem.prior)
-        p[choice == index] = under[choice == index]
+        p[choice == index] = problem.under(grid, [cells[index]])[choice == index, 0]
     return ShrinkFit(
         p=p,
         cell=cells[int(np.argmin(totals))],
@@ -318,11 +310,6 @@ def tune_constant(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> 
     """
     problem = _problem(logits, prior, outcome)
     weights = np.round(0.05 * np.arange(21), 10)
-    totals = np.array(
-        [
-            float(((sigmoid(w * problem.mean + (1.0 - w) * problem.prior) - problem.outcome) ** 2).sum())
-            for w in weights
-        ]
-    )
-    weight = float(weights[int(np.argmin(totals))])
-    return weight, sigmoid(weight * problem.mean + (1.0 - weight) * problem.prior)
+    p = problem.forecasts(weights)
+    best = int(np.argmin(((p - problem.outcome[:, None]) ** 2).sum(axis=0)))
+    return float(weights[best]), p[:, best]

@@ -5,8 +5,10 @@ exclude each other are divided by their sum, along levels or days neighbours out
 the nearest forecasts that some distribution over their worlds has.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import fsum
+
+from scipy.optimize import isotonic_regression
 
 from workbench.questions.question import Question, QuestionError, events_of, outcome_sets
 from workbench.questions.sets.linked import group_of, linked_questions, mend, tied_events
@@ -66,7 +68,8 @@ def coherent(questions: Iterable[Question], p: Mapping[str, float]) -> dict[str,
             ids = [event.id for event in group.events if event.id in p]
             total = fsum(p[event] for event in ids)
             if not group.exclusive:
-                mended |= dict(zip(ids, _rising([p[event] for event in ids]), strict=True))
+                rising = isotonic_regression([p[event] for event in ids]).x.tolist() if ids else []
+                mended |= dict(zip(ids, rising, strict=True))
             elif len(ids) == len(group.events) and total > 0:
                 mended |= {event: p[event] / total for event in ids}
     for linked in linked_questions(entries):
@@ -144,18 +147,3 @@ def _conditional(condition: str, kind: str, entries: Mapping[str, Question]) -> 
 
 def _finding(first: str, second: str, message: str, gap: float) -> Finding:
     return Finding(kind="linked", ids=(first, second), message=message, gap=gap)
-
-
-def _rising(values: Sequence[float]) -> list[float]:
-    """The nearest values in least squares that never fall (pool adjacent violators).
-
-    >>> _rising([0.2, 0.5, 0.3, 0.6])
-    [0.2, 0.4, 0.4, 0.6]
-    """
-    blocks: list[tuple[float, int]] = []
-    for value in values:
-        blocks.append((value, 1))
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            (low, m), (high, n) = blocks.pop(-2), blocks.pop()
-            blocks.append(((low * m + high * n) / (m + n), m + n))
-    return [value for value, count in blocks for _ in range(count)]

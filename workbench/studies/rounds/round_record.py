@@ -65,10 +65,6 @@ class OwnRecord:
         """Whether forecasts are changed by it."""
         return not self.reason
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
-        return asdict(self)
-
     def line(self) -> str:
         """What it is and what it does, for people."""
         head = f"own record: {self.forecasts} resolved forecasts of {self.questions} questions up to {self.until}"
@@ -95,15 +91,15 @@ class OwnRecord:
         return float(fit.apply([p])[0])
 
 
-def raw_forecast(night: Round, event: str) -> tuple[tuple[float, ...], float | None, float | None]:
-    """Trials of an event, what its tree says, and the forecast that follows: the tree's, else the logit mean; None without any."""
+def raw_forecast(night: Round, event: str) -> tuple[tuple[float, ...], float | None]:
+    """Trials of an event, and the forecast that follows: its tree's, else their logit mean; None without any."""
     forecasts = night.study.forecasts
     cells = [StudyCell(QUICK, event, 0, trial) for trial in range(1, night.rules.trials + 1)]
     trials = tuple(forecasts[cell].p for cell in cells if cell in forecasts)
     tree = forecasts.get(StudyCell(TREE, event, 0, 1))
     if tree is not None:
-        return trials, tree.p, tree.p
-    return trials, None, float(pool(np.array([trials], dtype=float), "logit-mean")[0]) if trials else None
+        return trials, tree.p
+    return trials, float(pool(np.array([trials], dtype=float), "logit-mean")[0]) if trials else None
 
 
 def resolved_forecasts(store: Store, cutoff: Cutoff) -> Iterator[ResolvedForecast]:
@@ -123,7 +119,7 @@ def resolved_forecasts(store: Store, cutoff: Cutoff) -> Iterator[ResolvedForecas
                 continue
             if not counts_for(Cutoff.parse(earlier.cutoff, now=earlier.instant), day, cutoff):
                 continue
-            trials, _, p = raw_forecast(earlier, event.id)
+            trials, p = raw_forecast(earlier, event.id)
             if p is not None:
                 yield ResolvedForecast(
                     question=f"{set_name}/{event.question}",

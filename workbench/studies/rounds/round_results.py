@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
-from math import fsum, sqrt
+from math import fsum
+from statistics import stdev
 from typing import Any
 
 import numpy as np
@@ -92,9 +93,9 @@ class RoundResults:
             "set": night.set_name,
             "cutoff": night.cutoff,
             "instant": night.instant.isoformat(),
-            "rules": night.rules.to_json(),
+            "rules": asdict(night.rules),
             "cost_usd": night.cost_usd,
-            "own_record": None if self.record is None else self.record.to_json(),
+            "own_record": None if self.record is None else asdict(self.record),
             "forecasts": [row.to_json() for row in self.rows],
             "quantiles": dict(self.quantiles),
             "promoted": {node: event.by for node, event in night.promoted.items()},
@@ -205,7 +206,7 @@ def _forecast_row(
     cells = [StudyCell(QUICK, event.id, 0, trial) for trial in range(1, night.rules.trials + 1)]
     quick = [forecasts[cell] for cell in cells if cell in forecasts]
     tree = forecasts.get(StudyCell(TREE, event.id, 0, 1))
-    trials, _, raw = raw_forecast(night, event.id)
+    trials, raw = raw_forecast(night, event.id)
     if not event.part and targets_of(question):  # a number itself: its quantiles are the forecast
         trials, raw = (), None
     pools = {how: _pooled(trials, how) for how in ("mean", "median", "logit-mean")}
@@ -219,7 +220,7 @@ def _forecast_row(
     runs = [forecast.run for forecast in (*quick, *([tree] if tree else [])) if forecast.run]
     key_factor, rationale = _run_words(store, runs[-1]) if runs else ("", "")
     review = next_review(question, times.get(question.id, []), HalvingSchedule(least_gap=timedelta(hours=1)))
-    spread = _sd(trials)
+    spread = stdev(trials) if len(trials) > 1 else None
     return ForecastRow(
         event=event.id,
         question=question.id,
@@ -262,13 +263,6 @@ def _flags(
 
 def _pooled(trials: Sequence[float], how: str) -> float | None:
     return float(pool(np.array([trials], dtype=float), how)[0]) if trials else None
-
-
-def _sd(trials: Sequence[float]) -> float | None:
-    if len(trials) < 2:
-        return None
-    mean = fsum(trials) / len(trials)
-    return sqrt(fsum((each - mean) ** 2 for each in trials) / (len(trials) - 1))
 
 
 def _run_words(store: Store, run_id: str) -> tuple[str, str]:

@@ -94,10 +94,6 @@ class RoundRules:
                 " at least 0",
             )
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
@@ -236,7 +232,7 @@ def round_facts(set_name: str, cutoff: Cutoff, rules: RoundRules, **more: Any) -
         "set": set_name,
         "cutoff": cutoff.text,
         "instant": cutoff.instant.isoformat(timespec="seconds"),
-        "rules": rules.to_json(),
+        "rules": asdict(rules),
         **more,
     }
 
@@ -266,6 +262,27 @@ def step_plan(
         arms={step: arms_of(rules)[step]},
         facts=facts,
         trials=rules.trials if step == QUICK else 1,
+    )
+
+
+def plan_of(
+    store: Store,
+    night: Round,
+    step: str,
+    events: Sequence[str] | None = None,
+    *,
+    budget_usd: float | None = None,
+    concurrency: int | None = None,
+) -> RoundPlan:
+    """The plan of one step of a night on record, with what may change when it goes on."""
+    return step_plan(
+        store,
+        night.name,
+        night.study.manifest,
+        step,
+        events,
+        budget_usd=night.budget_usd if budget_usd is None else budget_usd,
+        concurrency=concurrency or night.concurrency,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,11 +35,11 @@ from workbench.studies.rounds.round_state import (
     SORT,
     TREE,
     Round,
-    RoundPlan,
     RoundRules,
     arms_of,
     load_round,
     open_events,
+    plan_of,
     round_facts,
     round_name,
     rounds_of,
@@ -123,19 +123,6 @@ def _to_come(store: Store, night: Round) -> list[str]:
     return steps
 
 
-def plan_of(store: Store, night: Round, step: str, events: Sequence[str] | None = None) -> RoundPlan:
-    """The plan of one step of a night on record."""
-    return step_plan(
-        store,
-        night.name,
-        night.study.manifest,
-        step,
-        events,
-        budget_usd=night.budget_usd,
-        concurrency=night.concurrency,
-    )
-
-
 async def open_round(
     store: Store,
     set_name: str,
@@ -157,7 +144,7 @@ async def open_round(
         raise UsageError(f"set {set_name} has no question to forecast ({reasons or 'it is empty'})")
     _check_budget(rules, budget_usd)
     name = round_name(store, set_name)
-    record = own_record(store, cutoff).to_json() if rules.own_record else None
+    record = asdict(own_record(store, cutoff)) if rules.own_record else None
     facts = _facts(
         store, set_name, rules, cutoff, rows, left_out=[list(each) for each in left_out], own_record=record
     )
@@ -339,14 +326,7 @@ def with_budget(store: Store, night: Round, budget_usd: float | None, concurrenc
     """The night with what may change when it goes on: its budget and how many runs are in work at once."""
     if budget_usd in (None, night.budget_usd) and concurrency in (None, night.concurrency):
         return night
-    plan = step_plan(
-        store,
-        night.name,
-        night.study.manifest,
-        QUICK,
-        budget_usd=night.budget_usd if budget_usd is None else budget_usd,
-        concurrency=concurrency or night.concurrency,
-    )
+    plan = plan_of(store, night, QUICK, budget_usd=budget_usd, concurrency=concurrency)
     StudyRunner(store, plan, environ={}, sort=SORT).open()
     return load_round(store, night.name)
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from math import fsum
-from statistics import mean
+from statistics import mean, variance
 from typing import Any
 
 from workbench.questions.formats.base import LeftOut
@@ -70,9 +70,8 @@ def closer_look_gain(trials: Sequence[float], p: float, crowd: float | None) -> 
     >>> round(closer_look_gain([0.4, 0.6], 0.5, 0.7), 4)
     0.03
     """
-    mean = fsum(trials) / len(trials)
     # With one trial nothing is known of their spread.
-    spread = fsum((each - mean) ** 2 for each in trials) / (len(trials) - 1) if len(trials) > 1 else 0.0
+    spread = variance(trials) if len(trials) > 1 else 0.0
     return spread + (0.0 if crowd is None else ((p - crowd) / 2) ** 2)
 
 

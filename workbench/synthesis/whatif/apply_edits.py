@@ -66,7 +66,7 @@ def play(tree: Tree, edits: Iterable[Edit]) -> WhatIf:
 def _step(tree: Tree, edit: Edit) -> tuple[WhatIf, list[NodeId]]:
     node = edit.node
     if isinstance(edit, SetValue):
-        after = tree.set_p(node, edit.p, override=edit.override)
+        after = tree.set_p(node, edit.p, low=edit.low, high=edit.high, override=edit.override)
     elif isinstance(edit, Pin):
         after = tree.pin(node)
     elif isinstance(edit, Unpin):

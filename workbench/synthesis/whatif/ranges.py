@@ -10,6 +10,15 @@ from workbench.synthesis.whatif.evaluation import clamp, follows_children
 Span = tuple[float, float]
 
 
+def typed_ranges(tree: Tree) -> dict[NodeId, Span]:
+    """Return the ranges that an analyst gave in place of a value, by proposition."""
+    return {
+        node.id: (node.belief.low, node.belief.high)
+        for node in tree.propositions()
+        if node.belief is not None and node.belief.low is not None and node.belief.high is not None
+    }
+
+
 def reachable_ranges(
     tree: Tree, leaves: Mapping[NodeId, Span] | None = None, *, raw: bool = False
 ) -> dict[NodeId, Span]:

@@ -167,7 +167,7 @@ class RunEdits:
     def signature(self) -> tuple[Text, Text, Text]:
         """The fields for who holds the next values, why, and until when; made with what stands around the tree."""
         author = field("your name", "wb-author")
-        author.tooltip = "stands beside your edits; nothing proves it"
+        author.tooltip = "Shown next to your edits. The name is not verified."
         return (
             author,
             field("reason for the next edits", "wb-reason"),

@@ -10,7 +10,7 @@ from workbench.propositions.edits import Edit, Pin, RemoveNode, Restate, SetValu
 from workbench.propositions.values import Override
 from workbench.synthesis import WhatIf, resynthesize
 from workbench.synthesis.whatif.apply_edits import play
-from workbench.whatif.typed_values import parse_probability
+from workbench.whatif.typed_values import parse_value
 from workbench.widgets.panels import is_shown
 from workbench.widgets.tree_rows import Mark, Rows
 
@@ -107,17 +107,18 @@ class WhatIfSession:
         """
         with self.lock:
             shown = self.tree[node].p  # an unknown node is refused before anything is parsed
-            p = parse_probability(text)
-            if is_shown(shown, p, text):
+            value = parse_value(text)
+            p = value.p
+            if value.low is None and is_shown(shown, p, text):
                 self._become(self._edits)
                 return
             before = self.base[node].p if node in self.base else None
-            if is_shown(before, p, text):
+            if value.low is None and is_shown(before, p, text):
                 back = self._without(node)
                 if self._played(back).tree[node].p == before:
                     self._become(back)
                     return
-            edit = SetValue(node=node, p=p, override=self.override())
+            edit = SetValue(node=node, p=p, low=value.low, high=value.high, override=self.override())
             self._become(_Edits(self._edits.shape, {**self._edits.values, node: edit}))
 
     def reset(self, node: NodeId) -> None:
@@ -236,7 +237,7 @@ class WhatIfSession:
 
     def _played(self, edits: _Edits) -> WhatIf:
         # Values alone, the usual case and each step of a drag, need no second look at the whole tree.
-        if not edits.shape:
+        if not edits.shape and all(edit.low is None for edit in edits.values.values()):
             return resynthesize(self.base, {node: edit.p for node, edit in edits.values.items()})
         return play(self.base, edits.listed())
 

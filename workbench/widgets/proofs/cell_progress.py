@@ -17,6 +17,7 @@ from workbench.formatting import percent
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.templates import html_environment
+from workbench.views.wording import history_lines, resolution_lines
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -161,6 +162,13 @@ class CellProgress:
             "more": max(0, len(in_work) - _LEAVES),
             "failed": failed,
             "lines": list(self._lines) if phase != "done" else [],
+            # What needs no evidence, until there is some.
+            "before": [
+                " · ".join(resolution_lines(state)),
+                *(history_lines(state.history) if state.history else []),
+            ]
+            if state.tree.root.p is None
+            else [],
         }
         text = f"run {state.run_id}: {phase}, evidence for {grounded} of {len(leaves)} drivers"
         self._display({"text/html": _progress_template().render(values), "text/plain": text})

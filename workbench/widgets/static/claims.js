@@ -7,6 +7,7 @@ const WIDTH = 84;
 const HEIGHT = 22;
 const LEAST_SPAN = 0.1;
 const MOST_ACTS = 12;
+const LOOK_EVERY_MS = 5000;
 const DATE = /(\d{4}-\d\d-\d\d)/;
 
 const COLUMNS = [
@@ -148,6 +149,14 @@ class Claims {
     this.drawActs();
     this.draw();
     this.takeTheme();
+    this.watching = setInterval(() => document.hidden || this.look(), LOOK_EVERY_MS);
+  }
+
+  // Nothing of this page asks Python by itself: the server says whether the process behind it is there.
+  async look() {
+    if ((await kernelState()) !== NO_KERNEL || window.workbenchLeft) return;
+    clearInterval(this.watching);
+    this.line.textContent = "The process behind this page has ended. Reload the page.";
   }
 
   // As the page of a run does: the reader's last choice, else the system's, unless the address names a theme.
@@ -175,6 +184,7 @@ class Claims {
   destroy() {
     for (const [name, handler] of Object.entries(this.handlers)) this.model.off(name, handler);
     window.removeEventListener("keydown", this.onKey);
+    clearInterval(this.watching);
   }
 
   drawActs() {

@@ -43,7 +43,7 @@ class Tabs {
     };
     if (model.get("owns_address")) tool("Copy link", "the address of this view (l)", () => this.copyLink());
     tool("Cite", "copy this answer as a line to quote (c)", () => this.copyCitation());
-    if (model.get("owns_address")) tool("Keys", "what the keyboard does (?)", () => this.overlay.showKeys(KEYS));
+    if (model.get("owns_address")) tool("Shortcuts", "what the keyboard does (?)", () => this.overlay.showKeys(KEYS));
     this.said = element("span", "wb-tab-said");
     this.said.setAttribute("role", "status");
     tools.prepend(this.said);

@@ -9,7 +9,8 @@ const FIND_AFTER_MS = 150;
 const STEP = 0.01;
 const ANSWER_WITHIN_MS = 15000;
 const PING_EVERY_MS = 3000;
-const LOST_AFTER_MS = 9000; // without any word from Python, where the server has no kernel of this page either
+const ASK_AFTER_MS = 4500; // without any word from Python: an answer to a ping is late
+const LOST_AFTER_MS = 9000; // without any word, where the server does not answer either
 const ANEW_AFTER_MS = 30000; // without any word, where the server's kernel rests: it was begun anew and knows no page
 const GONE_AFTER_MS = 60000; // without any word, whatever the server says
 
@@ -62,19 +63,6 @@ function isFreeText(place) {
 // Whose Ctrl-Z is: that of the tree used last, or of none once something else of JupyterLab was used after it. The window
 // keeps it, as each tree of a page has a module of its own.
 const undo = (window.workbenchUndo ??= { tree: null });
-
-// What the server says of a page's kernel ("idle", "busy"), "" where it has none. Of a page of our server, which names its
-// kernel; a notebook says itself when its kernel is gone.
-async function kernelState() {
-  try {
-    const { baseUrl, kernelId } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
-    const reply = await fetch(`${baseUrl}api/kernels/${kernelId}`, { signal: AbortSignal.timeout(GONE_AFTER_MS) });
-    const state = reply.ok ? (await reply.json()).execution_state : "";
-    return state === "dead" ? "" : state;
-  } catch {
-    return ""; // nobody answers
-  }
-}
 
 class TreeView {
   constructor(model, el) {
@@ -406,7 +394,7 @@ class TreeView {
       const positive = node.polarity === "Positive";
       sign.textContent = positive ? "+" : "\u2212";
       sign.dataset.sign = positive ? "up" : "down";
-      sign.title = positive ? "speaks for what stands above" : "speaks against what stands above";
+      sign.title = positive ? "makes the statement above more likely" : "makes the statement above less likely";
     }
     const marks = element("span", "wb-marks");
     head.append(id, sign, marks);
@@ -628,19 +616,18 @@ class TreeView {
   // left gave its kernel up itself, and waits for the next page only.
   async isGone() {
     if (window.workbenchLeft) return this.silence > GONE_AFTER_MS;
-    if (this.silence <= LOST_AFTER_MS) return false;
+    if (this.silence <= ASK_AFTER_MS) return false;
     this.kernel = await kernelState();
-    return this.silence > ({ "": LOST_AFTER_MS, idle: ANEW_AFTER_MS }[this.kernel] ?? GONE_AFTER_MS);
+    return this.kernel === NO_KERNEL || this.silence > ({ "": LOST_AFTER_MS, idle: ANEW_AFTER_MS }[this.kernel] ?? GONE_AFTER_MS);
   }
 
   lose() {
     this.lost = true;
     const edits = this.unanswered.size;
-    const kept = edits ? ` ${edits === 1 ? "One edit" : `${edits} edits`} will be made again then.` : "";
+    const kept = edits ? ` ${edits === 1 ? "One edit is" : `${edits} edits are`} kept and made again then.` : "";
     this.banner.textContent = this.kernel
-      ? `The kernel of this page has ended. Reload the page: nothing on it can be changed until then.${kept}`
-      : "No answer from the workbench: it has ended. Nothing on this page can be changed until it is back." +
-        `${kept} If it was started anew, open the address it printed.`;
+      ? `The process behind this page has ended. Reload the page.${kept}`
+      : `The workbench does not answer.${kept} Start the workbench again, and open the address that it prints.`;
     this.leaveOver();
     this.paintLost();
   }
@@ -792,7 +779,9 @@ class TreeView {
     const { order, nodes } = this.tree;
     const begun = nodes[order[0]]?.base !== null; // the run has its answer, so every driver has what it rests on
     const leaves = this.leaves.toLocaleString("en");
-    return `${(order.length - 1).toLocaleString("en")} drivers, ${leaves} ${begun ? "with" : "to collect"} evidence`;
+    const count = order.length - 1;
+    if (!count) return "The claim alone";
+    return `${count.toLocaleString("en")} driver${count === 1 ? "" : "s"}${begun ? `, ${leaves} with evidence` : ""}`;
   }
 
   paintState() {

@@ -1,0 +1,84 @@
+"""The first screen of a run that has no evidence yet, and what its buttons do."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proxies.asof.clock import Cutoff
+from tests.fakes.screens import CUTOFF, RUN, comm_of, is_hidden
+from workbench.engine.run_settings import RunSettings
+from workbench.models.base import PastShare
+from workbench.store import Store
+from workbench.store import events as ev
+from workbench.views.run_view import load_run
+from workbench.widgets import dashboard
+
+CLAIM = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
+
+
+def begun(home: Path, history: PastShare | None, statement: str = CLAIM) -> str:
+    """A run whose log has its first event alone."""
+    instant = Cutoff.parse(CUTOFF).instant.isoformat().replace("+00:00", "Z")
+    event = ev.RunStarted(
+        statement=statement,
+        cutoff=CUTOFF,
+        cutoff_instant=instant,
+        settings=RunSettings(model="offline/analyst").to_json(),
+        history=history,
+    )
+    with closing(Store(home)) as store:
+        store.append("20180630-120000-beef", event)
+    return "20180630-120000-beef"
+
+
+@pytest.mark.parametrize(("simulated", "number"), [(0.643, "64.3%"), (None, "–")])
+def test_base_rate_and_series_stand_before_any_evidence(
+    tmp_path: Path, comms: list[Any], simulated: float | None, number: str
+) -> None:
+    run = load_run(tmp_path, begun(tmp_path, PastShare(0.689, 23.2, simulated)))
+    page = dashboard(run)
+    for part in (
+        'data-field="base-rate" data-value="0.689"',
+        "Use base rate",
+        "23 independent",
+        "History: 68.9%.",
+    ):
+        assert part in page.header.value
+    assert f">{number}<" in page.header.value
+    comm_of(page.tree, comms).deliver({"type": "rest"})
+    assert 'class="fan"' in page.fan.value and not is_hidden(page._series)
+
+
+def test_a_claim_about_no_series_has_no_empty_chart(tmp_path: Path, comms: list[Any]) -> None:
+    page = dashboard(load_run(tmp_path, begun(tmp_path, None, "It rains in London on 2018-12-31")))
+    comm_of(page.tree, comms).deliver({"type": "rest"})
+    assert is_hidden(page._series) and "No chart" in page.checks.value
+    assert "History" not in page.header.value and "base-rate" not in page.header.value
+
+
+def test_the_buttons_ask_for_an_even_chance_and_watch_the_claim(home: Path, comms: list[Any]) -> None:
+    page = dashboard(load_run(home, RUN))
+    verbs = comm_of(page.verbs, comms)
+    verbs.deliver({"type": "open", "name": "50%"})
+    assert "to 50.0%" in page.drivers.questions.answer.value
+    for tags, offered in ((("watch",), "Stop watching"), ((), "Watch claim")):
+        verbs.deliver({"type": "open", "name": "watch"})
+        assert load_run(home, RUN).state.annotations.tags == tags and offered in page.verbs.value
+
+
+@pytest.mark.parametrize(
+    ("skill", "why"),
+    [
+        (None, "no track record yet: use the base rate"),
+        ("too few to tell", "too little history to test the model: use the base rate"),
+        ("no difference shown", "no better than the base rate on 114 past dates: use the base rate"),
+        ("better", ""),
+    ],
+)
+def test_the_sentence_says_why_the_base_rate_is_to_be_used(home: Path, skill: str | None, why: str) -> None:
+    page = dashboard(load_run(home, RUN))
+    page.document["record"] = {"record": {"skill": skill, "n": 114, "clusters": 12}} if skill else None
+    page.rested()
+    assert why in page.header.value and (not why) == ("use the base rate" not in page.header.value)
