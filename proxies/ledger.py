@@ -19,16 +19,16 @@ class Address:
     """The place of a call in a run.
 
     For calls out of a cell: ``stage`` is ``cell``, ``step`` the 0-based index of the code cell in its session,
-    ``retry`` the 0-based count of the cell's calls.
+    ``retry`` the 0-based count of the cell's calls. Without a stage it is the place of a whole attempt.
     """
 
     run: str
     node: str
     trial: int
     attempt: int
-    stage: str
-    step: int
-    retry: int
+    stage: str = ""
+    step: int = 0
+    retry: int = 0
 
 
 class _Unread:

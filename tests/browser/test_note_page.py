@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import FinishedRun
 from tests.fakes.browser import SCREENSHOTS, Watched
-from workbench.packages.package import export_run
+from workbench.packages.export import export_run
 from workbench.store import Store
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]

@@ -22,7 +22,7 @@ from workbench.models.base import Message, ModelRequest
 from workbench.models.errors import ModelError
 from workbench.models.model_options import RetrySettings
 from workbench.models.providers.litellm_client import LiteLLMModel
-from workbench.packages.package import export_run
+from workbench.packages.export import export_run
 from workbench.store import Store
 from workbench.store import events as ev
 

@@ -15,7 +15,8 @@ from workbench.annotations.outcomes import record_outcome, resolve_from_series
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.people import Outcome
 from workbench.errors import UsageError
-from workbench.packages.package import export_run, import_package
+from workbench.packages.export import export_run
+from workbench.packages.package import import_package
 from workbench.propositions import TreeError
 from workbench.questions.worded_answers import share_of
 from workbench.store import Store

@@ -19,7 +19,8 @@ from tests.fakes.small_run import RUN
 from workbench.annotations.entries import add_comment
 from workbench.audit.badges import Badge
 from workbench.audit.run_audit import audit_run
-from workbench.packages.package import export_run, import_run
+from workbench.packages.export import export_run
+from workbench.packages.package import import_run
 from workbench.propositions.edits import SetValue
 from workbench.store import PackageRefused, Store
 from workbench.views.run_view import load_run

@@ -11,7 +11,7 @@ from tests.fakes.processor_time import processor_seconds
 from tests.fakes.stored_run import RunWriter
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import RunSettings
-from workbench.packages.package import export_run
+from workbench.packages.export import export_run
 from workbench.propositions import Belief, Tree
 from workbench.reports.note_page import report_html
 from workbench.store import Store

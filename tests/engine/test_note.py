@@ -26,7 +26,7 @@ from workbench.annotations.outcomes import record_outcome
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent, point_change
-from workbench.packages.package import format_of
+from workbench.packages.export import format_of
 from workbench.propositions.edits import SetValue
 from workbench.propositions.values import Override
 from workbench.reports.note_content import Driver, Note, note_of

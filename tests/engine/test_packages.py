@@ -36,7 +36,8 @@ from workbench.cli.operation_command import command_of
 from workbench.cli.servers.lab import lab_environment
 from workbench.formatting import sandbox_words
 from workbench.operations.packages import Import
-from workbench.packages.package import export_run, import_run
+from workbench.packages.export import export_run
+from workbench.packages.package import import_run
 from workbench.store import Store
 from workbench.store import events as ev
 

@@ -13,7 +13,8 @@ from tests.command_line import run_cli, run_ok
 from tests.fakes.hostile_packages import JOURNAL, members_of, pack, with_database, with_journal
 from tests.fakes.hostile_text import HONEST, active, corpus, hostile_outputs, links, whole
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.packages.package import PackageAltered, export_run, import_run
+from workbench.packages.export import export_run
+from workbench.packages.package import PackageAltered, import_run
 from workbench.store import Store
 
 CANARY = "http://127.0.0.1:9"

@@ -15,7 +15,8 @@ from tests.conftest import FinishedRun
 from tests.fakes.small_run import RUN, write_small_run
 from workbench.backtests.claim_backtest import ForecastFile
 from workbench.engine.record.fold import load_state
-from workbench.packages.package import export_run, import_run
+from workbench.packages.export import export_run
+from workbench.packages.package import import_run
 from workbench.reports.note_page import write_report
 from workbench.store import Store
 

@@ -14,7 +14,8 @@ from workbench.annotations.estimates import give_estimate
 from workbench.annotations.outcomes import record_outcome
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
-from workbench.packages.package import PackageAltered, export_run, import_package
+from workbench.packages.export import export_run
+from workbench.packages.package import PackageAltered, import_package
 from workbench.packages.returned_review import take_review
 from workbench.store import Store
 from workbench.store import events as ev

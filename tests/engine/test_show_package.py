@@ -15,7 +15,8 @@ from tests.engine.test_packages import honest, snapshot
 from tests.fakes.hostile_packages import members_of, pack, with_notebook
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.annotations.entries import add_comment, sign_off
-from workbench.packages.package import export_run, import_package
+from workbench.packages.export import export_run
+from workbench.packages.package import import_package
 from workbench.store import Store
 
 __all__ = ["honest"]  # fixture

@@ -99,7 +99,7 @@ def test_the_document_names_cell_call_and_answer(home: Path) -> None:
 def test_the_exported_notebook_has_a_place_for_every_link(home: Path) -> None:
     import json
 
-    from workbench.packages.package import export_run
+    from workbench.packages.export import export_run
 
     store = Store(home)
     data, _ = export_run(store, RUN, "ipynb")

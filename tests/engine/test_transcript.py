@@ -23,7 +23,7 @@ from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError, WorkbenchError
 from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec, Usage
 from workbench.models.thoughts import well_formed
-from workbench.packages.package import export_run
+from workbench.packages.export import export_run
 from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html

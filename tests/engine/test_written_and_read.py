@@ -21,7 +21,8 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import put_tree
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import WorkbenchError
-from workbench.packages.package import export_run, import_package
+from workbench.packages.export import export_run
+from workbench.packages.package import import_package
 from workbench.propositions import Polarity, Tree
 from workbench.propositions.edits import AddChild, Restate, SetValue
 from workbench.propositions.values import Override

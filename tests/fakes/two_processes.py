@@ -32,7 +32,8 @@ from workbench.engine.leaves.single_node import reopen_leaf
 from workbench.engine.record.fold import load_state
 from workbench.errors import WorkbenchError
 from workbench.packages import package
-from workbench.packages.package import export_run, import_package
+from workbench.packages.export import export_run
+from workbench.packages.package import import_package
 from workbench.propositions.edits import SetValue
 from workbench.store import Store, database, removal
 from workbench.whatif.saved_scenarios import SavedScenarios

@@ -4,7 +4,7 @@ import csv
 import json
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -230,7 +230,7 @@ async def test_a_night_keeps_the_record_it_was_opened_with_and_the_raw_values(
         assert done.returncode == 0 and "own record: 40 resolved" in done.stderr, done.stderr
         answer = json.loads((tmp_path / "a.jsonl").read_text())
         assert answer["probabilities"][0]["probability"] == pytest.approx(p)
-    raw = await open_round(store, "q", RoundRules(**{**RULES.to_json(), "own_record": False}), MARCH, sitting)
+    raw = await open_round(store, "q", replace(RULES, own_record=False), MARCH, sitting)
     forecast(store, raw.name, ["q80"], [0.95])
     plain, _ = write_round(store, load_round(store, raw.name))
     assert plain.record is None and plain.rows[0].p == plain.rows[0].raw
@@ -242,4 +242,4 @@ def _fields(entry: Question) -> dict[str, object]:
 
 def test_a_record_reads_back() -> None:
     record = learn(overconfident(60), datetime.now(UTC).date().isoformat())
-    assert OwnRecord(**json.loads(json.dumps(record.to_json()))) == record
+    assert OwnRecord(**json.loads(json.dumps(asdict(record)))) == record

@@ -14,7 +14,7 @@ from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
 from tests.sources.test_add_source import added, csv, monthly
 from workbench.errors import UsageError
-from workbench.packages.package import export_run
+from workbench.packages.export import export_run
 from workbench.sources.own_store import discard_unused, first_shared, remove_source, runs_with
 from workbench.store import ApiLedger, Store
 from workbench.store.removal import remove_run

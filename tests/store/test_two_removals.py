@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.packages.package import export_run, import_package
+from workbench.packages.export import export_run
+from workbench.packages.package import import_package
 from workbench.store import Store, UnknownRun
 from workbench.store import events as ev
 from workbench.store.removal import MOVING, collect_garbage, remove_run, settle

@@ -28,7 +28,7 @@ from workbench.engine.manifest import run_manifest
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import manifest_id, put_tree, write_atomically
 from workbench.formatting import percent
-from workbench.packages.package import FORMATS, export_run
+from workbench.packages.export import FORMATS, export_run
 from workbench.propositions import Tree
 from workbench.propositions.edits import SetValue
 from workbench.store import Store

@@ -7,7 +7,7 @@ from typing import Any
 from tests.command_line import run_cli, run_json
 from tests.fakes.screens import RUN, asked, make_run
 from workbench.annotations.entries import CHECKLIST
-from workbench.packages.package import export_run
+from workbench.packages.export import export_run
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.views.run_view import load_run

@@ -24,18 +24,24 @@ def web_verdicts(store: Store, state: RunState) -> list[dict[str, Any]]:
     What layer 1 left out stands, counted by reason, with each data call; what was blocked or removed by rule follows again from
     the recorded answers.
     """
+    ledger = ModelLedger(store)
     return [
         {
-            "node": node,
-            "trial": trial,
+            "node": call.address.node,
+            "trial": call.address.trial,
             "title": title,
             "url": url,
             "keep": verdict.keep,
             "reason": verdict.reason,
             "model": verdict.model,
         }
-        for node, trial, prompt, reply in ModelLedger(store).exchanges(state.run_id, STAGE)
-        for title, url, verdict in recorded_verdicts(prompt, reply.text, marks=state.marks, model=reply.model)
+        for call in ledger.calls(state.run_id, stage=STAGE)
+        for title, url, verdict in recorded_verdicts(
+            ledger.message(call.messages[-1])["content"],
+            call.reply.text,
+            marks=state.marks,
+            model=call.reply.model,
+        )
     ]
 
 

@@ -94,7 +94,7 @@ async def _rows_elsewhere(broker: Broker, ref: SeriesRef, until: Cutoff) -> tupl
     if reason := untold(ref):
         raise ClaimRefused(reason)
     path, params = ref.call(until.instant)
-    address = Address(run="record", node="P0", trial=1, attempt=1, stage="observe", step=0, retry=0)
+    address = Address(run="record", node="P0", trial=1, attempt=1, stage="observe")
     answer = await broker.session(until, MemoryLedger()).call(path, params_of_states(ref, params), address)
     if (states := states_of(ref, answer.data)) is not None:
         return states.rows

@@ -121,7 +121,7 @@ def _named(text: str) -> str:
 
 async def _source_answer(broker: Broker, ref: SeriesRef, cutoff: Cutoff) -> Any:
     path, params = ref.call(cutoff.instant)
-    address = Address(run="quantity", node="P0", trial=1, attempt=1, stage="observe", step=0, retry=0)
+    address = Address(run="quantity", node="P0", trial=1, attempt=1, stage="observe")
     answer = await broker.session(cutoff, MemoryLedger()).call(path, params_of_states(ref, params), address)
     return answer.data
 

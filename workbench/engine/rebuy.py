@@ -55,9 +55,7 @@ class Rebuy:
         ledger = ModelLedger(store)
         lost: dict[Place, list[ModelReply]] = {}
         for node, trial, attempt in places:
-            address = Address(
-                run=state.run_id, node=node, trial=trial, attempt=attempt, stage="", step=0, retry=0
-            )
+            address = Address(run=state.run_id, node=node, trial=trial, attempt=attempt)
             lost[node, trial, attempt] = [call[2] for call in ledger.dialogue(address) if rests(*call)]
         again = [place for place, replies in lost.items() if replies and place[1]]
         return cls.of(state.run_id, why, [*chain.from_iterable(lost.values())], again, **more)

@@ -34,7 +34,7 @@ def broker_history(broker: "Broker | None") -> Observe:
         if not brokers:
             brokers.append(open_sources((series_id,)))
         # planning only: what a leaf rests on is fetched again by its own cells, and recorded there
-        address = Address(run="plan", node="P0", trial=1, attempt=1, stage="observe", step=0, retry=0)
+        address = Address(run="plan", node="P0", trial=1, attempt=1, stage="observe")
         session = brokers[0].session(cutoff, MemoryLedger())
         ref = source_of_rows(series_id)
         path, params = ref.call(cutoff.instant)

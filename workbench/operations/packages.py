@@ -56,7 +56,7 @@ class Export(Operation):
         """Return the files that were written with their sizes in bytes; without ``output`` the export itself, in base64."""
         from workbench.engine.record.run_files import manifest_id
         from workbench.output_files import write_output
-        from workbench.packages.package import export_run, format_of, note_beside
+        from workbench.packages.export import export_run, format_of, note_beside
         from workbench.synthesis.rules.normalise import check_normaliser
 
         to = format_of(self.output, self.to)

@@ -1,68 +1,45 @@
-"""A run as one file: what a reviewer needs to look, recompute and verify without a network, and the way back in."""
+"""The way in of a run or a tree from a file: checked whole in a folder of its own, then moved in one step."""
 
 import fcntl
-import hashlib
-import io
 import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import nbformat
 
 from proxies.asof.clock import Cutoff
 from proxies.atomic import private_folder
 from proxies.hashing import sha256_of_file
 from proxies.input_files import InputRefused, parse_json, read_text
-from proxies.secret_registry import SECRETS
-from sandbox.record.passive import passive_markdown
 from workbench.audit.run_audit import audit_checks
 from workbench.engine.manifest import run_manifest
 from workbench.engine.new_run import new_run
 from workbench.engine.proof_check import ProofFault
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.imported_run import Imported, signature_fault
-from workbench.engine.record.run_files import manifest_id, notebook_name, put_tree, write_atomically
+from workbench.engine.record.run_files import put_tree, write_atomically
 from workbench.engine.record.state import IMPORTED_TREE, RunState
 from workbench.engine.run_settings import with_preset
-from workbench.errors import Command, Option, UsageError, WorkbenchError, command
-from workbench.formatting import percent
-from workbench.packages.archive import DATABASE, MAX_BYTES, SIGNATURE, is_member, unpack
+from workbench.errors import Command, UsageError, WorkbenchError, command
+from workbench.packages.archive import DATABASE, MAX_BYTES, unpack
 from workbench.packages.intake import copy_run, examine
-from workbench.packages.signature import read_signature, sign_package
+from workbench.packages.signature import read_signature
 from workbench.propositions import Tree
-from workbench.propositions.rule import Normaliser
-from workbench.reports.note_content import Note, note_of
-from workbench.reports.note_markdown import note_markdown
-from workbench.reports.note_page import note_html, write_report
-from workbench.reports.note_pdf import print_pdf
-from workbench.signing_keys import signing_key
-from workbench.sources.own_store import unshared_in
+from workbench.reports.note_page import write_report
 from workbench.store import Store, StoreCorrupt
 from workbench.store import events as ev
 from workbench.store.database import utc_now
 from workbench.store.removal import MOVING, settle
-from workbench.store.transfer import copy_run_into, take_run
-from workbench.synthesis import export_tree, import_tree
-from workbench.synthesis.exchange.bayes_net import OnMisfit
-from workbench.synthesis.whatif.ranges import reachable_ranges
-from workbench.views.trail import cell_anchor, evidence_trail, markdown_numbers, markdown_places
-from workbench.views.wording import equation_with_values, rule_remarks
+from workbench.store.transfer import take_run
+from workbench.synthesis import import_tree
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    pass
 
-FORMATS = ("html", "pdf", "docx", "md", "json", "csv", "bif", "problog", "ipynb", "zip")
-#: Suffixes that name a format otherwise than by itself.
-_SUFFIXES = {"htm": "html", "markdown": "md", "pl": "problog"}
-#: What is text may have a key taken out of it; a package may not, for its hashes.
-_TEXT_FORMATS = tuple(form for form in FORMATS if form not in ("pdf", "docx", "zip"))
-NOTE_FORMATS = ("html", "pdf", "docx", "md")
 _TEMPORARY = ".import-"
 
 
@@ -89,88 +66,6 @@ class PackageAltered(WorkbenchError):
     def lines(self) -> list[str]:
         """Return what differs, one line each."""
         return [f"differs   {finding.line()}" for finding in self.findings]
-
-
-def format_of(path: Path | None, to: str | None) -> str:
-    """Return the format of an export: the one named, else that of the file's suffix.
-
-    Raises ``UsageError`` for an unknown format, or where neither names one.
-    """
-    if to is not None:
-        if to not in FORMATS:
-            raise UsageError(f"no export to {to!r:.40}: one of {', '.join(FORMATS)}")
-        return to
-    suffix = path.suffix.removeprefix(".").lower() if path is not None else ""
-    form = _SUFFIXES.get(suffix, suffix)
-    if form not in FORMATS:
-        known = f"no export to {suffix!r:.40}: " if suffix else ""
-        raise UsageError(f"{known}name the file .{', .'.join(FORMATS)}, or give ", Option("to"))
-    return form
-
-
-def export_run(
-    store: Store,
-    run_id: str,
-    to: str,
-    *,
-    misfit: OnMisfit = "refuse",
-    normalise: Normaliser = "scale",
-    sign: bool = False,
-    environ: Mapping[str, str] | None = None,
-    with_transcript: bool = False,
-    one_page: bool = False,
-) -> tuple[bytes, tuple[str, ...]]:
-    """Return a run in a format, and one line per thing that had to be changed to fit it.
-
-    ``misfit`` says what becomes of a tree that is no Bayes net, for ``bif`` and ``problog``: refused, or projected on the
-    nearest one, whose linear weights ``normalise`` makes sum to at most 1. ``sign`` puts this person's signature into a
-    package; never without being asked, since it says who they are. ``environ`` is where ``pdf`` looks for a browser.
-    ``with_transcript`` puts every model call into an appendix of the note, ``one_page`` keeps what fits a page of it.
-
-    Raises ``UsageError`` for an unknown format, without a key to sign with, or a browser to print with, ``NotRepresentable``
-    where the tree does not fit it.
-    """
-    if sign and to != "zip":
-        raise UsageError("only a package is signed: export it with ", Option("to", "zip"))
-    if with_transcript and to not in NOTE_FORMATS:
-        raise UsageError(f"a transcript stands in a note (.{', .'.join(NOTE_FORMATS)}), not in {to}")
-    if one_page and (to not in NOTE_FORMATS or with_transcript):
-        raise UsageError(f"one page is of a note (.{', .'.join(NOTE_FORMATS)}) without its transcript")
-    state = load_state(store, run_id)
-    # What cells printed stands in the requests after them.
-    if (to in ("zip", "ipynb") or with_transcript) and (names := unshared_in(store, run_id)):
-        raise UsageError(
-            f"the run read own data that is not shared with packages ({', '.join(names)}): add it again with ",
-            Option("share", "packages"),
-            ", or export the note without its transcript",
-        )
-    notes: tuple[str, ...] = ()
-    if to == "zip":
-        return _zip(store, state, signing_key() if sign else None), notes
-    if to in NOTE_FORMATS:
-        note = note_of(store, state, with_transcript=with_transcript, one_page=one_page)
-        data = _note(note, to, environ or {})
-    elif to == "ipynb":
-        data = _notebook(store, state).encode()
-    else:
-        format_of(None, to)
-        export = export_tree(state.tree, to, misfit, normalise, manifest=manifest_id(store, run_id))
-        absent = state.not_installed()
-        data, notes = export.text.encode(), (*export.notes, *((absent,) if absent else ()))
-    return (SECRETS.clean(data.decode()).encode() if to in _TEXT_FORMATS else data), notes
-
-
-def note_beside(store: Store, run_id: str, to: str, path: Path, environ: Mapping[str, str]) -> bytes:
-    """Return the note that goes beside an export ``to`` a package, which holds none, in the format of its file's suffix.
-
-    Raises ``UsageError`` beside anything else, and for a suffix of no note.
-    """
-    if to != "zip":
-        raise UsageError(f"a note goes beside a package (.zip), and this is an export to {to}")
-    form = format_of(path, None)
-    if form not in NOTE_FORMATS:
-        raise UsageError(f"a note is .{', .'.join(NOTE_FORMATS)}, and {path.name:.80} is none")
-    return export_run(store, run_id, form, environ=environ)[0]
 
 
 def import_run(
@@ -233,94 +128,6 @@ def _cutoff_in(text: str) -> str | None:
         return None
     cutoff = data.get("cutoff") if isinstance(data, dict) else None
     return cutoff if isinstance(cutoff, str) else None
-
-
-def _note(note: Note, to: str, environ: Mapping[str, str]) -> bytes:
-    if to == "docx":
-        _refuse_secrets(note_markdown(note).encode("utf-8", "replace"), "the note")
-        from workbench.reports.note_word import note_docx  # python-docx loads for it alone
-
-        return note_docx(note)
-    if to == "md":
-        return note_markdown(note).encode("utf-8", "replace")
-    page = SECRETS.clean(note_html(note))
-    return print_pdf(page, environ) if to == "pdf" else page.encode()
-
-
-def _notebook(store: Store, state: RunState) -> str:
-    book = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
-    head = [
-        f"# {state.statement}",
-        "",
-        f"Cutoff {state.cutoff} · run {state.run_id} · {state.settings.model}"
-        f" · manifest {manifest_id(store, state.run_id) or 'none'}",
-        "",
-    ]
-    spans = reachable_ranges(state.tree)
-    for node in state.tree.ids():
-        indent = "  " * len(state.tree.ancestors(node))
-        head.append(f"{indent}- **{node}** {percent(state.tree[node].p)} {state.tree[node].statement}")
-        rule = equation_with_values(state.tree, node)
-        if rule:
-            head.append(f"{indent}  `{node} = {rule}`")
-            head.extend(f"{indent}  {remark}" for remark in rule_remarks(state.tree[node].rule, spans[node]))
-    book.cells.append(nbformat.v4.new_markdown_cell(passive_markdown("\n".join(head))))  # type: ignore[no-untyped-call]
-    mark = f"Figures and numbers of run {state.run_id}, manifest {(manifest_id(store, state.run_id) or 'none')[:19]}."
-    for leaf in state.tree.leaves():
-        path = store.folder(state.run_id) / "proofs" / notebook_name(leaf, 1)
-        if not path.is_file():
-            continue
-        title = passive_markdown(f"## {leaf}: {state.tree[leaf].statement}")
-        trail = evidence_trail(store, state, leaf) if state.trial(leaf, 1).belief is not None else None
-        numbers = "" if trail is None else markdown_numbers(trail)
-        book.cells.append(nbformat.v4.new_markdown_cell(f"{title}\n\n{mark}\n\n{numbers}".strip()))  # type: ignore[no-untyped-call]
-        places = {} if trail is None else markdown_places(trail)
-        for cell in nbformat.read(path, as_version=4).cells:  # type: ignore[no-untyped-call]
-            if (place := places.get(cell_anchor(cell.id))) is not None:
-                book.cells.append(nbformat.v4.new_markdown_cell(place))  # type: ignore[no-untyped-call]
-            # Ids must differ within a notebook, and cells of two proofs may share theirs. nbformat takes 1 to 64
-            # letters, digits, - and _, so the dots of a proposition's id are replaced.
-            cell.id = f"{leaf.replace('.', '-')}-{cell.id}"[:64]
-            book.cells.append(cell)
-    nbformat.validate(book)
-    return str(nbformat.writes(book))  # type: ignore[no-untyped-call]
-
-
-def _refuse_secrets(data: bytes, what: str) -> None:
-    """Raise ``UsageError`` for what cannot be shared: to take a key out of it would break the hashes over it."""
-    if SECRETS.held_in(data):
-        raise UsageError(
-            f"{what} holds a key that is in use here, so the run is not shared: revoke that key and export without it set"
-        )
-
-
-def _zip(store: Store, state: RunState, key: "Ed25519PrivateKey | None") -> bytes:
-    folder = store.folder(state.run_id)
-    memory = io.BytesIO()
-    hashes: dict[str, str] = {}
-    with (
-        tempfile.TemporaryDirectory() as temporary,
-        zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as package,
-    ):
-
-        def add(name: str, path: Path) -> None:
-            data = path.read_bytes()
-            _refuse_secrets(data, name)
-            hashes[name] = hashlib.sha256(data).hexdigest()
-            # a member keeps the time of its file; hash and member are of the same bytes, whoever writes meanwhile
-            member = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
-            package.writestr(member, data, zipfile.ZIP_DEFLATED)
-
-        add(DATABASE, copy_run_into(store, state.run_id, Path(temporary)))
-        for path in sorted(folder.rglob("*")):
-            name = path.relative_to(folder).as_posix()
-            if path.is_file() and not path.is_symlink() and is_member(name):
-                add(f"run/{name}", path)
-        if key is not None:
-            # Over the rows that are in the package: the home's log may have grown since they were copied.
-            with closing(Store(Path(temporary), durable=False)) as packed:
-                package.writestr(SIGNATURE, sign_package(packed, state.run_id, hashes, key))
-    return memory.getvalue()
 
 
 def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:

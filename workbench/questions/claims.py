@@ -40,6 +40,7 @@ from datetime import date
 from typing import Literal, get_args
 
 from workbench.forecasts.periods import Period
+from workbench.questions.claim_sentences import number, sentence
 from workbench.questions.readings.calendar_days import last_session
 from workbench.questions.series.embedded_series import SERIES
 from workbench.questions.series.known_series import Series
@@ -76,6 +77,7 @@ Pattern = Literal[
 Side = Literal["above", "below", "toward"]
 
 REFERENCE = "Reference class:"
+__all__ = ["BY_READING", "REFERENCE", "Claim", "Pattern", "Side", "amount", "number", "settled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,12 +150,19 @@ class Claim:
     @property
     def statement(self) -> str:
         """The canonical sentence; the grammar reads it back into this claim."""
-        of = "the realised volatility of " if self.pattern == "volatility" else ""
-        sentence = f"{of}{self.about.article} {_SENTENCES[self.pattern](self)}"
+        text = sentence(self)
         if self.reference:
-            return f"{REFERENCE} {sentence}"
+            return f"{REFERENCE} {text}"
         # A reference is written as it is.
-        return sentence[0].upper() + sentence[1:] if series_named(self.series).embedded else sentence
+        return text[0].upper() + text[1:] if series_named(self.series).embedded else text
+
+    @property
+    def verb(self) -> str:
+        """What its series does on a day; not of what was observed, so that the sentence is the same before and after."""
+        series = series_named(self.series)
+        if series.embedded:
+            return "is" if series.monthly else "closes"
+        return series.verb
 
     def going_on(self) -> "Claim":
         """The claim about the sources that have its last day: embedded series have ended, and go on elsewhere (`going_on`)."""
@@ -168,187 +177,8 @@ def settled(claim: Claim, last_value: float) -> Claim:
     return replace(claim, side="above" if amount(claim) > last_value else "below")
 
 
-def number(value: float) -> str:
-    """A number as short as it can be written without loss: ``20``, ``12.5``, ``1.05``."""
-    return f"{value:.10g}"
-
-
 def amount(claim: Claim) -> float:
     """The claim's level, which its pattern has to have."""
     if claim.level is None:
         raise ValueError(f"a claim of the pattern {claim.pattern!r} needs a level")
     return claim.level
-
-
-def _verb(claim: Claim) -> str:
-    # Not of what was observed: the sentence is the same before and after.
-    series = series_named(claim.series)
-    if series.embedded:
-        return "is" if series.monthly else "closes"
-    return series.verb
-
-
-def _compare(claim: Claim) -> str:
-    up, down = ("wider", "narrower") if claim.about.wide else ("higher", "lower")
-    word = up if (claim.side == "above") == claim.strict else down
-    than = f"on {claim.start}" if claim.start else "the last value known"
-    return f"{_verb(claim)} {'' if claim.strict else 'no '}{word} on {claim.end} than {than}"
-
-
-def _above_or_below(claim: Claim) -> str:
-    return f"{'' if claim.strict else 'at or '}{claim.side} {number(amount(claim))}"
-
-
-def _level(claim: Claim) -> str:
-    return f"{_verb(claim)} {_above_or_below(claim)} on {claim.end}"
-
-
-def _average(claim: Claim) -> str:
-    beyond = f"at least {number(abs(claim.level))} % " if claim.level else ""
-    return f"closes {beyond}{claim.side} its 200-day average on {claim.end}"
-
-
-def _range(claim: Claim) -> str:
-    return f"{_verb(claim)} between {number(amount(claim))} and {_upper(claim)} on {claim.end}"
-
-
-def _upper(claim: Claim) -> str:
-    return number(claim.upper or 0.0)
-
-
-def _moves(up: bool, holds: bool = True) -> str:
-    verb = "rise" if up else "fall"
-    return f"{verb}s" if holds else f"does not {verb}"
-
-
-def _closes(claim: Claim) -> str:
-    return "never closes" if claim.never else "closes"
-
-
-def _size(claim: Claim) -> str:
-    return f"by {'more than' if claim.strict else 'at least'} {number(abs(amount(claim)))} %"
-
-
-def _change(claim: Claim) -> str:
-    level = amount(claim)
-    rises = level > 0 or (level == 0 and claim.side == "above")
-    word = _moves(rises, (claim.side == "above") == rises)
-    return f"{word} at least {number(abs(level))} % {_span(claim, 'by')}"
-
-
-def _span(claim: Claim, alone: str = "through") -> str:
-    return f"from {claim.start} to {claim.end}" if claim.start else f"{alone} {claim.end}"
-
-
-def _touch(claim: Claim) -> str:
-    level = number(amount(claim))
-    if claim.side == "toward":
-        return f"{'never touches' if claim.never else 'touches'} {level} {_span(claim)}"
-    return (
-        f"{_closes(claim)} at or {claim.side} {level}{'' if claim.never else ' at least once'} {_span(claim)}"
-    )
-
-
-def _drawdown(claim: Claim) -> str:
-    once = "" if claim.never else " at least once"
-    base = f"its {claim.start} close" if claim.start else "its last known close"
-    level = number(abs(amount(claim)))
-    return f"{_closes(claim)} {level} % or more {claim.side} {base}{once} through {claim.end}"
-
-
-def _volatility(claim: Claim) -> str:
-    word = "above" if claim.side == "above" else "at most"
-    return f"{_span(claim)} is {word} {number(amount(claim))} %"
-
-
-def _relative(claim: Claim) -> str:
-    assert claim.against is not None, "it has two series"
-    word = "outperforms" if claim.side == "above" else "underperforms"
-    return f"{word} {claim.against.article} {_span(claim, 'by')}"
-
-
-def _statistic(claim: Claim) -> str:
-    name = {"mean": "average", "highest": "highest value", "lowest": "lowest value"}[claim.pattern]
-    return f"has its {name} {_above_or_below(claim)} {_span(claim)}"
-
-
-def _count_sentence(claim: Claim) -> str:
-    what = _higher_or_lower(claim) if claim.level is None else _above_or_below(claim)
-    return f"{_verb(claim)} {what} {_on_steps(claim, claim.times)}s {_span(claim)}"
-
-
-def _higher_or_lower(claim: Claim) -> str:
-    return "higher" if claim.side == "above" else "lower"
-
-
-def _on_steps(claim: Claim, times: int | str) -> str:
-    unit = claim.every or ("month" if claim.about.monthly else "day")
-    return f"{'on' if unit == 'day' else 'in'} at least {times} {unit}"
-
-
-def _points_sentence(claim: Claim) -> str:
-    level = amount(claim)
-    word = _moves(level > 0, (claim.side == "above") == (level > 0))
-    return f"{word} by at least {number(abs(level))} points {_span(claim, 'by')}"
-
-
-def _move_sentence(claim: Claim) -> str:
-    verb = "does not move" if claim.never else "moves"
-    return f"{verb} {_size(claim)} either way {_span(claim, 'by')}"
-
-
-def _step_sentence(claim: Claim) -> str:
-    word = _moves(amount(claim) > 0, not claim.never)
-    return f"{word} {_size(claim)} {_on_steps(claim, 'one')} {_span(claim)}"
-
-
-def _peak_sentence(claim: Claim) -> str:
-    level = number(-amount(claim))
-    return f"{_closes(claim)} {level} % or more below its highest close of the window {_span(claim)}"
-
-
-def _streak_sentence(claim: Claim) -> str:
-    steps = _on_steps(claim, f"{claim.times} consecutive")
-    return f"{_verb(claim)} {_higher_or_lower(claim)} {steps}s {_span(claim)}"
-
-
-def _record_sentence(claim: Claim) -> str:
-    weeks = f"{claim.times}-week " if claim.times > 1 else ""
-    way = "high" if claim.side == "above" else "low"
-    return f"{_closes(claim)} at a new {weeks}{way} at least once {_span(claim)}"
-
-
-def _first_sentence(claim: Claim) -> str:
-    verb = "does not reach" if claim.never else "reaches"
-    return f"{verb} {number(amount(claim))} before {_upper(claim)} {_span(claim)}"
-
-
-def _first_move_sentence(claim: Claim) -> str:
-    up = amount(claim) > 0
-    other = f"it {_moves(not up)} {number(abs(claim.upper or 0.0))} %"
-    return f"{_moves(up, not claim.never)} {number(abs(amount(claim)))} % before {other} {_span(claim)}"
-
-
-_SENTENCES = {
-    "compare": _compare,
-    "level": _level,
-    "average": _average,
-    "range": _range,
-    "change": _change,
-    "touch": _touch,
-    "drawdown": _drawdown,
-    "volatility": _volatility,
-    "relative": _relative,
-    "mean": _statistic,
-    "highest": _statistic,
-    "lowest": _statistic,
-    "count": _count_sentence,
-    "points": _points_sentence,
-    "move": _move_sentence,
-    "step": _step_sentence,
-    "peak": _peak_sentence,
-    "streak": _streak_sentence,
-    "record": _record_sentence,
-    "first": _first_sentence,
-    "first_move": _first_move_sentence,
-}

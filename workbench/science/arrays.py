@@ -1,5 +1,6 @@
 """Shared arithmetic: the clipped logit, its inverse, and the checks every public function starts with."""
 
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -10,6 +11,7 @@ from workbench.science.errors import DomainError
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
 
 #: Probabilities are clipped to [EPS, 1 - EPS] before every logit (BLF, code of the authors: aggregation, calibration).
 EPS = 1e-4
@@ -79,6 +81,27 @@ def as_outcomes(outcome: ArrayLike, *, size: int | None = None, name: str = "out
         where = int(np.flatnonzero(bad)[0])
         raise DomainError(f"{name} {array.ravel()[where]:g} at position {where} is neither 0 nor 1")
     return array
+
+
+def pair_matrix(
+    forecasts: Mapping[str, ArrayLike], measure: Callable[[FloatArray, FloatArray, BoolArray], float]
+) -> tuple[list[str], FloatArray]:
+    """Names, and a measure of two forecasters, whichever comes first, for every pair on the rows both answered.
+
+    The measure is given both forecasts of those rows and the rows. ``nan`` where two share none.
+
+    >>> pair_matrix({"a": [0.2, 0.4], "b": [0.2, float("nan")]}, lambda a, b, rows: a.sum() + b.sum())[1].round(1).tolist()
+    [[1.2, 0.4], [0.4, 0.4]]
+    """
+    names = list(forecasts)
+    columns = [as_probabilities(forecasts[name], missing=True) for name in names]
+    matrix = np.full((len(names), len(names)), np.nan)
+    for i, a in enumerate(columns):
+        for j, b in enumerate(columns[: i + 1]):
+            both = np.isfinite(a) & np.isfinite(b)
+            if both.any():
+                matrix[i, j] = matrix[j, i] = measure(a[both], b[both], both)
+    return names, matrix
 
 
 def as_trials(trials: ArrayLike) -> FloatArray:

@@ -63,6 +63,36 @@ class EventBase(BaseModel):
     trial: int | None = None
 
 
+class AttemptEvent(EventBase):
+    """What happens in one attempt of a trial."""
+
+    node: str
+    trial: int
+    attempt: int = Field(ge=1)
+
+
+class CallEvent(EventBase):
+    """What happens to one request; attempt 0 is that of what is asked beside attempts."""
+
+    node: str
+    trial: int
+    attempt: int = Field(ge=0)
+    stage: str
+    step: int
+    retry: int
+    request_hash: str
+
+
+class CellEvent(EventBase):
+    """What happens in a cell of a study; ``run`` makes its forecast, "" for an arm without one."""
+
+    node: str
+    trial: int
+    arm: Shown
+    seed: int
+    run: str = ""
+
+
 class CutText(BaseModel):
     """A piece of people's words on the claim that was cut because it is of after the cutoff; ``field`` names its place."""
 
@@ -255,36 +285,22 @@ class RunChanged(EventBase):
     changes: dict[str, Any]
 
 
-class CallAsked(EventBase):
+class CallAsked(CallEvent):
     """A request is about to be sent to a model. Without a reply in the ledger and without a refusal it is unanswered.
 
     What it may cost at most is charged to the run until it is answered: the provider may have billed it.
     """
 
     kind: Literal["call.asked"] = "call.asked"
-    node: str
-    trial: int
-    attempt: int = Field(ge=0)
-    stage: str
-    step: int
-    retry: int
-    request_hash: str
     model: Shown
     worst_usd: float | None = None
     worst_tokens: int = 0
 
 
-class CallUnbilled(EventBase):
+class CallUnbilled(CallEvent):
     """A request that ``call.asked`` announced got no reply and no bill: it was refused, or it never arrived."""
 
     kind: Literal["call.unbilled"] = "call.unbilled"
-    node: str
-    trial: int
-    attempt: int = Field(ge=0)
-    stage: str
-    step: int
-    retry: int
-    request_hash: str
     reason: Shown = ""
 
 
@@ -300,24 +316,18 @@ class NodeWaiting(EventBase):
 ApprovalSubject = Literal["call", "page", "run"]
 
 
-class ApprovalAsked(EventBase):
+class ApprovalAsked(AttemptEvent):
     """A step waits until a person has looked at it; ``subject`` is the body with all that would be sent."""
 
     kind: Literal["approval.asked"] = "approval.asked"
-    node: str
-    trial: int
-    attempt: int = Field(ge=1)
     what: ApprovalSubject
     subject: Hash
 
 
-class ApprovalGiven(EventBase):
+class ApprovalGiven(AttemptEvent):
     """A person's decision on a step; it holds for the subject in all attempts of the trial."""
 
     kind: Literal["approval.given"] = "approval.given"
-    node: str
-    trial: int
-    attempt: int = Field(ge=1)
     what: ApprovalSubject
     subject: Hash
     verdict: Literal["yes", "no"]
@@ -384,16 +394,13 @@ class EvidenceRecord(BaseModel):
     body: Hash | None = None
 
 
-class LeafStarted(EventBase):
+class LeafStarted(AttemptEvent):
     """An attempt at grounding a leaf began; ``known_calls`` are the data calls of other leaves that it was offered.
 
     ``asked_on`` is the day that its first requests name; a request that goes out on a later day names that one, and is stored so.
     """
 
     kind: Literal["leaf.started"] = "leaf.started"
-    node: str
-    trial: int
-    attempt: int = Field(ge=1)
     known_calls: tuple[Shown, ...] = ()
     asked_on: str = ""
 
@@ -411,7 +418,7 @@ class LeafReopened(EventBase):
     reason: Shown = ""
 
 
-class LeafStep(EventBase):
+class LeafStep(AttemptEvent):
     """A leaf got a reply that it paid for; terminal and page show its progress from it.
 
     ``number`` counts the requests of the attempt from 1, ``what`` is the stage and how the reply ended if not well,
@@ -419,9 +426,6 @@ class LeafStep(EventBase):
     """
 
     kind: Literal["leaf.step"] = "leaf.step"
-    node: str
-    trial: int
-    attempt: int = Field(ge=1)
     number: int = Field(ge=1)
     what: Shown
     about: Shown = ""
@@ -441,7 +445,7 @@ class FindingRecord(BaseModel):
     words: Shown
 
 
-class LeafGrounded(EventBase):
+class LeafGrounded(AttemptEvent):
     """A trial of a leaf reached its conclusion; ``findings`` are its faults although the model stood by it.
 
     ``journal_head`` is the hash of the last line of its closed session's journal: a journal that was written anew, every
@@ -449,9 +453,6 @@ class LeafGrounded(EventBase):
     """
 
     kind: Literal["leaf.grounded"] = "leaf.grounded"
-    node: str
-    trial: int
-    attempt: int = Field(ge=1)
     p: Probability
     key_factor: Shown
     report: Hash
@@ -476,7 +477,7 @@ class LeafVerified(EventBase):
     findings: tuple[FindingRecord, ...] = ()
 
 
-class LeafFailed(EventBase):
+class LeafFailed(AttemptEvent):
     """An attempt at a leaf ended without a conclusion; ``final`` when no attempt is left in this sitting.
 
     ``gave_up`` is the step of its dialogue that got no usable reply, and the retry at which a later sitting asks there again;
@@ -484,9 +485,6 @@ class LeafFailed(EventBase):
     """
 
     kind: Literal["leaf.failed"] = "leaf.failed"
-    node: str
-    trial: int
-    attempt: int = Field(ge=1)
     reason: Shown
     final: bool
     gave_up: tuple[NonNegativeInt, NonNegativeInt] | None = None
@@ -504,13 +502,10 @@ class LeafPooled(EventBase):
     dead: int = Field(default=0, ge=0)
 
 
-class LeafWaiting(EventBase):
+class LeafWaiting(AttemptEvent):
     """An attempt at a leaf cannot go on in this sitting, by no fault of its proof; a resumed run takes it up as it stands."""
 
     kind: Literal["leaf.waiting"] = "leaf.waiting"
-    node: str
-    trial: int
-    attempt: int = Field(ge=1)
     reason: Shown
 
 
@@ -691,38 +686,23 @@ class StudyOpened(EventBase):
     manifest: dict[str, Any]
 
 
-class ForecastBegun(EventBase):
+class ForecastBegun(CellEvent):
     """A cell of a study is in work: ``node`` is the event, ``run`` the run that makes the forecast, "" for an arm without one."""
 
     kind: Literal["forecast.begun"] = "forecast.begun"
-    node: str
-    trial: int
-    arm: Shown
-    seed: int
-    run: str = ""
 
 
-class ForecastMade(EventBase):
+class ForecastMade(CellEvent):
     kind: Literal["forecast.made"] = "forecast.made"
-    node: str
-    trial: int
-    arm: Shown
-    seed: int
     p: Probability
-    run: str = ""
     seconds: float = 0.0
     calls: NonNegativeInt = 0
     cost_usd: float | None = 0.0
     tokens: NonNegativeInt = 0
 
 
-class ForecastMissing(EventBase):
+class ForecastMissing(CellEvent):
     kind: Literal["forecast.missing"] = "forecast.missing"
-    node: str
-    trial: int
-    arm: Shown
-    seed: int
-    run: str = ""
     reason: Shown
     calls: NonNegativeInt = 0
     cost_usd: float | None = 0.0

@@ -38,28 +38,15 @@ _SAME_ADDRESS = (
 )
 
 
+_PLACE = ("node", "trial", "attempt", "stage", "step", "retry")
+
+
 def _address_key(address: Address) -> tuple[object, ...]:
-    return (
-        address.run,
-        address.node,
-        address.trial,
-        address.attempt,
-        address.stage,
-        address.step,
-        address.retry,
-    )
+    return (address.run, *(getattr(address, name) for name in _PLACE))
 
 
 def _address_of(row: Any) -> Address:
-    return Address(
-        run=row["run_id"],
-        node=row["node"],
-        trial=row["trial"],
-        attempt=row["attempt"],
-        stage=row["stage"],
-        step=row["step"],
-        retry=row["retry"],
-    )
+    return Address(run=row["run_id"], **{name: row[name] for name in _PLACE})
 
 
 class ModelLedger:
@@ -75,7 +62,10 @@ class ModelLedger:
             raise StoreCorrupt(f"the body filed under {row['reply']} is no reply of a model") from None
 
     def _request(self, digest: str) -> dict[str, Any]:
-        return self._object(digest, "request", messages=list)
+        request = self._object(digest, "request", messages=list, nodes=list)
+        if not request["messages"]:
+            raise StoreCorrupt(f"the request filed under {digest} holds no message")
+        return request
 
     def message(self, digest: str) -> dict[str, Any]:
         """Return one message of a request by its hash; raises ``StoreCorrupt`` for an altered body."""
@@ -197,16 +187,7 @@ class ModelLedger:
             (run_id,),
         )
         return [
-            Address(
-                run=run_id,
-                node=row["node"],
-                trial=row["trial"],
-                attempt=row["attempt"],
-                stage="",
-                step=0,
-                retry=0,
-            )
-            for row in rows
+            Address(run=run_id, node=row["node"], trial=row["trial"], attempt=row["attempt"]) for row in rows
         ]
 
     def nodes(self, run_id: str) -> list[str]:
@@ -240,15 +221,20 @@ class ModelLedger:
             for row in rows
         ]
 
-    def calls(self, run_id: str, node: str | None = None) -> Iterator[LedgerCall]:
-        """Yield every call of a run, or of one node, in the order of their replies; a transcript is made of them.
+    def calls(
+        self, run_id: str, node: str | None = None, *, stage: str | None = None
+    ) -> Iterator[LedgerCall]:
+        """Yield every call of a run, or of one node or stage, in the order of their replies; transcripts and audits are made of them.
 
         Raises ``StoreCorrupt`` for an altered body.
         """
-        where, values = (
-            ("run_id = ?", (run_id,)) if node is None else ("run_id = ? AND node = ?", (run_id, node))
+        asked = {"run_id": run_id, "node": node, "stage": stage}
+        values = {name: value for name, value in asked.items() if value is not None}
+        where = " AND ".join(f"{name} = ?" for name in values)
+        rows = self._store.query(
+            f"SELECT * FROM model_calls WHERE {where} ORDER BY id", tuple(values.values())
         )
-        for row in self._store.query(f"SELECT * FROM model_calls WHERE {where} ORDER BY id", values):
+        for row in rows:
             request = self._request(row["request"])
             yield LedgerCall(
                 address=_address_of(row),
@@ -300,35 +286,6 @@ class ModelLedger:
                 message = self.message(digest)
                 if message["role"] != "assistant":
                     yield *place, str(message["content"])
-
-    def exchanges(self, run_id: str, stage: str) -> list[tuple[str, int, str, ModelReply]]:
-        """Return node, trial, the last message and the reply of every request of a stage, oldest first; audits read them."""
-        rows = self._store.query(
-            "SELECT node, trial, request, reply FROM model_calls WHERE run_id = ? AND stage = ? ORDER BY id",
-            (run_id, stage),
-        )
-        pairs = []
-        for row in rows:
-            digest = self._request(row["request"])["messages"][-1]
-            message = self.message(digest)
-            reply = self._reply(row)
-            pairs.append((str(row["node"]), int(row["trial"]), str(message["content"]), reply))
-        return pairs
-
-    def requests(self, run_id: str, stage: str) -> Iterator[tuple[str, dict[str, Any], ModelReply]]:
-        """Yield hash, request (as ``to_json`` writes it) and reply of every request of a stage, oldest first."""
-        rows = self._store.query(
-            "SELECT request_hash, request, reply FROM model_calls WHERE run_id = ? AND stage = ? ORDER BY id",
-            (run_id, stage),
-        )
-        for row in rows:
-            request = self._request(row["request"])
-            request["messages"] = [self.message(digest) for digest in request["messages"]]
-            yield (
-                str(row["request_hash"]),
-                request,
-                self._reply(row),
-            )
 
     def count(self, run_id: str) -> int:
         """Count the replies this run paid for."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.science.arrays import FloatArray
+from workbench.science.arrays import FloatArray, pair_matrix
 from workbench.science.comparing.clusters import cluster_count, event_clusters
 from workbench.science.comparing.mean_intervals import share_interval
 from workbench.studies.study_exam import StudyExam
@@ -55,11 +55,4 @@ def distance_matrix(pooled: Mapping[str, FloatArray]) -> FloatArray:
     >>> distance_matrix({"a": np.array([0.2, 0.4]), "b": np.array([0.5, 0.8])}).round(4).tolist()
     [[0.0, 0.3536], [0.3536, 0.0]]
     """
-    columns = list(pooled.values())
-    matrix = np.full((len(columns), len(columns)), np.nan)
-    for i, a in enumerate(columns):
-        for j, b in enumerate(columns):
-            both = np.isfinite(a) & np.isfinite(b)
-            if both.any():
-                matrix[i, j] = np.sqrt(((a[both] - b[both]) ** 2).mean())
-    return matrix
+    return pair_matrix(pooled, lambda a, b, _: float(np.sqrt(((a - b) ** 2).mean())))[1]

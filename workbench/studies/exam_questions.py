@@ -9,6 +9,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
@@ -137,10 +138,7 @@ def drawn_claims(count: int, *, seed: int, recent: bool = False, processes: int 
         jobs = [next(draw) for _ in range(wanted)]
         order = {(job.cutoff.isoformat(), job.templates[0].text): place for place, job in enumerate(jobs)}
         if known is not None:
-            jobs = [
-                BacktestJob(cutoff=job.cutoff, templates=job.templates, forecaster="tree", known=known)
-                for job in jobs
-            ]
+            jobs = [replace(job, known=known) for job in jobs]
         done = [row for part in run_jobs(perform, jobs, processes=processes) for row in part]
         for row in sorted(done, key=lambda row: order[row.cutoff, row.text]):
             if row.forecast is not None:

@@ -6,7 +6,7 @@ what was looked at is counted too. Table arms that read a column named in `HINDS
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from proxies.asof.clock import Cutoff
 from workbench.audit.data_checks import late_prompts
@@ -18,7 +18,7 @@ from workbench.store import Store
 from workbench.store import events as ev
 from workbench.studies.arms.run_arms import EngineArm
 from workbench.studies.arms.table_arms import ColumnArm
-from workbench.studies.rounds.round_state import QUICK, Round, step_plan
+from workbench.studies.rounds.round_state import QUICK, Round, plan_of
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_plan import StudyPlan
 from workbench.studies.study_state import StudyState, stream_of
@@ -28,15 +28,7 @@ def round_leaks(store: Store, night: Round) -> list[str]:
     """Return the findings of a night, a line each; none for a live night, whose texts are of its own day."""
     if night.cutoff in ("now", "live"):
         return []
-    plan = step_plan(
-        store,
-        night.name,
-        night.study.manifest,
-        QUICK,
-        budget_usd=night.budget_usd,
-        concurrency=night.concurrency,
-    )
-    lines = cut_findings(plan.exam)
+    lines = cut_findings(plan_of(store, night, QUICK).exam)
     runs = sorted(run for run in set(night.study.begun.values()) if run)
     late = [(run, prompt) for run in runs for prompt in late_prompts(store, load_state(store, run))]
     if late:
@@ -76,29 +68,24 @@ def audit_study(store: Store, plan: StudyPlan, state: StudyState) -> StudyState:
 
 
 def _exam_findings(exam: StudyExam) -> list[str]:
-    frame = exam.events.frame
+    def days(column: str) -> list[tuple[str, str, str]]:
+        """Each event's day of the column and its cutoff, if the exam has the column."""
+        if column not in exam.events.frame.columns:
+            return []
+        events = exam.events.event_id.tolist()
+        noted = zip(events, exam.events.text(column).tolist(), strict=True)
+        return [(event, day, exam.cutoffs.get(event, "")) for event, day in noted if day]
+
     findings = []
-    if "resolution_date" in frame.columns:
-        days = dict(
-            zip(exam.events.event_id.tolist(), exam.events.text("resolution_date").tolist(), strict=True)
+    if late := [event for event, day, cutoff in days("resolution_date") if cutoff >= day]:
+        findings.append(
+            f"{len(late)} events resolve on or before their cutoff, the first is {late[0]}: the answer may be in the data"
         )
-        late = [event for event, day in days.items() if day and exam.cutoffs.get(event, "") >= day]
-        if late:
-            findings.append(
-                f"{len(late)} events resolve on or before their cutoff, the first is {late[0]}: the answer may be in the data"
-            )
     for column in ("crowd_date", "quote_date"):
-        if column in frame.columns:
-            noted = dict(zip(exam.events.event_id.tolist(), exam.events.text(column).tolist(), strict=True))
-            after = [
-                event
-                for event, day in noted.items()
-                if day and exam.cutoffs.get(event) and day > exam.cutoffs[event]
-            ]
-            if after:
-                findings.append(
-                    f"{len(after)} crowd values were noted after the cutoff, the first is of {after[0]}"
-                )
+        if after := [event for event, day, cutoff in days(column) if cutoff and day > cutoff]:
+            findings.append(
+                f"{len(after)} crowd values were noted after the cutoff, the first is of {after[0]}"
+            )
     return findings
 
 
@@ -107,17 +94,10 @@ def _arm_findings(plan: StudyPlan) -> list[str]:
     late: dict[str, list[str]] = {}
     for name, arm in plan.arms.items():
         if isinstance(arm, ColumnArm):
-            findings += [
-                f"arm {name} reads {column}: {why}"
-                for column, why in HINDSIGHT_COLUMNS.items()
-                if column in arm.spec.split("+")
-            ]
+            findings += _with_hindsight(f"arm {name} reads", arm.spec.split("+"))
         if recipe := getattr(arm, "recipe", None):
-            findings += [
-                f"arm {name} shrinks to {column}: {why}"
-                for column, why in HINDSIGHT_COLUMNS.items()
-                if recipe.prior == column and recipe.pool == "shrink-prior"
-            ]
+            if recipe.pool == "shrink-prior":
+                findings += _with_hindsight(f"arm {name} shrinks to", [recipe.prior])
             if recipe.tune in ("in-sample", "as-published") and recipe.pool.startswith("shrink"):
                 findings.append(f"arm {name} is tuned on the outcomes that it is scored on ({recipe.tune})")
         if isinstance(arm, EngineArm) and arm.clairvoyant:
@@ -125,11 +105,7 @@ def _arm_findings(plan: StudyPlan) -> list[str]:
                 f"arm {name} is clairvoyant: it may look up the answer, an upper bound and no forecast"
             )
         elif isinstance(arm, EngineArm):
-            findings += [
-                f"arm {name} shows {column}: {why}"
-                for column, why in HINDSIGHT_COLUMNS.items()
-                if column in arm.columns
-            ]
+            findings += _with_hindsight(f"arm {name} shows", arm.columns)
             lines = Counter(
                 line
                 for day in set(plan.exam.cutoffs.values())
@@ -140,6 +116,10 @@ def _arm_findings(plan: StudyPlan) -> list[str]:
     # Of thirty arms with one model the sentence is said once.
     findings += [f"{_arm_names(arms)}: {line}" for line, arms in late.items()]
     return findings
+
+
+def _with_hindsight(said: str, columns: Collection[str | None]) -> list[str]:
+    return [f"{said} {column}: {why}" for column, why in HINDSIGHT_COLUMNS.items() if column in columns]
 
 
 def cut_findings(exam: StudyExam) -> list[str]:

@@ -111,31 +111,16 @@ _CELLS = (
 
 def notebook(results: Mapping[str, Any], exam: StudyExam, frame: pd.DataFrame) -> str:
     """The report as a notebook that has not run; it needs the files beside it and nothing else."""
-    node: Any = nbformat.NotebookNode
+    make: Any = nbformat.v4
     summary = "\n".join(f"- {line}" for line in results["summary"])
     cells = []
     for number, (kind, text) in enumerate(_CELLS):
         source = text.format(
             title=f"Study {results['study']}", summary=summary, manifest_id=results["manifest_id"]
         )
-        if kind == "markdown":
-            cells.append(node(id=f"study-{number}", cell_type="markdown", metadata=node(), source=source))
-        else:
-            cells.append(
-                node(
-                    id=f"study-{number}",
-                    cell_type="code",
-                    metadata=node(),
-                    source=source,
-                    outputs=[],
-                    execution_count=None,
-                )
-            )
-    book = node(
-        nbformat=4,
-        nbformat_minor=5,
-        metadata=node(kernelspec=node(name="python3", display_name="Python 3", language="python")),
-        cells=cells,
-    )
+        new_cell = make.new_markdown_cell if kind == "markdown" else make.new_code_cell
+        cells.append(new_cell(source, id=f"study-{number}"))
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    book = make.new_notebook(cells=cells, metadata={"kernelspec": kernel})
     nbformat.validate(book)
     return str(nbformat.writes(book))  # type: ignore[no-untyped-call]

@@ -378,7 +378,11 @@ def _figures(store: Store, state: RunState, node: NodeId, trial: int) -> dict[st
     from workbench.agents.replies.stage_replies import parse_conclusion
 
     place = Address(
-        run=state.run_id, node=node, trial=trial, attempt=proof.concluded, stage="conclude", step=0, retry=0
+        run=state.run_id,
+        node=node,
+        trial=trial,
+        attempt=proof.concluded,
+        stage="conclude",
     )
     try:
         reply = ModelLedger(store).last_reply(place)

@@ -253,26 +253,23 @@ def _figures(
                 record.get("line", ""), short_record(record)
             )
         )
-    # The simulation needs no evidence: its number stands until the drivers are in.
-    simulated = history.forecast if work and history is not None else None
-    if work:
-        below.append("no number yet" if simulated is None else "before the evidence of its drivers")
+    label = "Use model" if use_model and base_rate is not None else "Model"
+    what = "The model's probability of the claim"
+    if edits:
+        label, what = "With your edits", "The probability of the claim with your edits"
+    elif work and history is not None and history.forecast is not None:
+        # The simulation needs no evidence: its number stands until the drivers are in.
+        label, probability = "Simulation", history.forecast
+        what = "The share of simulations of the series in which the claim comes true"
+        below.append("before the evidence of its drivers")
+    elif work:
+        below.append("no number yet")
     model = Figure(
-        label="With your edits"
-        if edits
-        else "Simulation"
-        if simulated is not None
-        else "Use model"
-        if use_model and base_rate is not None
-        else "Model",
+        label=label,
         field="root",
-        number=percent(probability if simulated is None else simulated),
-        value=probability if simulated is None else simulated,
-        what="The probability of the claim with your edits"
-        if edits
-        else "The share of simulations of the series in which the claim comes true"
-        if simulated is not None
-        else "The model's probability of the claim",
+        number=percent(probability),
+        value=probability,
+        what=what,
         lines=tuple(below),
         main=use_model,
     )

@@ -116,7 +116,7 @@ class ModelGateway:
         ``role`` says whose model answers; ``on_reply`` is called with each reply that was paid for, not with recalled ones.
         ``renewed``: a person wanted this asked anew, so what is on record here may be of another request.
         """
-        place = Address(run=run, node=node, trial=trial, attempt=attempt, stage="", step=0, retry=0)
+        place = Address(run=run, node=node, trial=trial, attempt=attempt)
         return AttemptAsker(self, place, role, on_reply, renewed)
 
     async def ask(

@@ -27,16 +27,17 @@ def run_verdicts(store: Store, state: RunState, model: Model, prompts: PromptSet
     """
     cutoff = state.parsed_cutoff()
     verdicts = Verdicts(prompts=prompts)
-    for digest, recorded, reply in ModelLedger(store).requests(state.run_id, STAGE):
-        content = recorded["messages"][-1]["content"]
-        nodes = [NodeRef(id=node["id"], statement=node["statement"]) for node in recorded["nodes"]]
+    ledger = ModelLedger(store)
+    for call in ledger.calls(state.run_id, stage=STAGE):
+        content = ledger.message(call.messages[-1])["content"]
+        nodes = [NodeRef(id=node["id"], statement=node["statement"]) for node in call.request["nodes"]]
         if len(nodes) != 1:
             continue
         request = filter_request(
             recorded_texts(content, prompts.marks), node=nodes[0], cutoff=cutoff, prompts=prompts
         )
-        if request.canonical_hash(name_for(model, request)) == digest:
-            verdicts.keep_recorded(content, reply, question=nodes[0].statement, cutoff=cutoff)
+        if request.canonical_hash(name_for(model, request)) == call.request_hash:
+            verdicts.keep_recorded(content, call.reply, question=nodes[0].statement, cutoff=cutoff)
     return verdicts
 
 

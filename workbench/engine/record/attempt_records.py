@@ -33,12 +33,16 @@ def attempt_context(
 
     def last_reply(stage: str) -> ModelReply | None:
         address = Address(
-            run=state.run_id, node=node, trial=trial, attempt=attempt, stage=stage, step=0, retry=0
+            run=state.run_id,
+            node=node,
+            trial=trial,
+            attempt=attempt,
+            stage=stage,
         )
         return ModelLedger(store).last_reply(address)
 
     def replies() -> list[RecordedReply]:
-        place = Address(run=state.run_id, node=node, trial=trial, attempt=attempt, stage="", step=0, retry=0)
+        place = Address(run=state.run_id, node=node, trial=trial, attempt=attempt)
         return [
             RecordedReply(
                 stage=where.stage, step=where.step, retry=where.retry, messages=messages, reply=reply

@@ -9,6 +9,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from proxies.yaml_text import parse_yaml
 
 
+class Pair(BaseModel):
+    """A quotation of two currencies."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    #: So much for a dollar; else so many dollars for one.
+    per_dollar: bool = True
+    #: What the dollar is said to be worth in.
+    words: str = ""
+
+
 class Lexicon(BaseModel):
     """What is known of words; the file says what each part is for."""
 
@@ -18,6 +28,11 @@ class Lexicon(BaseModel):
     usual: dict[str, tuple[float, float]]
     names: list[dict[str, list[str]]]
     hints: list[dict[str, str]]
+    pairs: dict[str, Pair]
+    vague: str
+    speaker: str
+    moved_rates: str = Field(alias="moved rates")
+    moves_of_rates: str = Field(alias="moves of rates")
     companies: dict[str, str]
     wordy: list[str]
     listed: dict[str, str]

@@ -120,14 +120,7 @@ def take_hint(text: Text) -> str:
     return ""
 
 
-#: Quoted as so much for a dollar, and talked of by their own names: they rise where the quotation falls.
-PER_DOLLAR = ("USD/JPY", "USD/CNY", "USD/TRY", "USD/CAD", "USD/CHF", "USD/MXN", "USD/INR", "USD/BRL", "USD/RUB", "USD/ZAR")  # fmt: skip
-_PER_OTHER = ("EUR/USD", "GBP/USD")
 _DOLLAR = ("US dollar index", "trade-weighted US dollar index")
-#: What the dollar is said to be worth in.
-_CURRENCIES = (("USD/JPY", "yen|jpy"), ("USD/CNY", "yuan|renminbi"), ("USD/TRY", "lira"), ("USD/MXN", "pesos?"), ("USD/INR", "rupees?"), ("USD/CHF", "swiss francs?|francs?"), ("USD/CAD", "canadian dollars?|loonies?"), ("EUR/USD", "euros?"), ("GBP/USD", "pounds?"))  # fmt: skip
-#: Words under which nobody can tell a series.
-_VAGUE = words("it they things thing everything something economy the situation world prices price rates yields bonds sentiment risk commodities currencies crypto tech volatility in company firm stock shares share its our short long buy sell")  # fmt: skip
 
 
 def reachable(candidates: Sequence[SeriesName], sources: Sequence[str]) -> tuple[SeriesName, ...]:
@@ -144,22 +137,24 @@ def reachable(candidates: Sequence[SeriesName], sources: Sequence[str]) -> tuple
 
 def joined_pair(text: Text, names: list[SeriesName]) -> tuple[list[SeriesName], bool]:
     """Return the series that "the dollar against the yen" names, and whether it rises where that falls."""
+    pairs = lexicon().pairs
     refs = [each.ref for each in names]
     others = [each for each in names if each.ref not in _DOLLAR]
-    if len(names) == 2 and len(others) == 1 and others[0].ref in (*_PER_OTHER, *PER_DOLLAR):
-        match = re.search(r"\b(?:against|versus|vs\.?|to|with|per)(?: the)?(?= S)", text.masked)
-        if match:
+    if len(names) == 2 and len(others) == 1 and others[0].ref in pairs:
+        if match := re.search(r"\b(?:against|versus|vs\.?|to|with|per)(?: the)?(?= S)", text.masked):
             text.take(match.start(), match.end(), "filler")
-        dollar_first = refs[0] in _DOLLAR
-        return others, dollar_first if others[0].ref in _PER_OTHER else not dollar_first
+        return others, pairs[others[0].ref].per_dollar != (refs[0] in _DOLLAR)
     if refs and set(refs) <= set(_DOLLAR):
-        for ref, written in _CURRENCIES:
-            if match := re.search(rf"\b(?:more |fewer |less )?(?:against |versus |vs |per )?(?:the )?(?:{written})\b", text.masked):  # fmt: skip
-                text.take(match.start() + (match[0].find(" ") + 1 if match[0].startswith(("more ", "fewer", "less ")) else 0), match.end(), "filler")  # fmt: skip
-                return [_known(ref)], ref in _PER_OTHER
+        for ref, pair in pairs.items():
+            worth = rf"\b(?:more |fewer |less )?((?:against |versus |vs |per )?(?:the )?(?:{pair.words}))\b"
+            if pair.words and (match := re.search(worth, text.masked)):
+                text.take(match.start(1), match.end(), "filler")
+                return [_known(ref)], not pair.per_dollar
     first = next((piece for piece in text.pieces if piece.kind == "S"), None)
-    inverse = bool(names) and names[0].ref in PER_DOLLAR and first is not None and not re.search("usd|dollar", text.plain[first.start : first.end])  # fmt: skip
-    return names, inverse
+    if not names or first is None or names[0].ref not in pairs or not pairs[names[0].ref].per_dollar:
+        return names, False
+    # Talked of by its own name a currency rises where its quotation for a dollar falls.
+    return names, not re.search("usd|dollar", text.plain[first.start : first.end])
 
 
 def named_otherwise(text: Text) -> SeriesName | None:
@@ -171,7 +166,7 @@ def named_otherwise(text: Text) -> SeriesName | None:
             continue
         phrase = " ".join(said)
         start = match.start() + match[0].index(phrase) if phrase in match[0] else -1
-        if start < 0 or len(said) > 5 or set(said) <= _VAGUE:
+        if start < 0 or len(said) > 5 or set(said) <= words(lexicon().vague):
             return None
         text.take(start, start + len(phrase), "S", None)
         name = text.words(start, start + len(phrase))

@@ -8,9 +8,9 @@ from itertools import islice, product
 
 from workbench.formatting import day_words
 from workbench.propositions.values import MAX_STATEMENT
-from workbench.questions.claims import Claim, number
+from workbench.questions.canonical import canonical_claim
+from workbench.questions.claims import REFERENCE, Claim, number
 from workbench.questions.errors import ClaimRefused
-from workbench.questions.grammar import read_claim
 from workbench.questions.readings.amounts import THOUSANDS_DOT, Amount, take_amounts
 from workbench.questions.readings.calendar_days import after, period_of
 from workbench.questions.readings.counts import UNITS, Count, take_counts
@@ -24,6 +24,7 @@ from workbench.questions.readings.days import (
     take_spans,
     take_windows,
 )
+from workbench.questions.readings.lexicon import lexicon
 from workbench.questions.readings.names import (
     SeriesName,
     embedded_name,
@@ -70,18 +71,40 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
         note = f"the text has {len(text)} characters, at most {MAX_STATEMENT} are read: state one claim"
         missing: tuple[Slot, ...] = ("series", "relation", "level", "window")
         return Readings(text=text, missing=missing, notes=(note,), form=Form())
+    if text.lower().startswith(REFERENCE.lower()):
+        return _by_reference(text, read(text[len(REFERENCE) :], cutoff, sources=sources))
     first = _Draft(text, cutoff, sources, {})
-    try:
-        if re.search(r"\d,\d{1,2}(?!\d)", text) or (
-            THOUSANDS_DOT.search(text) and "level" in first.unsettled
-        ):
-            raise ClaimRefused("what a comma or a dot parts is asked")
-        best = reading_of_claim(read_claim(text), first.matched)
+    parted = re.search(r"\d,\d{1,2}(?!\d)", text) or (
+        THOUSANDS_DOT.search(text) and "level" in first.unsettled
+    )
+    if not parted and (claim := _canonical(text)) is not None:
+        best = reading_of_claim(claim, first.matched)
         best = replace(best, notes=(*first.text.notes, *best.notes))
         return Readings(text=text, best=best, matched=best.read_from, notes=best.notes)
+    rest = [_Draft(text, cutoff, sources, choice) for choice in _choices(first.unsettled)]
+    return _joined(text, first, [each.readings for each in (first, *rest)])
+
+
+def _by_reference(text: str, readings: Readings) -> Readings:
+    """The same event judged by its reference class alone."""
+    best = readings.best
+    if best is None or best.claim is None:
+        return replace(readings, text=text)
+    of_class = reading_of_claim(replace(best.claim, reference=True, notes=()), dict(readings.matched))
+    return replace(readings, text=text, best=of_class)
+
+
+def only_reading(text: str, today: date) -> SlotReading | None:
+    """Return the one reading of a text; None where it has several, or a hole."""
+    draft = _Draft(text, today, SOURCES, {})
+    return None if draft.unsettled else _joined(text, draft, [draft.readings]).best
+
+
+def _canonical(text: str) -> Claim | None:
+    try:
+        return canonical_claim(text)
     except ClaimRefused:
-        rest = [_Draft(text, cutoff, sources, choice) for choice in _choices(first.unsettled)]
-        return _joined(text, first, [each.readings for each in (first, *rest)])
+        return None
 
 
 def _choices(unsettled: Mapping[str, int]) -> Iterable[dict[str, int]]:
@@ -116,13 +139,6 @@ _SLOTS: Mapping[str, Callable[[str], bool]] = {
     "level": lambda kind: kind == "A",
     "window": lambda kind: kind == "W",
 }
-#: "Hikes twice more": how often a central bank moves its rate.
-_MOVES = re.compile(
-    r"\b(?:at least )?(?:another )?(?:(once|twice)(?: more| again)?\b|(?<![\d.])(one|two|three|four|[1-4])(?:(?: more| further| additional)? times?(?: more| again)?\b|(?: more| further| additional)?(?= (?:rate )?(?:hikes?|cuts?|increases?)\b)))"
-)
-_SPEAKER = re.compile(
-    r"^(?:the |most |many |some |our |my )*(?:goldman(?: sachs)?|jp ?morgan|morgan stanley|citi(?:group)?|barclays|ubs|hsbc|deutsche bank|bofa|bank of america|nomura|wells fargo|societe generale|socgen|credit suisse|analysts?|economists?|strategists?|traders?|investors?|pundits|opec|the eia|eia|the imf|imf|everyone|consensus|house view|bulls|bears)(?: analysts?| economists?| strategists?)? (?:(?:is|are) )?(?:calls? for|calling for|looking for|looks? for|sees?|seeing|expects?|expecting|forecasts?|predicts?|projects?|thinks?|says?|reckons?|bets?(?: on)?|betting on|targets?|wants?|tips?|is)(?: that)? "
-)
 
 
 @dataclass
@@ -188,7 +204,7 @@ class _Draft:
     def _take_slots(self) -> bool:
         """Take series, counts, days and numbers; return whether the series rises where what is said of it falls."""
         text, today = self.text, self.today
-        if speaker := _SPEAKER.match(text.plain):
+        if speaker := re.match(lexicon().speaker, text.plain):
             self.unsettled["words"] = 1
             self.notes.append(f"ignored: {text.words(*speaker.span())!r}")
             text.take(0, speaker.end(), "filler")
@@ -204,12 +220,13 @@ class _Draft:
         calendar = Calendar(today, self.choices)
         if condition := re.match(r"(?:should|were|had) [^,]*,|.*(?:[,;] |and )(?:should|were|had) (?:the |[a-z]+ ){1,4}(?:to )?[a-z]+,", text.plain):  # fmt: skip
             text.take(*condition.span(), "turn", condition[0])
-        if re.search(
-            r"\b(?:fed|federal reserve|fomc|rates?)\b.*\b(?:hik|cut|rais|lower|increas)|\b(?:hike|cut)s?\b.*\bfed\b",
-            text.plain,
-        ):
+        if re.search(lexicon().moved_rates, text.plain):
             times = {"once": 1, "one": 1, "twice": 2, "two": 2, "three": 3, "four": 4}
-            text.find(_MOVES, "moves", lambda match: times.get(match[1] or match[2]) or int(match[2]))
+            text.find(
+                lexicon().moves_of_rates,
+                "moves",
+                lambda match: times.get(match[1] or match[2]) or int(match[2]),
+            )
         take_counts(text)
         take_spans(text, today)
         take_now(text, today)
@@ -228,9 +245,6 @@ class _Draft:
             self.unsettled["name"] = 1
             self.missing.append("series")
         self.names, inverse = joined_pair(text, self.names)
-        embedded = [each.embedded for each in self.names]
-        if embedded[:1] == ["SPREAD"] and {*embedded[1:]} <= {"BAA", "AAA"}:
-            self.names = self.names[:1]
         if {each.ref for each in self.names} == {"embedded:WTI", "Brent crude oil"} and re.search(r"\b(?:spread|gap|differential|discount|premium)\b", text.plain):  # fmt: skip
             self.names.sort(key=lambda each: each.ref)  # quoted as Brent less WTI, however it is written
         return inverse
@@ -283,8 +297,6 @@ class _Draft:
         base = next((each for each in days if each.kind == "since"), None)
         if base is not None and base.start is not None and not main:
             main, base = [replace(base, kind="on", start=base.end, end=base.start)], None
-        if base is not None and base.start is None and (today - base.end).days > 370 and not any(each.full for each in days) and "since" in self.text.plain:  # fmt: skip
-            base = None  # "its first down year since 2015" says how rare it is
         ends = {each.end for each in main}
         if len(ends) > 1 and not (count is not None and count.value.of):
             main.sort(key=lambda each: each.kind == "during")

@@ -165,8 +165,6 @@ class _Teller:
             if counted and "annualised" in pieces
             else next((name for word, name in _GROWTH.items() if word in pieces), "")
         )
-        if "annualised" in pieces and "qoq" in pieces and not counted:
-            self.growth = "annualized"
         self.amounts = self._levels()
         self.base = Relation(name="", now="now" in pieces, never=self.never, once=self.once, way=self.way, closing="end" in pieces, growth=self.growth)  # fmt: skip
 
@@ -363,8 +361,6 @@ class _Teller:
     def _ranged(self, low: Amount, high: Amount) -> Iterator[Relation]:
         if not low.unit and high.unit:
             low = replace(low, unit=high.unit)
-        if 0 < low.value < high.value / 200 and high.value >= 1000:
-            low = replace(low, value=low.value * 1000)
         base = replace(self.base, comparison="between", level=low, upper=high)
         by_how_much = low.unit == "%" if self.kind == "price" else low.unit in ("bp", "pp", "points")
         by_how_much = by_how_much or (bool(self.way) and (high.unit == "points" or self.base.now))

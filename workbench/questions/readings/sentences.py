@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from workbench.questions.canonical import canonical_claim
 from workbench.questions.claims import Claim, Pattern, Side, number
 from workbench.questions.errors import ClaimRefused
-from workbench.questions.grammar import read_claim
 from workbench.questions.readings.calendar_days import months_of
 from workbench.questions.readings.names import SeriesName
 from workbench.questions.readings.slots import SlotReading
@@ -40,7 +40,7 @@ def claim_of(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | Non
         return None
     try:
         # The grammar knows what fits together; a sentence that it reads otherwise is not the same claim.
-        return claim if read_claim(claim.statement) == claim else None
+        return claim if canonical_claim(claim.statement) == claim else None
     except (ClaimRefused, ValueError, KeyError):
         return None
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities
+from workbench.science.arrays import BoolArray, FloatArray, as_outcomes, pair_matrix
 from workbench.science.errors import DomainError
 
 
@@ -61,16 +61,12 @@ def mcnemar_matrix(
     [[1.0, 1.0], [1.0, 1.0]]
     """
     o = as_outcomes(outcome)
-    names = list(forecasts)
-    columns = [as_probabilities(forecasts[name], missing=True) for name in names]
-    matrix = np.full((len(names), len(names)), np.nan)
-    for i, a in enumerate(columns):
-        for j, b in enumerate(columns[: i + 1]):
-            both = np.isfinite(a) & np.isfinite(b)
-            if both.any():
-                hits = [(p[both] > threshold) == (o[both] == 1.0) for p in (a, b)]
-                matrix[i, j] = matrix[j, i] = mcnemar(*hits).p
-    return names, matrix
+
+    def p_value(a: FloatArray, b: FloatArray, rows: BoolArray) -> float:
+        yes = o[rows] == 1.0
+        return mcnemar((a > threshold) == yes, (b > threshold) == yes).p
+
+    return pair_matrix(forecasts, p_value)
 
 
 def consensus_matrix(
@@ -85,12 +81,4 @@ def consensus_matrix(
     >>> consensus_matrix({"a": [0.9, 0.1], "b": [0.9, 0.9]})[1].tolist()
     [[1.0, 0.5], [0.5, 1.0]]
     """
-    names = list(forecasts)
-    columns = [as_probabilities(forecasts[name], missing=True) for name in names]
-    matrix = np.full((len(names), len(names)), np.nan)
-    for i, a in enumerate(columns):
-        for j, b in enumerate(columns):
-            both = np.isfinite(a) & np.isfinite(b)
-            if both.any():
-                matrix[i, j] = float(((a[both] > threshold) == (b[both] > threshold)).mean())
-    return names, matrix
+    return pair_matrix(forecasts, lambda a, b, _: float(((a > threshold) == (b > threshold)).mean()))

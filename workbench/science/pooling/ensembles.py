@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, codes_of
+from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, codes_of, pair_matrix
 from workbench.science.errors import DomainError
 from workbench.science.pooling.pool import pool
 
@@ -164,12 +164,4 @@ def divergence_matrix(forecasts: Mapping[str, ArrayLike]) -> tuple[list[str], Fl
     >>> matrix.tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
-    names = list(forecasts)
-    columns = [as_probabilities(forecasts[name], missing=True) for name in names]
-    matrix = np.full((len(names), len(names)), np.nan)
-    for i, a in enumerate(columns):
-        for j, b in enumerate(columns):
-            both = np.isfinite(a) & np.isfinite(b)
-            if both.any():
-                matrix[i, j] = jensen_shannon(a[both], b[both])
-    return names, matrix
+    return pair_matrix(forecasts, lambda a, b, _: jensen_shannon(a, b))

@@ -38,7 +38,7 @@ KINDS: Mapping[str, MakeArm] = {
 
 
 def make_arm(spec: ArmSpec, context: ArmContext) -> Any:
-    """The arm that a study's file describes; a `TableArm` or a `RunArm`.
+    """The arm that a study's file describes; one that fills a table, or one of runs.
 
     Raises `ArmError`: An unknown kind, or settings that the kind refuses.
     """

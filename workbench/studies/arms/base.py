@@ -1,15 +1,15 @@
-"""What an arm is: either it fills a whole table at once, or a run of the engine makes each of its forecasts."""
+"""What arms share. An arm has a name, a price, and ``draws``: whether trials and seeds differ.
+
+Either it fills a whole table at once (``forecasts``: probabilities, ``nan`` where there is none, and why, by row),
+or runs of the engine make its forecasts (``settings`` of a cell, equal for equal cells).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
-from workbench.science.arrays import FloatArray
-from workbench.studies.study_exam import StudyExam
-from workbench.studies.study_file import StudyCell
 
 
 class ArmError(UsageError):
@@ -36,40 +36,6 @@ class ArmPrice:
         """Calls, tokens and dollars as a line of a plan says them."""
         usd = "whose price is unknown" if self.usd is None else f"about ${self.usd:.2f}"
         return f"about {round(self.calls)} calls to {model}, {round(self.tokens_in):,} tokens sent, {usd}"
-
-
-class Arm(Protocol):
-    """An arm of a study. ``draws``: whether trials and seeds differ; one that does not draw forecasts once."""
-
-    @property
-    def name(self) -> str:
-        """As the study names it."""
-        ...
-
-    @property
-    def draws(self) -> bool:
-        """Whether it makes a forecast per trial and seed."""
-        ...
-
-    def price(self, exam: StudyExam | None = None, cell: StudyCell | None = None) -> ArmPrice:
-        """Of one forecast: of this cell, or of any."""
-        ...
-
-
-class TableArm(Arm, Protocol):
-    """An arm that computes its forecasts of all events at once and costs nothing."""
-
-    def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> tuple[FloatArray, Mapping[int, str]]:
-        """Probabilities, shape (events,), ``nan`` where there is none; and why, by row."""
-        ...
-
-
-class RunArm(Arm, Protocol):
-    """An arm whose forecasts are runs of the engine: same ledgers, same budgets, same evidence as any run."""
-
-    def settings(self, exam: StudyExam, cell: StudyCell) -> RunSettings:
-        """Settings of the run that makes one forecast; equal for equal cells."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ questions (paper A, Fig. 5) are one study each.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -67,14 +67,10 @@ class PooledArm(Free):
 class NoisyArm(Free):
     """The finished trees of arm ``of`` with noise at their leaves and every value above them computed again; no model is asked."""
 
+    draws: ClassVar[bool] = True
     of: str
     noise: Noise
     level: float
-
-    @property
-    def draws(self) -> bool:
-        """Each trial and seed is disturbed anew."""
-        return True
 
     def fault(self, base: Any) -> str:
         """Why it cannot be made of this arm, "" if it can."""

@@ -17,7 +17,7 @@ from workbench.blocking import run_blocking
 from workbench.errors import UsageError
 from workbench.forecasts.series.exceedance import exceedance, make_model, model_names
 from workbench.forecasts.series.series_history import History
-from workbench.offline.visible_past import broker_history, visible
+from workbench.offline.visible_past import Observe, broker_history, visible
 from workbench.questions.decision import base_rate, check, value_series
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
@@ -47,11 +47,12 @@ class SeriesArm(Free):
         p = np.full(len(exam), np.nan)
         reasons: dict[int, str] = {}
         broker = open_broker(ProxySettings())
+        histories = broker_history(broker)
         try:
             for row, event in enumerate(exam.events.event_id.tolist()):
                 try:
                     p[row] = await self._forecast(
-                        exam.statements.get(event, NO_TEXT).text, exam.cutoffs.get(event, ""), broker
+                        exam.statements.get(event, NO_TEXT).text, exam.cutoffs.get(event, ""), histories
                     )
                 except UsageError as error:
                     reasons[row] = " ".join(str(error).split())
@@ -60,16 +61,13 @@ class SeriesArm(Free):
             await broker.aclose()
         return p, reasons
 
-    async def _forecast(self, statement: str, day: str, broker: object) -> float:
-        from proxies.broker import Broker
-
-        assert isinstance(broker, Broker)
+    async def _forecast(self, statement: str, day: str, histories: Observe) -> float:
         if not day:
             raise ClaimRefused("its cutoff is not known")
         claim = read_claim(statement)
         cutoff = Cutoff.parse(day)
         check(claim, cutoff.last_moment_day)
-        rows = await visible(broker_history(broker), claim.sources, cutoff)
+        rows = await visible(histories, claim.sources, cutoff)
         if self.model == BASE_RATE:
             return base_rate(claim, rows, cutoff.last_moment_day)
         if self.model == FORECASTER:

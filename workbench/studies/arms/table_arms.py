@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,11 +36,8 @@ class Free:
     """What arms without a model share."""
 
     name: str
-
-    @property
-    def draws(self) -> bool:
-        """They give the same each time, but those that say otherwise."""
-        return False
+    #: They give the same each time, but those that say otherwise.
+    draws: ClassVar[bool] = False
 
     def price(self, exam: StudyExam | None = None, cell: StudyCell | None = None) -> ArmPrice:
         """Nothing."""
@@ -51,10 +48,7 @@ class Free:
 class RandomArm(Free):
     """A probability drawn evenly from 0 to 1 (paper A's Random)."""
 
-    @property
-    def draws(self) -> bool:
-        """Each trial and seed anew."""
-        return True
+    draws: ClassVar[bool] = True
 
     def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> Table:
         """One draw per event, the same for the same event, seed and trial whatever else is in the exam."""
@@ -139,13 +133,12 @@ def _known(path: Path, exam: StudyExam) -> Any:
     extra = np.array(sorted(set(column.tolist()) - set(exam.events.event_id.tolist())), dtype=str)
     if not len(extra):
         return exam.events
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(exam.events, name), extra])
+        for name in ("event_id", "question", "source", "kind")
+    }
     return replace(
-        exam.events,
-        event_id=np.concatenate([exam.events.event_id, extra]),
-        question=np.concatenate([exam.events.question, extra]),
-        source=np.concatenate([exam.events.source, extra]),
-        kind=np.concatenate([exam.events.kind, extra]),
-        outcome=np.concatenate([exam.events.outcome, np.full(len(extra), np.nan)]),
+        exam.events, **columns, outcome=np.append(exam.events.outcome, np.full(len(extra), np.nan))
     )
 
 
@@ -153,13 +146,9 @@ def _known(path: Path, exam: StudyExam) -> Any:
 class SimulatedArm(Free):
     """A grounder that errs by rule, in a simulated exam: under the world's own rules, a linear reading, or without a tree."""
 
+    draws: ClassVar[bool] = True
     errors: GrounderErrors
     rule: str
-
-    @property
-    def draws(self) -> bool:
-        """Each trial and seed errs anew."""
-        return True
 
     def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> Table:
         """One per question; raises `ArmError` outside a simulated exam."""

@@ -265,6 +265,27 @@ def step_plan(
     )
 
 
+def plan_of(
+    store: Store,
+    night: Round,
+    step: str,
+    events: Sequence[str] | None = None,
+    *,
+    budget_usd: float | None = None,
+    concurrency: int | None = None,
+) -> RoundPlan:
+    """The plan of one step of a night on record, with what may change when it goes on."""
+    return step_plan(
+        store,
+        night.name,
+        night.study.manifest,
+        step,
+        events,
+        budget_usd=night.budget_usd if budget_usd is None else budget_usd,
+        concurrency=concurrency or night.concurrency,
+    )
+
+
 def open_events(questions: QuestionSet, ids: Sequence[str]) -> list[QuestionEvent]:
     """Events of these questions that have no outcome, in the questions' order."""
     return [

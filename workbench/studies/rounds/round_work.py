@@ -35,11 +35,11 @@ from workbench.studies.rounds.round_state import (
     SORT,
     TREE,
     Round,
-    RoundPlan,
     RoundRules,
     arms_of,
     load_round,
     open_events,
+    plan_of,
     round_facts,
     round_name,
     rounds_of,
@@ -121,27 +121,6 @@ def _to_come(store: Store, night: Round) -> list[str]:
         if any(not night.study.ended(cell) for cell in plan.cells()):
             steps.append(step)
     return steps
-
-
-def plan_of(
-    store: Store,
-    night: Round,
-    step: str,
-    events: Sequence[str] | None = None,
-    *,
-    budget_usd: float | None = None,
-    concurrency: int | None = None,
-) -> RoundPlan:
-    """The plan of one step of a night on record, with what may change when it goes on."""
-    return step_plan(
-        store,
-        night.name,
-        night.study.manifest,
-        step,
-        events,
-        budget_usd=night.budget_usd if budget_usd is None else budget_usd,
-        concurrency=concurrency or night.concurrency,
-    )
 
 
 async def open_round(
