@@ -153,95 +153,93 @@ def _change_strict(reading: SlotReading) -> bool:
     return (reading.comparison in ("above", "at_least")) != grows
 
 
-def _amount(reading: SlotReading, *, size: bool = False) -> str:
-    value = abs(reading.level or 0.0) if size else reading.level or 0.0
-    return number(value) + {"%": " %", "points": " points", "percentage points": " percentage points"}.get(
-        reading.unit if reading.relation not in ("level", "touch", "stay") or reading.unit == "%" else "", ""
-    )
+_UNITS = {"%": " %", "points": " points", "percentage points": " percentage points"}
+_HIGHER = {"above": "higher", "at_least": "no lower", "below": "lower", "at_most": "no higher"}
+#: What a reading says of its series where no sentence of a claim says it, by its relation; the parts are those of `_parts`.
+_SAID = {
+    "level": "{less}is {bound}",
+    "compare": "is {higher}",
+    "change": "{moves} by {size_or_range}",
+    "move_by": "moves by {more} {level} either way",
+    "touch": "{touches}",
+    "stay": "stays {bound}",
+    "drawdown": "closes {size} or more {off} its starting value at least once",
+    "rise_once": "closes {size} or more {off} its starting value at least once",
+    "from_peak": "closes {size} or more below its highest close at least once",
+    "from_trough": "closes {size} or more above its lowest close at least once",
+    "new_high": "closes at a new {weeks}high at least once",
+    "new_low": "closes at a new {weeks}low at least once",
+    "mean": "has its average {bound}",
+    "maximum": "has its highest value {bound}",
+    "minimum": "has its lowest value {bound}",
+    "average_gap": "closes {beyond}{word} its {lag}-day average",
+    "average_cross": "crosses {beyond}{word} its {lag}-day average",
+    "volatility": "has a realised volatility {word} {plain} %",
+    "count": "closes {each} {on} at least {times} {steps}",
+    "streak": "closes {each} {on} at least {times} consecutive {steps}",
+    "unchanged": "does not change",
+    "any_step": "{goes} by {size} or more within one of the {step}s",
+    "first": "reaches {plain} before {upper}",
+    "first_move": "{goes} {plain_size} % before it {returns} {upper_size} %",
+    "beats": "{performs} {other}{by}",
+    "growth_yoy": "grows {growth}on the year",
+    "growth_mom": "grows {growth}on the month",
+    "growth_qoq": "grows {growth}on the quarter",
+}
+
+
+def _parts(reading: SlotReading, names: tuple[SeriesName, ...]) -> dict[str, str]:
+    value, upper = reading.level or 0.0, reading.upper or 0.0
+    word, up = WORDS.get(reading.comparison, ""), reading.comparison in ("above", "at_least")
+    plain, other = number(value), names[1].article if len(names) == 2 else ""
+    ranged = bool(reading.upper) or reading.comparison == "between"
+    in_units = reading.relation not in ("level", "touch", "stay") or reading.unit == "%"
+    unit = _UNITS.get(reading.unit, "") if in_units else ""
+    level, size = plain + unit, number(abs(value)) + unit
+    goes, returns = ("rises", "falls") if value >= 0 else ("falls", "rises")
+    of_range = reading.relation in ("level", "change") and reading.comparison == "between"
+    between = f"between {plain} and {number(upper)}"
+    low, high = sorted((abs(value), abs(upper)))
+    step = reading.step or ("month" if names[0].monthly else "day")
+    bound = between if (of_range or (reading.relation != "level" and ranged)) else f"{word} {level}"
+    return {
+        "word": word,
+        "plain": plain,
+        "level": level,
+        "size": size,
+        "upper": number(upper),
+        "plain_size": number(abs(value)),
+        "upper_size": number(abs(upper)),
+        "other": other,
+        "bound": bound,
+        "less": f"less {other} " if other and not of_range else "",
+        "higher": _HIGHER.get(reading.comparison, ""),
+        "goes": goes,
+        "returns": returns,
+        "moves": goes if of_range or up == (value >= 0) else f"does not {goes[:-1]}",
+        "size_or_range": f"between {number(low)} and {number(high)} {reading.unit}".rstrip() if of_range else f"at least {size}",
+        "more": "more than" if reading.comparison == "above" else "at least",
+        "touches": f"is {word} {level} at least once" if word else f"touches {level}",
+        "off": "below" if value < 0 else "above",
+        "weeks": f"{reading.lag}-week " if reading.lag else "",
+        "lag": f"{reading.lag}",
+        "beyond": f"{number(abs(value))} % " if reading.level else "",
+        "each": f"{word} {level}" if reading.level is not None else "higher" if up else "lower",
+        "on": "on" if step == "day" else "in",
+        "times": f"{reading.times}",
+        "steps": f"{step}s",
+        "step": reading.step or "step",
+        "performs": "outperforms" if reading.comparison == "above" else "underperforms",
+        "by": f" by at least {level}" if reading.level else "",
+        "growth": "" if reading.level is None else f"{between if reading.upper else f'{word} {plain}'} % ",
+    }  # fmt: skip
 
 
 def _sentence(reading: SlotReading, names: tuple[SeriesName, ...]) -> str:
     article = names[0].article
-    other = names[1].article if len(names) == 2 else ""
-    word = WORDS.get(reading.comparison, "")
-    level = _amount(reading)
-    rises = "rises" if reading.comparison in ("above", "at_least") else "falls"
-    match reading.relation:
-        case "level" if reading.comparison == "between":
-            middle = f"is between {number(reading.level or 0)} and {number(reading.upper or 0)}"
-        case "level":
-            middle = f"{f'less {other} ' if other else ''}is {word} {level}"
-        case "compare":
-            middle = {
-                "above": "is higher",
-                "at_least": "is no lower",
-                "below": "is lower",
-                "at_most": "is no higher",
-            }[reading.comparison]
-        case "change" if reading.comparison == "between":
-            low, high = sorted(abs(each or 0.0) for each in (reading.level, reading.upper))
-            verb = "falls" if (reading.level or 0.0) < 0 else "rises"
-            middle = f"{verb} by between {number(low)} and {number(high)} {reading.unit}".rstrip()
-        case "change":
-            happens = rises == "rises" if (reading.level or 0) >= 0 else rises == "falls"
-            verb = "rises" if (reading.level or 0) >= 0 else "falls"
-            middle = (
-                f"{verb if happens else 'does not ' + verb[:-1]} by at least {_amount(reading, size=True)}"
-            )
-        case "move_by":
-            middle = f"moves by {'more than' if reading.comparison == 'above' else 'at least'} {_amount(reading)} either way"
-        case "touch":
-            middle = f"touches {level}" if not word else f"is {word} {level} at least once"
-        case "stay":
-            within = f"between {number(reading.level or 0)} and {number(reading.upper or 0)}" if reading.upper else f"{word} {level}"  # fmt: skip
-            middle = f"stays {within}"
-        case "drawdown" | "rise_once":
-            middle = f"closes {_amount(reading, size=True)} or more {'below' if (reading.level or 0) < 0 else 'above'} its starting value at least once"
-        case "from_peak":
-            middle = f"closes {_amount(reading, size=True)} or more below its highest close at least once"
-        case "from_trough":
-            middle = f"closes {_amount(reading, size=True)} or more above its lowest close at least once"
-        case "new_high":
-            middle = f"closes at a new {f'{reading.lag}-week ' if reading.lag else ''}high at least once"
-        case "new_low":
-            middle = f"closes at a new {f'{reading.lag}-week ' if reading.lag else ''}low at least once"
-        case "mean" | "maximum" | "minimum":
-            what = {"mean": "average", "maximum": "highest value", "minimum": "lowest value"}[
-                reading.relation
-            ]
-            bound = f"between {number(reading.level or 0)} and {number(reading.upper or 0)}" if reading.upper else f"{word} {level}"  # fmt: skip
-            middle = f"has its {what} {bound}"
-        case "average_gap" | "average_cross":
-            beyond = f"{number(abs(reading.level))} % " if reading.level else ""
-            verb = "closes" if reading.relation == "average_gap" else "crosses"
-            middle = f"{verb} {beyond}{word} its {reading.lag}-day average"
-        case "volatility":
-            middle = f"has a realised volatility {word} {number(reading.level or 0)} %"
-        case "count" | "streak":
-            what = (
-                f"{word} {level}" if reading.level is not None else "higher" if rises == "rises" else "lower"
-            )
-            steps = f"{reading.step or ('month' if names[0].monthly else 'day')}s"
-            middle = f"closes {what} {'on' if steps == 'days' else 'in'} at least {reading.times} {'consecutive ' if reading.relation == 'streak' else ''}{steps}"
-        case "unchanged":
-            middle = "does not change"
-        case "any_step":
-            verb = "rises" if (reading.level or 0) >= 0 else "falls"
-            middle = (
-                f"{verb} by {_amount(reading, size=True)} or more within one of the {reading.step or 'step'}s"
-            )
-        case "first" if reading.unit == "%" and names[0].kind == "price":
-            up, down = (f"{each} {number(abs(amount))} %" for each, amount in zip(("rises", "falls") if (reading.level or 0) > 0 else ("falls", "rises"), (reading.level or 0, reading.upper or 0), strict=True))  # fmt: skip
-            middle = f"{up} before it {down}"
-        case "first":
-            middle = f"reaches {number(reading.level or 0)} before {number(reading.upper or 0)}"
-        case "beats":
-            by = f" by at least {_amount(reading)}" if reading.level else ""
-            middle = f"{'outperforms' if reading.comparison == 'above' else 'underperforms'} {other}{by}"
-        case name:
-            what = {"growth_yoy": "on the year", "growth_mom": "on the month", "growth_qoq": "on the quarter"}.get(name, "at an annual rate")  # fmt: skip
-            bound = f"between {number(reading.level or 0)} and {number(reading.upper or 0)}" if reading.upper else f"{word} {number(reading.level or 0)}"  # fmt: skip
-            middle = f"grows {bound} % {what}" if reading.level is not None else f"grows {what}"
+    moves = reading.relation == "first" and reading.unit == "%" and names[0].kind == "price"
+    said = _SAID.get("first_move" if moves else reading.relation, "grows {growth}at an annual rate")
+    middle = said.format_map(_parts(reading, names))
     negation = "it is not so that " if reading.never else ""
     sentence = f"{negation}{article} {middle} {_days_of(reading)}".strip()
     return sentence if ":" in article and sentence.startswith(article) else sentence[0].upper() + sentence[1:]
