@@ -134,7 +134,7 @@ SLOTS: Mapping[str, tuple[Callable[["Claim"], str | None], str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
+class SentenceForm:
     """A sentence of a pattern; ``fixed`` are fields that it has whatever its words are."""
 
     pattern: str
@@ -219,7 +219,7 @@ def _written(slot: str, claim: "Claim") -> str | None:
 
 _LOOSE = {"strict": False}
 TEMPLATES = tuple(
-    Template(pattern=pattern, text=text, fixed=fixed)
+    SentenceForm(pattern=pattern, text=text, fixed=fixed)
     for pattern, text, fixed in (
         ("compare", "{verb}{higher} on {end} than {since}", {}),
         ("level", "{verb}{side} {level} {at}{end}", {}),
@@ -247,13 +247,15 @@ TEMPLATES = tuple(
 )  # fmt: skip
 #: As people and earlier versions wrote some of them; read and never written.
 ALSO_READ = (
-    Template(pattern="touch", text="{closes} {way} {level}{once} {until}", fixed=_LOOSE),
-    Template(pattern="drawdown", text="{goes} {least}{percent} from its {base}{once} {until}", fixed=_LOOSE),
+    SentenceForm(pattern="touch", text="{closes} {way} {level}{once} {until}", fixed=_LOOSE),
+    SentenceForm(
+        pattern="drawdown", text="{goes} {least}{percent} from its {base}{once} {until}", fixed=_LOOSE
+    ),
 )
 
 
 @cache
-def expressions() -> tuple[tuple[re.Pattern[str], Template], ...]:
+def expressions() -> tuple[tuple[re.Pattern[str], SentenceForm], ...]:
     """Every template with the expression that reads it."""
     return tuple((template.expression, template) for template in (*TEMPLATES, *ALSO_READ))
 
