@@ -4,8 +4,7 @@ import re
 from datetime import date, timedelta
 from typing import Any
 
-from workbench.questions.claim_sentences import SentenceForm, expressions
-from workbench.questions.claims import Claim
+from workbench.questions.claims import Claim, SentenceForm, expressions
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.readings.amounts import take_amounts
 from workbench.questions.readings.days import Calendar, Window, take_days
