@@ -255,13 +255,13 @@ def test_a_run_without_a_notebook_never_tries_to_seal_and_verify_says_so(
 def test_a_leaf_whose_process_ended_before_its_check_is_checked_on_resume(
     package: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from workbench.engine.leaves.grounding import TrialGrounding
+    from workbench.engine.leaves import grounding
 
-    async def killed(*_: object) -> None:
+    async def killed(*_: object, **__: object) -> None:
         raise ProviderError("the process ends here")
 
     with monkeypatch.context() as patch:
-        patch.setattr(TrialGrounding, "_check", killed)
+        patch.setattr(grounding, "verify_trial", killed)
         state = work(tmp_path)
     concluded = [key for key, trial in state.trials.items() if trial.belief]
     assert concluded and not any(trial.verified for trial in state.trials.values())

@@ -58,7 +58,7 @@ async def test_a_leaf_gets_the_forecasters_number_and_verifies(statement: str, t
     outcome = await leaf.verified()
     assert outcome.verified and outcome.cells == 3
     assert f'"statement": "{statement}"' in leaf.grounding.belief.report
-    assert "share of the simulated paths" in leaf.grounding.belief.report
+    assert "the statement is true in" in leaf.grounding.belief.report
 
 
 async def test_numbers_of_another_forecaster_are_told_and_do_not_count(
@@ -80,7 +80,7 @@ async def test_numbers_of_another_forecaster_are_told_and_do_not_count(
 async def test_a_claim_that_the_rows_decide_is_0_or_1_with_the_row(tmp_path: Path) -> None:
     statement = "VIX rises 30 % from its 2018-01-05 close by 2018-12-31"
     leaf = await grounded(statement, tmp_path)
-    assert leaf.grounding.belief.p == 1.0 and "has decided it: true" in leaf.grounding.belief.report
+    assert leaf.grounding.belief.p == 1.0 and "decides the statement: true" in leaf.grounding.belief.report
     assert leaf.grounding.belief.key_factor == "Decided by the value of 2018-01-18."
     assert (await leaf.verified()).verified
 

@@ -149,7 +149,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
     "value": (("--set", "P3=1.1"), {"values": {"P3": 1.1}}, "0"),
     "weight": (("--weight", "P3=1.1"), {"weights": {"P3": 1.1}}, "weight"),
     "no number": (("--weight", "P3=much"), {"weights": {"P3": "much"}}, "weight"),
-    "weight of the root": (("--weight", "P0=0.1"), {"weights": {"P0": 0.1}}, "stands in no rule"),
+    "weight of the root": (("--weight", "P0=0.1"), {"weights": {"P0": 0.1}}, "only drivers have one"),
     "weight without a say": (
         ("--rule", 'P0={"name": "average", "children": ["P1", "P2", "P3"]}', "--weight", "P1=0.1"),
         {"rules": {"P0": {"name": "average", "children": ["P1", "P2", "P3"]}}, "weights": {"P1": 0.1}},

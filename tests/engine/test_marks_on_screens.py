@@ -24,6 +24,7 @@ from workbench.synthesis import resynthesize
 from workbench.views.run_view import view
 from workbench.views.wording import run_lines
 from workbench.widgets import panels
+from workbench.widgets.answer_panel import checks
 
 
 def without_calls(store: Store) -> None:
@@ -73,7 +74,7 @@ def screens(store: Store) -> dict[str, str]:
         "html": note_html(note),
         "md": re.sub(r"\\(.)", r"\1", note_markdown(note)),
         "word": "\n".join([*(each.text for each in word.paragraphs), *tables]),
-        "page": panels.header(run.document(), resynthesize(run.tree, {}), 0, None),
+        "page": panels.header(run.document(), resynthesize(run.tree, {}), 0, None) + checks(run.document()),
     }
 
 

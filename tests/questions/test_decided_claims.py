@@ -271,7 +271,7 @@ async def test_a_settled_claim_is_refused_with_its_row_before_a_run_and_is_0_or_
         await model.preflight(statement, cutoff, stages=["linear"], free_rules=[])
     grounded = await ground(model, NodeRef(id="P1", statement=statement), cutoff)
     assert json.loads(grounded.printed[-1].splitlines()[-1])["decided"]["day"] == day
-    assert f"The value of {day}, " in grounded.report and "has decided it" in grounded.report
+    assert f"The value of {day}, " in grounded.report and "decides the statement" in grounded.report
     with pytest.raises(ClaimRefused, match=settled):
         Planner(rows, last_day).plan(read_claim(statement))
     leaf = read_series_leaf(statement)

@@ -58,7 +58,7 @@ def look_after(store: Store, *, agrees: bool = False, **asked: Any) -> tuple[dic
 def test_the_price_comes_first_and_a_no_buys_nothing(store: Store, server: OpenAIServer) -> None:
     row, prices = look_after(store)
     assert (row["status"], row["exit"], row["review"]) == ("priced", 2, None)
-    assert len(prices) == 1 and "about $" in prices[0] and "1 of 2 drivers have new data" in prices[0]
+    assert len(prices) == 1 and "about $" in prices[0] and "ew data for 1 of 2 drivers" in prices[0]
     assert not server.asked and len(store.run_ids()) == 1
 
 

@@ -95,7 +95,7 @@ def test_what_did_not_change_carries_over(home: Path, first: str) -> None:
         assert total == pytest.approx(row["after"] - row["before"], abs=1e-9)
         page = Dashboard(load_run(home, state.run_id))
         shown = [
-            pane.children for pane in page.side_panels.panes["answer"] if "wb-changes" in pane._dom_classes
+            pane.children for pane in page.side_panels.panes["after"] if "wb-changes" in pane._dom_classes
         ]
         assert len(shown) == 1 and "The VIX closes above 15" in str(shown[0][-1].value)
         line = since_line(state, store.folder(state.run_id))

@@ -215,12 +215,12 @@ def _walk(seed: int) -> Stock:
 
 @pytest.mark.long
 def test_an_exam_on_series_of_today_is_killed_and_goes_on_without_paying_twice(tmp_path: Path) -> None:
-    """``--recent``: Yahoo and the provider are emulated, two of ten series can be read, and the process is killed at a request."""
+    """``recent``: Yahoo and the provider are emulated, two of ten series can be read, and the process is killed at a request."""
     shares = {"AAPL": _walk(1), "MSFT": _walk(2)}
     policy = KillingPolicy(at=[6])
     with YahooUpstream(shares, datetime.now(UTC).date()) as yahoo, OpenAIServer(policy) as server:
         words = (
-            "models", "exam", "openai/x", "--questions", "6", "--recent", "--set", "seed=3", "--set", "grounder=zero-shot",
+            "models", "exam", "openai/x", "--questions", "6", "--set", "recent=true", "--set", "seed=3", "--set", "grounder=zero-shot",
             "--set", f"api_base={server.url}", "--set", "price=openai/x=1,2", "--yes", "--json",
         )  # fmt: skip
         there = {"WORKBENCH_UPSTREAM_YAHOO": yahoo.url, "OPENAI_API_KEY": "sk-none"}

@@ -328,7 +328,7 @@ def _read_beside(home: Home, text: str, cutoff: Cutoff, settings: RunSettings) -
     except UsageError as refused:
         if refused.document is None and settings.model == OFFLINE:
             readings = read(text, day_of(cutoff))
-            if readings.form:
+            if readings.form and (readings.form.series or readings.form.level):
                 home.say(f"Write it as: {readings.form.sentence}")
             if readings.best is None:
                 refused.document = reading_document(readings, cutoff, settings.model)

@@ -94,7 +94,6 @@ class ExamineModel(Operation):
 
     places = ("model",)
     short = ("questions", "budget_usd")
-    unlisted = ("recent",)
 
     model: ModelName
     questions: Annotated[int, Field(ge=1)] = 80

@@ -4,8 +4,7 @@ import re
 from datetime import date, timedelta
 from typing import Any
 
-from workbench.questions.claim_sentences import Template, expressions
-from workbench.questions.claims import Claim
+from workbench.questions.claims import Claim, SentenceForm, expressions
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.readings.amounts import take_amounts
 from workbench.questions.readings.days import Calendar, Window, take_days
@@ -61,7 +60,7 @@ class Sentence:
         #: A day of two meanings is asked about, and makes no sentence.
         self.plain = "" if calendar.asked else _normal(text, self.pieces)
 
-    def claim(self, match: re.Match[str], template: Template) -> Claim:
+    def claim(self, match: re.Match[str], template: SentenceForm) -> Claim:
         """The claim of a match; raises ``ClaimRefused`` where its words are at odds."""
         groups = {name: said for name, said in match.groupdict().items() if said is not None}
         series = self._series(groups["series"])

@@ -35,7 +35,7 @@ from workbench.store import Store
 BASE_RATE_COLUMN, FORECASTER_COLUMN = "base_rate", "forecaster"
 #: Of every series' history so much is left to learn from.
 _LEARNING = timedelta(days=5 * 365)
-#: Cutoffs of ``--recent`` lie within so many days before today.
+#: Cutoffs of ``recent`` lie within so many days before today.
 _RECENT = timedelta(days=365)
 _HORIZONS, _RECENT_HORIZONS = (
     (Span(months=1), Span(months=3), Span(months=6)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -162,10 +163,22 @@ def resolution_lines(state: RunState) -> list[str]:
     except ValueError:  # none, or a stranger's package names no day there
         return lines
     when = "on" if reading.get("window") == "on" else "by"
-    lines.append(f"resolves {when} {end} by the series {printable(str(reading.get('series')), keep='')}")
+    lines.append(f"resolves {when} {end} by {_series_words(reading)}")
     if (text := str(reading.get("text", ""))) != state.statement:
         lines.append(f'read from "{printable(text, keep="")}"')
     return lines + [printable(str(note), keep="") for note in reading.get("notes", ())]
+
+
+def _series_words(reading: Mapping[str, Any]) -> str:
+    """Name the series of a stored reading as people do, with its reference behind."""
+    from workbench.questions.errors import ClaimRefused
+    from workbench.questions.grammar import read_claim
+
+    name = printable(str(reading.get("series")), keep="")
+    with suppress(ClaimRefused):  # a reading of a language model's run may be no claim of the grammar
+        article = read_claim(str(reading.get("statement", ""))).about.article
+        return name if article == name else f"{article} ({name})"
+    return f"the series {name}"
 
 
 def run_lines(
