@@ -18,7 +18,7 @@ def test_series_and_venues_are_asked_and_quiet_means_quiet(tmp_path: Path) -> No
     (tmp_path / "q.csv").write_text(
         "id,title,asked_on\nup,The S&P 500 closes higher on 2018-12-31 than on 2018-06-29,2018-06-30\n"
     )
-    run_ok(tmp_path, "questions", "import", "venue.json", "--format", "kalshi")
+    run_ok(tmp_path, "questions", "import", "venue.json", "--set", "format=kalshi")
     run_ok(tmp_path, "questions", "import", "q.csv")
     asked: list[str] = []
 

@@ -31,7 +31,6 @@ class Read(Operation):
 
     tool = "What a claim in words is taken to say at the cutoff, in one reading or several, and whether it can be treated."
     places = ("text",)
-    short = ("cutoff", "model", "reading")
 
     text: Annotated[str, Field(max_length=2000)]
     """A claim in your own words."""

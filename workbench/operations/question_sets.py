@@ -64,7 +64,6 @@ class ImportQuestions(_Selects):
 
     places = ("file",)
     short = ("name", "rules", "closes_from", "closes_to", "min_volume", "size")
-    unlisted = ("form",)
 
     file: Path
     """CSV, JSON, ForecastBench, Prophet Arena, Metaculus, Kalshi, Polymarket."""
