@@ -413,6 +413,11 @@ def test_what_lies_out_of_a_range_is_refused_with_a_way_to_ask_it(text: str) -> 
         # of a change since the month before
         ("payrolls for August up by more than 200k over July", ["US nonfarm payrolls rises by at least 200000 from 2018-07-31 to 2018-08-31"]),
         ("the VIX on 31 December is higher than it was on 30 April", ["The VIX closes higher on 2018-12-31 than on 2018-04-30"]),
+        # of a day without a year that comes before the end
+        ("the VIX is 2 points lower on Christmas Eve than on Halloween", ["The VIX falls by at least 2 points from 2018-10-31 to 2018-12-24"]),
+        ("the VIX is lower at the end of August than at the end of July", ["The VIX closes lower on 2018-08-31 than on 2018-07-31"]),
+        ("S&P 500 ends 2018 above its July 14 close", ["The S&P 500 closes higher on 2018-12-31 than on 2017-07-14"]),
+        ("the VIX averages above 20 in 2018 through September", ["The VIX has its average above 20 through 2018-09-30"]),
         # of a rate of its own
         ("the effective fed funds rate above 2 % at year end", ["fred:DFF is above 2 on 2018-12-31"]),
         ("the fed funds rate above 2 % at year end", ["fred:DFEDTARU is above 2 on 2018-12-31"]),
@@ -488,6 +493,13 @@ def test_nothing_is_taken_for_read_while_a_word_is_left_over() -> None:
     left = [each for half in halves().values() for each in half if each.readings.leftover]
     assert left and not [verdicts.described(each) for each in left if each.readings.best]
     assert read("the VIX closes July above 20 and August", JUNE).best is None
+
+
+@pytest.mark.parametrize(
+    "text", ["S&P 500 makes {} new record highs in July", "S&P 500 closes {} % above its record high in July"]
+)
+def test_a_number_that_no_slot_takes_is_not_passed_over(text: str) -> None:
+    assert all(read(text.format(number), JUNE).best is None for number in (2, 5, 17))
 
 
 def test_an_ambiguous_day_is_asked() -> None:

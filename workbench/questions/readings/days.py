@@ -519,7 +519,11 @@ def take_windows(text: Text, calendar: Calendar) -> None:
     def span(match: _Match) -> Window | None:
         first, last = text.at(match.start("a")).value, text.at(match.start("b")).value
         if last.recurs:
-            last = _after(last, first.end)
+            # "In 2018 through September" ends in that year, "from July to July" in the next.
+            long = (
+                first.period if first.period and (first.period.last - first.period.first).days > 31 else None
+            )
+            last = _after(last, long.first if long else first.end)
         else:  # "from 9 January to 30 June 2026": the year belongs to both
             first = before(first, last.end)
         since = first.period.before if first.period else first.end
@@ -533,7 +537,8 @@ def take_windows(text: Text, calendar: Calendar) -> None:
 
     def base(match: _Match, name: str = "p") -> Window:
         found: Window = text.at(match.start(name)).value
-        if found.end > today and found.recurs and not found.period:
+        known = found.recurs == "week" or re.search(r"\b(?:its|their|close|level|value)\b", match[0])
+        if found.end > today and found.recurs and not found.period and known:
             found = before(found, today + timedelta(days=1))  # "its June 29 close" is the last one
         return Window(kind="since", end=found.end, period=found.period, notes=found.notes, full=found.full, recurs=found.recurs)  # fmt: skip
 

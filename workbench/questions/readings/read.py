@@ -377,7 +377,7 @@ class _Draft:
         relation = stated[0]
         used = [each for each in (relation.level, relation.upper) if each]
         levels = [piece for piece in pieces.all if piece.kind == "A"]
-        spare = [piece for piece in levels if not any(abs(piece.value.value) == abs(each.value) for each in used)] if (used and relation.name not in ("level", "touch")) or len(levels) > max(1, len(used)) else []  # fmt: skip
+        spare = [piece for piece in levels if not any(abs(piece.value.value) == abs(each.value) for each in used)] if relation.name not in ("level", "touch") or len(levels) > max(1, len(used)) else []  # fmt: skip
         if (
             (pieces.said("out of", "leave") and len(levels) > 1)
             or ("nor" in pieces and relation.comparison != "between")

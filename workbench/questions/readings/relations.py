@@ -282,7 +282,7 @@ class _Teller:
     def _record_of(self) -> bool:
         """Whether it is said what the record is ("its record of 5,048"): a level, whatever it was."""
         return any(
-            amount.unit in ("", "money", "points") and (self.usual is None or amount.value >= self.usual[0])
+            amount.unit in ("", "money", "points", "%" if self.kind == "rate" else "") and (self.usual is None or amount.value >= self.usual[0])
             and self.pieces.before(piece, "of", "to", "reach", "cross", "record high", "record low", *_SIDES)
             for piece, amount in self.amounts
         )  # fmt: skip
