@@ -1,7 +1,8 @@
 """How a file of labelled claims is read: ``python -m tests.questions.measure FILE`` counts, and lists what is misread or not read.
 
 A row is JSON with ``text``, ``cutoff`` (or ``today``) and what the claim says: ``readings`` as in ``corpora/blind.jsonl``, or the slots
-``series``, ``relation``, ``level``, ``unit``, ``start``, ``end`` on the row itself or under ``truth`` (``null``: it is no claim).
+``series``, ``relation``, ``level``, ``unit``, ``start``, ``end`` on the row itself or under ``truth`` (``null``: it is no claim), or a
+``truth`` of the kinds of `corpora/truths.py`.
 """
 
 import json
@@ -14,6 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from tests.questions.corpora.truths import truth_verdict
 from tests.questions.corpora.verdicts import Verdict, described, fits, verdict_of
 from workbench.questions.readings.read import read
 from workbench.questions.readings.slots import SlotReading
@@ -48,6 +50,8 @@ def _verdict(row: Mapping[str, Any]) -> Verdict:
     if "readings" in row:
         return Verdict(text, day, verdict_of(found, dict(row)), found, row)
     truth = row.get("truth", row)
+    if truth and "kind" in truth:
+        return Verdict(text, day, truth_verdict(found, row), found, row)
     truths = truth if isinstance(truth, list) else [truth] if truth and truth.get("relation") else []
     if not truths:
         verdict = "misread" if found.best else "wrong" if found.others else "refused rightly"

@@ -15,6 +15,9 @@ FLOORS = {
     "fresh.jsonl": (149, 0),
     "fourth.jsonl": (143, 0),
     "fifth.jsonl": (148, 1),
+    # Opened at commit 6ff0c4c7: 116 of 150 right by hand (77.3 %), 9 misread; 85 % and 2 were the goal. What it reads now it reads since,
+    # mended by these very rows: no measure.
+    "sixth.jsonl": (130, 0),
 }
 
 

@@ -40,6 +40,8 @@ FRESH = "cd7bcc87f2f981526292d5de9c38d27cfddfe002e5633bc53273709d3a300efd"
 FOURTH = "86670d780493a50ba9d97a13bb1490adf034d9a9c08016709d49096432eca530"
 #: A fifth, by somebody else again, whose failures were read only after it had been scored.
 FIFTH = "545eb77a94a4a8dac0f98399b04f8afc26db6c54cc45a15e1a6c0eaec7e3ae65"
+#: A sixth, whose rows nobody had seen when it was opened at commit 6ff0c4c7.
+SIXTH = "91e5db5a7bfdc04c05d9460ad000e9de1e89575f427ab6ab0ae29285aa6fcf2e"
 JUNE = date(2018, 6, 30)
 #: Misread by the label, and listed on the page: its summer ends on 22 September, and its 60 trading days two days later; the third says 5000 ("fifty hundred"), and was to be refused.
 LISTED = (
@@ -85,7 +87,8 @@ def halves() -> dict[str, tuple[verdicts.Verdict, ...]]:
 
 
 @pytest.mark.parametrize(
-    ("half", "digest"), [("blind", BLIND), ("fresh", FRESH), ("fourth", FOURTH), ("fifth", FIFTH)]
+    ("half", "digest"),
+    [("blind", BLIND), ("fresh", FRESH), ("fourth", FOURTH), ("fifth", FIFTH), ("sixth", SIXTH)],
 )
 def test_a_blind_half_is_as_it_was_written(half: str, digest: str) -> None:
     assert hashlib.sha256((verdicts.HERE / f"{half}.jsonl").read_bytes()).hexdigest() == digest
@@ -396,6 +399,23 @@ def test_what_lies_out_of_a_range_is_refused_with_a_way_to_ask_it(text: str) -> 
         ("WTI hits 80 before year end 2018", ["WTI crude oil touches 80 through 2018-12-31"]),
         ("WTI hits 80 before 2018-12-31", ["WTI crude oil touches 80 through 2018-12-30"]),
         ("WTI hits 80 before the next FOMC meeting", ["WTI crude oil touches 80 through 2018-07-31"]),
+        # of the end of a month that is named
+        ("VIX > 20 eom august", ["The VIX closes above 20 on 2018-08-31"]),
+        ("VIX above 20 month-end August 2019", ["The VIX closes above 20 on 2019-08-31"]),
+        # of two months without a word before them
+        ("VIX averages above 20, October to December", ["The VIX has its average above 20 from 2018-09-30 to 2018-12-31"]),
+        ("the highest VIX close of Q4 is above 20", ["The VIX has its highest value above 20 from 2018-09-30 to 2018-12-31"]),
+        # of a level: that it is a record, or reached by falling, changes nothing of it
+        ("S&P 500 tops its record close of 2,873 by year end", ["The S&P 500 closes at or above 2873 at least once through 2018-12-31"]),
+        ("WTI drops under $60 on any day in August", ["WTI crude oil closes at or below 60 at least once from 2018-07-31 to 2018-08-31"]),
+        ("WTI drops by $5 on any day in August", ["WTI crude oil falls by 5 or more within one of the steps from 2018-07-31 to 2018-08-31"]),
+        ("core CPI (1982-84=100) above 258 in August", ["US core CPI is above 258 on 2018-08-31"]),
+        # of a change since the month before
+        ("payrolls for August up by more than 200k over July", ["US nonfarm payrolls rises by at least 200000 from 2018-07-31 to 2018-08-31"]),
+        ("the VIX on 31 December is higher than it was on 30 April", ["The VIX closes higher on 2018-12-31 than on 2018-04-30"]),
+        # of a rate of its own
+        ("the effective fed funds rate above 2 % at year end", ["fred:DFF is above 2 on 2018-12-31"]),
+        ("the fed funds rate above 2 % at year end", ["fred:DFEDTARU is above 2 on 2018-12-31"]),
     ],
 )  # fmt: skip
 def test_what_was_once_misread_in_silence_is_read(text: str, statements: list[str]) -> None:
@@ -448,6 +468,26 @@ def test_a_word_of_its_own_is_not_mended_into_another(word: str) -> None:
 )
 def test_another_claim_is_not_offered(text: str) -> None:
     assert not read(text, JUNE).choices
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "she'll be above 200 on 2018-12-31",
+        "up at least 4 percent on 2018-12-31",
+        "less falls by 5 % by 2018-12-31",
+        "qwer zxcv 42",
+    ],
+)
+def test_a_word_that_names_nothing_is_no_series(text: str) -> None:
+    found = read(text, JUNE)
+    assert not found.choices and "series" in found.missing
+
+
+def test_nothing_is_taken_for_read_while_a_word_is_left_over() -> None:
+    left = [each for half in halves().values() for each in half if each.readings.leftover]
+    assert left and not [verdicts.described(each) for each in left if each.readings.best]
+    assert read("the VIX closes July above 20 and August", JUNE).best is None
 
 
 def test_an_ambiguous_day_is_asked() -> None:

@@ -18,7 +18,7 @@ SERIES = {
     "S&P 500": "embedded:SP500", "Nasdaq Composite": "embedded:NASDAQ", "VIX": "embedded:VIX", "WTI crude oil": "embedded:WTI",
     "core CPI": "embedded:CORE_CPI", "Moody's Baa corporate yield": "embedded:BAA", "Moody's Aaa corporate yield": "embedded:AAA",
     "CPI": "US headline CPI", "unemployment rate": "US unemployment rate", "EURUSD": "EUR/USD", "GBPUSD": "GBP/USD", "USDJPY": "USD/JPY",
-    "fed funds target rate": "federal funds rate", "effective fed funds rate": "federal funds rate", "bitcoin": "Bitcoin",
+    "fed funds target rate": "federal funds rate", "effective fed funds rate": "effective federal funds rate", "bitcoin": "Bitcoin",
     "30-year fixed mortgage rate": "30-year mortgage rate", "nonfarm payrolls monthly change": "US nonfarm payrolls",
     "US high yield option-adjusted spread": "US high-yield spread", "US investment grade option-adjusted spread": "US investment-grade spread",
     "Amazon share price": "AMZN", "Apple share price": "AAPL", "Netflix share price": "NFLX", "Tesla share price": "TSLA",

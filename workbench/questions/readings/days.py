@@ -47,6 +47,10 @@ class Window:
     notes: tuple[str, ...] = ()
     #: The year is written.
     full: bool = False
+    #: How often such a day or period comes, where no text says which one is meant; it is the coming one until a second day shows another.
+    recurs: Literal["", "week", "year"] = ""
+    #: Its name, where it is one.
+    holiday: str = ""
     #: "At some point in", and "throughout".
     once: bool = False
     always: bool = False
@@ -112,7 +116,8 @@ def _yearly(
     """In the year that is written, else the next time."""
     year = _year(match, calendar)
     if year is None:
-        return None if match.groupdict().get("y") else calendar.coming(of_year, **how)
+        coming = None if match.groupdict().get("y") else calendar.coming(of_year, **how)
+        return coming and replace(coming, recurs="year")
     found = of_year(year)
     return found and replace(found, full=True)
 
@@ -153,7 +158,7 @@ def _day_month(match: _Match, calendar: Calendar) -> Window | str:
 def _holiday(match: _Match, calendar: Calendar) -> Window | None:
     def of_year(year: int) -> Window | None:
         day = holiday(match["name"], year)
-        return day and Window(end=day)  # type: ignore[return-value]
+        return day and Window(end=day, holiday=match["name"])  # type: ignore[return-value]
 
     found = _yearly(match, calendar, of_year)
     if found and re.search(r"\b(?:by|until|till|come) (?:the )?$", match.string[: match.start()]) and re.fullmatch(r"new years?(?:'s?)?(?: (?:of )?\d{4})?", match[0]):  # fmt: skip
@@ -167,7 +172,7 @@ def _weekday(match: _Match, calendar: Calendar) -> Window | str | None:
     if re.search(r"\b(?:an?|any|some|each|every) $", match.string[: match.start()]):
         return "impossible"  # "on a Friday" is none in particular
     weeks = calendar.choose(NEXT_WEEKDAY) if (match["next"] or "").strip() == "next" else 0
-    return Window(end=weekday_after(calendar.today, WEEKDAYS[match["w"]], weeks))
+    return Window(end=weekday_after(calendar.today, WEEKDAYS[match["w"]], weeks), recurs="week")
 
 
 def _part_of_year(number: int, size: int, match: _Match, calendar: Calendar) -> Window | None:
@@ -177,6 +182,11 @@ def _part_of_year(number: int, size: int, match: _Match, calendar: Calendar) -> 
 
 def _month(match: _Match, calendar: Calendar) -> Window | None:
     return _yearly(match, calendar, partial(_months, MONTHS[match["m"]], 1), begun=not match.groupdict().get("next"))  # fmt: skip
+
+
+def _end_of_month(match: _Match, calendar: Calendar) -> Window | None:
+    found = _month(match, calendar)
+    return found and replace(found, period=None, edge=True)
 
 
 def _whole_year(match: _Match, calendar: Calendar) -> Window | None:
@@ -287,12 +297,12 @@ _FORMS: tuple[tuple[str, _Meaning], ...] = (
     (r"\b(?:the )?(?:rest|remainder|balance) of (?:the |this )?(?P<unit>week|month|quarter|half|year|(?:19|20)\d\d|" + "|".join(MONTHS) + r")\b", _rest),
     (r"(?:\b(?P<which>the|this|next|the coming|coming|the whole) |(?<=end of )|(?<=end )|(?<=by )|(?<=before )|(?<=all )|(?<=until )|(?<=in )(?=[a-z]+ 20\d\d))(?P<season>winter|summer|spring(?! (?:meeting|strip))|autumn|(?<=this )fall|(?<=by )fall|(?<=in the )fall)\b(?! strip)(?: (?:of )?(?P<y>20\d\d))?(?: (?:is|runs) (?:out|over))?", _season),
     (r"\bmid ?year(?: (?:of )?(?P<y>(?:19|20)\d\d))?\b", _middle_of_year),
+    (rf"\b(?:eo[mqy]|(?:the )?end of (?:the )?month|month ?end)(?: of| in)? (?!(?:may|march|mar) [a-z]){_M}(?:,? {_Y}\b)?", _end_of_month),
     (r"\b(?:the )?(?:turn of the )?(?P<unit>year|month|quarter|week)(?:'s)? ?end\b(?! (?:of )?(?:19|20)\d\d)", _end_of_unit),
     (r"\b(?:the )?turn of the (?P<unit>year)\b", _end_of_unit),
     (r"\beo(?=q[1-4])q(?P<q>[1-4])" + _OF_YEAR, lambda match, calendar: _part_of_year(int(match["q"]), 3, match, calendar)),
     (r"\beo(?P<unit>[ymqw])\b", _end_of_unit),
     (r"\bye\b(?=$|[ ,.])(?<!until ye)", lambda match, calendar: calendar.today and Window(end=date(calendar.today.year, 12, 31), edge=True)),
-    (rf"\beo[mqy] {_M}(?:,? {_Y}\b)?", lambda match, calendar: (found := _month(match, calendar)) and replace(found, period=None, edge=True)),
     (r"\b(?P<y>(?:19|20)\d\d) ?q(?P<q>[1-4])\b", lambda match, calendar: _part_of_year(int(match["q"]), 3, match, calendar)),
     (r"\b(?P<y>(?:19|20)\d\d) ?h(?P<q>[12])\b", lambda match, calendar: _part_of_year(int(match["q"]), 6, match, calendar)),
     (rf"\b(?:quarter |q)(?P<q>[1-4])\b{_OF_YEAR}|\b(?P<q2>[1-4])q\b{_OF_YEAR.replace('<y>', '<y2>')}", lambda match, calendar: _part_of_year(int(match["q"] or match["q2"]), 3, match, calendar)),
@@ -326,7 +336,7 @@ def _forms() -> list[tuple[re.Pattern[str], _Meaning]]:
 #: "Early 2019", "the end of Q3", "mid-July".
 _EDGES = (
     r"(?P<word>early|late)(?: in(?: the)?)? (?P<p>P++)",
-    r"(?:the )?(?<!\d )(?<!% )(?<!best )(?<!worst )(?<!highest )(?<!lowest )(?<!record )(?P<word>end|close|start|beginning|middle|back end|first day|opening|(?:last|final) (?:trading |business )?(?:day|session))(?: of)?(?: the)? (?P<p>[DP]++)(?: (?:is|runs) (?:out|over))?",
+    r"(?:the )?(?<!\d )(?<!% )(?P<word>end|close|start|beginning|middle|back end|first day|opening|(?:last|final) (?:trading |business )?(?:day|session))(?: of)?(?: the)? (?P<p>[DP]++)(?: (?:is|runs) (?:out|over))?",
     r"(?P<word>mid) ?(?P<p>[DP]++)",
     r"(?P<p>P++)(?P<word>)(?:'s)? (?:end|close)(?= |$)(?<! close of)",
     r"(?P<p>P++) (?:year|quarter|month) ?end\b(?P<word>)",
@@ -353,6 +363,8 @@ def take_days(text: Text, calendar: Calendar, *, iso: bool = False) -> None:
 
 
 def _edge(text: Text, match: _Match) -> Window | None:
+    if re.search(r"\b(?:best|worst|highest|lowest|record)(?: S+)? $", text.masked[: match.start()]):
+        return None  # "the highest close of the quarter" is not its last
     found: Window = text.at(match.start("p")).value
     word, period = match["word"], found.period
     if word in ("early", "late"):
@@ -394,7 +406,7 @@ def take_now(text: Text, today: date) -> None:
     last = tuple(WEEKDAYS)[[*WEEKDAYS.values()].index(min(today.weekday(), 4))]
     this = rf"(?:(?:its |the |their )?(?:current|present|prevailing|existing|last known|last|latest) {_LEVEL}|(?:today|yesterday|(?:last )?{last})'s (?:closing )?{_LEVEL}|spot(?: levels?)?|its (?:current )?value|their (?:current )?value|(?:its|the|their) current levels?|here|the last value known)"
     measured = r"(?:away from|from|th[ae]n|versus|vs\.?|compared (?:to|with)|relative to|of|off)"
-    text.find(rf"\b{measured} (?:{this}|{_WHERE}(?: (?:right )?(?:now|today|tonight|at present|currently))?|what it is(?: now| today)|(?:now|today)(?! to\b)(?:'s {_LEVEL})?|at present)(?![\w'])", "now", lambda match: match[0])  # fmt: skip
+    text.find(rf"\b{measured} (?:{this}|{_WHERE}(?! (?:on|in) )(?: (?:right )?(?:now|today|tonight|at present|currently))?|what it is(?: now| today)|(?:now|today)(?! to\b)(?:'s {_LEVEL})?|at present)(?![\w'])", "now", lambda match: match[0])  # fmt: skip
     text.find(rf"(?:(?<=above )|(?<=below )|(?<=over )|(?<=under )|(?<=at )|(?<=beyond ))(?:{this}|{_WHERE} (?:now|today))(?![\w'])", "now", lambda match: match[0])  # fmt: skip
     text.find(
         r"\b(?:now|from today|here)\b(?=$|,)(?<!between now)",
@@ -506,8 +518,10 @@ def take_windows(text: Text, calendar: Calendar) -> None:
 
     def span(match: _Match) -> Window | None:
         first, last = text.at(match.start("a")).value, text.at(match.start("b")).value
-        if last.end < first.end:
-            last = replace(last, end=after(last.end, 1, "year"), period=None)
+        if last.recurs:
+            last = _after(last, first.end)
+        else:  # "from 9 January to 30 June 2026": the year belongs to both
+            first = before(first, last.end)
         since = first.period.before if first.period else first.end
         months = first.period and last.period and (first.period.last - first.period.first).days <= 31
         return Window(kind="during", start=since, end=last.end, from_month=first.period.last if months else None, notes=first.notes + last.notes, full=last.full)  # fmt: skip
@@ -515,13 +529,13 @@ def take_windows(text: Text, calendar: Calendar) -> None:
     two = r"(?P<a>D+)(?: close)?{0}(?P<b>[DP]++)"
     text.find(two.format(" ?- ?"), "W", span)
     text.find(r"(?:at some point |once |sometime )?\b(?:from|between|in|in either|during) (?:the )?" + two.format(r"(?:'s close)? ?(?:to|and|until|through|till|or|-) (?:the )?").replace("D+", "[DP]+", 1), "W", span)  # fmt: skip
+    text.find(two.format(" (?:to|through|until|till) ").replace("D+", "P+", 1), "W", span)
 
     def base(match: _Match, name: str = "p") -> Window:
         found: Window = text.at(match.start(name)).value
-        end = found.end
-        if end > today and not found.full and not found.period:
-            end = after(end, -1, "year")  # "its June 29 close" is the last one
-        return Window(kind="since", end=end, notes=found.notes, full=found.full)
+        if found.end > today and found.recurs and not found.period:
+            found = before(found, today + timedelta(days=1))  # "its June 29 close" is the last one
+        return Window(kind="since", end=found.end, period=found.period, notes=found.notes, full=found.full, recurs=found.recurs)  # fmt: skip
 
     text.find(r"(?<!later )\b(?:than|since|from|versus|vs\.?|compared (?:to|with)|relative to|against|off)(?: it (?:was|did|closed|is))?(?: (?:on|in|at|the|its))* (?P<p>[DP]++)(?:'s)?(?: close| level| value)?(?! (?:to|through|until|high|low|peak|top))", "W", base)  # fmt: skip
     text.find(r"\b(?:its|their) (?:close (?:on|of)|level (?:on|of|at)) (?P<p>[DP]++)|\b(?:(?:its|their|the) )?(?P<q>[DP]++)(?:'s)? (?:close|level|value)(?! to)", "W", lambda match: base(match, "p" if match["p"] else "q"))  # fmt: skip
@@ -542,6 +556,38 @@ def take_windows(text: Text, calendar: Calendar) -> None:
     text.find(rf"(?:{closes[:-1]})(?<!\d close )(?<!% close )(?<!a close )(?P<p>[DP]++)", "W", closing)
     text.find(rf"\b(?P<word>{_UNTIL})(?: the)?(?: (?:close (?:of|on)|full|whole|entire|calendar|data for|month of|us|u\.s\.|presidential))* *(?<= )(?P<p>[DP]++)(?:'s close|'s data)?(?: (?:data|reading|print)\b)?", "W", window)  # fmt: skip
     text.find(r"(?P<p>[DP]++)(?P<word>)(?:'s)?", "W", window)
+
+
+def before(found: Window, day: date) -> Window:
+    """Return a window that recurs as the last one of its kind before a day; any other as it is."""
+    found = _after(found, day)
+    while found.recurs and found.end >= day and found.end.year > _ERAS[0]:
+        found = _shifted(found, -1)
+    return found
+
+
+def _after(found: Window, day: date) -> Window:
+    while found.recurs and found.end <= day and found.end.year < _ERAS[1]:
+        found = _shifted(found, 1)
+    return found
+
+
+def _shifted(found: Window, times: int) -> Window:
+    def shift(day: date, *, last: bool = found.edge) -> date:
+        # Of a last day the day after it is shifted, so that the last day of February stays one.
+        return after(day + timedelta(days=last), times, found.recurs) - timedelta(days=last)
+
+    if found.holiday:
+        years = (holiday(found.holiday, found.end.year + times * i) for i in range(1, 5))
+        return replace(found, end=next(filter(None, years)))
+    if (period := found.period) is None:
+        return replace(found, end=shift(found.end))
+    period = Period(first=shift(period.first, last=False), last=shift(period.last, last=True))
+    return replace(found, end=period.last, period=period)
+
+
+#: Years that a day without one may lie in.
+_ERAS = (1900, 2200)
 
 
 def _meaning(word: str, found: Window, written: str, today: date) -> Window:

@@ -166,7 +166,7 @@ def named_otherwise(text: Text) -> SeriesName | None:
             continue
         phrase = " ".join(said)
         start = match.start() + match[0].index(phrase) if phrase in match[0] else -1
-        if start < 0 or len(said) > 5 or set(said) <= words(lexicon().vague):
+        if start < 0 or len(said) > 5 or {word.partition("'")[0] for word in said} <= words(lexicon().vague):
             return None
         text.take(start, start + len(phrase), "S", None)
         name = text.words(start, start + len(phrase))

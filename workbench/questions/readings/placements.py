@@ -67,7 +67,7 @@ def placed_readings(
     ):
         # "Prices rise 0.2 % in October" is over the window that is named.
         growing = series.growth == "annualized" or not window.period
-    if series.growth == "change" and relation.name == "change" and unit != "%":
+    if series.growth == "change" and relation.name == "change" and unit != "%" and start is None:
         # Payrolls are talked of by their change: "rise by 190k" is that figure.
         side = {"at_least": "at_least", "at_most": "at_most", "below": "below"}.get(
             relation.comparison, "above"

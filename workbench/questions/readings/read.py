@@ -17,6 +17,7 @@ from workbench.questions.readings.counts import UNITS, Count, take_counts
 from workbench.questions.readings.days import (
     Calendar,
     Window,
+    before,
     take_days,
     take_events,
     take_now,
@@ -163,7 +164,8 @@ class _Draft:
         inverse = self._take_slots()
         pieces = Pieces(self.text.in_order(two=len(self.names) == 2))
         self.pieces = pieces
-        if not self.names and (pieces.said("A", "mean", "record high", "record low")):
+        says_much = pieces.said("A", "mean", "record high", "record low")
+        if not self.names and says_much and any(_SLOTS["relation"](piece.kind) for piece in pieces.all):
             name = named_otherwise(self.text)
             if name is not None:
                 self.names, self.unsettled["name"] = [name], 1
@@ -297,10 +299,15 @@ class _Draft:
         base = next((each for each in days if each.kind == "since"), None)
         if base is not None and base.start is not None and not main:
             main, base = [replace(base, kind="on", start=base.end, end=base.start)], None
+        if base is None and (base := self._month_before(pieces)) is not None:
+            main = [each for each in main if each.start == base.end]
         ends = {each.end for each in main}
         if len(ends) > 1 and not (count is not None and count.value.of):
             main.sort(key=lambda each: each.kind == "during")
             self.leftover.append(" ... ".join(self.text.words(piece.start, piece.end) for piece in pieces.all if piece.kind == "W" and piece.value.end != main[0].end))  # fmt: skip
+            self.unsettled["words"] = 1
+        if main and base and base.end >= main[0].end:
+            base = before(base, main[0].end)
         supposed = [note for each in days for note in each.notes]
         self.notes += supposed
         if supposed or re.search(r"\b(?:\d{2,}|[6-9]|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty) (?:trading |business )(?:days|sessions)\b", self.text.plain):  # fmt: skip
@@ -308,6 +315,17 @@ class _Draft:
                 1  # which day the middle of a month, a summer or sixty sessions end on is asked
             )
         return (main[0] if main else None), base
+
+    def _month_before(self, pieces: Pieces) -> Window | None:
+        """What changes are measured from in "grow in October by 150,000 over September"; it ends where the other window starts."""
+        windows = [piece for piece in pieces.all if piece.kind == "W" and piece.value.kind == "during"]
+        for piece in windows:
+            if self.text.plain.startswith("over ", piece.start) and pieces.before(piece, "A"):
+                for other in windows:
+                    month = before(piece.value, other.value.end)
+                    if month.end == other.value.start:
+                        return replace(month, kind="since")
+        return None
 
     def _relations(self, pieces: Pieces, inverse: bool) -> list[Relation]:
         name = self.names[0] if self.names else SeriesName(ref="", article="")
@@ -404,16 +422,22 @@ class _Draft:
             end = period_of(today, "year").last
             windows = [Window(kind="on", end=end, supposed=True), Window(kind="by", end=end, supposed=True)]
             self.notes.append(f"no date given: year-end ({day_words(end)}) assumed")
-        readings = []
+        readings, backwards = [], False
         for window in windows:
             for relation in stated:
                 if window.supposed and window.kind == "on" and relation.name in ("count", "streak", "first"):
                     continue  # "three in a row" is never on one day
                 for placed in placed_readings(relation, window, base, names, today):
+                    if placed.start and placed.end and placed.start >= placed.end:
+                        backwards = True
+                        continue
                     noted = replace(
                         placed, read_from=dict(self.matched), notes=tuple(self.notes) + placed.notes
                     )
                     readings.append(completed(noted, names))
+        if backwards and not readings:
+            self.notes.append("its window ends before it starts")
+            self.missing.append("window")
         self.readings = tuple({each.statement: each for each in readings}.values())
 
 

@@ -155,9 +155,8 @@ class _Teller:
         )  # type: ignore[assignment]
         windows = [piece.value for piece in pieces.all if piece.kind == "W"]
         self.never = sum(piece.kind == "not" for piece in pieces.all) % 2 == 1
-        self.once = pieces.said("once", "step", "step week", "step month", "step quarter") or any(
-            window.once for window in windows
-        )
+        at_once = ("once", "step", "step week", "step month", "step quarter", "record high", "record low")
+        self.once = pieces.said(*at_once) or any(window.once for window in windows)
         self.always = pieces.said("always") or any(window.always for window in windows)
         counted = kind == "count"
         self.growth = (
@@ -243,7 +242,7 @@ class _Teller:
             yield replace(base, name="move_by", comparison="above", level=size, way="", never=not self.never)
         elif self.series == 2:
             yield from self._of_two(amount)
-        elif (record := pieces.first("record high", "record low")) is not None or ("weeks" in pieces):
+        elif ((record := pieces.first("record high", "record low")) or "weeks" in pieces) and not self._record_of():  # fmt: skip
             low = record.kind == "record low" if record else pieces.said("lowest")
             lag = pieces.first("weeks")
             yield replace(base, name="new_low" if low else "new_high", comparison="below" if low else "above", lag=lag.value if lag else None)  # fmt: skip
@@ -279,6 +278,14 @@ class _Teller:
             yield from self._handles(amount)
         else:
             yield from self._at_or_by(*self.amounts[self._index_of_level()], size=size)
+
+    def _record_of(self) -> bool:
+        """Whether it is said what the record is ("its record of 5,048"): a level, whatever it was."""
+        return any(
+            amount.unit in ("", "money", "points") and (self.usual is None or amount.value >= self.usual[0])
+            and self.pieces.before(piece, "of", "to", "reach", "cross", "record high", "record low", *_SIDES)
+            for piece, amount in self.amounts
+        )  # fmt: skip
 
     def _index_of_level(self) -> int:
         """Of several numbers the level is the one that a comparison or "to" stands before."""
@@ -448,6 +455,8 @@ class _Teller:
     def _is_move(self, amount: Amount) -> bool:
         if "reach" in self.pieces or (amount.unit == "%" and self.kind == "rate" and self.comparison):
             return False
+        if amount.unit not in ("%", "bp", "pp") and not self._of_size:
+            return False
         return amount.unit in ("%", "bp", "pp", "points", "money") or (
             self.usual is not None and amount.value < self.usual[0] / 2
         )
@@ -482,6 +491,11 @@ class _Teller:
             yield replace(self.base, name="touch", comparison="below", level=top)
             yield replace(self.base, name="touch", comparison="at_least", level=bottom)
 
+    @property
+    def _of_size(self) -> bool:
+        """Whether the words of the comparison may be said of a size ("more than"), and not only of a place ("under")."""
+        return self.compared is None or self.compared.value in ("more than", "less than", "at least", "at most", "no more than", "up to", "no less than", "higher than", "lower than", "a minimum of", "at the very least", "over", "fewer than", "no fewer than")  # fmt: skip
+
     def _by(self, amount: Amount) -> bool:
         """Whether an amount is how far it moves, and not where to."""
         piece = next(piece for piece, value in self.amounts if value == amount)
@@ -496,13 +510,12 @@ class _Teller:
             (after.kind in ("higher", "lower") and (amount.unit != "" or self.base.now))
             or (after.kind in ("above", "below", "over") and self.base.now)
         )
-        if measured or (before is not None and before.kind == "by") or (amount.unit == "%" and self.kind == "price"):  # fmt: skip
+        if measured or (pointed is not None and pointed.kind == "by") or (amount.unit == "%" and self.kind == "price"):  # fmt: skip
             return True
-        quantity = self.compared is None or self.compared.value in ("more than", "less than", "at least", "at most", "no more than", "up to", "no less than", "higher than", "lower than", "a minimum of", "at the very least", "over", "fewer than", "no fewer than")  # fmt: skip
         said = self.moved.value if self.moved else ""
         if amount.unit == "money":
             # "Drops more than $200" is by how much; "drops below $200" is to where.
-            return quantity and (
+            return self._of_size and (
                 (self.compared is not None and self.compared.value != "over")
                 or self.base.now
                 or said.startswith(("up", "down", "gain", "los", "add", "tack", "shed", "higher", "lower"))
@@ -514,7 +527,7 @@ class _Teller:
             and not self.compared
         ):
             return True
-        return quantity and amount.unit in ("%", "bp", "pp", "points")
+        return self._of_size and amount.unit in ("%", "bp", "pp", "points")
 
     def _at_or_by(self, piece: Piece, amount: Amount, size: Amount | None) -> Iterator[Relation]:
         pieces, base = self.pieces, replace(self.base, level=amount)

@@ -1,0 +1,161 @@
+"""Whether a reading says what a row of `sixth.jsonl` means: the set's own names of series and relations, and its own kinds of truth.
+
+``claim``; ``ambiguous``, read where one of its ``ways`` is taken or offered; ``hole``, whose ``rest`` is what a completed one says; ``none``.
+"""
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+from typing import Any
+
+from workbench.questions.readings.slots import Readings, SlotReading
+
+#: The series of the set that this product calls otherwise; two names for a difference of two.
+SERIES = {
+    **{name: f"embedded:{name}" for name in ("SP500", "NASDAQ", "VIX", "WTI", "CORE_CPI", "BAA", "AAA")},
+    "core CPI over a year": "embedded:CORE_CPI",
+    "federal funds rate": "effective federal funds rate",  # "effective" stands in the text of its one row
+    "META": "FB",
+}
+#: What a yearly rate is said of, beside the series of prices.
+_RATES = {"core CPI over a year", "US headline CPI", "US PCE inflation", "US core PCE"}
+_MISSING = {"date": "window", "series": "series", "level": "level"}
+_UP, _DOWN = ("above", "at_least"), ("below", "at_most")
+_SCALES = {"basis points": 0.01}
+#: Days by which the start of a window may differ: it is the day before its first one, which no market need be open on.
+_START = timedelta(days=4)
+#: Of rows whose relation is "other", the statements that are right, judged by their notes.
+ACCEPTED = {
+    17: "The BAA-AAA spread is above 1 on 2015-06-30",
+    27: "The VIX closes 100 % or more above its last known close at least once through 2018-11-14",
+    29: "Palladium less platinum is above 0 on 2018-12-31",
+    67: "Brent crude oil less WTI crude oil is below 10 on 2011-12-30",
+    135: "The S&P 500 closes higher on at least 5 consecutive days from 2017-02-28 to 2017-03-31",
+    146: "The S&P 500 closes 12 % or more below its highest close of the window from 2015-12-31 to 2016-12-31",
+}
+
+
+def truth_verdict(found: Readings, row: Mapping[str, Any]) -> str:
+    """Return the verdict on what was read of a row, as `Verdict` names it."""
+    truth, today = row["truth"], date.fromisoformat(row["cutoff"])
+    if truth["kind"] == "none":
+        return "misread" if found.best else "wrong" if found.others else "refused rightly"
+    if truth["kind"] == "hole":
+        return _hole_verdict(found, truth, today)
+    ways = truth.get("ways", [truth])
+
+    def right(reading: SlotReading) -> bool:
+        return reading.statement == ACCEPTED.get(row["id"]) or any(_says(reading, way, today) for way in ways)
+
+    if found.best:
+        return "read" if right(found.best) else "misread"
+    return "suggested" if any(map(right, found.others)) else "wrong" if found.others else "refused"
+
+
+def _hole_verdict(found: Readings, truth: Mapping[str, Any], today: date) -> str:
+    """A hole is named, or completed by readings that say the rest; a series that nobody named completes none."""
+    if found.best:
+        return "misread"
+    if not found.others:
+        return "refused rightly" if found.missing else "refused"
+    if "series" in truth["missing"] and "series" not in found.missing:
+        return "wrong"
+    return "suggested" if any(_says(each, truth["rest"], today) for each in found.others) else "wrong"
+
+
+def _says(reading: SlotReading, truth: Mapping[str, Any], today: date) -> bool:
+    return (
+        _same_series(reading, truth)
+        and _same_relation(reading, truth)
+        and _same_level(reading, truth)
+        and _same_days(reading, truth, today)
+    )
+
+
+def _same_series(reading: SlotReading, truth: Mapping[str, Any]) -> bool:
+    if "series" not in truth:
+        return True
+    named = [SERIES.get(each, each).lower() for each in (truth["series"], truth.get("other_series")) if each]
+    series = [each.lower() for each in reading.series]
+    if truth["relation"] == "beats" and reading.comparison in _DOWN:
+        series.reverse()  # "A trails B" is "B beats A"
+    return series == named
+
+
+def _same_relation(reading: SlotReading, truth: Mapping[str, Any]) -> bool:
+    name, side, size = reading.relation, reading.comparison, reading.level or 0.0
+    wanted = truth["relation"]
+    sides = _UP if wanted.endswith(("above", "up_by", "at_least", "higher_than_start")) else _DOWN
+    if wanted in ("above", "below", "at_least", "at_most"):
+        if truth.get("series") in _RATES:
+            return name in ("growth_yoy", "change") and side in sides
+        # Of a series with a value a month the average of one month is that value.
+        one_month = (
+            name == "mean" and reading.series[0] in ("embedded:BAA", "embedded:AAA") and _days(reading) <= 31
+        )
+        return (name == "level" or one_month) and side in sides
+    if wanted in ("touches_above", "touches_below"):
+        reached = name == "touch" or (
+            truth.get("series") in _RATES and name == "growth_yoy" and reading.window != "on"
+        )
+        return reached and not reading.never and side in (*sides, "toward")
+    if wanted in ("never_above", "never_below"):
+        kept, passed = (_DOWN, _UP) if wanted == "never_above" else (_UP, _DOWN)
+        if name == "stay":
+            return side in kept
+        return reading.never and name in ("touch", "growth_yoy") and side in (*passed, "toward")
+    match wanted:
+        case "up_by" | "down_by":
+            yearly = name == "growth_yoy" and side in sides
+            return yearly or (name == "change" and (size > 0) == (wanted == "up_by") and side in sides)
+        case "average_above" | "average_below":
+            return name == "mean" and side in sides
+        case "higher_than_start" | "lower_than_start":
+            return name == "compare" and side in sides
+        case "highest_in_window_above":
+            return name == "maximum" and side in sides
+        case "between":
+            return name == "level" and side == "between"
+        case "beats":
+            return name == "beats"
+        case "new_high":
+            return name == "new_high"
+        case "count_of_days":
+            return name == "count"
+        case "first_touches":
+            return name == "first"
+    return False  # "outside", which no reading says, and "other"
+
+
+def _same_level(reading: SlotReading, truth: Mapping[str, Any]) -> bool:
+    wanted, scale = truth.get("level"), _SCALES.get(truth.get("unit", ""), 1.0)
+    if wanted is None:
+        return True
+    if truth["relation"] == "count_of_days":
+        return bool(reading.times == wanted)
+    values = wanted if isinstance(wanted, list) else [wanted]
+    read = [reading.level, reading.upper][: len(values)]
+    return all(is_ is not None and abs(abs(is_) - scale * value) <= 1e-4 * abs(value) for is_, value in zip(read, values, strict=True))  # fmt: skip
+
+
+def _same_days(reading: SlotReading, truth: Mapping[str, Any], today: date) -> bool:
+    if not truth.get("end"):
+        return True
+    end, start = date.fromisoformat(truth["end"]), truth.get("start")
+    if reading.end is None or not _one_day(reading.end, end):
+        return False
+    if start is None or reading.relation == "growth_yoy":
+        return True
+    first, begins = date.fromisoformat(start), reading.start or today
+    if reading.relation not in ("change", "compare", "beats"):
+        first, begins = max(first, today), max(begins, today)  # days that are known already decide nothing
+    return abs(first - begins) <= _START
+
+
+def _one_day(a: date, b: date) -> bool:
+    """Whether no weekday lies after the one up to the other."""
+    first, last = sorted((a, b))
+    return all((first + timedelta(days=i)).weekday() >= 5 for i in range(1, (last - first).days + 1))
+
+
+def _days(reading: SlotReading) -> int:
+    return (reading.end - reading.start).days if reading.end and reading.start else 366
