@@ -68,7 +68,7 @@ def test_the_record_counts_its_cutoffs_and_compares_with_each_rival() -> None:
     assert max(row["end"] for row in document["rows"]) <= "2018-06-29"
     line = document["line"]
     assert line.startswith(f"Tested on 19 past dates ({record['clusters']} independent)")
-    assert "no better than the base rate: use the base rate" in line and "Brier Index −" in line
+    assert "no better than the base rate. Use the base rate." in line and "Brier Index −" in line
     row = document["rows"][-1]
     # scored by hand: where the index stood on the two days
     closes = value_series("SP500", known_rows(("SP500",), "2018-06-30", None).all())
@@ -91,7 +91,7 @@ def test_a_short_history_gives_as_many_cutoffs_as_it_reaches() -> None:
         "VIX above 20 on 2016-06-30", Cutoff.parse("2016-03-01"), open_forecaster=open_base_rate
     )
     assert document["record"] is None or document["record"]["n"] < 20
-    assert "use the base rate" in document["line"]
+    assert "Use the base rate." in document["line"]
 
 
 def test_a_forecaster_that_knows_the_outcome_is_better_than_the_base_rate(known: KnownRows) -> None:

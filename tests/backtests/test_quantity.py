@@ -94,7 +94,7 @@ def test_the_record_tells_a_good_forecaster_from_one_that_is_too_sure() -> None:
     assert narrow["line"].startswith(
         f"Tested on 30 past dates ({narrow['clusters']} independent), this method"
     )
-    assert ": use the spread of past changes (gain in CRPS \N{MINUS SIGN}" in narrow["line"]
+    assert ". Use the spread of past changes. Gain in CRPS \N{MINUS SIGN}" in narrow["line"]
 
 
 def test_the_record_knows_no_later_value_than_its_cutoffs() -> None:

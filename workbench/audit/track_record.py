@@ -191,7 +191,7 @@ def _against_base(name: str, rows: Sequence[Row]) -> Row:
 
 def _skill_words(test: PairedVerdict | None, rows: Sequence[Row]) -> str | None:
     runs, brier = len(rows), mean_of([row["brier"] for row in rows]) or 0.0
-    worse = f"Brier score {brier:.3f}, worse than the 0.250 of always 50%" if brier > _COIN else ""
+    worse = f"Brier score {brier:.3f}: always 50% scores 0.250, which is better." if brier > _COIN else ""
     if test is None:
         return worse or None
     counted = f"{test.n} of {runs}" if test.n != runs else f"{runs}"
@@ -204,7 +204,7 @@ def _skill_words(test: PairedVerdict | None, rows: Sequence[Row]) -> str | None:
         gain="gain in Brier score",
         written=partial(signed_figure, digits=3),
     )
-    return f"{line}; {worse}" if worse else line
+    return f"{line} {worse}".strip()
 
 
 def _clusters(rows: Sequence[Row]) -> StrArray:

@@ -169,7 +169,7 @@ def claim_record(
         "base_rate": today.base_rate,
         "fan": claim_fan(claim, now, paths=getattr(forecaster, "paths", None)),
         "record": record,
-        "line": "No past date to judge this method by: use the base rate"
+        "line": "There is no past date to judge this method by. Use the base rate."
         if record is None
         else record["line"],
         "left_out": dict(Counter(result for result in results if isinstance(result, str))),

@@ -267,7 +267,7 @@ def _skill_line(test: PairedVerdict, cutoffs: int, coverage: Mapping[str, float]
         gain="gain in CRPS",
         written=lambda gain: f"{signed_figure(gain)}%",
     )
-    return f"{said}; its 90% band held {coverage['0.9']:.0%}"
+    return f"{said} The 90% band held {coverage['0.9']:.0%} of the outcomes."
 
 
 def _line(document: Mapping[str, Any], no_record: str) -> str:

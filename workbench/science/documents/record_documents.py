@@ -69,7 +69,7 @@ def record_document(table: PastTable) -> Document:
     ...     forecast=np.array([0.9, 0.1] * 4), outcome=np.array([1.0, 0.0] * 4), rivals={BASE_RATE: np.full(8, 0.5)},
     ...     series=np.array(["VIX"] * 8), first_day=days, last_day=days))
     >>> document["skill"], document["line"]
-    ('better', 'Tested on 8 past dates (8 independent), this method did better than the base rate (gain in Brier Index +40.0, 95% interval +40.0 to +40.0)')
+    ('better', 'Tested on 8 past dates (8 independent), this method did better than the base rate. Gain in Brier Index +40.0, 95% interval +40.0 to +40.0.')
     """
     return record_documents({"": table})[""]
 
