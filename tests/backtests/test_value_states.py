@@ -277,4 +277,8 @@ def test_a_backtest_on_a_source_with_a_key_runs_in_processes_that_have_none(tmp_
     plan = BacktestPlan(templates=(asked,), first=date(2014, 1, 31), last=date(2015, 1, 31))
     rows = run_backtest(plan, ForecastFile(tmp_path / "two"), processes=2)
     assert [row.reason for row in rows] == [""] * 5
-    assert rows == run_backtest(plan, ForecastFile(tmp_path / "one"), processes=1)
+    # Where arrays lie in memory decides in which order their values are added: the last bits are a process's own.
+    for two, one in zip(rows, run_backtest(plan, ForecastFile(tmp_path / "one"), processes=1), strict=True):
+        assert two.forecast is not None and one.forecast is not None
+        assert two.forecast.p == pytest.approx(one.forecast.p, abs=1e-12)
+        assert replace(two, forecast=replace(two.forecast, p=one.forecast.p)) == one

@@ -61,7 +61,7 @@ def test_the_analyzer_sees_the_sources_whose_keys_are_set_and_the_context(
     [
         (("--background", "@nothing.txt"), {}, "--background: nothing.txt cannot be read"),
         (("--criteria", "a" * 7000), {}, "criteria has 7000 characters"),
-        (("--crowd", "1.5"), {}, "crowd must be a probability"),
+        (("--crowd", "1.5"), {}, "crowd must be from 0 to 1"),
         ((), {"WORKBENCH_NETWORK": "maybe"}, "WORKBENCH_NETWORK is on or off"),
     ],
 )

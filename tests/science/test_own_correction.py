@@ -38,7 +38,7 @@ def test_a_forecaster_twice_too_sure_is_mostly_corrected() -> None:
 def test_dates_of_few_questions_teach_nothing() -> None:
     rng = np.random.default_rng(1)
     found = learn_correction(*record(rng, ENOUGH - 1, 3.0, dates=10))
-    assert found.reason == "fewer than 20 questions teach nothing" and found.questions == ENOUGH - 1
+    assert found.reason == "fewer than 20 questions are too few" and found.questions == ENOUGH - 1
 
 
 def two_sided_yes() -> int:

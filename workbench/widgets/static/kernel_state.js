@@ -4,8 +4,9 @@ const NO_KERNEL = "gone";
 const GIVE_UP_MS = 60000;
 
 // What the server says of the kernel of a page that it serves ("idle", "busy", NO_KERNEL), "" where nobody answers or this is no such
-// page; a notebook says itself when its kernel is gone.
+// page; a notebook says itself when its kernel is gone. A page that is being left gave its kernel up itself, and asks no more.
 async function kernelState() {
+  if (window.workbenchLeft) return "";
   try {
     const { baseUrl, kernelId } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
     if (!kernelId) return "";
