@@ -74,7 +74,7 @@ def test_every_screen_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert document["record"]["n"] == 8 and "rows" not in document
     first, *others = shown.stdout.splitlines()
     assert (
-        first.endswith(f" Record: {document['line']}") and "((" not in first and "use the base rate" in first
+        first.endswith(f" Record: {document['line']}") and "((" not in first and "Use the base rate" in first
     )
     assert any(line.startswith("record: the base rate (") for line in others)
     assert document["line"] not in before.stdout
@@ -136,11 +136,11 @@ def test_an_answer_does_not_wait_for_its_record(
         show()
         later = capsys.readouterr().out
         assert "ecord" not in printed[0] and "2 model calls" in printed[0]  # nothing is promised yet
-        assert ("use the base rate" in later and "record: the base rate (" in later) == in_time
+        assert ("Use the base rate" in later and "record: the base rate (" in later) == in_time
         assert (f"`workbench show {RUN} --record` measures it" in later) != in_time
         if in_time:  # with the record at hand nothing is waited for, and the first line has it
             show()
-            assert len(printed) == 1 and "use the base rate" in capsys.readouterr().out.splitlines()[0]
+            assert len(printed) == 1 and "Use the base rate" in capsys.readouterr().out.splitlines()[0]
 
 
 @pytest.mark.usefixtures("quick")
