@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from workbench.annotations.estimates import estimate_rows
@@ -170,15 +171,22 @@ def resolution_lines(state: RunState) -> list[str]:
 
 
 def _series_words(reading: Mapping[str, Any]) -> str:
-    """Name the series of a stored reading as people do, with its reference behind."""
+    """Name the series of a stored reading as people do, followed by its reference."""
+    name = printable(str(reading.get("series")), keep="")
+    article = _article(str(reading.get("statement", "")))
+    if article is None:
+        return f"the series {name}"
+    return name if article == name else f"{article} ({name})"
+
+
+@cache  # a page words its headline anew at every edit
+def _article(statement: str) -> str | None:
     from workbench.questions.errors import ClaimRefused
     from workbench.questions.grammar import read_claim
 
-    name = printable(str(reading.get("series")), keep="")
     with suppress(ClaimRefused):  # a reading of a language model's run may be no claim of the grammar
-        article = read_claim(str(reading.get("statement", ""))).about.article
-        return name if article == name else f"{article} ({name})"
-    return f"the series {name}"
+        return read_claim(statement).about.article
+    return None
 
 
 def run_lines(
