@@ -71,7 +71,7 @@ class Places:
         self._last: deque[asyncio.Future[None]] = deque()
 
     async def enter(self, *, last: bool = False) -> None:
-        """Take a place, waiting for one's turn; ``last``: after all who are not."""
+        """Wait for a place and take it; ``last`` lets everybody else go first."""
         if self.running < int(self.most) and not self._waiting:
             self.running += 1
             return

@@ -318,7 +318,7 @@ class Analyze(_NewRun):
 
 @contextmanager
 def _read_beside(home: Home, text: str, cutoff: Cutoff, settings: RunSettings) -> Iterator[None]:
-    """Put how a text is read beside its refusal, and the form that it can be written in, where the key-free analyst cannot tell what it says."""
+    """Add to a refusal by the key-free analyst how the text is read, and print the form to write it in."""
     from workbench.offline.claim_coverage import reading_document
     from workbench.questions.readings.choice import day_of
     from workbench.questions.readings.read import read

@@ -284,7 +284,7 @@ def _unit(claim: Claim) -> str:
 
 
 _SPAN = r"(?:from [DP](?P<start>\d+) to [DP](?P<end>\d+)|(?:by|through) [DP](?P<end2>\d+))"
-#: What other slots write, None where the claim has no such thing, and how they are read, in the letters of `grammar`.
+#: What other slots write, None where the claim has no such thing, and how they are read, in the letters of `canonical.Sentence`.
 SLOTS: Mapping[str, tuple[Callable[[Claim], str | None], str]] = {
     "verb": (lambda claim: f"{claim.verb} ", "(?:(?:closes?|ends?|finish(?:es)?|settles?|is|be|stands?|trades?|remains?|stays?) )?"),
     "level": (_level, r"[A%](?P<level>\d+)"),
@@ -334,7 +334,7 @@ class SentenceForm:
 
     @property
     def expression(self) -> re.Pattern[str]:
-        """How it is read, in the letters of `grammar`."""
+        """How it is read, in the letters of `canonical.Sentence`."""
         subject = "" if "{series}" in self.text else r"{series} "
         text = re.sub(r"\{(\w+)\}", lambda match: _read(match[1]), subject + self.text)
         return re.compile(text.replace("200-day average", r"V\d+"))

@@ -35,7 +35,7 @@ _COMMA = re.compile(r":\s*[+-]?\d+,\d+\s*[,}%\n]")
 
 
 class _Refused(MalformedReply):
-    """It can be read and is not taken; no other spelling mends that."""
+    """A value that is readable and refused, whatever its spelling."""
 
 
 def loads(source: str) -> Any:
@@ -62,7 +62,7 @@ def loads(source: str) -> Any:
 
 
 class Reader:
-    """Reads a value from a place of a text on, in JSON, in Python's spelling or in a mix of both; ``at`` is how far it got."""
+    """Read a value that begins at ``at`` in a text, spelled as JSON, as Python or as a mix; ``at`` then is its end."""
 
     def __init__(self, text: str, at: int = 0, *, most: int | None = None) -> None:
         self.text, self.at, self._end = text, at, len(text) if most is None else at + most

@@ -461,7 +461,7 @@ class TrialGrounding:
 
 
 def check_proofs(sitting: Sitting, leaf: NodeId, checks: asyncio.TaskGroup) -> None:
-    """Write and verify the proofs of a leaf that nobody has checked, by tasks of ``checks``: no value waits for what moves none."""
+    """Start tasks that write and verify the unchecked proofs of a leaf; its value does not wait for them."""
     for number in range(1, sitting.state.settings.trials + 1):
         trial = sitting.state.trial(leaf, number)
         if trial.belief is not None and trial.verified is None and not trial.again:

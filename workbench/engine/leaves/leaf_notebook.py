@@ -47,7 +47,7 @@ class KernelSlots:
 
     @asynccontextmanager
     async def run(self, *, last: bool = False) -> AsyncIterator[None]:
-        """Hold a slot for the block; first come, first served, ``last`` after all others."""
+        """Hold a slot for the block; first come, first served, but ``last`` lets everybody else go first."""
         await self._places.enter(last=last)
         try:
             yield
