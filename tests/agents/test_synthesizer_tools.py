@@ -287,7 +287,8 @@ async def test_a_full_what_if_weighs_again_with_the_same_notes_and_looks_nothing
 
 @pytest.mark.parametrize(("approve", "answer"), [("calls", "no"), ("pages", "no"), ("pages", "yes")])
 async def test_what_it_looks_up_waits_for_a_person(tmp_path: Path, approve: str, answer: str) -> None:
-    store = Store(tmp_path, durable=False)
+    # durable, as whoever answers opens it: one journal mode cannot be changed into another while somebody writes
+    store = Store(tmp_path)
     run_id = open_run(store, approve=approve)
     person = Person(tmp_path, lambda text: (answer, "not from here" if answer == "no" else ""))
     model = ScriptedModel(SCRIPT)
@@ -295,6 +296,7 @@ async def test_what_it_looks_up_waits_for_a_person(tmp_path: Path, approve: str,
         await sitting(store, run_id, model, web, TOOLS, person)
     rows = ApiLedger(store).rows(run_id, "P0")
     asked = [stored.event for stored in store.events(run_id, kinds=("approval.asked",))]
+    person.check()
     # a source that did not answer was asked about too, and has no row
     assert rows and len(person.shown) == len(asked) >= len(rows)
     assert {event.node for event in asked} == {"P0"} and any(

@@ -1,6 +1,8 @@
 """``--approve``: a data call waits for a person; yes and no each do what they say, also after a kill, and stand in the proof."""
 
 import asyncio
+import dataclasses
+import time
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +22,7 @@ from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
 from workbench.models.base import ModelReply, ModelRequest, Usage
 from workbench.search.engines import ENGINES
+from workbench.search.web_calls import StepCalls
 from workbench.store import ApiLedger, Store
 from workbench.store import events as ev
 
@@ -258,3 +261,23 @@ def test_decisions_that_came_with_a_package_count_for_nothing(tmp_path: Path) ->
         assert load_state(store, run_id).decided
         store.append(run_id, ev.RunImported(package="sha256:" + "0" * 64))
         assert not load_state(store, run_id).decided
+
+
+@pytest.mark.parametrize("thinking", [0.0, 0.6])
+async def test_the_time_a_person_takes_is_not_the_sources(tmp_path: Path, thinking: float) -> None:
+    def judge(text: str) -> Decision:
+        time.sleep(thinking)
+        return yes(text)
+
+    class Hurried(Reader):
+        async def ground(self, task: Any) -> Any:
+            async def call_api(path: str, params: Any, *, step: int, retry: int = 0) -> Any:
+                calls = StepCalls(call_api=task.call_api, step=step, retry=retry, seconds=0.4)
+                return await calls(path, params)
+
+            return await super().ground(dataclasses.replace(task, call_api=call_api))
+
+    run_id, person = opened(tmp_path), Person(tmp_path, judge)
+    assert (await work(tmp_path, run_id, person, Hurried())).finished
+    person.check()
+    assert refusals(tmp_path, run_id) == [None, None]

@@ -62,6 +62,11 @@ class Person:
                 asyncio.create_task(asyncio.to_thread(self._answer, stored.run_id, stored.event))
             )
 
+    def check(self) -> None:
+        """Raise what kept an answer from being given."""
+        for task in self._tasks:
+            task.result()
+
     def _answer(self, run_id: str, event: ev.ApprovalAsked) -> None:
         with closing(Store(self.home)) as store:
             text = store.text(event.subject)

@@ -21,6 +21,7 @@ from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import Option, UsageError
+from workbench.search.web_calls import waiting_for_a_person
 from workbench.store import Store, utc_now
 from workbench.store import events as ev
 from workbench.terminal import printable
@@ -112,7 +113,8 @@ class ApprovedData:
             return await self.source.call(path, params, address)  # type: ignore[no-any-return]
         options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
         text = f"{path}\n{orjson.dumps(dict(params or {}), option=options, default=str).decode()}"
-        decision = await self.approvals.ask(self.job, "page" if is_page else "call", text)
+        with waiting_for_a_person():
+            decision = await self.approvals.ask(self.job, "page" if is_page else "call", text)
         if decision.verdict == "yes":
             return await self.source.call(path, params, address)  # type: ignore[no-any-return]
         reason = f"{decision.author} refused this {decision.what}: {decision.reason} ({ANOTHER_WAY})"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -45,8 +48,30 @@ class StepCalls:
         text = orjson.dumps([path, dict(params), self.retry], option=orjson.OPT_SORT_KEYS)
         # 48 bits: exact in JSON and in every database, and above all numbers that count retries
         place = (1 << 48) | int.from_bytes(hashlib.sha256(text).digest()[:6])
-        async with asyncio.timeout(self.seconds):
-            return await self.call_api(path, params, step=self.step, retry=place)
+        async with asyncio.timeout(self.seconds) as limit:
+            token = _LIMIT.set(limit)
+            try:
+                return await self.call_api(path, params, step=self.step, retry=place)
+            finally:
+                _LIMIT.reset(token)
+
+
+#: The time limit of the data call that is being made.
+_LIMIT: ContextVar[asyncio.Timeout | None] = ContextVar("_LIMIT", default=None)
+
+
+@contextmanager
+def waiting_for_a_person() -> Iterator[None]:
+    """Stop the clock of the data call around it: its seconds are the source's, not a reader's."""
+    limit, clock = _LIMIT.get(), asyncio.get_running_loop().time
+    ends = limit.when() if limit is not None else None
+    if limit is None or ends is None:
+        yield
+        return
+    left = ends - clock()
+    limit.reschedule(None)
+    yield
+    limit.reschedule(clock() + left)
 
 
 #: Who removed it: ``blocking`` (layer 4), ``rules`` and ``model`` (layer 2), ``rest`` (what was over the number asked for),
