@@ -16,6 +16,7 @@ PERCENTILES = ("5", "10", "25", "50", "75", "90", "95")
 _STEPS = 200  # of the grid that Metaculus takes
 _LONGEST_STEP, _MOST = 0.19, 0.2  # of mass between two points of it: what is written, and what the site takes
 _NEAR = 1e-9
+_BEYOND = 0.01  # of the mass, beyond an open end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,13 +95,13 @@ def chance_below(quantiles: Mapping[str, float], scale: Scale, values: ArrayLike
 def metaculus_cdf(quantiles: Mapping[str, float], scale: Scale) -> list[float]:
     """Distribution function at 201 even places of the range, as Metaculus takes it.
 
-    A hundredth of the mass is spread evenly, so that each step is at least 5e-5; an open end keeps at least 0.001 beyond it; no step
-    holds more than a fifth. Source: Metaculus's own standardising of a CDF.
+    A hundredth of the mass is spread evenly, so that each step is at least 5e-5; an open end keeps at least 0.01 beyond it, since
+    percentiles cannot say so little; no step holds more than a fifth. Source: Metaculus's own standardising of a CDF, with 0.001.
     """
     even = np.linspace(0.0, 1.0, _STEPS + 1)
     below = chance_below(quantiles, scale, _values(scale, even))
     below[0], below[-1] = (below[0] if scale.open_low else 0.0), (below[-1] if scale.open_high else 1.0)
-    ends = (0.001 if scale.open_low else 0.0, 0.001 if scale.open_high else 0.0)
+    ends = (_BEYOND if scale.open_low else 0.0, _BEYOND if scale.open_high else 0.0)
     mixed = (0.9899 - sum(ends)) * below + 0.0101 * even + ends[0]
     steps = np.diff(mixed)
     while steps.max() > _LONGEST_STEP + _NEAR:
