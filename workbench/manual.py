@@ -43,7 +43,7 @@ def manual_sources() -> Path:
 
 
 def source_files(sources: Path) -> dict[str, Path]:
-    """Return every file of the manual, by its place in the sources: ``docs/data.md``, ``notebooks/tutorial.ipynb``."""
+    """Return every file of the manual, by its place in the sources: ``docs/trust/cutoff.md``, ``notebooks/tutorial.ipynb``."""
     files = {name: sources / name for name in TOP_PAGES if (sources / name).is_file()}
     for path in sorted((sources / "docs").rglob("*")):
         if path.suffix in _SUFFIXES and path.is_file():
@@ -66,8 +66,8 @@ def contents_hash(sources: Path, code: str) -> str:
 def page_of(name: str) -> str:
     """Return the place of a file in the manual.
 
-    >>> page_of("README.md"), page_of("docs/data.md"), page_of("notebooks/tutorial.ipynb")
-    ('index.md', 'data.md', 'tutorials/tutorial.md')
+    >>> page_of("README.md"), page_of("docs/trust/cutoff.md"), page_of("notebooks/tutorial.ipynb")
+    ('index.md', 'trust/cutoff.md', 'tutorials/tutorial.md')
     """
     if name == "README.md":
         return "index.md"
