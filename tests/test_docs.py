@@ -3,9 +3,11 @@
 import re
 from pathlib import Path
 
-from benchmarks.size import broken_links, manual_pages
+from benchmarks.size import broken_links, manual, manual_pages
 
 ROOT = Path(__file__).resolve().parents[1]
+#: What the manual may take, generated reference apart.
+MOST_PAGES, MOST_BYTES = 45, 250_000
 
 
 def test_every_link_leads_to_a_file_and_a_heading() -> None:
@@ -17,6 +19,11 @@ def test_a_broken_link_is_seen() -> None:
     page = ROOT / "README.md"
     text = "# Top\n[a](docs/nothing.md#x) [b](SECURITY.md) [c](https://example.org) [d](SECURITY.md#no) [e](#top)"
     assert broken_links(page, text) == ["docs/nothing.md", "SECURITY.md#no"]
+
+
+def test_the_manual_fits_its_bounds() -> None:
+    counted = manual(ROOT)
+    assert counted["pages"] <= MOST_PAGES and counted["bytes"] <= MOST_BYTES, counted
 
 
 def test_every_page_that_the_code_names_is_there() -> None:
