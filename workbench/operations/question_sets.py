@@ -81,30 +81,49 @@ class ImportQuestions(_Selects):
 
 
 class FetchQuestions(_Selects):
-    """Fetch a venue's events through the broker and keep those that pass the filters. The count of each filter is printed."""
+    """Fetch open questions of a venue into a set, and keep those that pass the filters. The count of each filter is printed.
+
+    Again at any time: new questions join the set, closed ones are forecast no more.
+    """
 
     places = ("venue",)
-    short = ("name", "series", "cutoff", "rules", "closes_from", "closes_to", "min_volume", "size")
+    short = ("name", "series", "rules", "closes_from", "closes_to", "size")
 
     venue: str
-    """kalshi or polymarket."""
-    rules: Literal["none", "analytica-paper", "prophet-paper"] = "prophet-paper"
-    """Which events are kept; the options of the filters change single bounds."""
+    """kalshi, polymarket, metaculus:TOURNAMENT (id or slug) or metaculus:questions/ID."""
+    rules: Literal["none", "analytica-paper", "prophet-paper"] | None = None  # type: ignore[assignment]
+    """Which events are kept; prophet-paper for markets and none for Metaculus without it."""
     series: Words = []
     """Kalshi series or Polymarket tag ids, by comma."""
     limit: int = 200
     """Most events of each series."""
     cutoff: CutoffText = "now"
+    """Of markets: what they showed then."""
 
     async def answer(self, home: Home) -> dict[str, Any]:
         """Return what was read and kept, and what every filter dropped."""
+        from proxies.vendors.metaculus import MetaculusSite
         from workbench.operations.endpoints import data_caller
-        from workbench.questions.venue_calls import fetch_events
+        from workbench.questions import venue_calls
 
-        call = data_caller(home, self.cutoff)
-        reading = await fetch_events(call, self.venue, series=self.series, limit=self.limit)
-        origin = f"{self.venue} {','.join(self.series) or 'newest'}"
-        return self.kept(home, self.name or self.venue, reading, form=self.venue, origin=origin)
+        venue, _, part = self.venue.partition(":")
+        if venue == venue_calls.METACULUS:
+            if not part:
+                raise UsageError(
+                    "which questions? metaculus:TOURNAMENT (its id or slug) or metaculus:questions/ID"
+                )
+            site = MetaculusSite(home.environ)
+            try:
+                reading = await venue_calls.fetch_metaculus(site, part)
+            finally:
+                await site.aclose()
+            request, name = self.model_copy(update={"rules": self.rules or "none"}), part.rpartition("/")[2]
+        else:
+            call = data_caller(home, self.cutoff)
+            reading = await venue_calls.fetch_events(call, self.venue, series=self.series, limit=self.limit)
+            part = ",".join(self.series) or "newest"
+            request, name = self.model_copy(update={"rules": self.rules or "prophet-paper"}), venue
+        return request.kept(home, self.name or name, reading, form=venue, origin=f"{venue} {part}")
 
 
 class LongShort(Operation):

@@ -667,6 +667,21 @@ class ValueRecorded(EventBase):
     author: Shown = ""
 
 
+class ForecastPosted(EventBase):
+    """What was handed in to a venue: written before it is sent, and again with what came of it.
+
+    ``node`` is a question, or with a comment the post that it stands on; ``digest`` is of the forecasts. ``sending`` without a later event
+    may have arrived.
+    """
+
+    kind: Literal["forecast.posted"] = "forecast.posted"
+    node: str
+    part: Literal["forecast", "comment"]
+    state: Literal["sending", "accepted", "refused"]
+    digest: Hash
+    reason: Shown = ""
+
+
 class ContextGathered(EventBase):
     """The context of a question for every arm as of one time: ``text`` is the body they read, ``record`` the whole with its addresses."""
 
@@ -730,6 +745,7 @@ StreamEvent = (
     QuestionsImported
     | QuestionAdded
     | ValueRecorded
+    | ForecastPosted
     | ContextGathered
     | StudyOpened
     | ForecastBegun
