@@ -148,7 +148,7 @@ def test_a_resolved_question_is_named_as_such() -> None:
 def test_a_title_is_no_markdown_of_its_own() -> None:
     hostile = set_of([Question(id="q", title="Rain? ![x](http://x) <b>")])
     text, _ = submission(hostile, {"q": 0.5}, "metaculus")
-    assert "![x]" not in text and "<b>" not in text.replace("\\<b\\>", "") and "Yes: 50.0 %" in text
+    assert "![x]" not in text and "<b>" not in text.replace("\\<b\\>", "") and "Yes: 50.0%" in text
 
 
 def test_the_commands(tmp_path: Path) -> None:

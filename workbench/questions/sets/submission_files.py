@@ -193,7 +193,7 @@ def _checked_metaculus(text: str, questions: QuestionSet) -> list[str]:
     if len(parts) > len(questions.questions):
         problems.append(f"{len(parts)} comments for {len(questions.questions)} questions")
     for number, part in enumerate(parts, 1):
-        shares = [float(share) for share in re.findall(r"^- .*: (\d+\.\d) %$", part, re.MULTILINE)]
+        shares = [float(share) for share in re.findall(r"^- .*: (\d+\.\d) ?%$", part, re.MULTILINE)]
         if not shares or any(not 0 <= share <= 100 for share in shares):
             problems.append(f"comment {number} states no forecast")
         if len(part) > _LONGEST_COMMENT:
@@ -436,8 +436,8 @@ def comment_on(
     quantiles: Mapping[str, float | str] | None = None,
 ) -> str:
     """The comment below a question: what is forecast, by quantiles where it has some, and why."""
-    rows = [f"- {100 * float(level):g} % below {value}" for level, value in (quantiles or {}).items()] or [
-        f"- {_escaped(event.part or 'Yes')}{f' by {event.horizon}' if len(question.horizons) > 1 else ''}: {100 * p[event.id]:.1f} %"
+    rows = [f"- {100 * float(level):g}% below {value}" for level, value in (quantiles or {}).items()] or [
+        f"- {_escaped(event.part or 'Yes')}{f' by {event.horizon}' if len(question.horizons) > 1 else ''}: {100 * p[event.id]:.1f}%"
         for event in events_of(question)
         if event.id in p
     ]
