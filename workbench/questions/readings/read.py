@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import islice, product
 
-from workbench.formatting import day_words
+from workbench.formatting import day_words, number
 from workbench.propositions.values import MAX_STATEMENT
 from workbench.questions.canonical import canonical_claim
-from workbench.questions.claims import REFERENCE, Claim, number
+from workbench.questions.claims import REFERENCE, Claim
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.readings.amounts import THOUSANDS_DOT, Amount, take_amounts
 from workbench.questions.readings.calendar_days import after, period_of
