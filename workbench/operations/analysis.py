@@ -235,7 +235,17 @@ class Analyze(_NewRun):
             values, complaints = defaults(home.in_folder)
             for complaint in complaints:
                 home.say(f"workbench: {complaint}")
-        return run_settings(chosen, values, nulls=[name for name, value in named.items() if value is None])
+        nulls = [name for name, value in named.items() if value is None]
+        return run_settings(chosen, values, nulls=nulls, event=self._is_event())
+
+    def _is_event(self) -> bool:
+        """Whether the words of the claim name neither a series nor a level."""
+        from proxies.asof.clock import Cutoff
+        from workbench.questions.readings.choice import day_of
+        from workbench.questions.readings.read import read
+
+        readings = read(self.statement, day_of(Cutoff.parse(self.cutoff)))
+        return not (readings.choices or readings.matched.keys() & {"series", "level"})
 
     async def _claim(self, home: Home, cutoff: Cutoff, settings: RunSettings) -> ReadClaim:
         """Return the claim to open a run for; asks a person, and refuses where a rule would have to guess."""
