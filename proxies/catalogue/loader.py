@@ -120,6 +120,12 @@ class Catalogue:
         if hits:
             raise UnknownPath(f"{path!r} names {len(hits)} endpoints: write one of {', '.join(hits)}")
         hint = self._withheld.get(name_given.lower()) or advice(name_given)
+        if (
+            not hint
+            and name_given.startswith("own/")
+            and not any(name.startswith("own/") for name in self._by_path)
+        ):
+            hint = f"no data of your own is stored here, so there is no {path!r}: add it with `workbench source add NAME FILE`"
         if hint:
             raise UnknownPath(hint)
         near = self.nearest(name_given)

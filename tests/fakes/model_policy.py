@@ -300,8 +300,12 @@ class Policy:
             return _says("A slip.\n" + cells(("python", f"{self.fetch}\nprint(still_undefined)")))
         return _says("Now.\n" + cells(("python", self.fetch)))
 
+    def believes(self, asked: Asked) -> float:
+        """The probability of the proposition that a request is about."""
+        return self.p.get(asked.node, 0.6)
+
     def _conclude(self, asked: Asked) -> dict[str, Any]:
-        return _says(conclusion(self.p.get(asked.node, 0.6), asked.node))
+        return _says(conclusion(self.believes(asked), asked.node))
 
     def _recall(self, asked: Asked) -> dict[str, Any]:
         facts = ["It was in the papers."] if self.remembers else []
@@ -325,7 +329,7 @@ class Policy:
     def _outcomes(self, asked: Asked) -> dict[str, Any]:
         """The leaf's p for the first outcome, half of it for the next, and so on."""
         names = json.loads(re.sub(r": ([a-z])([,}])", r': "\1"\2', _EXAMPLE.findall(asked.last)[-1]))
-        p = self.p.get(asked.node, 0.6)
+        p = self.believes(asked)
         stated = {name: round(p / 2**place, 4) for place, name in enumerate(names)}
         if "exactly one does" in asked.last:
             stated = {name: p / sum(stated.values()) for name, p in stated.items()}
@@ -363,7 +367,7 @@ class Policy:
     def _act(self, asked: Asked) -> dict[str, Any]:
         """A step of an agent's loop: one search where there is one, then the end; a belief beside each where one is asked for."""
         tools = {tool["function"]["name"]: tool["function"] for tool in asked.body["tools"]}
-        p = self.p.get(asked.node, 0.6)
+        p = self.believes(asked)
         stated = {
             "updated_belief": {
                 "probability": p, "confidence": "medium", "evidence_for": [], "evidence_against": [], "open_questions": [],

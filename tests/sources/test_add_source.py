@@ -107,6 +107,22 @@ async def test_without_a_cutoff_the_rows_say_nothing_of_our_own_columns(tmp_path
     assert first == {"date": "2018-01-31", "v": 1.0, "said": "2018-02-10"}
 
 
+@pytest.mark.parametrize("header", ["Date,v", "v,month", "observation_date,v,note"])
+async def test_a_column_that_is_named_as_a_date_dates_the_rows(tmp_path: Path, header: str) -> None:
+    columns = header.split(",")
+    cells = [{"v": "1", "note": "x"}.get(column, "2018-01-31") for column in columns]
+    new = await added(tmp_path, "orders", csv(tmp_path, f"{header}\n{','.join(cells)}\n"), lag="3d")
+    assert new.manifest.first == "2018-01-31" and new.manifest.value == "v"
+
+
+@pytest.mark.parametrize("header", ["a,v", "date,month,v"])
+async def test_without_one_such_column_the_columns_are_named(tmp_path: Path, header: str) -> None:
+    cells = ",".join(["2018-01-31"] * header.count(",") + ["1"])
+    with pytest.raises(UsageError, match="--date COLUMN") as refused:
+        await added(tmp_path, "orders", csv(tmp_path, f"{header}\n{cells}\n"), lag="3d")
+    assert all(column in str(refused.value) for column in header.split(",")[:-1])
+
+
 async def test_releases_come_from_a_file(tmp_path: Path) -> None:
     table = csv(
         tmp_path, "day,out\n" + "".join(f"{d},{d[:8]}25\n" for d in (*MONTHS[1:], "2018-07-01")), "r.csv"
@@ -120,9 +136,9 @@ async def test_releases_come_from_a_file(tmp_path: Path) -> None:
 
 
 async def test_static_is_said_by_name_and_no_policy_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no policy says .* --known COLUMN, --vintage COLUMN, --lag 3d"):
+    with pytest.raises(UsageError, match=r"say when a row of .*--lag 3d.*--known COLUMN.*--vintage COLUMN"):
         await added(tmp_path, "orders", monthly(tmp_path), date="day")
-    with pytest.raises(UsageError, match="several policies"):
+    with pytest.raises(UsageError, match="say in one way"):
         await added(tmp_path, "orders", monthly(tmp_path), date="day", lag="3d", static=True)
     assert not list_sources(tmp_path)
     await added(tmp_path, "orders", monthly(tmp_path), date="day", static=True)

@@ -87,7 +87,7 @@ async def test_who_sees_it_is_said_until_a_run_has_read_it(tmp_path: Path) -> No
 def test_the_commands_go_from_a_file_to_a_removed_source(tmp_path: Path) -> None:
     path = monthly(tmp_path)
     refused = run_cli(tmp_path, "source", "add", "orders", str(path), "--date", "day", "--yes")
-    assert refused.returncode == 2 and "no policy says" in refused.stderr
+    assert refused.returncode == 2 and "say when a row" in refused.stderr
     done = run_cli(tmp_path, "source", "add", "orders", str(path), "--date", "day", "--lag", "3d", "--yes")
     assert "own:orders  6 rows" in done.stdout and "cutoff " in done.stderr
     assert "own:orders" in run_cli(tmp_path, "source", "list").stdout

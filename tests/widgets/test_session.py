@@ -1,7 +1,10 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.fakes.screens import demo_tree
 from workbench.errors import UsageError
+from workbench.formatting import percent
 from workbench.propositions import Belief, Tree
 from workbench.propositions.edits import RemoveNode, SetRule
 from workbench.synthesis import LinearRule, resynthesize, settle
@@ -120,3 +123,17 @@ def test_an_ungrounded_tree_shows_dashes() -> None:
     session = WhatIfSession(Tree.root_only("Rates are cut").expand("P0", {"P1": "Growth slows"}))
     assert [row["text"] for row in session.rows.values()] == ["–", "–"]
     assert session.rows["P1"]["value"] == ""
+
+
+@given(st.lists(st.integers(0, 1000), min_size=2, max_size=2, unique=True).map(sorted))
+def test_a_row_shows_the_range_that_was_typed_and_takes_its_own_text_again(ends: list[int]) -> None:
+    low, high = (end / 1000 for end in ends)
+    session = WhatIfSession(demo_tree())
+    session.edit("P3", [low, high])
+    row = session.rows["P3"]
+    assert row["text"] == f"{100 * low:g}–{100 * high:g}%" and row["p"] == pytest.approx((low + high) / 2)
+    edits = session.edits
+    session.edit("P3", row["value"])
+    assert session.edits == edits
+    session.edit("P3", row["p"])
+    assert session.rows["P3"]["text"] == percent(row["p"]), "its middle, typed, is a number"

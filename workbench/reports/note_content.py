@@ -507,12 +507,13 @@ def _strongest(drivers: Sequence[Driver], reachable: tuple[float, float] | None)
     if percent(first.if_false) == percent(first.if_true):
         return ["No single driver moves the claim by a tenth of a point."]
     line = (
-        f"The most important driver is {first.id}, “{first.statement}”: the claim would be at {percent(first.if_false)} if the"
+        f"The most important driver is “{first.statement}”: the claim would be at {percent(first.if_false)} if the"
         f" driver were false and at {percent(first.if_true)} if the driver were true."
     )
     if runners_up:
         named = " and ".join(
-            f"{driver.id} ({percent(driver.if_false)} to {percent(driver.if_true)})" for driver in runners_up
+            f"“{driver.statement}” ({percent(driver.if_false)} to {percent(driver.if_true)})"
+            for driver in runners_up
         )
         line += f" Next: {named}."
     if reachable is not None:

@@ -146,7 +146,7 @@ def driver_chart(note: Note, driver: Driver) -> Markup:
         for value in (driver.low, driver.high, note.p or 0.0)
     )
     words = escape(
-        f"{driver.id}: the claim from {percent(driver.if_false)} if false to {percent(driver.if_true)} if true",
+        f"{driver.statement}: the claim from {percent(driver.if_false)} if false to {percent(driver.if_true)} if true",
         quote=True,
     )
     lower, upper = ("true", "false") if driver.if_true < driver.if_false else ("false", "true")

@@ -279,7 +279,7 @@ def _tornado(note: Note) -> Plot:
     target = io.BytesIO()
     picture.save(target, "PNG")
     caption = "; ".join(
-        f"{driver.id}: {percent(driver.if_false)} if false, {percent(driver.if_true)} if true"
+        f"{driver.statement}: {percent(driver.if_false)} if false, {percent(driver.if_true)} if true"
         for driver in note.drivers
     )
     caption = f"How far each driver moves the claim. {caption}"

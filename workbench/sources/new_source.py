@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from workbench.sources.row_dates import Cells
 
 _EXCEL_ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
+#: Names of columns that date rows, where nobody names one.
+_DATE_COLUMNS = {"date", "day", "week", "month", "quarter", "year", "period", "time", "timestamp", "datetime", "observation_date"}  # fmt: skip
 #: What a person says of how a file is read; kept with a version, for the next one.
 _READING = ("zone", "date_format", "grain", "last_year", "decimal", "thousands", "skip", "comment")
 
@@ -129,9 +131,10 @@ class SourceRequest(Request):
         if len(chosen) == 1:
             return chosen[0]
         raise UsageError(
-            f"{'no policy says' if not chosen else 'several policies say'} when a row of {self.name} became known: give one of ",
-            Option("known", "COLUMN"), ", ", Option("vintage", "COLUMN"), ", ", Option("lag", "3d"), ", ",
-            Option("releases", "FILE"), ", ", Option("static", True),
+            f"say{'' if not chosen else ' in one way'} when a row of {self.name} became known: so long after its date (",
+            Option("lag", "3d"), "), in a column (", Option("known", "COLUMN"), "), in a column where rows were revised (",
+            Option("vintage", "COLUMN"), "), in a file of releases (", Option("releases", "FILE"),
+            "), or at every cutoff (", Option("static", True), ")",
         )  # fmt: skip
 
     def check(self) -> None:
@@ -214,6 +217,8 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
     request.check()
     policy = request.policy()
     frame = check_columns(frame.reset_index(drop=True), origin)
+    if not request.date:
+        request = request.model_copy(update={"date": _date_column(frame, origin)})
     for option, column in (("date", request.date), ("value", request.value), ("by", request.by)):
         if column and column not in frame:
             skip = ("; lines before the header are left out with ", Option("skip", "3"))
@@ -296,6 +301,17 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
         }
     )
     return NewSource(manifest=manifest, rows=table, notes=tuple(notes))
+
+
+def _date_column(frame: pd.DataFrame, origin: str) -> str:
+    """Return the one column whose name says that it dates the rows; raises ``UsageError`` for none or several."""
+    named = [column for column in frame.columns if column.casefold() in _DATE_COLUMNS]
+    if len(named) == 1:
+        return str(named[0])
+    columns = ", ".join((named or list(frame.columns))[:12])
+    raise UsageError(
+        "say which column dates the rows: ", Option("date", "COLUMN"), f"; {origin} has {columns}"
+    )
 
 
 def zone_of_name(name: str) -> Any:

@@ -11,7 +11,7 @@ from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
 from proxies.json_text import Fields, Row
 from proxies.vendors.own.own_manifest import own_folder, own_sources
 from proxies.yaml_text import line_of, parse_yaml
-from workbench.errors import Option, UsageError
+from workbench.errors import UsageError
 from workbench.sources.excel_files import read_excel
 from workbench.sources.new_source import NewSource, SourceRequest, new_source, request_of
 from workbench.sources.sql_query import is_database, read_query
@@ -76,13 +76,11 @@ async def open_source(
         raise UsageError(f"{name} holds documents: give the rows another name")
     if before is not None:
         request = request_of(before, options)
-    elif not options.get("date"):
-        raise UsageError("say which column dates the rows: ", Option("date", "COLUMN"))
     else:
         request = SourceRequest.read({key: value for key, value in options.items() if value} | {"name": name})
     request.check()
     if not isinstance(where, str | Path):
-        where = _as_table(where, request.date, request.value)
+        where = _as_table(where, request.date or "date", request.value)
         return new_source(request, where, origin="a table of Python's", now=datetime.now(UTC))
     if is_database(str(where)):
         frame, origin = await read_query(str(where), query, environ=environ)

@@ -10,6 +10,7 @@ import orjson
 
 from workbench.engine.record.state import RunState
 from workbench.formatting import point_change
+from workbench.views.answer import short_name
 
 #: Beside the run: no record, for it can be computed again, and no package carries it.
 CHANGES_FILE = "changes.json"
@@ -39,7 +40,11 @@ def since_line(state: RunState, folder: Path) -> str | None:
         ((node, row["total"]) for node, row in changes["parts"]["leaves"].items()),
         key=lambda part: -abs(part[1]),
     )
-    named = [f"{node} {point_change(0.0, total)}" for node, total in parts[:3] if abs(total) >= _NAMED_POINTS]
+    named = [
+        f'"{short_name(state.tree[node], state.statement)}" {point_change(0.0, total)}'
+        for node, total in parts[:3]
+        if abs(total) >= _NAMED_POINTS and node in state.tree
+    ]
     words = [
         f"{point_change(changes['before'], changes['after'])} since run {changes['runs'][0]}",
         *([split_words(changes["split"])] if changes.get("split") else []),

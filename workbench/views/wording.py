@@ -16,7 +16,7 @@ from workbench.engine.detached import has_record, no_record
 from workbench.errors import command, sentence
 from workbench.formatting import day_words, outcome_words, percent, point_change, sandbox_words
 from workbench.models.base import PastShare
-from workbench.propositions import ROOT, NodeId, Polarity, Rule, Tree, depth_of, parent_of
+from workbench.propositions import ROOT, NodeId, Polarity, Rule, Tree, depth_of
 from workbench.propositions.edits import (
     AddChild,
     Edit,
@@ -31,7 +31,7 @@ from workbench.propositions.edits import (
 )
 from workbench.synthesis.whatif.ranges import Span, reachable_ranges
 from workbench.terminal import printable
-from workbench.views.answer import answer_sentence
+from workbench.views.answer import answer_sentence, short_name
 from workbench.whatif.typed_values import TypedValue
 
 if TYPE_CHECKING:
@@ -352,10 +352,10 @@ def edit_words(tree: Tree, edit: Edit) -> str:
 
     ``tree`` is the one before the edits.
     """
-    place = edit.node
+    place = driver_words(tree, edit.node)
     match edit:
         case SetValue():
-            before = tree[place].p if place in tree else None
+            before = tree[edit.node].p if edit.node in tree else None
             by = edit.override
             who = "" if by is None else f" ({', '.join(filter(None, (by.author, by.reason)))})"
             until = f", until {by.expires}" if by is not None and by.expires else ""
@@ -375,7 +375,7 @@ def edit_words(tree: Tree, edit: Edit) -> str:
             return f"{place} restated: {edit.statement}"
         case SetPolarity():
             side = "for" if edit.polarity is Polarity.POSITIVE else "against"
-            return f"{place} speaks {side} {parent_of(place) or 'nothing'}"
+            return f"{place} speaks {side} what stands above"
         case SetReport():
             return f"{place} has another report"
         case SetRule():
@@ -384,6 +384,13 @@ def edit_words(tree: Tree, edit: Edit) -> str:
                 name, before, p = assumed
                 return f"{name} set to {percent(p)} (was {percent(before)})"
             return f"{place} has another rule ({edit.rule.get('name', 'unnamed')})"
+
+
+def driver_words(tree: Tree, node: NodeId) -> str:
+    """Name a driver in a sentence by its statement, shortened; the claim as such; an id where the tree has no such driver."""
+    if node == ROOT or node not in tree:
+        return "the claim" if node == ROOT else node
+    return f'"{short_name(tree[node], tree.root.statement)}"'
 
 
 def assumption_change(tree: Tree, edit: Edit) -> tuple[str, float, float] | None:

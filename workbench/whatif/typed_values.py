@@ -55,6 +55,17 @@ class TypedValue(NamedTuple):
         """
         return percent(self.p) if self.low is None else f"{percent(self.low)} to {percent(self.high)}"
 
+    def short(self) -> str:
+        """Return it for a narrow column.
+
+        >>> TypedValue(0.5).short(), TypedValue(0.7, 0.6, 0.8).short(), TypedValue(0.3, 0.125, 0.475).short()
+        ('50.0%', '60–80%', '12.5–47.5%')
+        """
+        if self.low is None or self.high is None:
+            return percent(self.p)
+        low, high = (percent(end).removesuffix("%").removesuffix(".0") for end in (self.low, self.high))
+        return f"{low}–{high}%"
+
 
 def parse_value(value: object) -> TypedValue:
     """Return the probability or the range that an analyst typed; a range of one point is a probability.

@@ -216,7 +216,7 @@ class SurroundingPanes(EditBar):
         """The calls of a proposition's models; of one that was added on the page there are none."""
         run = self._edits.run
         if node not in run.tree:
-            return panels.note(f"{node} is yours: no model was asked.")
+            return panels.note("You added this driver: no model was asked.")
         try:
             with Store(run.home) as store:
                 return panels.model_calls(transcript(store, run.state, node))
@@ -328,7 +328,7 @@ class SurroundingPanes(EditBar):
     def _document(self, node: NodeId, dark: bool) -> tuple[str, str]:
         run, proposition = self._edits.run, self._session.tree[node]
         if node not in self._session.base:
-            words = f"{node} is yours: no proof stands behind it."
+            words = "You added this driver: it has no notebook."
             return proof.message_document(words, dark=dark), f"proof of {node}"
         if proposition.children:
             text = panels.synthesis_text(proposition)

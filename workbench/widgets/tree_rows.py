@@ -5,8 +5,10 @@ from typing import TypedDict
 
 from workbench.formatting import percent
 from workbench.propositions import ROOT, NodeId, Polarity, Proposition, Tree, UnknownNode, depth_of, parent_of
+from workbench.propositions.edits import SetValue
 from workbench.synthesis import WhatIf
 from workbench.templates import brief
+from workbench.whatif.typed_values import TypedValue
 from workbench.widgets.panels import typed
 
 
@@ -50,7 +52,7 @@ class Rows(Mapping[NodeId, Row]):
         self,
         base: Tree,
         now: WhatIf,
-        edited: Set[NodeId],
+        edited: Mapping[NodeId, SetValue],
         notes: Mapping[NodeId, list[Mark]],
         without_data: Mapping[NodeId, str],
     ) -> None:
@@ -58,7 +60,7 @@ class Rows(Mapping[NodeId, Row]):
         self._without_data = without_data
         self._rows_by_id: dict[NodeId, Row] = {}
 
-    def with_values(self, now: WhatIf, edited: Set[NodeId], touched: Set[NodeId]) -> "Rows":
+    def with_values(self, now: WhatIf, edited: Mapping[NodeId, SetValue], touched: Set[NodeId]) -> "Rows":
         """Return the rows after a change of values alone; those made so far are kept, but for the touched ones."""
         rows = Rows(self._base, now, edited, self._notes, self._without_data)
         rows._rows_by_id = {node: row for node, row in self._rows_by_id.items() if node not in touched}
@@ -90,6 +92,12 @@ class Rows(Mapping[NodeId, Row]):
         polarity = None if parent is None else tree[parent].polarities.get(node.id)
         edited = node.id in self._edited or (_by_hand(node) and not (base is not None and _by_hand(base)))
         before = None if base is None else base.p
+        set_by_hand = self._edited.get(node.id)
+        typed_range = (
+            None
+            if set_by_hand is None or set_by_hand.low is None or set_by_hand.p != node.p
+            else TypedValue(set_by_hand.p, set_by_hand.low, set_by_hand.high)
+        )
         key_factor = node.belief.key_factor if node.belief is not None else ""
         rule = node.rule.equation() if node.rule is not None else ""
         work = self._notes.get(node.id) if node.p is None else None
@@ -108,9 +116,11 @@ class Rows(Mapping[NodeId, Row]):
             key_factor=brief(key_factor),
             p=node.p,
             base=before,
-            text=percent(node.p),
+            text=percent(node.p) if typed_range is None else typed_range.short(),
             base_text=percent(before),
-            value=typed(node.p),
+            value=typed(node.p)
+            if typed_range is None
+            else f"{typed(typed_range.low)}-{typed(typed_range.high)}",
             edited=edited,
             moved=node.p != before,
             stale=node.stale,

@@ -21,7 +21,7 @@ from workbench.formatting import percent
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.templates import html_environment
 from workbench.terminal import printable
-from workbench.views.wording import tree_lines
+from workbench.views.wording import driver_words, tree_lines
 from workbench.widgets.at_rest import AtRest
 from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.fields import look, page_module
@@ -231,8 +231,9 @@ class TreeWidget(anywidget.AnyWidget):
             return ""
         edits = "1 edit" if count == 1 else f"{count} edits"
         if now.after is None:
-            return f"{edits}: {', '.join(now.stale)} need a full resynthesis"
-        return f"{edits}: {ROOT} {percent(now.before)} to {percent(now.after)}"
+            stale = " and ".join(driver_words(now.tree, node) for node in now.stale)
+            return f"{edits}. Ask the model to combine again: {stale}"
+        return f"{edits}: the claim moves from {percent(now.before)} to {percent(now.after)}"
 
     def static_html(self) -> str:
         """Return the tree as plain HTML, edits included."""

@@ -55,7 +55,7 @@ class WhatIfSession:
         #: The base with all edits.
         self.now = self._played(self._edits)
         #: Every proposition as it is to be shown, in the tree's order.
-        self.rows = Rows(base, self.now, self._edits.values.keys(), self._notes, self._without_data)
+        self.rows = Rows(base, self.now, self._edits.values, self._notes, self._without_data)
         #: The propositions whose row the last change may have altered; those that are gone are not among them.
         self.changed: set[NodeId] = set()
         self._listeners: list[Callable[[], None]] = []
@@ -109,7 +109,9 @@ class WhatIfSession:
             shown = self.tree[node].p  # an unknown node is refused before anything is parsed
             value = parse_value(text)
             p = value.p
-            if value.low is None and is_shown(shown, p, text):
+            current = self._edits.values.get(node)
+            is_range = current is not None and current.low is not None
+            if value.low is None and not is_range and is_shown(shown, p, text):
                 self._become(self._edits)
                 return
             before = self.base[node].p if node in self.base else None
@@ -207,11 +209,11 @@ class WhatIfSession:
         before, former, old = self._edits, self.now, self.rows
         self._edits, self.now = edits, now
         if whole or before.shape != edits.shape:
-            self.rows = Rows(self.base, now, edits.values.keys(), self._notes, self._without_data)
+            self.rows = Rows(self.base, now, edits.values, self._notes, self._without_data)
             self.changed = {node for node, row in self.rows.items() if row != old.get(node)}
         else:
             touched = self._touched(before, former)
-            self.rows = old.with_values(now, edits.values.keys(), touched)
+            self.rows = old.with_values(now, edits.values, touched)
             self.changed = {node for node in touched if self.rows[node] != old[node]}
         for listener in self._listeners:
             listener()

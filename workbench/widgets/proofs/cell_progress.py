@@ -17,7 +17,7 @@ from workbench.formatting import percent
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.templates import html_environment
-from workbench.views.wording import history_lines, resolution_lines
+from workbench.views.wording import driver_words, history_lines, resolution_lines
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -160,7 +160,7 @@ class CellProgress:
                 for leaf in in_work[:_LEAVES]
             ],
             "more": max(0, len(in_work) - _LEAVES),
-            "failed": failed,
+            "failed": [driver_words(state.tree, leaf) for leaf in failed],
             "lines": list(self._lines) if phase != "done" else [],
             # What needs no evidence, until there is some.
             "before": [

@@ -1,0 +1,132 @@
+"""The yardstick of the loop: forecasters of known skill, whose truth is known, show what pooling, stopping early and drivers are worth.
+
+Every forecast is judged by what it is expected to lose against the truth, so that no luck of outcomes is in the figures.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from tests.command_line import run_cli, run_ok
+from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.skilled_forecasters import Skill, World, excess_brier, excess_log
+from workbench.engine.leaves.aggregation import Aggregation
+from workbench.questions.formats.format_registry import OWN
+
+KEY = {"OPENAI_API_KEY": "sk-none"}
+
+
+def forecast(home: Path, world: World, *words: str, **policy: Any) -> tuple[list[dict[str, Any]], int]:
+    """Rows of a round over a world's events, and the calls that it took."""
+    (home / "q.json").write_text(json.dumps({"format": OWN, "questions": world.questions()}))
+    run_ok(home, "questions", "import", "q.json", "--as", "s")
+    with OpenAIServer(world.forecasters(**policy)) as server:
+        model = (
+            "--model",
+            "openai/x",
+            "--set",
+            f"api_base={server.url}",
+            "--contexts",
+            "none",
+            "--set",
+            "raw=true",
+        )
+        done = run_cli(home, "tournament", "run", "s", *model, *words, "--json", **KEY)
+    assert done.returncode == 0 and not server.unread, done.stderr + "".join(server.unread)
+    return json.loads(done.stdout)["forecasts"], len(server.asked)
+
+
+def truth_of(world: World, row: dict[str, Any]) -> float:
+    return world.truth(int(row["event"].removeprefix("event")))
+
+
+@pytest.mark.parametrize("samples", [0.0, 0.5, 1.0])
+def test_five_samples_pooled_are_never_below_a_single_one(tmp_path: Path, samples: float) -> None:
+    world = World(seed=3, events=6, skills={"direct": Skill(sd=1.0, samples=samples, models=0.0)})
+    rows, calls = forecast(tmp_path, world, "--quick", "zero-shot", "--trials", "5", "--promote", "0")
+    assert calls == 30
+    gains = []
+    for row in rows:
+        truth = truth_of(world, row)
+        single = fmean(excess_log(p, truth) for p in row["trials"])
+        gains.append(single - excess_log(row["p"], truth))
+        # for every question: a log score is concave in the logit, of which the pool is the mean
+        assert gains[-1] >= -1e-9, row
+    pooled = fmean(excess_brier(row["p"], truth_of(world, row)) for row in rows)
+    alone = fmean(excess_brier(p, truth_of(world, row)) for row in rows for p in row["trials"])
+    assert pooled <= alone + 1e-9
+    # and it is worth something exactly where the samples do not share their error
+    assert (fmean(gains) > 0.01) == (samples < 1), gains
+
+
+#: Errors of samples, of models, and how much harder some questions are: what the laws below are stated at.
+STATED = World(
+    seed=7,
+    events=1500,
+    difficulty=0.8,
+    skills={"direct": Skill(samples=0.6, models=0.3), "driver": Skill(samples=0.6, models=0.3)},
+)
+
+
+def mean_excess(forecasts: Iterable[float]) -> float:
+    """Mean excess Brier score of forecasts of the stated world's events, in order."""
+    return fmean(excess_brier(p, STATED.truth(event)) for event, p in enumerate(forecasts))
+
+
+def test_trials_that_stop_where_they_agree_keep_nearly_all_that_five_are_worth() -> None:
+    rule = Aggregation(stop_spread=0.5)
+    trials = [[STATED.direct(event, sample=n) for n in range(5)] for event in range(STATED.events)]
+    taken = [next((n for n in range(2, 5) if rule.enough(row[:n])), 5) for row in trials]
+    fixed = {n: mean_excess(rule.combine(row[:n]) for row in trials) for n in (1, 3, 5)}
+    stopped = mean_excess(rule.combine(row[:n]) for row, n in zip(trials, taken, strict=True))
+    assert fmean(taken) < 3.9  # calls a question
+    assert stopped <= fixed[3]
+    assert fixed[1] - stopped >= 0.9 * (fixed[1] - fixed[5])
+
+
+def test_another_model_is_worth_more_than_further_samples_of_one() -> None:
+    pool = Aggregation().combine
+    own = mean_excess(
+        pool([STATED.direct(event, sample=n) for n in range(4)]) for event in range(STATED.events)
+    )
+    mixed = mean_excess(
+        pool([STATED.direct(event, model, n) for model in "xy" for n in range(2)]) for event in range(STATED.events)
+    )  # fmt: skip
+    assert mixed < own
+
+
+@pytest.mark.parametrize("weak", [1.0, 1.5])
+def test_drivers_and_direct_pooled_are_not_below_a_single_forecast(weak: float) -> None:
+    """Also where the drivers are known less well than the claim, since both errors are only partly the same."""
+    world = replace(STATED, skills={**STATED.skills, "driver": Skill(sd=0.8 * weak, samples=0.6, models=0.3)})
+    events = range(world.events)
+    direct = mean_excess(world.direct(event) for event in events)
+    both = mean_excess(Aggregation().combine([world.direct(event), world.from_drivers(event)]) for event in events)  # fmt: skip
+    assert both < direct
+
+
+def test_a_round_with_trees_is_not_below_a_single_forecast(tmp_path: Path) -> None:
+    world = World(seed=5, events=6, skills={"weights": Skill(sd=0.4)})
+    rows, _ = forecast(tmp_path, world, "--promote", "6", "--set", "tree_grounder=zero-shot")
+    assert all(row["tree"] is not None for row in rows)
+    single = fmean(excess_brier(p, truth_of(world, row)) for row in rows for p in row["trials"])
+    assert fmean(excess_brier(row["p"], truth_of(world, row)) for row in rows) <= single
+    # the server plays the world: what a tree says is what its drivers and weights come to
+    assert fmean(abs(row["tree"] - truth_of(world, row)) for row in rows) < 0.15
+
+
+def test_choices_and_numbers_are_blurred_around_their_truth(tmp_path: Path) -> None:
+    sure = {"choice": Skill(sd=0.0), "number": Skill(sd=0.0)}
+    world = World(seed=2, choices=2, numbers=2, skills=sure)
+    rows, calls = forecast(tmp_path, world, "--quick", "zero-shot", "--trials", "1", "--promote", "0")
+    assert calls == 4
+    for row in rows:
+        name, _, detail = row["event"].partition("#")
+        place = int(name[-1])
+        truth = world.shares(place)[detail] if name.startswith("choice") else 1 - world.number(place).cdf(float(detail))  # fmt: skip
+        assert row["p"] == pytest.approx(truth, abs=0.05), row
