@@ -132,7 +132,9 @@ def test_what_a_preset_plans_is_what_it_asks(
         texts = [one.everything for one in server.asked if one.stage in ("conclude", "outcomes")]
     rules = json.loads(done.stdout)["rules"]
     assert (asked["contexts"], asked["quick"]) == (plan["contexts"], plan["quick"]) and asked["quick"] == 15
-    assert all("What was gathered about it" in text for text in texts), "news is gathered without being asked for"
+    assert all("What was gathered about it" in text for text in texts), (
+        "news is gathered without being asked for"
+    )
     if preset == "quick":
         # a public template bot: one call of research, five forecasts and a parse
         assert plan == {"contexts": 3, "quick": 15} and sum(asked.values()) / 3 <= 1.2 * 7
