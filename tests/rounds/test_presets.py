@@ -181,3 +181,18 @@ def test_a_budget_that_pays_for_no_tree_begins_none(home: Path) -> None:
         assert done.returncode == 0 and "pays for 0 of 3 trees" in done.stderr, done.stderr
         assert {one.stage for one in server.asked} == {"conclude", "outcomes"}
     assert run_json(home, "tournament", "show", "q")["promoted"] == {}
+
+
+def test_a_claim_gets_one_search_and_five_forecasts(
+    tmp_path: Path, web: tuple[FakeWeb, dict[str, str]]
+) -> None:
+    claim = ("analyze", "Ruritania and Borduria sign a peace treaty by 2027-06-01", "--cutoff", "now", "--preset", "quick")  # fmt: skip
+    with OpenAIServer(Policy()) as server:
+        words = (*claim, *server.words(), "--yes")
+        refused = run_cli(tmp_path, *words[:-1], OPENAI_API_KEY="sk-none", WORKBENCH_NETWORK="off")
+        assert refused.returncode == 2 and "news" in refused.stderr and not server.asked
+        down = {f"WORKBENCH_UPSTREAM_{name}": "http://127.0.0.1:9" for name in ("GDELT", "WIKIPEDIA")}
+        run_json(tmp_path, *words, OPENAI_API_KEY="sk-none", **web[1], **down)
+        stages = [one.stage for one in server.asked]
+        assert sorted(stages) == ["conclude"] * 5 + ["sources"]
+        assert all("What was gathered about it" in one.everything for one in server.by_stage("conclude"))

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from workbench.errors import Option, UsageError, command
+from workbench.errors import Option, UsageError
 from workbench.formatting import percent
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, blocks_of, columns
 from workbench.operations.fields import ApiBase, CutoffText, Names, PricePairs, SetName, SettingPairs, Words
-from workbench.operations.model_work import ModelWork, Sandboxed, may_buy_again, named_settings
+from workbench.operations.model_work import ModelWork, Sandboxed, finds_news, may_buy_again, named_settings
 from workbench.requests import Says
 
 if TYPE_CHECKING:
@@ -250,20 +250,11 @@ class ShowRound(Operation):
 
 
 def with_news(home: Home, rules: RoundRules, cutoff: Cutoff) -> RoundRules:
-    """Return the rules of a round whose contexts can be gathered; where no search source works here, a person may do without.
-
-    Raises ``UsageError`` where nobody says so: nothing has been asked by then.
-    """
-    from workbench.studies.contexts.collection import engines_here
-
-    if rules.contexts != "gather" or rules.engines or engines_here(home.store, home.environ, cutoff):
-        return rules
-    if home.agrees("No search source works here, so that forecasts would know no news. Forecast without?"):
+    """Return the rules of a round whose contexts can be gathered, or which does without as a person agreed."""
+    asked = rules.contexts == "gather" and not rules.engines
+    if asked and not finds_news(home, cutoff, Option("contexts", "none")):
         return replace(rules, contexts="none")
-    raise UsageError(
-        "no search source works here, so that forecasts would know no news: ", command("doctor"),
-        " says which keys are set, ", Option("contexts", "none"), " does without",
-    )  # fmt: skip
+    return rules
 
 
 def sitting(home: Home, request: Sandboxed, level: str | None, *, quiet: bool = False) -> RoundWork:

@@ -91,6 +91,11 @@ class GatherOptions:
                 raise UsageError(f"{name} must be at least 1, not {getattr(self, name)}")
 
 
+def one_search(model: str | None, **named: Any) -> GatherOptions:
+    """Options of the cheapest context: the question's own words, and one call that reads what was found."""
+    return GatherOptions(model=model, queries=2, own_words=True, **named)
+
+
 class Wanted(NamedTuple):
     """A context to be gathered: of which question, as of when."""
 

@@ -28,6 +28,7 @@ from workbench.studies.contexts.collection import (
     Wanted,
     context_cost,
     missing_contexts,
+    one_search,
     open_gatherer,
 )
 from workbench.studies.contexts.context_store import context_before, stored_contexts
@@ -245,12 +246,10 @@ def _record_manifest(store: Store, night: Round, **changes: Any) -> None:
 def gather_options(rules: RoundRules) -> GatherOptions:
     """How a night gathers contexts: with its model, or by rules alone where that reads no text."""
     offline = rules.model.startswith("offline/")
-    return GatherOptions(
+    return (one_search if rules.own_words else GatherOptions)(
         model=None if offline else rules.model,
         api_base=rules.settings.get("api_base"),
         engines=None if rules.engines is None else tuple(rules.engines),
-        queries=2 if rules.own_words else 4,
-        own_words=rules.own_words,
         prices=rules.settings.get("prices", {}),
     )
 
