@@ -424,7 +424,7 @@ CHANGEABLE = {
     *(each.name for each in fields_of(RunSettings) if isinstance(each.says, Setting) and each.says.resume),
 }
 
-#: Preset name -> the values it sets. ``product`` is what the dataclasses say; the papers' values are summarised in docs/papers.md.
+#: Preset name -> the values it sets. ``product`` is what the dataclasses say; the papers' values are summarised in docs/science/where-we-differ.md.
 PRESETS: dict[str, dict[str, Any]] = {
     "product": {},
     # What a public tournament bot buys: five forecasts of the claim alone, side by side.
@@ -434,7 +434,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "grounder": "zero-shot",
         "aggregation": {"pool": "median"},
     },
-    # What we would ask for where the number matters more than the bill (docs/decisions/0035): three trials that begin at different
+    # What we would ask for where the number matters more than the bill (docs/develop/decisions.md): three trials that begin at different
     # ends, pooled in logit space; the evidence that fits each driver; thought where the model can think.
     "best": {
         "trials": 3,
@@ -495,7 +495,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 #: What a preset sets besides where a language model is asked about an event, which no series decides: few drivers, news before figures,
-#: and an end of the looking where it does not move the number any more (docs/decisions/0035).
+#: and an end of the looking where it does not move the number any more (docs/develop/decisions.md).
 FOR_EVENTS: dict[str, dict[str, Any]] = {
     "product": {
         "grounder": "auto",

@@ -414,7 +414,7 @@ class Resume(_BegunRun):
     leaf: list[str] = []
     """Only this driver, as one that failed, and what follows above; as often as you like. Says the price."""
     rebuy: bool = False
-    """Buy replies again whose requests cannot be made any more (docs/leaks.md); --yes does too."""
+    """Buy replies again whose requests cannot be made any more (docs/trust/search.md); --yes does too."""
 
     async def answer(self, home: Home) -> RunDocument:
         """Return the run as it is then; a finished one is returned as it is."""
