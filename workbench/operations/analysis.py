@@ -25,7 +25,7 @@ from workbench.engine.named_settings import (
     settings_by_panel,
 )
 from workbench.errors import Option, UsageError
-from workbench.formatting import percent
+from workbench.formatting import percent, plain_numbers
 from workbench.models.model_options import OFFLINE
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
 from workbench.operations.base import Home, Operation
@@ -288,7 +288,7 @@ class Analyze(_NewRun):
                 readings, cutoff, settings.model, number=self.reading, first=home.yes, ask=ask
             )
         read_as = claim.read_as or {}
-        if read_as and read_as["statement"] != self.statement:
+        if read_as and plain_numbers(read_as["statement"]) != plain_numbers(self.statement):
             home.say(f"Read {f'by {by} ' if (by := read_as['read_by']) else ''}as: {read_as['statement']}")
         for note in read_as.get("notes", ()):
             home.say(f"  {note}")
