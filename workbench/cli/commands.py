@@ -149,7 +149,7 @@ PANELS: dict[str, dict[str, Place]] = {
                 "show": "rounds:ShowRound",
             },
         ),
-        "submit": "bets:Submit",
+        "submit": "submitting:Submit",
         "science": SCIENCE,
     },
     "Research": {

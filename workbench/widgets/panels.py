@@ -21,7 +21,6 @@ from workbench.audit.run_findings import finding_lines
 from workbench.engine.expected_cost import cost_line
 from workbench.formatting import (
     day_words,
-    figure,
     meaning,
     outcome_words,
     percent,
@@ -116,7 +115,6 @@ def _panel_environment() -> "Environment":
         digits=_digits,
         outcome=_outcome,
         duration=duration,
-        figure=figure,
         meaning=meaning,
         percent=percent,
         point_change=point_change,
