@@ -1,6 +1,6 @@
 """What each preset of a round costs and is worth, beside the recipe that public tournament bots share: one research, five samples, their median.
 
-    python -m benchmarks.tournament [--events 20] [--sd 0.8] [--news 0.7]
+    python -m benchmarks.tournament [--events 12] [--sd 0.8] [--news 0.7]
 
 Scripted forecasters of known skill (``tests.fakes.skilled_forecasters``) answer every stage with the truth and an error, so that a
 forecast is judged by what it is expected to score, without luck of outcomes and without a paid model. Calls and input tokens are those
@@ -19,7 +19,7 @@ from statistics import fmean, median
 
 from benchmarks.arguments import parse
 from tests.command_line import run_cli, run_ok
-from tests.fakes.model_policy import Asked
+from tests.fakes.model_policy import Asked, text_of
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.skilled_forecasters import Skill, World, excess_brier, excess_log, shifted
 from tests.fakes.upstream import Upstream
@@ -30,9 +30,16 @@ IN, OUT = 3e-6, 15e-6
 #: Tokens of a reply by its stage; a forecast with its reasons has as many as the recipe's.
 REPLIES = {"conclude": 900, "outcomes": 900, "linear": 900, "sources": 800, "analyze": 700, "act": 250}
 REPLY = 150
-#: Tokens of the recipe's prompts beside question and news: of its forecasts, and of its one research.
-RECIPE_FORECAST, RECIPE_RESEARCH = 300, 150
-PRESETS = ("quick", "product", "best")
+#: Tokens of the public template's own words around question and research (Metaculus/metac-bot-template, main.py): of each forecast, and
+#: of its one research. Its parsing of forecasts by a small model costs next to nothing and is left out.
+RECIPE_FORECAST, RECIPE_RESEARCH = 230, 110
+#: Name, preset, and whether each question gets a tree.
+ROWS = (
+    ("quick", "quick", False),
+    ("product, no tree", "product", False),
+    ("product, a tree", "product", True),
+    ("best, a tree", "best", True),
+)
 SAMPLES = 5
 _NEWS = "What was gathered about it"
 
@@ -61,34 +68,35 @@ def scored(world: World, forecasts: Mapping[int, float]) -> dict[str, float]:
     return {"brier": fmean(excess_brier(*pair) for pair in pairs), "log": fmean(excess_log(*pair) for pair in pairs)}  # fmt: skip
 
 
+def tokens(asked: Asked) -> float:
+    """What a request sends, tools included."""
+    tools = json.dumps(asked.body.get("tools") or "")
+    return (sum(len(text_of(turn)) for turn in asked.messages) + len(tools)) / 4
+
+
 def played(world: World, home: Path, words: Sequence[str]) -> tuple[Came, list[Asked]]:
     """A round over a world's events by these words of its command line, and what it asked."""
     home.mkdir()
     (home / "q.json").write_text(json.dumps({"format": OWN, "questions": world.questions()}))
     run_ok(home, "questions", "import", "q.json", "--as", "s")
-    pages = [
-        WebPage(f"https://www.reuters.com/{n}", f"Outlook {n}", "2024-05-20", "It may come about. " * 40)
-        for n in range(10)
-    ]
+    text = "Officials said that the matter is under way and named the day on which it is decided. " * 10
+    pages = [WebPage(f"https://www.reuters.com/{n}", f"Report {n} on event of world", "2026-11-20", f"{n}: {text}") for n in range(20)]  # fmt: skip
     with Upstream(FakeWeb(pages).answer) as upstream, OpenAIServer(world.forecasters()) as server:
         keys = {
             "WORKBENCH_UPSTREAM_BRAVE": f"{upstream.url}/brave",
-            "BRAVE_API_KEY": "v3nd0rk3yv3nd0rk3y",
-            "OPENAI_API_KEY": "sk-none",
+            "BRAVE_API_KEY": "k" * 16,
+            "OPENAI_API_KEY": "none",
         }
-        model = ("--model", "openai/x", "--set", f"api_base={server.url}", "--set", "price=openai/x=3,15")
-        more = ("--engines", "brave", "--set", "raw=true", "--json")
-        done = run_cli(home, "tournament", "run", "s", *model, *more, *words, **keys)
+        model = ("--model", "openai/x", "--set", f"api_base={server.url}", "--engines", "brave")
+        done = run_cli(home, "tournament", "run", "s", *model, "--set", "raw=true", "--json", *words, **keys)
     if done.returncode or server.unread:
         raise SystemExit(f"tournament run {' '.join(words)}: {done.stderr[-2000:]} {server.unread[:1]}")
     rows = json.loads(done.stdout)["forecasts"]
     forecasts = {int(row["event"].removeprefix("event")): row["p"] for row in rows}
-    sent = sum(len(asked.everything) for asked in server.asked) / 4
-    replies = sum(REPLIES.get(asked.stage, REPLY) for asked in server.asked)
     came = Came(
         calls=len(server.asked) / world.events,
-        tokens_in=sent / world.events,
-        tokens_out=replies / world.events,
+        tokens_in=sum(map(tokens, server.asked)) / world.events,
+        tokens_out=sum(REPLIES.get(asked.stage, REPLY) for asked in server.asked) / world.events,
         **scored(world, forecasts),
     )
     return came, server.asked
@@ -96,13 +104,12 @@ def played(world: World, home: Path, words: Sequence[str]) -> tuple[Came, list[A
 
 def recipe(world: World, asked: Sequence[Asked]) -> Came:
     """The public recipe over the questions and the news that a round's forecasts read."""
-    fixed = [next(text["content"] for text in each.messages if text["role"] == "system") for each in asked]
-    forecasts = [(each, rules) for each, rules in zip(asked, fixed, strict=True) if _NEWS in each.everything]
-    news = fmean(each.everything.index("\nP0: ") - each.everything.index(_NEWS) for each, _ in forecasts) / 4
+    read = [each.everything for each in asked if _NEWS in each.everything and each.node == "P0"]
+    news = fmean(text.index("\nP0: ") - text.index(_NEWS) for text in read) / 4
     question = len(world.title("event", 0)) / 4
     values = {}
     for event in range(world.events):
-        errors = [world.news * world.error("direct", ("event", event), (), "openai/x", n) for n in range(SAMPLES)]  # fmt: skip
+        errors = [world.news * world.error("direct", ("event", event), (), "x", n) for n in range(SAMPLES)]  # fmt: skip
         values[event] = median(shifted(world.truth(event), error) for error in errors)
     return Came(
         calls=1 + SAMPLES,
@@ -112,14 +119,16 @@ def recipe(world: World, asked: Sequence[Asked]) -> Came:
     )
 
 
-def compared(world: World, presets: Sequence[str] = PRESETS) -> dict[str, Came]:
-    """The recipe and a round of each preset."""
-    came, asked = {}, []
+def compared(world: World, rows: Sequence[tuple[str, str, bool]] = ROWS) -> dict[str, Came]:
+    """The recipe and a round of each row; the recipe reads the news of the first."""
+    came: dict[str, Came] = {}
     with tempfile.TemporaryDirectory(prefix="tournament-") as folder:
-        for preset in presets:
-            came[preset], seen = played(world, Path(folder) / preset, ("--preset", preset))
-            asked = asked or seen
-    return {"recipe": recipe(world, asked), **came}
+        for name, preset, trees in rows:
+            words = ("--preset", preset, "--promote", str(world.events * trees))
+            came[name], asked = played(world, Path(folder) / name.replace(" ", "-"), words)
+            if "recipe" not in came:
+                came["recipe"] = recipe(world, asked)
+    return {"recipe": came.pop("recipe"), **came}
 
 
 def law(came: Mapping[str, Came]) -> list[str]:
@@ -136,7 +145,7 @@ def law(came: Mapping[str, Came]) -> list[str]:
 def main() -> None:
     """Print the table and whether the law holds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("--events", type=int, default=20)
+    parser.add_argument("--events", type=int, default=12)
     parser.add_argument("--sd", type=float, default=0.8, help="error of one forecast, in logits")
     parser.add_argument("--news", type=float, default=0.7, help="how large errors are for who knows the news, times")  # fmt: skip
     parser.add_argument("--seed", type=int, default=1)
@@ -149,10 +158,10 @@ def main() -> None:
     least = fmean(q * (1 - q) for q in truths)
     entropy = fmean(-q * math.log(q) - (1 - q) * math.log(1 - q) for q in truths)
     print(f"{world.events} events; errors of {options.sd:g} logits, {skill.samples:g} correlated between samples; the truth scores {least:.4f}, {-entropy:.4f}")  # fmt: skip
-    print(f"{'':10} {'calls':>7} {'tokens in':>10} {'out':>7} {'dollars':>8} {'of recipe':>9} {'Brier':>7} {'log':>8}")  # fmt: skip
+    print(f"{'':16} {'calls':>7} {'tokens in':>10} {'out':>7} {'dollars':>8} {'of recipe':>9} {'Brier':>7} {'log':>8}")  # fmt: skip
     for name, each in came.items():
         print(
-            f"{name:10} {each.calls:>7.1f} {each.tokens_in:>10,.0f} {each.tokens_out:>7,.0f} {each.usd:>8.4f}"
+            f"{name:16} {each.calls:>7.1f} {each.tokens_in:>10,.0f} {each.tokens_out:>7,.0f} {each.usd:>8.4f}"
             f" {each.usd / came['recipe'].usd:>9.2f} {least + each.brier:>7.4f} {-entropy - each.log:>8.4f}"
         )
     print("; ".join(law(came)) or "quick costs at most 1.2 times the recipe and is not below it")
