@@ -6,10 +6,10 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from workbench.engine.record.series_fan import SHARES
 from workbench.formatting import day_words, figure
 
-#: Keys of the quantiles in a document's fan, and which of them bound a band.
-_SHARES = ("0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95")
+#: The quantiles in a document's fan that bound a band.
 _BANDS = (("0.05", "0.95"), ("0.1", "0.9"), ("0.25", "0.75"))
 
 
@@ -110,7 +110,7 @@ def fan_figure(document: Mapping[str, Any]) -> Any:
     return fan_plot(
         ([date.fromisoformat(row["day"]) for row in past], [row["value"] for row in past]),
         days,
-        {float(share): [last, *(row[share] for row in fan)] for share in _SHARES} if fan else {},
+        {float(share): [last, *(row[share] for row in fan)] for share in SHARES} if fan else {},
         title=f"{document['series']} until {last_day}",
         unit=document["unit"],
         outcome=None if not outcome else (days[-1], outcome["value"]),
@@ -213,7 +213,7 @@ def fan_svg(document: Mapping[str, Any]) -> Markup:
     """
     left, right, top, bottom = _MARGINS
     past, last_day = _shown_past(document), _last_day(document)
-    fan = [{"day": document["last"]["day"], **dict.fromkeys(_SHARES, document["last"]["value"])}, *document["fan"]]  # fmt: skip
+    fan = [{"day": document["last"]["day"], **dict.fromkeys(SHARES, document["last"]["value"])}, *document["fan"]]  # fmt: skip
     levels, outcome = document.get("levels", ()), (document["outcome"] or {}).get("value")
     values = [row["value"] for row in past] + [row[share] for row in fan for share in ("0.05", "0.95")]
     values += [*levels, *([outcome["value"]] if outcome else [])]

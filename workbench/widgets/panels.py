@@ -380,21 +380,17 @@ def unread_time_and_money() -> str:
 
 def unread_fan() -> str:
     """Return what stands in the place of the fan of the claim's series until it is read."""
-    return rendered("series_fan", fan=None, chart="", words="", key="", awaited=False)
+    return rendered("series_fan", fan=None, chart="", words="", key="")
 
 
-def series_fan(fan: Mapping[str, Any] | None, *, awaited: bool = False) -> str:
-    """Return the claim's series with its fan, whose quantiles on the last day are said; a line where there is none.
-
-    ``awaited`` says that a series without a fan is of a run that gets one, with its record.
-    """
+def series_fan(fan: Mapping[str, Any] | None) -> str:
+    """Return the claim's series with its fan, whose quantiles on the last day are said; nothing where there is none."""
     chart, words = ("", "") if fan is None else (fan_svg(fan), fan_words(fan))
     return rendered(
         "series_fan",
         fan=fan or {},
         chart=chart,
         words=words,
-        awaited=awaited,
         key=fan_key(fan) if fan else "",
     )
 
