@@ -243,7 +243,7 @@ def fan_svg(document: Mapping[str, Any]) -> Markup:
         f'<polyline class="past" fill="none" stroke="currentColor" stroke-width="1.3" points="{line([(row["day"], row["value"]) for row in past])}"/>',
         f'<polyline class="median" fill="none" stroke="#1d6fb8" stroke-width="1.8" points="{line([(row["day"], row["0.5"]) for row in fan])}"/>',
         f'<line class="cutoff" stroke="currentColor" stroke-dasharray="2 3" x1="{cutoff:.1f}" x2="{cutoff:.1f}" y1="{top:g}" y2="{floor:g}"/>',
-        f'<text x="{cutoff:.1f}" y="{_HEIGHT - 4:g}" text-anchor="middle">cutoff</text>',
+        f'<text class="between" x="{cutoff:.1f}" y="{_HEIGHT - 4:g}" text-anchor="middle">cutoff</text>',
         *_ticks(first, end, floor),
     ]
     # Where a level's own figure stands there is no room for the end of the axis.

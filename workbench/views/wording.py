@@ -137,8 +137,17 @@ def _levels_shown(tree: Tree, most: int | None) -> int:
 
 def history_words(history: PastShare) -> str:
     """Say how often a claim came true before, without its evidence."""
+    return f"true in {percent(history.share)} of {_periods(history)}"
+
+
+def base_rate_words(history: PastShare) -> str:
+    """Say the same below the number itself."""
+    return f"of {_periods(history)}"
+
+
+def _periods(history: PastShare) -> str:
     count = max(1, round(history.periods))
-    return f"true in {percent(history.share)} of past periods of this length ({count} independent)"
+    return f"past periods of this length ({count} independent)"
 
 
 def history_lines(history: PastShare) -> list[str]:

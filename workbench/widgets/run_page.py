@@ -113,6 +113,8 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
         super().__init__([page_base(), *parts], **kwargs)
         self.add_class("wb-app")
         edits.join(self)
+        if self.follower.phase != "done":
+            self.session.rebase(run.tree, self.follower.marks(), run.without_data)
         self._read_band()
         if shared is None:
             self._begin(scenario, node)
