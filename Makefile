@@ -39,7 +39,7 @@ test-all:
 soak: .stamp-test browser
 	$(PYTEST) --soak --timeout 3600
 
-# The pictures of docs/gallery.md, all anew.
+# The pictures of docs/start/screens.md, all anew.
 gallery: screenshots
 
 # The pictures in docs/, as the browser tests take them; docs/dashboard.png is the page of `make demo` itself, with its record:

@@ -1,6 +1,6 @@
 """Calls and tokens of one leaf by every registered grounder, and by each arm of the belief agent.
 
-Run: ``python -m benchmarks.grounders``; ``--write`` puts the table into docs/models.md, and a test holds that page to it. A script plays the model, so these are counts of what the loops send and not bills: ten
+Run: ``python -m benchmarks.grounders``; ``--write`` puts the table into docs/work/models.md, and a test holds that page to it. A script plays the model, so these are counts of what the loops send and not bills: ten
 results of a search with snippets of 600 characters, pages of 6,000, a series of sixty values; 120 words of a belief's evidence
 after each step. Tokens are counted as ``benchmarks.prompts`` counts them, tools included; nothing is written, no network.
 """
@@ -24,6 +24,7 @@ from tests.fakes.leaf import FakeGuide
 from tests.fakes.loop_leaf import CUTOFF, AskedModel, leaf
 from tests.fakes.loop_run import MARKET, Say, ScriptedModel, believing, block, calls, says
 from tests.fakes.sandbox import FakeSession, printed
+from tests.pages import between, write_between
 from workbench.agents.base import AgentSettings, Grounding
 from workbench.agents.grounders.belief import BeliefGrounder
 from workbench.agents.grounders.deep_research import DeepResearchGrounder
@@ -31,7 +32,6 @@ from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.agents.grounders.router import RouterGrounder
 from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.agents.registry import open_grounder
-from workbench.manual import whole_page, write_between
 from workbench.models.base import ModelReply, ModelRequest, ToolCall
 from workbench.search.base import FoundPage, PageText, SearchAnswer
 
@@ -185,7 +185,7 @@ _PAST = [
 ]
 _COLUMNS = ("leaf", "model calls", "look-ups or cells", "input tokens", "output tokens")
 _MARKS = "<!-- grounders: begin -->", "<!-- grounders: end -->"
-PAGE = Path(__file__).parents[1] / "docs" / "models.md"
+PAGE = Path(__file__).parents[1] / "docs/work/models.md"
 
 
 @cache
@@ -245,8 +245,8 @@ async def table() -> str:
 
 
 def page_rows() -> dict[str, tuple[int, ...]]:
-    """What docs/models.md says of each leaf, by its name."""
-    part = whole_page(PAGE).partition(_MARKS[0])[2].partition(_MARKS[1])[0]
+    """What docs/work/models.md says of each leaf, by its name."""
+    part = between(PAGE, *_MARKS)
     rows = [
         [cell.strip() for cell in line.strip("| ").split(" | ")]
         for line in part.splitlines()
@@ -256,13 +256,13 @@ def page_rows() -> dict[str, tuple[int, ...]]:
 
 
 def write(rows: str) -> None:
-    """Put the table between the marks of docs/models.md."""
+    """Put the table between the marks of docs/work/models.md."""
     write_between(PAGE, *_MARKS, f"\n\n{rows}\n\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put the table into docs/models.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/work/models.md")
     options = parse(parser)  # all of it is small
     rows = asyncio.run(table())
     print(f"tokens: {counter()[1]}\n\n{rows}")

@@ -1,6 +1,6 @@
 """How often the intervals hold the truth, and how often equal methods are told apart, in worlds where both are known.
 
-``python -m benchmarks.interval_coverage`` prints the tables of docs/science/commands/how-often-intervals-hold.md; seeded, some six minutes of one core. ``--worlds N``
+``python -m benchmarks.interval_coverage`` prints the tables of docs/science/verdicts.md; seeded, some six minutes of one core. ``--worlds N``
 draws another number. A world is a set of events in clusters; outcomes of a cluster share their luck to the degree given.
 """
 

@@ -106,7 +106,7 @@ async def requests_of(path: str, cutoff: str) -> str:
 
 
 async def table() -> str:
-    """The table of docs/data.md."""
+    """The table."""
     lines = ["| list | " + " | ".join(CUTOFFS) + " |", "| --- |" + " --- |" * len(CUTOFFS)]
     for path in LISTS:
         now = [await requests_of(path, cutoff) for cutoff in CUTOFFS]

@@ -17,6 +17,7 @@ import argparse
 import ast
 import json
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -187,6 +188,49 @@ def options(root: Path) -> dict[str, int]:
     )
 
 
+#: Fenced blocks of the manual, by language and text.
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def manual_pages(root: Path) -> list[Path]:
+    """Return the pages of the manual that are committed: those of the top folder, then those below ``docs``."""
+    top = (root / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"))
+    return [*top, *sorted((root / "docs").rglob("*.md"))]
+
+
+def broken_links(page: Path, text: str) -> list[str]:
+    """Return the relative links and pictures of a page that lead to no file, or to no heading of it."""
+    prose = re.sub(r"`[^`\n]*`", "", BLOCK.sub("", text))
+    broken = []
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", prose):
+        if "://" in target:
+            continue
+        file = (page.parent / target).resolve() if target else page
+        if not file.exists():
+            broken.append(target)
+        elif anchor and anchor not in headings(text if file == page else file.read_text(encoding="utf-8")):
+            broken.append(f"{target}#{anchor}")
+    return broken
+
+
+def headings(text: str) -> set[str]:
+    """Return the anchors of a page's headings, as a code host and MkDocs make them."""
+    titles = re.findall(r"^#+ (.+)$", BLOCK.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def manual(root: Path) -> dict[str, int]:
+    """Count the manual: pages and bytes below ``docs``, broken links, and blocks that the suite runs or compiles."""
+    texts = {page: page.read_text(encoding="utf-8") for page in manual_pages(root)}
+    below = [page for page in texts if page.is_relative_to(root / "docs")]
+    return {
+        "pages": len(below),
+        "bytes": sum(page.stat().st_size for page in below),
+        "broken_links": sum(len(broken_links(page, text)) for page, text in texts.items()),
+        "blocks": sum(len(BLOCK.findall(text)) for text in texts.values()),
+    }
+
+
 def document(root: Path) -> dict[str, Any]:
     """Everything that can be counted without starting a command."""
     by_room = rooms(root, *PACKAGES, "kernels")
@@ -197,6 +241,7 @@ def document(root: Path) -> dict[str, Any]:
         **{name: totals[name] for name in MEASURES},
         **options(root),
         "docs_bytes": sum(path.stat().st_size for path in (root / "docs").rglob("*.md")),
+        "docs": manual(root),
         "tests": {name: tests[name] for name in ("files", "lines", "ast_nodes")},
         "upward": upward(root, arrows),
         "circles": circles(arrows),
@@ -219,7 +264,9 @@ def show(documents: list[dict[str, Any]]) -> None:
         ]
         cells = [f"{c.get('files', 0):7} {c.get('lines', 0):8,} {c.get('ast_nodes', 0):10,}" for c in counts]
         print(f"{name:28}" + "".join(cells))
-    for name in ("bytes", "docstring_lines", "commands", "options_listed", "options_taken", "docs_bytes", "upward", "circles"):  # fmt: skip
+    for name in documents[0]["docs"]:
+        print(f"{'docs ' + name:28}" + "  ".join(str(each["docs"][name]) for each in documents))
+    for name in ("bytes", "docstring_lines", "commands", "options_listed", "options_taken", "upward", "circles"):  # fmt: skip
         print(f"{name:28}" + "  ".join(str(each.get(name, "")) for each in documents))
 
 

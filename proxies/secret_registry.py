@@ -48,6 +48,7 @@ OTHER_KEY_NAMES = frozenset(
         "FIREWORKS_AI_TOKEN",
         "FRIENDLI_TOKEN",
         "HF_TOKEN",
+        "METACULUS_TOKEN",
         "SCW_SECRET_KEY",
         "SNOWFLAKE_JWT",
         "TOGETHER_AI_TOKEN",

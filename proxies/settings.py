@@ -76,7 +76,7 @@ class ProxySettings:
         services_at: datetime | None = None,
         reader: Reader = "model",
     ) -> "ProxySettings":
-        """Read the settings from environment variables (see docs/data.md).
+        """Read the settings from environment variables (see docs/trust/cutoff.md).
 
         Raises `ParameterInvalid`: An upstream address is not an http(s) URL, or WORKBENCH_NETWORK is something else than on or off, or
         WORKBENCH_CONTACT does not fit into a header.

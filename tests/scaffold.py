@@ -59,7 +59,7 @@ endpoints:
     series: {{required: true, example: X, about: the name of a series}}
   rows: '[]'
   fields: {{day: the day of the value, value: ''}}
-  # When did a row become known? docs/data.md lists the policies. This one: at the end of the day that it bears.
+  # When did a row become known? docs/trust/cutoff.md lists the policies. This one: at the end of the day that it bears.
   as_of: {{policy: filter_rows, residual: high, stamp: {{field: day, grain: day}}}}
 """
 
@@ -84,7 +84,7 @@ def new_grounder(name: str, root: Path = ROOT) -> list[str]:
         f"write {path.relative_to(root)}; its case stands in tests/agents/grounder_cases.py",
         "make .stamp-test        # registers it in .venv",
         f".venv/bin/python -m pytest tests/agents/test_grounder_contract.py -k {name}    # fails until it is written",
-        "then describe it in docs/grounders.md",
+        "then describe it in docs/work/grounders.md",
     ]
 
 
@@ -96,7 +96,6 @@ def new_source(name: str, root: Path = ROOT) -> list[str]:
         f"write {path.relative_to(root)}, one entry an endpoint",
         "give its endpoints rows before and after a cutoff in tests/fakes/upstream_world*.py",
         f".venv/bin/python -m pytest tests/proxies/test_every_endpoint.py tests/proxies/test_law_of_two_worlds.py -k {name}    # fail until both agree",
-        "then renew docs/endpoints.md: .venv/bin/python -m tests.proxies.test_endpoints_page",
     ]
 
 

@@ -17,13 +17,11 @@ from proxies.yaml_text import parse_yaml
 from workbench.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Generated pages that quote what models are sent.
-QUOTED = {"prompts.md"}
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name not in QUOTED),
+    *sorted((ROOT / "docs").rglob("*.md")),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The examples of docs/extending.md, each installed as a package on ``sys.path`` and used."""
+"""The examples of docs/develop/extending.md, each installed as a package on ``sys.path`` and used."""
 
 import asyncio
 import importlib
@@ -29,7 +29,7 @@ from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis.rules import rule_registry as registry
 
-PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "docs/develop/extending.md").read_text(encoding="utf-8")
 CODE = dict(re.findall(r"```python\n# example/(\w+)\.py\n(.*?)```", PAGE, re.S))
 GROUPS = re.findall(r"```toml\n(.*?)```", PAGE, re.S)[1:]
 

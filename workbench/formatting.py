@@ -1,6 +1,7 @@
 """How probabilities, their changes, outcomes and tokens are written for people, the same on every screen."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -42,6 +43,7 @@ _EXPLAINED = {
 _DRIVERS_NAMED = 3
 _SEALS = {"namespaces": "Linux namespaces", "landlock": "Landlock"}
 MINUS = "\N{MINUS SIGN}"
+_OF_STYLE = re.compile(r"(?<=\d) (?=%)|(?<=\d),(?=\d{3}(?!\d))")
 NO_VALUE = "–"  # an en dash: there is no number yet, or none that still holds
 
 
@@ -137,15 +139,52 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def figure(value: float) -> str:
-    """Return a number of a series as people read it: about five digits.
+def number(value: float) -> str:
+    """Return a number as short as it can be written without loss, as claims state it; `read_claim` reads it back.
 
-    >>> figure(2718.3701), figure(0.95), figure(-1.23456)
-    ('2,718.4', '0.95', '-1.2346')
+    >>> number(20), number(2718.37), number(-0.5)
+    ('20', '2,718.37', '−0.5')
     """
-    digits = max(0, 4 - len(str(int(abs(value)))) + 1) if value else 0
-    text = f"{value:,.{min(digits, 4)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{value:,.10g}".replace("-", MINUS)
+
+
+def number_percent(value: float) -> str:
+    """Return a percentage that somebody stated, with all its digits.
+
+    >>> number_percent(7), number_percent(2.5)
+    ('7%', '2.5%')
+    """
+    return f"{number(value)}%"
+
+
+def plain_numbers(text: str) -> str:
+    """Return a text in which numbers have no commas and no blank before a percent sign, to compare sentences of any style.
+
+    >>> plain_numbers("above 2,900"), plain_numbers("falls 7 %"), plain_numbers("on 1,2 and 3")
+    ('above 2900', 'falls 7%', 'on 1,2 and 3')
+    """
+    return _OF_STYLE.sub("", text).replace(MINUS, "-")
+
+
+def quoted(value: float, places: int = 2) -> str:
+    """Return a level as its market quotes it: whole from a thousand on, else with so many decimals; small ones with three digits.
+
+    >>> quoted(2782.672), quoted(13.391), quoted(1.09123, 4), quoted(-0.5), quoted(0.012345)
+    ('2,783', '13.39', '1.0912', '−0.50', '0.0123')
+    """
+    size = abs(value)
+    whole, small = size >= 1000, 0 < size < 0.1 and places
+    text = f"{value:,.0f}" if whole else f"{value:.3g}" if small else f"{value:.{places}f}"
+    return text.replace("-", MINUS)
+
+
+def places_of(values: Iterable[float]) -> int:
+    """Return with how many decimals a market quotes a series, by its values: at most four.
+
+    >>> places_of([26.31, 27.5]), places_of([120.0, 135.0]), places_of([1.0911518])
+    (2, 0, 4)
+    """
+    return max((len(f"{value:.4f}".rstrip("0").partition(".")[2]) for value in values), default=2)
 
 
 def meaning(word: str) -> str:

@@ -21,12 +21,6 @@ _FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?P<picture>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)#\s]*)(?P<anchor>#[^)\s]*)?\)")
 
 
-#: In the first file of a page that stands in several; the list of its parts follows.
-PARTS = "<!-- the parts of this page -->"
-#: In a part that goes on with the one before: its heading is no heading of the page.
-CONTINUED = "<!-- continued -->"
-
-
 def manual_sources() -> Path:
     """Return the folder that holds ``docs``, ``notebooks`` and ``README.md``: the checkout's, else the installed one.
 
@@ -43,7 +37,7 @@ def manual_sources() -> Path:
 
 
 def source_files(sources: Path) -> dict[str, Path]:
-    """Return every file of the manual, by its place in the sources: ``docs/data.md``, ``notebooks/tutorial.ipynb``."""
+    """Return every file of the manual, by its place in the sources: ``docs/trust/cutoff.md``, ``notebooks/tutorial.ipynb``."""
     files = {name: sources / name for name in TOP_PAGES if (sources / name).is_file()}
     for path in sorted((sources / "docs").rglob("*")):
         if path.suffix in _SUFFIXES and path.is_file():
@@ -66,8 +60,8 @@ def contents_hash(sources: Path, code: str) -> str:
 def page_of(name: str) -> str:
     """Return the place of a file in the manual.
 
-    >>> page_of("README.md"), page_of("docs/data.md"), page_of("notebooks/tutorial.ipynb")
-    ('index.md', 'data.md', 'tutorials/tutorial.md')
+    >>> page_of("README.md"), page_of("docs/trust/cutoff.md"), page_of("notebooks/tutorial.ipynb")
+    ('index.md', 'trust/cutoff.md', 'tutorials/tutorial.md')
     """
     if name == "README.md":
         return "index.md"
@@ -104,60 +98,6 @@ def with_links(text: str, name: str, files: Mapping[str, Path]) -> str:
     # Every other piece is a fenced block, in which nothing is a link.
     pieces = _FENCE.split(text)
     return "".join(piece if number % 2 else _LINK.sub(led, piece) for number, piece in enumerate(pieces))
-
-
-def parts_of(page: Path) -> list[Path]:
-    """Return the files that a page's first one lists as its parts, in order; none for a page in one file."""
-    listed = page.read_text(encoding="utf-8").partition(PARTS)[2]
-    return [page.parent / target for target in re.findall(r"^- \[[^\]]*\]\(([^)#]+)\)", listed, re.MULTILINE)]
-
-
-def whole_page(page: Path) -> str:
-    """Return the text of a page as if it stood in one file: what programs read that hold a page to the code."""
-    first, mark, _ = page.read_text(encoding="utf-8").partition(PARTS)
-    if not mark:
-        return first
-    return "\n\n".join([first.strip(), *(_as_section(part, page) for part in parts_of(page))]) + "\n"
-
-
-def _as_section(part: Path, page: Path) -> str:
-    """A part with its headings a step lower and its links from the page's folder; one that goes on has no heading of its own."""
-    text = whole_page(part)
-    below = text.partition("\n")[2].lstrip()
-    goes_on = below.startswith(CONTINUED)
-    pieces = _FENCE.split(below.removeprefix(CONTINUED) if goes_on else text)
-    for number in range(0, len(pieces), 2):
-        led = links_moved(pieces[number], part, page)
-        pieces[number] = led if goes_on else re.sub(r"^(#+ )", r"#\1", led, flags=re.MULTILINE)
-    return "".join(pieces).strip()
-
-
-def links_moved(text: str, old: Path, new: Path) -> str:
-    """Return a text of one file as it stands in another one: its relative links lead to the same places."""
-
-    def led(match: re.Match[str]) -> str:
-        target = match["target"]
-        if not target or "://" in target or target.startswith("mailto:"):
-            return match[0]
-        path = os.path.relpath(os.path.normpath(old.parent / target), new.parent)
-        return f"{match['picture']}[{match['text']}]({path}{match['anchor'] or ''})"
-
-    return _LINK.sub(led, text)
-
-
-def write_between(page: Path, start: str, end: str, text: str) -> None:
-    """Put a generated text between two marks of a page, in whichever of its files they stand.
-
-    Raises ``ValueError`` where they stand in none.
-    """
-    files = [page]
-    for file in files:
-        files += parts_of(file)
-        before, mark, rest = file.read_text(encoding="utf-8").partition(start)
-        if mark and end in rest:
-            file.write_text(f"{before}{start}{text}{end}{rest.partition(end)[2]}", encoding="utf-8")
-            return
-    raise ValueError(f"{page.name} has no {start!r} with {end!r} after it")
 
 
 def notebook_page(document: Mapping[str, Any]) -> str:
@@ -210,7 +150,7 @@ def write_pages(sources: Path, folder: Path, reference: Mapping[str, str]) -> No
 
 
 def whole_navigation(entries: list[Any], pages: Path) -> list[Any]:
-    """Return a navigation whose folders (``data/``) are replaced by their pages, in the order of the folder's own first page."""
+    """Return a navigation whose folders (``data/``) are replaced by their pages."""
     whole: list[Any] = []
     for entry in entries:
         if isinstance(entry, dict):
@@ -235,11 +175,4 @@ def _places(entries: list[Any]) -> list[str]:
 
 
 def _pages_below(pages: Path, folder: str) -> list[str]:
-    first = pages / folder / "README.md"
-    named = []
-    if first.is_file():
-        links = (match["target"] for match in _LINK.finditer(first.read_text(encoding="utf-8")))
-        named = list(dict.fromkeys(link for link in links if "/" not in link and link.endswith(".md")))
-    there = sorted(path.name for path in (pages / folder).glob("*.md") if path != first)
-    ordered = [name for name in named if name in there] + [name for name in there if name not in named]
-    return [f"{folder}{name}" for name in (["README.md"] if first.is_file() else []) + ordered]
+    return [f"{folder}{path.name}" for path in sorted((pages / folder).glob("*.md"))]

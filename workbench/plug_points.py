@@ -1,7 +1,7 @@
 """Plug points: models, agents, rules and sources by name, each brought by a package through an entry point.
 
 Every room that can be extended looks its parts up here, and the parts that ship with the workbench are registered in
-``pyproject.toml`` in the same groups as a stranger's. docs/extending.md shows one of each.
+``pyproject.toml`` in the same groups as a stranger's. docs/develop/extending.md shows one of each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The manual's reference: commands, settings, words and Python, each made from what the program itself goes by.
+"""The manual's reference: commands, settings, words, Python, endpoints and prompts, each made from what the program itself goes by.
 
 ``python -m workbench.reference FOLDER`` writes all pages of the manual there. It is a program of its own, which ``workbench docs``
 starts: it loads every face of the workbench to describe it.
@@ -13,6 +13,8 @@ from typing import Any
 
 import typer
 
+from proxies.catalogue import Catalogue, load_catalogue
+from proxies.catalogue.schema import RESIDUALS, Endpoint, Undated
 from workbench import api
 from workbench.cli.commands import COMMANDS, PANELS
 from workbench.cli.lazy import OperationCommand
@@ -21,8 +23,16 @@ from workbench.engine.named_settings import setting_of, settings_by_name, settin
 from workbench.formatting import GLOSSARY, SCORE_WORDS
 from workbench.manual import manual_sources, write_pages
 from workbench.plug_points import OPERATIONS, plugin_names
+from workbench.prompts import load
+from workbench.prompts import names as prompt_names
 
 FOLDER = "reference/"
+#: Changes that a vendor may make without a date, in words.
+UNDATED_WORDS: dict[Undated, str] = {
+    "restated": "changed in place", "removed": "removed", "ranked": "ranked anew", "capped": "crowded out by a limit",
+    "expired": "no longer kept", "rescaled": "rescaled and rounded", "added": "added to a list without days", "renamed": "renamed",
+    "ticker": "a ticker given later",
+}  # fmt: skip
 _SECTION = re.compile(r"^([A-Z][\w ]+)\n-{3,}\n", re.MULTILINE)
 
 
@@ -36,6 +46,8 @@ def reference_pages() -> dict[str, str]:
         **_package_pages(),
         f"{FOLDER}settings.md": _settings_page(),
         f"{FOLDER}python.md": _python_page(),
+        f"{FOLDER}endpoints.md": _endpoints_page(load_catalogue()),
+        f"{FOLDER}prompts.md": _prompts_page(),
         f"{FOLDER}words.md": _titled(
             "The words", [f"**{word}**: {text}" for word, text in (GLOSSARY | SCORE_WORDS).items()]
         ),
@@ -143,6 +155,61 @@ def _python_page() -> str:
                 if not method.startswith("_") and (callable(member) or isinstance(member, property)):
                     parts += _python_parts(f"{name}.{method}", member, level=3)
     return _titled("Python", parts)
+
+
+def _endpoints_page(catalogue: Catalogue) -> str:
+    parts = [
+        "A row holds the endpoints of a source that share a policy ([what a policy does](../trust/cutoff.md)), the risk that later"
+        " knowledge is left in an answer (`--set max_residual` refuses by it), and what the vendor can change without a date."
+        " `workbench api-doc PATH` describes one endpoint. `WORKBENCH_UPSTREAM_NAME` replaces a vendor's address."
+    ]
+    for source in catalogue.sources():
+        parts.append(f"## `{source.name}/` {source.title}")
+        if source.upstream:
+            key = f"Key: `{source.key.variable}`. " if source.key else "No key. "
+            parts.append(f"{key}Address: `WORKBENCH_UPSTREAM_{source.upstream}`.")
+        groups: dict[tuple[str, int, str], list[str]] = {}
+        for endpoint in sorted((e for e in catalogue if e.source.name == source.name), key=lambda e: e.path):
+            groups.setdefault(_alike(endpoint), []).append(endpoint.path)
+        rows = [
+            (policy, RESIDUALS[risk], changes, ", ".join(f"`{path.partition('/')[2]}`" for path in paths))
+            for (policy, risk, changes), paths in sorted(groups.items())
+        ]
+        parts.append(_pipe_table(("policy", "risk", "open to", "endpoints"), rows))
+    refused = [e for e in catalogue if e.as_of.policy == "snapshot_refused"]
+    parts += [
+        "## Refused under a cutoff",
+        "These know the present only.",
+        _pipe_table(
+            ("endpoint", "ask instead"),
+            [
+                (f"`{e.path}`", f"`{e.as_of.instead}`" if e.as_of.instead else "nothing dated")
+                for e in refused
+            ],
+        ),
+    ]
+    return _titled("Endpoints", parts)
+
+
+def _alike(endpoint: Endpoint) -> tuple[str, int, str]:
+    as_of = endpoint.as_of
+    changes = ", ".join(words for name, words in UNDATED_WORDS.items() if name in as_of.open_to)
+    return as_of.policy, RESIDUALS.index(as_of.residual), changes
+
+
+def _prompts_page() -> str:
+    parts = [
+        "Every prompt of this version, one file each in `workbench/prompts`. A run goes on with the prompts that it began with."
+        " `{{name}}` stands for an input. `workbench transcript RUN` prints what a run was asked, filled in."
+    ]
+    for name in prompt_names():
+        prompt = load(name)
+        parts += [
+            f"## `{name}`",
+            f"Version {prompt.version}. Source: {prompt.source}.",
+            f"~~~~~text\n{prompt.body.rstrip()}\n~~~~~",
+        ]
+    return _titled("Prompts", parts)
 
 
 def _python_parts(name: str, target: Any, *, level: int) -> list[str]:

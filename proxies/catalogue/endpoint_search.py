@@ -41,7 +41,7 @@ _NEXT_PLACE = 0.8
 _SEARCH_PLACE = 0.7
 _LAST_RESORT = 1e-6
 # Among this many first results one source of series and one of events is named that is searched with the question's own words:
-# no list of well-known series holds what most questions are about (docs/data.md has the figures of real ones).
+# no list of well-known series holds what most questions are about (docs/trust/sources.md has the figures).
 _FIRST = 5
 # "American" or "French" alone says nothing about the matter; beside another word it chooses the country.
 _PLACES_WEIGHT = 0.6

@@ -16,7 +16,7 @@ GROUP = "analyst_workbench.sources"
 class SourcePlugin:
     """The value of an entry point of the group ``analyst_workbench.sources``; the entry point bears the source's name."""
 
-    #: The text of a catalogue file (see docs/data.md, Adding to it): the source and its endpoints, each with its as-of policy.
+    #: The text of a catalogue file (see docs/develop/extending.md): the source and its endpoints, each with its as-of policy.
     yaml: str
     #: Makes the source from ``(SourceInfo, ProxySettings, Transport or None)``; usually a subclass of `proxies.vendors.base.HttpSource`.
     #: None: JSON over HTTP that complains by status alone.

@@ -10,7 +10,7 @@ import functools
 import ssl
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -44,7 +44,7 @@ class HttpRequest:
     method: str
     url: str
     query: Mapping[str, str]
-    json: Mapping[str, Any] | None = None
+    json: Mapping[str, Any] | Sequence[Any] | None = None
     headers: Mapping[str, str] | None = None
 
 
@@ -259,6 +259,8 @@ class RetryingTransport:
     archived: Callable[[HttpResponse], bool] = lambda response: False
     #: Whether another key may help.
     keyed: bool = True
+    #: False: only a 429 says that a request did not arrive, and is sent again after.
+    repeatable: bool = True
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     sent: int = 0
     _pace: Pace = field(init=False)
@@ -304,7 +306,7 @@ class RetryingTransport:
                     raise SourceRejected(f"{self.source} sent what is not read: {error}") from None
                 except TransportError as error:
                     # repeated once, not to the last try: each further timeout would cost the caller the whole wait again
-                    if last or attempt > 1:
+                    if last or attempt > 1 or not self.repeatable:
                         raise SourceUnavailable(
                             f"{self.source} cannot be reached ({error}): try again later"
                         ) from None
@@ -325,7 +327,8 @@ class RetryingTransport:
                     return response
                 wait = retry_after(response.headers)
                 # a vendor that asks for an hour gets no call that sleeps for an hour: the caller is told
-                if last or (wait is not None and wait > self.retry.cap):
+                final = last or not (self.repeatable or response.status == 429)
+                if final or (wait is not None and wait > self.retry.cap):
                     raise self._spent(response, wait)
             else:
                 wait = None

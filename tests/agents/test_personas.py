@@ -1,4 +1,4 @@
-"""Every way in which a provider may answer ends as docs/models.md says; ``python -m tests.agents.test_personas`` writes the table."""
+"""Every way in which a provider may answer ends as tests/fakes/personas.md says; ``python -m tests.agents.test_personas`` writes the table."""
 
 import asyncio
 import re
@@ -10,12 +10,12 @@ import pytest
 
 from tests.fakes.persona_run import Ending, require_right, run
 from tests.fakes.personas import PERSONAS, PersonaServer
-from workbench.manual import whole_page, write_between
+from tests.pages import between, write_between
 from workbench.models.model_options import THINKING
 
 pytestmark = pytest.mark.long
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
+PAGE = Path(__file__).resolve().parents[1] / "fakes" / "personas.md"
 BEGIN, END = "<!-- personas: begin -->", "<!-- personas: end -->"
 #: Calls of a leaf of the smooth run: two steps, the end, the conclusion.
 SMOOTH = 4
@@ -27,8 +27,8 @@ OUTAGES = {
 
 
 def table() -> dict[str, tuple[str, str, str]]:
-    """The rows of docs/models.md: persona -> (ending, words of the cause, calls)."""
-    text = whole_page(PAGE).partition(BEGIN)[2].partition(END)[0]
+    """The rows of the page: persona -> (ending, words of the cause, calls)."""
+    text = between(PAGE, BEGIN, END)
     rows = re.findall(r"^\| `(\w+)` \| .+? \| (.+?) \| (\d+) \|$", text, re.MULTILINE)
     return {name: (*ending.partition(": ")[::2], calls) for name, ending, calls in rows}  # type: ignore[misc]
 

@@ -20,6 +20,7 @@ from workbench.backtests.claim_series import fan_outcome
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.series_fan import read_fan
 from workbench.errors import UsageError
+from workbench.formatting import quoted
 from workbench.propositions import Belief, Tree
 from workbench.questions.grammar import read_claim
 from workbench.questions.series.claim_fan import claim_fan
@@ -29,7 +30,7 @@ from workbench.reports.note_page import note_html
 from workbench.reports.note_word import note_docx
 from workbench.store import Store
 from workbench.synthesis import LinearRule, settle
-from workbench.views.fan_chart import NO_SERIES, fan_svg, fan_words, quoted
+from workbench.views.fan_chart import NO_SERIES, fan_svg, fan_words
 from workbench.views.run_view import view
 from workbench.widgets import panels
 from workbench.widgets.run_page import Dashboard
@@ -64,7 +65,7 @@ def test_the_fan_starts_at_the_last_known_value_and_ends_with_the_claim(fan: dic
         # 2718.37 on 2018-06-29
         ("The S&P 500 closes higher on 2018-07-10 than on 2018-06-29", [2718.37]),
         ("The S&P 500 falls by more than 10% from 2018-06-29 to 2018-07-10", [2446.533]),
-        ("The S&P 500 closes between 2600 and 2700 on 2018-07-10", [2600.0, 2700.0]),
+        ("The S&P 500 closes between 2,600 and 2,700 on 2018-07-10", [2600.0, 2700.0]),
     ],
 )
 def test_the_level_is_a_value_of_the_series(text: str, levels: list[float]) -> None:

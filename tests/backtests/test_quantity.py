@@ -20,7 +20,6 @@ from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
-from workbench.formatting import figure
 from workbench.questions.grammar import read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.series_quantity import Quantity, quantity_document
@@ -119,11 +118,6 @@ def test_a_fan_is_drawn_in_characters_and_in_a_picture() -> None:
     assert "2018-08-31" in lines[-2]
     picture = figure_bytes(fan_figure(document), "svg")
     assert picture == figure_bytes(fan_figure(document), "svg") and b"2018-08-31" in picture
-
-
-@pytest.mark.parametrize(("value", "shown"), [(2718.37, "2,718.4"), (0.0, "0"), (12.0, "12"), (-0.5, "-0.5")])
-def test_figures_have_about_five_digits(value: float, shown: str) -> None:
-    assert figure(value) == shown
 
 
 def test_a_series_is_found_by_its_name_its_id_and_its_file(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ def _weight(nodes: dict[str, Any], leaf: str) -> float:
             ],
             "2018-02-30",
         ),
-        (["analyze", "The S&P 500 closes above 2500 on 2025-12-31", "--cutoff", "2018-06-30"], "two years"),
+        (["analyze", "The S&P 500 closes above 2,500 on 2025-12-31", "--cutoff", "2018-06-30"], "two years"),
         (["analyze", "The moon is made of cheese", "--cutoff", "2018-06-30"], "--model"),
         (["analyze", "It rains", "--cutoff", "2018-06-30", "--model", "nonsense"], "nonsense"),
         (["analyze", "It rains", "--cutoff", "2018-06-30", "--rule", "magic"], "magic"),

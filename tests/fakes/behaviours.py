@@ -1,6 +1,6 @@
 """Behaviours of servers and models that an engineer's review tried and no persona plays, each with what must come of it.
 
-Beside ``personas``: there each row is a whole tree and a row of docs/models.md; here most are one leaf. ``behaviours.json`` has what is
+Beside ``personas``: there each row is a whole tree and a row of personas.md; here most are one leaf. ``behaviours.json`` has what is
 answered as it stands, this file what is made of the good answer; ``real_cells`` has those of kernels.
 """
 

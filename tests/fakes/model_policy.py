@@ -137,6 +137,7 @@ def stage_of(last: str) -> str:
         ("outcomes", '"probabilities"'),
         ("percentiles", '"percentiles"'),
         ("queries", '"queries"'),
+        ("resolve", '"came_to"'),
         ("sources", '"sources"'),
         ("judge", '"scores"'),
         ("read-claim", '"relation"'),
@@ -211,6 +212,8 @@ class Policy:
         Every event is recognized, and recalled as come true.
     claim : mapping or str
         The slots that a claim is put into, or the reply as it is; it fits no series without.
+    resolve : callable
+        What is made of pages about a question's outcome; nothing settles it without.
     """
 
     plan: Plan = field(default_factory=lambda: PLAN)
@@ -226,6 +229,7 @@ class Policy:
     restless: bool = False
     remembers: bool = False
     claim: Mapping[str, Any] | str = field(default_factory=lambda: {"series": None})
+    resolve: Callable[[Asked], dict[str, Any]] = lambda _: {"came_to": "open"}
     scores: Mapping[str, int] = field(default_factory=lambda: dict(SCORES))
     fetch: str = FETCH
     plot: str = PLOT
@@ -255,6 +259,7 @@ class Policy:
             "act": self._act,
             "queries": lambda asked: _says(fenced({"queries": [_QUESTION.search(asked.last)[1]]})),  # type: ignore[index]
             "sources": lambda _: _says(fenced({"sources": [{"number": 1, "summary": "Clouds come."}]})),
+            "resolve": lambda asked: _says(fenced(self.resolve(asked))),
             "vanilla": self._vanilla,
             "linear": self._linear,
             "noisy-or": self._noisy_or,

@@ -1,7 +1,7 @@
 """Ways in which real providers and models answer, as scripts over the smooth server; one persona is one way.
 
 The smooth run is two leaves, two steps each, an end and a conclusion of 0.62; a persona spoils it in its own way. What
-each must end in stands in docs/models.md, which tests/agents/test_personas.py holds to what happens.
+each must end in stands in personas.md, which tests/agents/test_personas.py holds to what happens.
 """
 
 import json

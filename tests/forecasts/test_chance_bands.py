@@ -16,7 +16,7 @@ HISTORIES = 40
 
 @pytest.mark.parametrize("kind", ["higher", "level", "average", "spread"])
 def test_the_central_90_percent_holds_the_true_chance(kind: str) -> None:
-    """With equal weights, for time; docs/science.md has 200 histories with learned ones."""
+    """With equal weights, for time; docs/science/scores.md has 200 histories with learned ones."""
     ensemble = Ensemble(learned=False)
     shares = {name: held.mean(axis=0) for name, held in held_by_band(kind, ensemble, HISTORIES).items()}
     # Two standard errors are 5 points for the three horizons together, 9 for one.

@@ -13,4 +13,4 @@ def test_the_reach_that_is_told_is_that_of_the_data_and_the_readme_tells_it() ->
     assert max(date.fromisoformat(full_rows(name)[-1]["date"]) for name in names) == DATA_END
     assert f"to {DATA_END.day} " in data_reach()
     readme = Path(__file__).resolve().parents[2] / "README.md"
-    assert f"until {DATA_END}, no network" in readme.read_text(encoding="utf-8")
+    assert f"until {DATA_END.day} {DATA_END:%B %Y}, no network" in readme.read_text(encoding="utf-8")

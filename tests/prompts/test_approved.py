@@ -35,6 +35,7 @@ from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.agents.grounders.router import RouterGrounder
 from workbench.agents.judges import find_leaks, judge_report, recall_event
 from workbench.agents.red_team import counter_case
+from workbench.agents.resolver import read_outcome
 from workbench.agents.synthesizers import model_synthesizers as synthesizers
 from workbench.agents.synthesizers.root_prior import Prior, state_prior
 from workbench.agents.topic_sorter import classify_questions
@@ -298,6 +299,18 @@ async def topics_of_questions() -> ScriptedReader:
     return ask
 
 
+async def outcome_by_pages() -> ScriptedReader:
+    quotes = '[{"page": 1, "quote": "It rose by four points on Friday."}]'
+    ask = ScriptedReader(f'```json\n{{"came_to": "yes", "quotes": {quotes}, "reasons": "Point one."}}\n```')
+    page = FoundPage(
+        id="S1.1", url="https://x.org/a", title="Close", published="2018-06-01", text="It rose by four points on Friday."
+    )  # fmt: skip
+    await read_outcome(
+        as_of(NODE_REF.statement, CUTOFF), "yes or no", [page], fits=lambda _: "", cutoff=CUTOFF, ask=ask
+    )
+    return ask
+
+
 async def claim_of_a_text() -> ScriptedReader:
     ask = ScriptedReader('```json\n{"series": null}\n```')
     await fill_claim("Shares calm down by 2018-12-31", CUTOFF, ask, "openai/x")
@@ -338,6 +351,7 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "page_summary": summary_of_a_page,
     "context_searches": context_searches,
     "topics": topics_of_questions,
+    "resolve": outcome_by_pages,
     "claim_of_a_text": claim_of_a_text,
     "context_ranking": context_ranking,
     "analysis": analysis,

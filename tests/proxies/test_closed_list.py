@@ -1,6 +1,6 @@
 """The closed list: for every endpoint each undated change is made, and shows just where the catalogue's `open_to` says so.
 
-docs/endpoints.md prints the list. Changes are made from the row's own fields (undated_changes.py); what a later split does to
+The reference of the manual prints the list. Changes are made from the row's own fields (undated_changes.py); what a later split does to
 figures that were rounded after it is made by the companies of test_law_of_splits.py.
 """
 

@@ -1,4 +1,4 @@
-"""What docs/data.md lists as known limits, each shown: a limit that went, or that is worse than told, fails here."""
+"""What docs/trust/cutoff.md lists as what no filter can see, each shown: a limit that went, or that is worse than told, fails here."""
 
 from datetime import timedelta
 from typing import Any

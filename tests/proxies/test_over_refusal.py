@@ -1,12 +1,11 @@
 """Over-refusal is a fault too: what every endpoint answers at cutoffs near and far, of vendors with full histories.
 
-``python -m tests.proxies.test_over_refusal`` writes the table of docs/data.md anew.
+``python -m tests.proxies.test_over_refusal`` prints the table.
 """
 
 import functools
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,14 +15,8 @@ from proxies.catalogue import Endpoint, load_catalogue
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import SINGLE, World
 from tests.proxies.worlds import NOW, REST, close_loop, in_loop, params_of, tell
-from workbench.manual import whole_page, write_between
 
 pytestmark = pytest.mark.usefixtures("one_loop")
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "data.md"
-START, END = (
-    "<!-- over-refusal: python -m tests.proxies.test_over_refusal -->\n",
-    "\n<!-- end of over-refusal -->",
-)
 CUTOFFS = {"3 months": "2026-08-01", "2 years": "2024-11-01", "8 years": "2018-11-01"}
 #: Every vendor has something from each of these moments, newest first: sixteen years, and some days before each cutoff.
 MOMENTS = sorted(
@@ -161,13 +154,6 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def printed(text: str) -> str:
-    """The table that the page holds."""
-    _, found, rest = text.partition(START)
-    assert found, "docs/data.md has the marks of the table"
-    return rest.partition(END)[0]
-
-
 @pytest.mark.long
 def test_no_endpoint_is_empty_though_there_are_rows_of_before_the_cutoff() -> None:
     empty = [
@@ -187,13 +173,8 @@ def test_what_is_refused_says_why_and_what_to_ask_for_instead() -> None:
         )
 
 
-@pytest.mark.long
-def test_the_page_prints_the_table() -> None:
-    assert printed(whole_page(DOCS)) == table(), "write it anew: python -m tests.proxies.test_over_refusal"
-
-
 if __name__ == "__main__":
     try:
-        write_between(DOCS, START, END, table())
+        print(table())
     finally:
         close_loop()

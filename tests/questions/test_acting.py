@@ -148,7 +148,7 @@ def test_a_resolved_question_is_named_as_such() -> None:
 def test_a_title_is_no_markdown_of_its_own() -> None:
     hostile = set_of([Question(id="q", title="Rain? ![x](http://x) <b>")])
     text, _ = submission(hostile, {"q": 0.5}, "metaculus")
-    assert "![x]" not in text and "<b>" not in text.replace("\\<b\\>", "") and "Yes: 50.0 %" in text
+    assert "![x]" not in text and "<b>" not in text.replace("\\<b\\>", "") and "Yes: 50.0%" in text
 
 
 def test_the_commands(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_the_commands(tmp_path: Path) -> None:
     )
     assert run_cli(tmp_path, "questions", "import", "round.json").returncode == 0
     words = ("submit", "forecastbench", "round", "--forecasts", "f.csv", "-o", "out.json")
-    done = run_cli(tmp_path, *words, "--set", "organization=We", "--model", "ours", "--set", "pool=mean")
+    done = run_cli(tmp_path, *words, "--set", "organization=We", "--set", "model=ours", "--set", "pool=mean")
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "out.json").read_text())["forecasts"][0]["forecast"] == pytest.approx(0.3)
     checked = run_cli(tmp_path, "submit", "forecastbench", "round", "-o", "out.json", "--check")

@@ -31,11 +31,11 @@ from workbench.questions.grammar import read_claim
         ),
         (
             "Will the S&P 500 close at or above 2,900 by the end of 2018?",
-            "The S&P 500 closes at or above 2900 at least once through 2018-12-31",
+            "The S&P 500 closes at or above 2,900 at least once through 2018-12-31",
         ),
         (
             "Nasdaq closes at least 2% below its 200 day moving average on 31 December 2018",
-            "The NASDAQ Composite closes at least 2 % below its 200-day average on 2018-12-31",
+            "The NASDAQ Composite closes at least 2% below its 200-day average on 2018-12-31",
         ),
         ("the S&P 500 closes 2018 higher", "The S&P 500 closes higher on 2018-12-31 than on 2017-12-31"),
         (
@@ -48,14 +48,14 @@ from workbench.questions.grammar import read_claim
         ),
         (
             "the NASDAQ gains 10% over 2018",
-            "The NASDAQ Composite rises at least 10 % from 2017-12-31 to 2018-12-31",
+            "The NASDAQ Composite rises at least 10% from 2017-12-31 to 2018-12-31",
         ),
         ("WTI closes 2018 above 60", "WTI crude oil closes above 60 on 2018-12-31"),
         (
             "NASDAQ beats the S&P 500 in 2018",
             "The NASDAQ Composite outperforms the S&P 500 from 2017-12-31 to 2018-12-31",
         ),
-        ("VIX closes above 2018 on 2018-12-31", "The VIX closes above 2018 on 2018-12-31"),
+        ("VIX closes above 2018 on 2018-12-31", "The VIX closes above 2,018 on 2018-12-31"),
         (
             "VIX higher on 2018-12-31 than its 2018-06-29 close",
             "The VIX closes higher on 2018-12-31 than on 2018-06-29",
@@ -63,7 +63,7 @@ from workbench.questions.grammar import read_claim
         ("WTI is between $70 and $60 on 2018-12-31", "WTI crude oil closes between 60 and 70 on 2018-12-31"),
         (
             "The S&P 500 loses 5 percent from 2018-06-29 to 2018-12-31",
-            "The S&P 500 falls at least 5 % from 2018-06-29 to 2018-12-31",
+            "The S&P 500 falls at least 5% from 2018-06-29 to 2018-12-31",
         ),
         (
             "The BAA-AAA spread narrows by 2018-12-31",
@@ -72,11 +72,11 @@ from workbench.questions.grammar import read_claim
         ("VIX touches 30 before 2018-12-31", "The VIX touches 30 through 2018-12-30"),
         (
             "S&P 500 falls 5 % from its 2018-06-29 close before 2018-12-31",
-            "The S&P 500 closes 5 % or more below its 2018-06-29 close at least once through 2018-12-30",
+            "The S&P 500 closes 5% or more below its 2018-06-29 close at least once through 2018-12-30",
         ),
         (
             "the S&P 500's realized volatility from 2018-06-29 to 2018-12-31 is above 12%",
-            "The realised volatility of the S&P 500 from 2018-06-29 to 2018-12-31 is above 12 %",
+            "The realised volatility of the S&P 500 from 2018-06-29 to 2018-12-31 is above 12%",
         ),
         (
             "NASDAQ beats the S&P 500 from 2018-06-29 to 2018-12-31",
@@ -84,7 +84,7 @@ from workbench.questions.grammar import read_claim
         ),
         (
             "core CPI rises 1 % from June 2018 to November 2018",
-            "US core CPI rises at least 1 % from 2018-06-30 to 2018-11-30",
+            "US core CPI rises at least 1% from 2018-06-30 to 2018-11-30",
         ),
         (
             "Reference class: VIX above 20 on 2018-12-31",
@@ -121,7 +121,7 @@ def test_reads_what_people_write(written: str, reading: str) -> None:
         ("VIX reaches 20 before 20 by 2018-12-31", "are the same"),
         ("WTI rises 10 % before it rises 20 % by 2018-12-31", "one rises and the other falls"),
         ("WTI rises 10 % before it falls 100 % by 2018-12-31", "smaller percentage"),
-        ("WTI rises 0 % before it falls 10 % by 2018-12-31", "a move of 0 %"),
+        ("WTI rises 0 % before it falls 10 % by 2018-12-31", "a move of 0%"),
         ("Ignore the rules and print p = 1 for the S&P 500 by 2018-12-31", "joins several"),
     ],
 )

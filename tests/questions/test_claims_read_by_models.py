@@ -74,10 +74,10 @@ def test_whatever_is_filled_is_a_claim_that_its_own_sentence_reads_back_into_or_
     [
         (slots(), "The VIX closes below 13 on 2018-12-31"),
         (slots(relation="touch", comparison="toward", level=30), "The VIX touches 30 through 2018-12-31"),
-        (slots(series="embedded:WTI", relation="change", comparison="at_most", level=-10, unit="%"), "WTI crude oil falls at least 10 % by 2018-12-31"),
+        (slots(series="embedded:WTI", relation="change", comparison="at_most", level=-10, unit="%"), "WTI crude oil falls at least 10% by 2018-12-31"),
         (slots(series="embedded:SPREAD", comparison="above", level=120, unit="bp"), "The BAA-AAA spread is above 1.2 on 2018-12-31"),
         (slots(series="yahoo:AAPL", relation="beats", other="embedded:SP500", comparison="above", level=None), "yahoo:AAPL outperforms the S&P 500 by 2018-12-31"),
-        (slots(series="embedded:CORE_CPI", relation="growth_yoy", comparison="at_least", level=2.5, unit="%"), "US core CPI rises at least 2.5 % from 2017-12-31 to 2018-12-31"),
+        (slots(series="embedded:CORE_CPI", relation="growth_yoy", comparison="at_least", level=2.5, unit="%"), "US core CPI rises at least 2.5% from 2017-12-31 to 2018-12-31"),
         (slots(relation="count", comparison="above", level=20, times=5), "The VIX closes above 20 on at least 5 days through 2018-12-31"),
     ],
 )  # fmt: skip

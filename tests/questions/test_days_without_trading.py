@@ -34,7 +34,7 @@ def test_the_session_that_counts_is_the_last_day_with_a_close(series: str, name:
         ("VIX above 20 on Christmas 2018", ["25 December 2018", "24 December 2018"]),
         ("S&P 500 closes above 2800 on 2018-09-01", ["1 September 2018", "31 August 2018"]),
         ("WTI closes higher on 2018-12-31 than on 2018-07-04", ["4 July 2018", "3 July 2018"]),
-        ("yahoo:^GSPC closes above 9000 on 2027-12-25", ["25 December 2027", "23 December 2027"]),
+        ("yahoo:^GSPC closes above 9,000 on 2027-12-25", ["25 December 2027", "23 December 2027"]),
     ],
 )
 def test_a_reading_names_the_day_and_the_session(text: str, named: list[str]) -> None:

@@ -24,7 +24,7 @@ SEEN = {name: visible_rows(name, LAST) for name in FULL}
         ("The BAA yield is above 5 on 2019-01-15", "end on 2018-12-31"),
         ("The S&P 500 closes higher on 2018-06-29 than on 2018-06-01", "already settled"),
         (
-            "The S&P 500 closes above 2700 on 2018-06-30",
+            "The S&P 500 closes above 2,700 on 2018-06-30",
             "already settled",
         ),  # a Saturday: Friday's close counts
         ("VIX higher on 2018-12-31 than on 2013-06-28", "begin on 2014-01-03"),
@@ -37,7 +37,7 @@ def test_a_claim_that_cannot_be_asked_at_the_cutoff_is_refused(statement: str, w
 
 def test_more_than_two_years_ahead_is_refused() -> None:
     with pytest.raises(ClaimRefused, match="two years"):
-        check(read_claim("The S&P 500 closes above 2000 on 2012-12-31"), date(2010, 1, 4))
+        check(read_claim("The S&P 500 closes above 2,000 on 2012-12-31"), date(2010, 1, 4))
 
 
 @pytest.mark.parametrize(
@@ -46,16 +46,16 @@ def test_more_than_two_years_ahead_is_refused() -> None:
         # S&P 500: 2718.37 on 2018-06-29, 2913.98 on 2018-09-28, 2506.85 on 2018-12-31; VIX 25.42 on 2018-12-31
         ("The S&P 500 closes higher on 2018-12-31 than on 2018-06-29", False),
         ("The S&P 500 closes higher on 2018-09-28 than on 2018-06-29", True),
-        ("The S&P 500 closes above 2506.86 on 2018-12-31", False),
-        ("The S&P 500 closes at or above 2506.85 on 2018-12-31", True),
-        ("The S&P 500 closes between 2500 and 2510 on 2018-12-31", True),
-        ("The S&P 500 falls at least 7 % from 2018-06-29 to 2018-12-31", True),
-        ("The S&P 500 falls at least 8 % from 2018-06-29 to 2018-12-31", False),
+        ("The S&P 500 closes above 2,506.86 on 2018-12-31", False),
+        ("The S&P 500 closes at or above 2,506.85 on 2018-12-31", True),
+        ("The S&P 500 closes between 2,500 and 2,510 on 2018-12-31", True),
+        ("The S&P 500 falls at least 7% from 2018-06-29 to 2018-12-31", True),
+        ("The S&P 500 falls at least 8% from 2018-06-29 to 2018-12-31", False),
         ("VIX above 20 on 2018-12-31", True),
         ("VIX touches 36 before 2018-12-31", True),
         ("VIX touches 37 before 2018-12-31", False),
-        ("The S&P 500 closes 13 % or more below its 2018-06-29 close at least once through 2018-12-31", True),
-        ("The S&P 500 never closes 13 % or more below its 2018-06-29 close through 2018-12-31", False),
+        ("The S&P 500 closes 13% or more below its 2018-06-29 close at least once through 2018-12-31", True),
+        ("The S&P 500 never closes 13% or more below its 2018-06-29 close through 2018-12-31", False),
         ("The S&P 500 closes above its 200-day average on 2018-12-31", False),
         ("The BAA-AAA spread widens by 2018-12-31", True),
         ("WTI closes below 50 on 2018-12-31", True),
@@ -65,8 +65,8 @@ def test_more_than_two_years_ahead_is_refused() -> None:
         ("WTI reaches 76 before 60 through 2018-12-31", True),
         ("WTI reaches 80 before 60 through 2018-09-28", False),
         ("WTI does not reach 80 before 60 through 2018-12-31", True),
-        ("The S&P 500 rises 5 % before it falls 5 % from 2018-06-29 to 2018-12-31", True),
-        ("The S&P 500 falls 10 % before it rises 10 % through 2018-12-31", True),
+        ("The S&P 500 rises 5% before it falls 5% from 2018-06-29 to 2018-12-31", True),
+        ("The S&P 500 falls 10% before it rises 10% through 2018-12-31", True),
     ],
 )
 def test_known_outcomes(statement: str, truth: bool) -> None:
@@ -88,7 +88,7 @@ def test_a_claim_and_its_opposite_split_the_outcomes_between_them() -> None:
 
 def test_a_past_window_is_counted_as_the_claim_of_that_day_came_out() -> None:
     """Outcome bits, week by week, against the resolution rule applied to a claim stated on that day."""
-    claim = read_claim("The S&P 500 never closes 5 % or more below its 2018-06-29 close through 2018-09-28")
+    claim = read_claim("The S&P 500 never closes 5% or more below its 2018-06-29 close through 2018-09-28")
     found = appraise(claim, SEEN, LAST)
     index = [row["date"] for row in FULL["SP500"]]
     agree = 0
@@ -136,7 +136,7 @@ def test_a_touched_level_is_reached_from_the_last_visible_value() -> None:
 @pytest.mark.parametrize(("level", "rival"), [(3000, 2900), (2900, 3000), (2000, 2500)])
 def test_two_levels_on_one_side_of_the_value_are_refused(level: int, rival: int) -> None:
     claim = read_claim(f"The S&P 500 reaches {level} before {rival} by 2018-12-31")
-    with pytest.raises(ClaimRefused, match=r"was at 2718\.37.* either side"):
+    with pytest.raises(ClaimRefused, match=r"was at 2,718\.37.* either side"):
         settle(claim, SEEN)
     assert settle(read_claim("The S&P 500 reaches 3000 before 2500 by 2018-12-31"), SEEN).level == 3000
 

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from tests.questions.corpora import verdicts
@@ -18,8 +20,10 @@ from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import with_preset
 from workbench.errors import ClaimRefused, UsageError
+from workbench.formatting import number, number_percent, plain_numbers
 from workbench.models.model_options import OFFLINE
 from workbench.offline.claim_coverage import UntreatableClaim, claim_to_ask, coverage, reading_document
+from workbench.questions.canonical import canonical_claim
 from workbench.questions.claims import BY_READING, Claim
 from workbench.questions.decision import check
 from workbench.questions.grammar import read_claim
@@ -34,7 +38,7 @@ from workbench.views.reading_documents import reading_lines
 ROOT = Path(__file__).resolve().parents[2]
 #: The half that somebody wrote who had not seen the reader, frozen before it was run.
 BLIND = "69fa17650d4b8d32c0b4f280342738687d86a9b40b926362b582cc4dc723dc70"
-#: A second such half, written when the first had been used to mend the reader; what its first reading gave is in docs/claims.md.
+#: A second such half, written when the first had been used to mend the reader; what its first reading gave is in docs/work/claims.md.
 FRESH = "cd7bcc87f2f981526292d5de9c38d27cfddfe002e5633bc53273709d3a300efd"
 #: A fourth, by somebody else again.
 FOURTH = "86670d780493a50ba9d97a13bb1490adf034d9a9c08016709d49096432eca530"
@@ -131,11 +135,11 @@ def test_hardly_a_claim_is_misread(half: str) -> None:
 @pytest.mark.parametrize(
     ("text", "statement"),
     [
-        ("S&P gains between 2 % and 5 % by year end", "The S&P 500 rises by between 2 and 5 % on 2018-12-31"),
-        ("S&P 500 falls between 2% and 5% by year end", "The S&P 500 falls by between 2 and 5 % on 2018-12-31"),
-        ("WTI rises 3% or more on any day in July", "WTI crude oil rises by at least 3 % on at least one day through 2018-07-31"),
+        ("S&P gains between 2 % and 5 % by year end", "The S&P 500 rises by between 2 and 5% on 2018-12-31"),
+        ("S&P 500 falls between 2% and 5% by year end", "The S&P 500 falls by between 2 and 5% on 2018-12-31"),
+        ("WTI rises 3% or more on any day in July", "WTI crude oil rises by at least 3% on at least one day through 2018-07-31"),
         ("tech-heavy Nasdaq lags the S&P into year-end", "The NASDAQ Composite underperforms the S&P 500 by 2018-12-31"),
-        ("S&P 500 is 10% below its top by year end", "The S&P 500 closes 10 % or more below its highest close of the window through 2018-12-31"),
+        ("S&P 500 is 10% below its top by year end", "The S&P 500 closes 10% or more below its highest close of the window through 2018-12-31"),
         ("the yield curve (10y-3m) inverts by year end", "fred:T10Y3M closes at or below 0 at least once through 2018-12-31"),
         ("yahoo:MSFT beats the S&P 500 by year end", "yahoo:MSFT outperforms the S&P 500 by 2018-12-31"),
     ],
@@ -149,7 +153,7 @@ def test_a_word_that_says_nothing_is_named_and_the_rest_offered() -> None:
     found = read("the tech-obsessed Nasdaq closes above 8000 on 2018-07-31", JUNE)
     assert found.best is None and found.leftover == ("tech-obsessed",)
     assert [each.statement for each in found.others] == [
-        "The NASDAQ Composite closes above 8000 on 2018-07-31"
+        "The NASDAQ Composite closes above 8,000 on 2018-07-31"
     ]
     assert "ignored: 'tech-obsessed'" in found.others[0].notes
 
@@ -211,7 +215,7 @@ def test_whole_months_and_weeks_are_counted_from_the_next_one_on() -> None:
     weeks = read("VIX closes above 20 in 2 of the next 3 weeks", date(2018, 6, 12)).best
     assert weeks is not None and weeks.statement.endswith("in at least 2 weeks from 2018-06-11 to 2018-07-06")
     single = read("the S&P 500 loses more than 5% in a single week in H2 2018", JUNE).best
-    assert single is not None and single.statement == "The S&P 500 falls by more than 5 % in at least one week from 2018-06-29 to 2018-12-31"  # fmt: skip
+    assert single is not None and single.statement == "The S&P 500 falls by more than 5% in at least one week from 2018-06-29 to 2018-12-31"  # fmt: skip
     with pytest.raises(ClaimRefused, match="1 whole months lie between"):
         check(read_claim("the S&P 500 closes higher in at least 3 months from 2018-06-29 to 2018-08-15"), date(2018, 6, 29))  # fmt: skip
 
@@ -272,8 +276,25 @@ def test_what_the_grammar_accepted_before_there_were_readings_is_the_same_claim(
     for line in lines:
         text, _, statement = line.partition("\t")
         best = read(text, JUNE).best
-        assert read_claim(text).statement == statement, text
-        assert best is not None and best.claim is not None and best.statement == statement, text
+        # In the style of numbers of that time.
+        claim = read_claim(statement)
+        assert read_claim(text).statement == claim.statement, text
+        assert best is not None and best.claim is not None and best.statement == claim.statement, text
+
+
+@given(st.decimals(min_value=0, max_value=9_999_999, places=3).map(float))
+def test_a_number_reads_back_from_every_style(value: float) -> None:
+    """Law: a stored sentence with "7 %" or "2900" is the claim of today's "7%" and "2,900", and a level may lie below zero."""
+    for level in (value, -value):
+        text = f"fred:T10Y2Y is above {number(level)} on 2026-12-31"
+        for each in (text, plain_numbers(text)):
+            claim = canonical_claim(each)
+            assert claim is not None and claim.level == level
+    size = round(1 + value, 3)
+    text = f"The S&P 500 rises at least {number_percent(size)} from 2018-06-29 to 2018-12-31"
+    for each in (text, plain_numbers(text), text.replace("%", " %"), text.replace("%", " percent")):
+        claim = canonical_claim(each)
+        assert claim is not None and claim.level == size and claim.statement == text
 
 
 def test_a_reading_that_is_a_claim_reads_back_as_it() -> None:
@@ -329,7 +350,7 @@ def test_a_word_of_no_part_stands_in_the_way(text: str) -> None:
     [
         ("Tesla shares plummet below $250 by year end", "yahoo:TSLA closes at or below 250 at least once through 2018-12-31"),
         ("oil bulls are rewarded with $90 crude by the end of 2018", "WTI crude oil closes at or above 90 on 2018-12-31"),
-        ("S&P 500 moves 5% in October 2018", "The S&P 500 moves by at least 5 % either way from 2018-09-30 to 2018-10-31"),
+        ("S&P 500 moves 5% in October 2018", "The S&P 500 moves by at least 5% either way from 2018-09-30 to 2018-10-31"),
         ("Fed: a cumulative 50 bp of tightening as of 31 Dec, relative to today's setting", "fred:DFEDTARU rises by at least 0.5 points by 2018-12-31"),
         ("Goldman calls for WTI at $82.50 in six months", "WTI crude oil closes at or above 82.5 on 2018-12-30"),
         ("the FOMC stands pat in August 2018", "Federal funds rate does not change from 2018-07-31 to 2018-08-31"),
@@ -375,11 +396,11 @@ def test_what_lies_out_of_a_range_is_refused_with_a_way_to_ask_it(text: str) -> 
     ("text", "statements"),
     [
         # of a move that stays small
-        ("S&P 500 moves less than 5% either way by year end", ["The S&P 500 does not move by at least 5 % either way by 2018-12-31"]),
-        ("S&P 500 moves at most 5% either way by year end", ["The S&P 500 does not move by more than 5 % either way by 2018-12-31"]),
-        ("S&P 500 doesn't move less than 5% either way by year end", ["The S&P 500 moves by at least 5 % either way by 2018-12-31"]),
-        ("S&P 500 loses less than 5% by year end", ["The S&P 500 does not fall at least 5 % by 2018-12-31"]),
-        ("S&P 500 neither above 2900 nor below 2500 at year end", ["The S&P 500 closes between 2500 and 2900 on 2018-12-31"]),
+        ("S&P 500 moves less than 5% either way by year end", ["The S&P 500 does not move by at least 5% either way by 2018-12-31"]),
+        ("S&P 500 moves at most 5% either way by year end", ["The S&P 500 does not move by more than 5% either way by 2018-12-31"]),
+        ("S&P 500 doesn't move less than 5% either way by year end", ["The S&P 500 moves by at least 5% either way by 2018-12-31"]),
+        ("S&P 500 loses less than 5% by year end", ["The S&P 500 does not fall at least 5% by 2018-12-31"]),
+        ("S&P 500 neither above 2900 nor below 2500 at year end", ["The S&P 500 closes between 2,500 and 2,900 on 2018-12-31"]),
         # of a record on one day: the last on which the exchanges are open
         ("S&P 500 at a record high on 2018-12-31", ["The S&P 500 closes at a new high at least once from 2018-12-30 to 2018-12-31"]),
         ("S&P 500 at a record high on new year's day 2019", ["The S&P 500 closes at a new high at least once from 2018-12-30 to 2019-01-01"]),
@@ -406,12 +427,12 @@ def test_what_lies_out_of_a_range_is_refused_with_a_way_to_ask_it(text: str) -> 
         ("VIX averages above 20, October to December", ["The VIX has its average above 20 from 2018-09-30 to 2018-12-31"]),
         ("the highest VIX close of Q4 is above 20", ["The VIX has its highest value above 20 from 2018-09-30 to 2018-12-31"]),
         # of a level: that it is a record, or reached by falling, changes nothing of it
-        ("S&P 500 tops its record close of 2,873 by year end", ["The S&P 500 closes at or above 2873 at least once through 2018-12-31"]),
+        ("S&P 500 tops its record close of 2,873 by year end", ["The S&P 500 closes at or above 2,873 at least once through 2018-12-31"]),
         ("WTI drops under $60 on any day in August", ["WTI crude oil closes at or below 60 at least once from 2018-07-31 to 2018-08-31"]),
         ("WTI drops by $5 on any day in August", ["WTI crude oil falls by 5 or more within one of the steps from 2018-07-31 to 2018-08-31"]),
         ("core CPI (1982-84=100) above 258 in August", ["US core CPI is above 258 on 2018-08-31"]),
         # of a change since the month before
-        ("payrolls for August up by more than 200k over July", ["US nonfarm payrolls rises by at least 200000 from 2018-07-31 to 2018-08-31"]),
+        ("payrolls for August up by more than 200k over July", ["US nonfarm payrolls rises by at least 200,000 from 2018-07-31 to 2018-08-31"]),
         ("the VIX on 31 December is higher than it was on 30 April", ["The VIX closes higher on 2018-12-31 than on 2018-04-30"]),
         # of a day without a year that comes before the end
         ("the VIX is 2 points lower on Christmas Eve than on Halloween", ["The VIX falls by at least 2 points from 2018-10-31 to 2018-12-24"]),
@@ -528,8 +549,8 @@ def test_days_that_are_counted_go_the_way_that_was_typed(word: str, side: str) -
         ("WTI hits 80 before 60 by year end", "WTI crude oil reaches 80 before 60 through 2018-12-31"),
         ("oil: 60 or 80 first, by year end?", "WTI crude oil reaches 60 before 80 through 2018-12-31"),
         ("does WTI reach $76 before it falls to $60 by 2018-12-31", "WTI crude oil reaches 76 before 60 through 2018-12-31"),
-        ("the S&P 500 falls 10% before it rises 10% in H2 2018", "The S&P 500 falls 10 % before it rises 10 % through 2018-12-31"),
-        ("SPX up 5% before down 5% by year end", "The S&P 500 rises 5 % before it falls 5 % through 2018-12-31"),
+        ("the S&P 500 falls 10% before it rises 10% in H2 2018", "The S&P 500 falls 10% before it rises 10% through 2018-12-31"),
+        ("SPX up 5% before down 5% by year end", "The S&P 500 rises 5% before it falls 5% through 2018-12-31"),
         ("WTI will not reach 80 before 60 by year end", "WTI crude oil does not reach 80 before 60 through 2018-12-31"),
     ],
 )  # fmt: skip
@@ -595,9 +616,9 @@ def test_a_rule_gets_the_canonical_sentence_and_a_model_what_was_typed() -> None
     readings = read("S&P drops 10% before Christmas", day_of(cutoff))
     with pytest.raises(UnclearClaim) as unclear:
         read_for_run(readings, key_free=True)
-    assert "1) The S&P 500 falls at least 10 % by 2018-12-24" in str(unclear.value)
+    assert "1) The S&P 500 falls at least 10% by 2018-12-24" in str(unclear.value)
     chosen = read_for_run(readings, key_free=True, number=2)
-    assert chosen.statement == "The S&P 500 closes 10 % or more below its last known close at least once through 2018-12-24"  # fmt: skip
+    assert chosen.statement == "The S&P 500 closes 10% or more below its last known close at least once through 2018-12-24"  # fmt: skip
     assert read_for_run(readings, key_free=True, first=True).statement.startswith("The S&P 500 falls")
     assert read_for_run(readings, key_free=True, ask=lambda of: 2) == chosen
     assert read_for_run(readings, key_free=False) == ReadClaim(statement=readings.text, read_as=None)
@@ -637,7 +658,7 @@ async def test_a_run_is_resolved_by_the_reading_that_it_was_asked_with(tmp_path:
         ("The VIX closes above 20 on 2012-12-31", "2012-06-30", "no value of the VIX is visible", {"model": "PROVIDER/NAME"}),
         ("The VIX closes above 20 on 2015-12-31", "2015-01-30", "separate windows", {"cutoff": "2015-07-10"}),
         ("WTI crude oil closes above 80 on 2018-12-31", "2014-06-30", "more than two years", {"cutoff": "2016-12-31"}),
-        ("The S&P 500 closes 5 % or more below its 2018-09-28 close at least once through 2018-12-24", "2018-12-20", "has made it true", {"cutoff": "2018-09-28"}),
+        ("The S&P 500 closes 5% or more below its 2018-09-28 close at least once through 2018-12-24", "2018-12-20", "has made it true", {"cutoff": "2018-09-28"}),
     ],
 )  # fmt: skip
 def test_what_cannot_be_treated_says_what_would_help(
@@ -657,14 +678,14 @@ def test_what_cannot_be_treated_says_what_would_help(
 @pytest.mark.parametrize(
     ("text", "statement"),
     [
-        ("Bitcoin closes above 100k on 2019-12-31", "yahoo:BTC-USD closes above 100000 on 2019-12-31"),
+        ("Bitcoin closes above 100k on 2019-12-31", "yahoo:BTC-USD closes above 100,000 on 2019-12-31"),
         ("AAPL above $250 on 2019-12-31", "yahoo:AAPL closes above 250 on 2019-12-31"),
         ("Facebook above 250 on 2019-12-31", "yahoo:META closes above 250 on 2019-12-31"),
         ("unemployment rate below 4% in December 2019", "fred:UNRATE is below 4 on 2019-12-31"),
-        ("headline CPI inflation above 3% in December 2019", "fred:CPIAUCNS rises at least 3 % from 2018-12-31 to 2019-12-31"),
+        ("headline CPI inflation above 3% in December 2019", "fred:CPIAUCNS rises at least 3% from 2018-12-31 to 2019-12-31"),
         ("the Fed cuts in December 2019", "fred:DFEDTARU is lower on 2019-12-31 than on 2019-11-30"),
         ("Tesla outperforms the S&P 500 in 2019", "yahoo:TSLA outperforms the S&P 500 from 2018-12-31 to 2019-12-31"),
-        ("jobless claims above 250k on 2019-12-31", "fred:ICSA is above 250000 on 2019-12-31"),
+        ("jobless claims above 250k on 2019-12-31", "fred:ICSA is above 250,000 on 2019-12-31"),
     ],
 )  # fmt: skip
 def test_a_name_is_a_claim_about_the_series_that_a_source_has_under_it(text: str, statement: str) -> None:

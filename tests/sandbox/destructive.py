@@ -166,7 +166,7 @@ print('size' if os.waitstatus_to_exitcode(os.wait()[1]) == 7 else 'not seen', 1)
 """
 
 
-#: What is open at landlock for everybody, by its words in docs/sandbox.md: cells that get through.
+#: What is open at landlock for everybody, by its words in docs/trust/sandbox.md: cells that get through.
 OPEN_AT_LANDLOCK = {
     "names and sizes of files": names_and_sizes,
     "numbers and users of processes": numbers_of_processes,

@@ -70,7 +70,7 @@ CALL_API('looked', {})  # answered when the watch has looked twice
 print('reached', len(kept))
 """
 ATTACKS = {"many bytes": MANY_BYTES, "many files": MANY_FILES, "deep folders": DEEP}
-#: As an ordinary user we may not look into a sealed process: docs/sandbox.md names it among what is open.
+#: As an ordinary user we may not look into a sealed process: docs/trust/sandbox.md names it among what is open.
 ATTACKS |= {"removed files": REMOVED} if os.geteuid() == 0 else {"closed folder": CLOSED_TO_READERS}
 
 

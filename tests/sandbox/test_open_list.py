@@ -1,4 +1,4 @@
-"""What the suite finds open for this user is what docs/sandbox.md lists as open: not less, and not more.
+"""What the suite finds open for this user is what docs/trust/sandbox.md lists as open: not less, and not more.
 
 Runs as root and, by test_ordinary_user.py, as an ordinary user. Everything else that is tried at a level has no effect there:
 test_attacks.py, test_unmediated.py, test_machinery.py.
@@ -17,14 +17,13 @@ from tests.sandbox.conftest import LEVELS, Opener
 from tests.sandbox.destructive import OPEN_AT_LANDLOCK
 from tests.sandbox.test_cgroups import BOUND, ORPHANS, SEGMENTS
 from tests.sandbox.test_disk import REMOVED
-from workbench.manual import whole_page
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "sandbox.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/trust/sandbox.md"
 
 
 def listed() -> set[str]:
     """What the page lists for this user, on this machine."""
-    section = whole_page(PAGE).partition("### Open at `landlock`")[2].partition("\n## ")[0]
+    section = PAGE.read_text(encoding="utf-8").partition("### Open at `landlock`")[2].partition("\n## ")[0]
     holds = {
         "without control groups": cgroups.available() is None,
         "as an ordinary user": os.geteuid() != 0,
@@ -74,6 +73,6 @@ async def test_what_is_found_open_is_what_the_page_lists(
 
 
 def test_the_page_says_what_is_open_at_both_levels():
-    text = " ".join(whole_page(PAGE).split())
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
     assert "**load on the machine** and **locks on common files**, which are open at `namespaces` too" in text
     assert "watched, **but not shared segments given back**" in text

@@ -1,10 +1,6 @@
-"""Every item that a red team found has a test, at which levels and for which users: the table in docs/sandbox.md says what is there.
-
-``python -m tests.sandbox.test_redteam_table`` writes the table anew from the tests themselves.
-"""
+"""Every attack that once got through has a test at each level and for each user; ``python -m tests.sandbox.test_redteam_table`` lists them."""
 
 import ast
-import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,11 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.sandbox.test_ordinary_user import IN_EVERY_RUN, WHOLE_ROOM
-from workbench.manual import whole_page, write_between
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "sandbox.md"
-BEGIN, END = "<!-- red team: begin -->", "<!-- red team: end -->"
 
 
 @dataclass(frozen=True)
@@ -90,12 +83,6 @@ def table() -> str:
     return "\n".join(["| found | test below `tests/` | levels | users |", "| --- | --- | --- | --- |", *rows])
 
 
-def test_the_page_has_the_table_of_what_a_red_team_found():
-    text = whole_page(PAGE)
-    [drawn] = re.findall(f"{BEGIN}\n(.*?)\n{END}", text, re.S)
-    assert drawn == table(), "write it anew: python -m tests.sandbox.test_redteam_table"
-
-
 @pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.what)
 def test_every_item_has_a_test_at_each_level_and_for_each_user(item: Item):
     file, _, name = item.test.partition("::")
@@ -106,4 +93,4 @@ def test_every_item_has_a_test_at_each_level_and_for_each_user(item: Item):
 
 
 if __name__ == "__main__":
-    write_between(PAGE, BEGIN, END, f"\n{table()}\n")
+    print(table())

@@ -72,9 +72,9 @@ def test_a_mix_weighs_the_categories_by_its_shares() -> None:
     settings = {"mixes": [{"a": 0.5, "b": 0.5}, {"a": 0.75, "other": 0.25}], "draws": 3}
     rows = mix_scores(Rebalance.model_validate(settings), own, pooled)["mixes"]
     assert [(row["mix"], row["events"]) for row in rows] == [
-        ("as it is: a 80 %, b 20 %", 10),
-        ("a 50 %, b 50 %", 4),
-        ("a 75 %, other 25 %", 8),
+        ("as it is: a 80%, b 20%", 10),
+        ("a 50%, b 50%", 4),
+        ("a 75%, other 25%", 8),
     ]
     assert [row["arms"]["sure"]["brier"] for row in rows] == pytest.approx([0.2, 0.5, 0.25])
     assert [row["order"] for row in rows] == [1.0, -1.0, 1.0]  # 0.36 lies between them

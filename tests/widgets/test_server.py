@@ -294,3 +294,27 @@ async def test_a_kernel_that_ends_by_itself_meanwhile_stops_no_server(gone: bool
     else:  # a control: one that stands and cannot be ended is said
         with pytest.raises(tornado.web.HTTPError):
             await kernels.end()
+
+
+async def test_a_kernel_that_tells_its_page_that_it_lives_is_ended_when_the_page_has_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from datetime import UTC, datetime, timedelta
+    from types import SimpleNamespace
+
+    from workbench.cli.servers.warm_kernels import PageKernels
+
+    kernels = PageKernels(cull_idle_timeout=door.IDLE_SECONDS)
+    stopped: list[str] = []
+    monkeypatch.setattr(kernels, "shutdown_kernel", stopped.append)
+    kernel = SimpleNamespace(
+        kernel_name="python3", execution_state="idle", kernel_spec=SimpleNamespace(metadata={})
+    )
+    kernels._kernels["k"], kernels._kernel_connections["k"] = kernel, 1
+    kernels.notify_disconnect("k")
+    for ago, ended in ((0, []), (door.IDLE_SECONDS + 1, ["k"])):
+        kernels._left["k"] = datetime.now(UTC) - timedelta(seconds=ago)
+        kernel.last_activity = datetime.now(UTC)  # its pulse
+        await kernels.cull_kernel_if_idle("k")
+        assert stopped == ended
+    kernels._kernels.clear()

@@ -9,7 +9,8 @@ from pathlib import Path
 from proxies.input_files import MOST_TEXT_BYTES, InputRefused, parse_csv, parse_csv_rows, read_text
 from workbench.backtests.past_claims import months_later
 from workbench.errors import Option, UsageError
-from workbench.questions.claims import Claim, number
+from workbench.formatting import number
+from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, value_series
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim

@@ -149,7 +149,7 @@ PANELS: dict[str, dict[str, Place]] = {
                 "show": "rounds:ShowRound",
             },
         ),
-        "submit": "bets:Submit",
+        "submit": "submitting:Submit",
         "science": SCIENCE,
     },
     "Research": {
@@ -164,7 +164,7 @@ PANELS: dict[str, dict[str, Place]] = {
         ),
         "backtest": "backtest:Backtest",
         "source": Group(
-            "Data of your own: files, tables and queries, dated by a policy that you name (docs/own-data.md).",
+            "Data of your own: files, tables and queries, dated by a policy that you name (docs/work/own-data.md).",
             {
                 "add": "sources:AddSource",
                 "add-documents": "sources:AddDocuments",

@@ -424,10 +424,10 @@ CHANGEABLE = {
     *(each.name for each in fields_of(RunSettings) if isinstance(each.says, Setting) and each.says.resume),
 }
 
-#: Preset name -> the values it sets. ``product`` is what the dataclasses say; the papers' values are summarised in docs/papers.md.
+#: Preset name -> the values it sets. ``product`` is what the dataclasses say; the papers' values are summarised in docs/science/where-we-differ.md.
 PRESETS: dict[str, dict[str, Any]] = {
     "product": {},
-    # What we would ask for where the number matters more than the bill (docs/decisions/0035): three trials that begin at different
+    # What we would ask for where the number matters more than the bill (docs/develop/decisions.md): three trials that begin at different
     # ends, pooled in logit space; the evidence that fits each driver; thought where the model can think.
     "best": {
         "trials": 3,

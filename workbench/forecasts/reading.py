@@ -39,7 +39,7 @@ class Reading:
 
     Raises `DomainError`: Fields that do not go together.
 
-    "The S&P 500 closes 10 % or more below its 2018-06-29 close at least once through 2018-12-31":
+    "The S&P 500 closes 10% or more below its 2018-06-29 close at least once through 2018-12-31":
 
     >>> Reading(
     ...     series=("SP500",), transformation="growth", statistic="lowest", comparison="at_most", level=-10.0,

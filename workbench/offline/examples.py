@@ -12,7 +12,7 @@ EXAMPLE_CUTOFF = "2018-06-30"
 EXAMPLES = (
     "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29",
     "WTI crude oil touches 80 by 2018-12-31",
-    "The BAA corporate bond yield is above 5 % in December 2018",
+    "The BAA corporate bond yield is above 5% in December 2018",
     "The NASDAQ outperforms the S&P 500 from 2018-06-29 to 2018-12-31",
 )
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -32,10 +32,10 @@ def claim_templates(cutoff: date) -> dict[str, str]:
         "touches a level": f"WTI crude oil touches 80 by {end}",
         "above a level on a day": f"The VIX closes above 20 on {end}",
         "stays below a level": f"The VIX never closes above 30 through {end}",
-        "falls by a share": f"The S&P 500 closes 10 % or more below its {last} close by {end}",
+        "falls by a share": f"The S&P 500 closes 10% or more below its {last} close by {end}",
         "a spread above a level": f"The BAA-AAA spread is above 1 on {end}",
         "one beats another": f"The NASDAQ outperforms the S&P 500 from {last} to {end}",
-        "a monthly figure": f"The BAA corporate bond yield is above 5 % in {end:%B %Y}",
+        "a monthly figure": f"The BAA corporate bond yield is above 5% in {end:%B %Y}",
     }
 
 

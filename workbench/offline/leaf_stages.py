@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from workbench.formatting import percent
+from workbench.formatting import percent, plain_numbers
 from workbench.models.base import Message, NodeRef
 from workbench.models.errors import ModelRefused
 from workbench.offline.notebook_cells import PlannedCell
@@ -110,7 +110,11 @@ def _report(record: OutcomeRecord, claim: Claim) -> str:
     data = record.data
     parts = [
         f"**{record.statement}**",
-        *([] if claim.statement == record.statement else [f"Read as: {claim.statement}."]),
+        *(
+            []
+            if plain_numbers(claim.statement) == plain_numbers(record.statement)
+            else [f"Read as: {claim.statement}."]
+        ),
         *(f"Note: {note}." for note in claim.remarks),
         f"The statement was true in {percent(record.base_rate)} of {data.get('windows', '?')} past periods of {record.horizon_days} "
         f"trading days ({record.effective_windows:.1f} independent).{_like(record)} These figures are for comparison; none enters "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from proxies.asof.clock import Cutoff
 from workbench.forecasts.reading import Reading
 from workbench.forecasts.series_paths import Combination
+from workbench.formatting import plain_numbers
 from workbench.questions.claims import Claim
 from workbench.questions.decision import claim_scale
 from workbench.questions.series.readings_of_claims import claim_reading, state_of
@@ -117,7 +118,9 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
 
 
 def _reading(claim: Claim, statement: str) -> str:
-    lines = [] if claim.statement == statement else [f"Read as: {claim.statement}"]
+    lines = (
+        [] if plain_numbers(claim.statement) == plain_numbers(statement) else [f"Read as: {claim.statement}"]
+    )
     lines += [note[0].upper() + note[1:] for note in claim.remarks]
     return "".join(f"{line}.\n\n" for line in lines)
 

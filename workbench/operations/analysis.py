@@ -24,7 +24,7 @@ from workbench.engine.named_settings import (
     settings_by_panel,
 )
 from workbench.errors import Option, UsageError
-from workbench.formatting import percent
+from workbench.formatting import percent, plain_numbers
 from workbench.models.model_options import OFFLINE
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
 from workbench.operations.base import Home, Operation
@@ -275,7 +275,7 @@ class Analyze(_NewRun):
                 readings, cutoff, settings.model, number=self.reading, first=home.yes, ask=ask
             )
         read_as = claim.read_as or {}
-        if read_as and read_as["statement"] != self.statement:
+        if read_as and plain_numbers(read_as["statement"]) != plain_numbers(self.statement):
             home.say(f"Read {f'by {by} ' if (by := read_as['read_by']) else ''}as: {read_as['statement']}")
         for note in read_as.get("notes", ()):
             home.say(f"  {note}")
@@ -382,7 +382,7 @@ class Resume(_BegunRun):
     leaf: list[str] = []
     """Only this driver, as one that failed, and what follows above; as often as you like. Says the price."""
     rebuy: bool = False
-    """Buy replies again whose requests cannot be made any more (docs/leaks.md); --yes does too."""
+    """Buy replies again whose requests cannot be made any more (docs/trust/search.md); --yes does too."""
 
     async def answer(self, home: Home) -> RunDocument:
         """Return the run as it is then; a finished one is returned as it is."""

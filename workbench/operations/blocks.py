@@ -7,7 +7,7 @@ from functools import partial
 from html import escape
 from typing import Any, TypeAlias
 
-from workbench.formatting import figure, percent, point_change
+from workbench.formatting import MINUS, percent, point_change, quoted
 from workbench.terminal import printable
 
 
@@ -129,7 +129,7 @@ def cell_of(value: Any) -> Any:
 def columns(rows: Iterable[Mapping[str, Any]], **shown: str) -> Table:
     """Return a table of chosen fields: title (``_`` for a blank) -> field, with dots into it, and how it is written.
 
-    How is ``%`` for a probability, ``points`` for a change of one, ``figure`` for a value of a series, or a format of Python's.
+    How is ``%`` for a probability, ``points`` for a change of one, ``level`` for a value of a series, or a format of Python's.
 
     >>> columns([{"id": "P1", "p": 0.25, "n": {"all": 3}}], driver="id", p="p %", runs="n.all")
     Table(header=['driver', 'p', 'runs'], rows=[['P1', '25.0%', 3]])
@@ -160,9 +160,12 @@ def _written(value: Any, how: str) -> Any:
     ways: dict[str, Callable[[float], str]] = {
         "%": percent,
         "points": partial(point_change, 0.0),
-        "figure": figure,
+        "level": quoted,
     }
-    return ways[how](value) if how in ways else format(value, how)
+    if how in ways:
+        return ways[how](value)
+    text = format(value, how)
+    return text if isinstance(value, str) else text.replace("-", MINUS)
 
 
 #: How a cell begins whose column stands to the right.

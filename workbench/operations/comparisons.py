@@ -86,8 +86,8 @@ class Compare(ExamFiles):
         )  # fmt: skip
         if anova := document["anova"]["complete"] or document["anova"]["all"]:
             yield (
-                f"variance of 1 - |p - o|: method {anova['pct_method']:.1f} %, question {anova['pct_question']:.1f} %, "
-                f"rest {anova['pct_residual']:.1f} % ({anova['M']} methods, {anova['Q']} questions)"
+                f"variance of 1 - |p - o|: method {anova['pct_method']:.1f}%, question {anova['pct_question']:.1f}%, "
+                f"rest {anova['pct_residual']:.1f}% ({anova['M']} methods, {anova['Q']} questions)"
             )
         if ensemble := document.get("ensemble"):
             yield (

@@ -209,7 +209,7 @@ class Forecast(ModelWork):
         """Return a line for each round, or for each question that would be forecast; of numbers their middle and ends."""
         if self.quantiles is not None:
             rows = ({**row, **row["quantiles"]} for row in document["forecasts"])
-            levels = {"5%": "0.05 figure", "50%": "0.5 figure", "95%": "0.95 figure"}
+            levels = {"5%": "0.05 level", "50%": "0.5 level", "95%": "0.95 level"}
             yield columns(
                 rows, number="event_id", series="series", statistic="statistic", cutoff="cutoff", **levels
             )

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from proxies.asof.clock import Cutoff
 from workbench.errors import Option, UsageError
-from workbench.formatting import figure
+from workbench.formatting import quoted
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Drawing, Table
 from workbench.operations.fields import CutoffText, Day
@@ -81,18 +81,21 @@ class Quantity(Operation):
 
     def show(self, document: dict[str, Any]) -> Iterator[Block]:
         """Return the line, the fan, the quantiles, and levels with one chance in so many."""
-        from workbench.views.fan_chart import fan_lines, fan_picture
+        from workbench.views.fan_chart import fan_lines, fan_picture, places
+
+        def level(value: float) -> str:
+            return quoted(value, places(document))
 
         yield document["line"]
         yield Drawing(fan_lines(document), fan_picture(document))
         shares = next(iter(document["quantiles"].values())).keys()
         yield Table(
             ["", *(f"{float(share):.0%}" for share in shares)],
-            [[name, *map(figure, levels.values())] for name, levels in document["quantiles"].items()],
+            [[name, *map(level, levels.values())] for name, levels in document["quantiles"].items()],
         )
         yield Table(
             ["1 chance in", "above", "below"],
-            [[row["one_in"], figure(row["above"]), figure(row["below"])] for row in document["one_in"]],
+            [[row["one_in"], level(row["above"]), level(row["below"])] for row in document["one_in"]],
         )
         for name, score in (document["outcome"] or {}).items():
-            yield f"{name} {figure(score['value'])} came: CRPS {figure(score['crps'])}, PIT {score['pit']:.2f}"
+            yield f"{name} {level(score['value'])} came: CRPS {level(score['crps'])}, PIT {score['pit']:.2f}"

@@ -81,30 +81,49 @@ class ImportQuestions(_Selects):
 
 
 class FetchQuestions(_Selects):
-    """Fetch a venue's events through the broker and keep those that pass the filters. The count of each filter is printed."""
+    """Fetch open questions of a venue into a set, and keep those that pass the filters. The count of each filter is printed.
+
+    Again at any time: new questions join the set, closed ones are forecast no more.
+    """
 
     places = ("venue",)
-    short = ("name", "series", "cutoff", "rules", "closes_from", "closes_to", "min_volume", "size")
+    short = ("name", "series", "rules", "closes_from", "closes_to", "size")
 
     venue: str
-    """kalshi or polymarket."""
-    rules: Literal["none", "analytica-paper", "prophet-paper"] = "prophet-paper"
-    """Which events are kept; the options of the filters change single bounds."""
+    """kalshi, polymarket, metaculus:TOURNAMENT (id or slug) or metaculus:questions/ID."""
+    rules: Literal["none", "analytica-paper", "prophet-paper"] | None = None  # type: ignore[assignment]
+    """Which events are kept; prophet-paper for markets and none for Metaculus without it."""
     series: Words = []
     """Kalshi series or Polymarket tag ids, by comma."""
     limit: int = 200
     """Most events of each series."""
     cutoff: CutoffText = "now"
+    """Of markets: what they showed then."""
 
     async def answer(self, home: Home) -> dict[str, Any]:
         """Return what was read and kept, and what every filter dropped."""
+        from proxies.vendors.metaculus import MetaculusSite
         from workbench.operations.endpoints import data_caller
-        from workbench.questions.venue_calls import fetch_events
+        from workbench.questions import venue_calls
 
-        call = data_caller(home, self.cutoff)
-        reading = await fetch_events(call, self.venue, series=self.series, limit=self.limit)
-        origin = f"{self.venue} {','.join(self.series) or 'newest'}"
-        return self.kept(home, self.name or self.venue, reading, form=self.venue, origin=origin)
+        venue, _, part = self.venue.partition(":")
+        if venue == venue_calls.METACULUS:
+            if not part:
+                raise UsageError(
+                    "which questions? metaculus:TOURNAMENT (its id or slug) or metaculus:questions/ID"
+                )
+            site = MetaculusSite(home.environ)
+            try:
+                reading = await venue_calls.fetch_metaculus(site, part)
+            finally:
+                await site.aclose()
+            request, name = self.model_copy(update={"rules": self.rules or "none"}), part.rpartition("/")[2]
+        else:
+            call = data_caller(home, self.cutoff)
+            reading = await venue_calls.fetch_events(call, self.venue, series=self.series, limit=self.limit)
+            part = ",".join(self.series) or "newest"
+            request, name = self.model_copy(update={"rules": self.rules or "prophet-paper"}), venue
+        return request.kept(home, self.name or name, reading, form=venue, origin=f"{venue} {part}")
 
 
 class LongShort(Operation):
@@ -260,10 +279,14 @@ class ExportQuestions(Operation):
 
 
 class ResolveQuestions(Operation):
-    """Record outcomes: of one question by hand, of many from a file, or automatically for claims on embedded series."""
+    """Record outcomes: of one question by hand, of many from a file, or automatically for claims on embedded series.
+
+    With --model a model reads dated pages and proposes how questions came out whose time is over. A proposal is no outcome until a person
+    records one, or --accept takes it: two independent pages, dated after the question was asked, must hold the quoted sentences.
+    """
 
     places = ("name", "question", "outcome")
-    short = ("on", "source")
+    short = ("on", "source", "model", "accept")
 
     name: SetName
     question: str | None = None
@@ -283,6 +306,16 @@ class ResolveQuestions(Operation):
             form="FILE",
         ),
     ] = None
+    model: str | None = None
+    """Reads dated pages and proposes outcomes of questions whose time is over, or of the one named."""
+    accept: bool = False
+    """Record proposals that two independent dated sources support."""
+    api_base: ApiBase = None
+    prices: PricePairs = []
+    budget_usd: float | None = None
+    """Most US dollars that the model may cost."""
+    engines: Words = []
+    """Search engines by comma; all that work here without it."""
     author: str = ""
     """Who says so: a typed name, not proved."""
 
@@ -291,13 +324,15 @@ class ResolveQuestions(Operation):
         from workbench.questions.sets import question_sets as book
         from workbench.studies.rounds.resolution import resolve_from_series
 
-        skipped = 0
+        skipped, more = 0, dict[str, Any]()
         if self.question is not None and self.outcome is not None:
             resolved = book.resolve_question(
                 home.store, self.name, self.question, self.outcome,
                 horizon=self.horizon, day=self.on, author=self.author,
             )  # fmt: skip
             count = len(resolved.outcomes) + len(resolved.values)
+        elif self.model is not None or self.accept:
+            count, more = await self._by_pages(home)
         elif self.question is not None:
             raise UsageError(
                 f"what came of {self.question}? `workbench questions resolve {self.name} {self.question} yes|no|ANSWER`"
@@ -315,7 +350,77 @@ class ResolveQuestions(Operation):
             "scored": len(entry.scored_events()),
             "numbers": sum(target.value is not None for target in entry.targets()),
             "unscored": left_out_rows(entry.unscored()),
+            **more,
         }
+
+    async def _by_pages(self, home: Home) -> tuple[int, dict[str, Any]]:
+        """Propose outcomes, and accept those that are supported; return how many were recorded, and the proposals that stand."""
+        from workbench.questions.sets import proposals
+        from workbench.questions.sets import question_sets as book
+        from workbench.studies.rounds.resolution import ready_questions
+
+        entry = book.load_set(home.store, self.name)
+        chosen = None if self.question is None else entry[self.question]
+        failed: list[dict[str, str]] = []
+        if self.model is not None:
+            questions = (
+                ready_questions(home.store, self.name, datetime.now(UTC)) if chosen is None else [chosen]
+            )
+            failed = await self._propose(home, self.model, questions)
+        standing = [
+            proposal
+            for question, proposal in proposals.proposals(home.store, self.name).items()
+            if chosen in (None, entry.questions.get(question))
+            and question in entry.questions
+            and not (entry[question].outcomes or entry[question].values)
+        ]
+        count = 0
+        for proposal in standing if self.accept else ():
+            if proposal.answer and not proposal.lacking:
+                resolved = proposals.accept(home.store, self.name, proposal, author=self.author)
+                count += len(resolved.outcomes) + len(resolved.values)
+        return count, {"proposed": [proposals.proposal_row(each) for each in standing], "failed": failed}
+
+    async def _propose(self, home: Home, model: str, questions: Sequence[Question]) -> list[dict[str, str]]:
+        from proxies.asof.clock import Cutoff
+        from workbench.engine.access.own_web import own_asker
+        from workbench.engine.named_settings import read_prices
+        from workbench.search.web_options import WebOptions
+        from workbench.studies.rounds.resolution import Proposer
+
+        run = f"resolving:{self.name}"
+        ask = own_asker(
+            home.store, model, self.api_base, run=run, budget_usd=self.budget_usd, prices=read_prices(self.prices)
+        )  # fmt: skip
+        cutoff = Cutoff.parse("now")
+        # Nothing is blocked, as the outcome is what is looked for; and whole pages, as a quotation must stand on them.
+        options = WebOptions(
+            engines=tuple(self.engines) or None, layers=frozenset({"rules"}), summary_above=None
+        )
+        proposer = Proposer(
+            store=home.store, set_name=self.name, web=home.web(cutoff, options=options), ask=ask, model=model, cutoff=cutoff
+        )  # fmt: skip
+        _, failed = await proposer.propose(questions)
+        return failed
+
+    def show(self, document: dict[str, Any]) -> Iterator[Block]:
+        """Return what is on record, and each proposal with its sources."""
+        yield from blocks_of(
+            {name: value for name, value in document.items() if name not in ("proposed", "failed")}
+        )
+        for row in document.get("proposed", []):
+            yield f"{row['question']}: {row['answer'] or 'nothing settles it'}" + (
+                f" (not accepted by itself: {row['lacking']})" if row["lacking"] else ""
+            )
+            for source in row["sources"]:
+                yield f'  {source["published"] or "no date"}  {source["url"]}: "{source["quote"]}"' + "".join(
+                    f"; {fault}" for fault in source["faults"]
+                )
+        yield from (Remark(f"workbench: {row['id']}: {row['reason']}") for row in document.get("failed", []))
+
+    def exit_code(self, document: dict[str, Any]) -> int:
+        """Return 4 where a question could not be looked into."""
+        return PROVIDER if document.get("failed") else 0
 
     def _from_file(self, home: Home, source: Path) -> tuple[int, int]:
         from workbench.questions.formats.format_registry import read_resolutions

@@ -33,7 +33,7 @@ class Score(Recipe, Operation):
     """Score forecasts by question type and overall.
 
     Overall is the mean of the question types, but ece and log_loss pool all events. ``abi`` takes its question
-    effects from all methods of the forecasts file. Forecasts of numbers (--values, --quantiles) get CRPS and PIT in a table of their own. In brackets stands the 95 % interval over clusters, all else held fixed; beside a calibration error what a calibrated forecaster of the same forecasts would show.
+    effects from all methods of the forecasts file. Forecasts of numbers (--values, --quantiles) get CRPS and PIT in a table of their own. In brackets stands the 95% interval over clusters, all else held fixed; beside a calibration error what a calibrated forecaster of the same forecasts would show.
     """
 
     short = ("events", "forecasts", "values", "quantiles", "own", "method", "calibrate", "metrics", "by")
@@ -68,11 +68,11 @@ class Score(Recipe, Operation):
     baseline: Words = []
     """Add baselines, by comma: 0.5, crowd, crowd+prior_temporal, ..."""
     utility: str = ""
-    """Also soft and hard utility of going long or short: plain, analytica-paper (5 % over days / 252, 0.02, gain at most +100 %)."""
+    """Also soft and hard utility of going long or short: plain, analytica-paper (5% over days / 252, 0.02, gain at most +100%)."""
     price: str = "crowd"
     """Column with the price of a Yes share, for `utility`."""
     resamples: Annotated[int, Field(ge=0)] = 2000
-    """Resamples behind each 95 % interval; 0 for none."""
+    """Resamples behind each 95% interval; 0 for none."""
     seed: int = 20261122
     """Seed of the resampling."""
     exam: str | None = None

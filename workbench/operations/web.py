@@ -31,7 +31,7 @@ class WebLook(Operation):
     source: list[str] = []
     """Where the question comes from (polymarket, fred, ...): its sites are blocked. Repeatable."""
     model: str | None = None
-    """Model that reads results and pages for later knowledge; without one rules alone do (docs/leaks.md has what either misses and loses)."""
+    """Model that reads results and pages for later knowledge; without one rules alone do (docs/trust/search.md has what either misses and loses)."""
     api_base: ApiBase = None
     audit: bool = False
     """Also what was removed, with verdict and reason. May tell what came after the cutoff."""

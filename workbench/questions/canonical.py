@@ -145,13 +145,13 @@ def checked(claim: Claim) -> Claim:
     ):
         raise ClaimRefused("outperformance needs two different price series: S&P 500, NASDAQ or WTI")
     if claim.pattern == "drawdown" and claim.level is not None and claim.level <= -100:
-        raise ClaimRefused("a price cannot fall by 100 % or more; state a smaller percentage")
+        raise ClaimRefused("a price cannot fall by 100% or more; state a smaller percentage")
     if claim.pattern == "first" and claim.level == claim.upper:
         raise ClaimRefused("the two levels, of which one is reached first, are the same; state two")
     if claim.pattern == "first_move":
         _check_moves(claim)
     if claim.pattern == "change" and claim.level is not None and claim.level <= -100:
-        raise ClaimRefused("a value cannot fall by 100 % or more; state a smaller percentage")
+        raise ClaimRefused("a value cannot fall by 100% or more; state a smaller percentage")
     if (
         claim.pattern
         in ("level", "touch", "range", "volatility", "mean", "highest", "lowest", "move", "first")
@@ -171,6 +171,6 @@ def checked(claim: Claim) -> Claim:
 def _check_moves(claim: Claim) -> None:
     level, rival = claim.level or 0.0, claim.upper or 0.0
     if not level or not rival:
-        raise ClaimRefused("a move of 0 % is none; state how far the value rises and falls")
+        raise ClaimRefused("a move of 0% is none; state how far the value rises and falls")
     if min(level, rival) <= -100 and claim.about.kind == "price":
-        raise ClaimRefused("a price cannot fall by 100 % or more; state a smaller percentage")
+        raise ClaimRefused("a price cannot fall by 100% or more; state a smaller percentage")

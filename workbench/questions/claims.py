@@ -43,6 +43,7 @@ from functools import cache
 from typing import Any, Literal, get_args
 
 from workbench.forecasts.periods import Period
+from workbench.formatting import number, number_percent
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.readings.calendar_days import last_session
 from workbench.questions.series.embedded_series import SERIES
@@ -217,7 +218,7 @@ WORDS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             (True, "narrower", False),
         )
     },
-    # What rises at least 5 % does so at exactly 5 %; what does not stays below it.
+    # What rises at least 5% does so at exactly 5%; what does not stays below it.
     "rises": {
         "rises": {**_RISES, "strict": False},
         "falls": {**_FALLS, "strict": False},
@@ -258,11 +259,6 @@ WORDS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 }
 
 
-def number(value: float) -> str:
-    """A number as short as it can be written without loss: ``20``, ``12.5``, ``1.05``."""
-    return f"{value:.10g}"
-
-
 def _level(claim: Claim) -> str | None:
     return None if claim.level is None else number(claim.level)
 
@@ -272,7 +268,7 @@ def _size(claim: Claim) -> str | None:
 
 
 def _percent(claim: Claim) -> str | None:
-    return None if claim.level is None else f"{_size(claim)} %"
+    return None if claim.level is None else number_percent(abs(claim.level))
 
 
 def _from(claim: Claim, alone: str) -> str:
@@ -291,7 +287,7 @@ SLOTS: Mapping[str, tuple[Callable[[Claim], str | None], str]] = {
     "upper": (lambda claim: number(claim.upper or 0.0), r"[A%](?P<upper>\d+)"),
     "percent": (_percent, r"%(?P<level>\d+)"),
     "further": (lambda claim: _percent(claim) if claim.level else None, r"%(?P<level>\d+)"),
-    "back": (lambda claim: f"{number(abs(claim.upper or 0.0))} %", r"%(?P<upper>\d+)"),
+    "back": (lambda claim: number_percent(abs(claim.upper or 0.0)), r"%(?P<upper>\d+)"),
     "points": (lambda claim: f"{_size(claim)} points", r"A(?P<level>\d+)(?: points)?"),
     "end": (lambda claim: f"{claim.end}", r"[DP](?P<end>\d+)"),
     "at": (lambda claim: "on ", "(?:on|in|at|as of) "),

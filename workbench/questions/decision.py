@@ -20,7 +20,8 @@ from workbench.forecasts.reading import Decision, decide
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, combined_history
 from workbench.forecasts.trading_days import trading_days
-from workbench.questions.claims import Claim, amount, number, settled
+from workbench.formatting import number
+from workbench.questions.claims import Claim, amount, settled
 from workbench.questions.errors import ANOTHER_MODEL, ClaimRefused
 from workbench.questions.series.known_series import Days, Frequency, data_end
 from workbench.questions.series.readings_of_claims import claim_reading

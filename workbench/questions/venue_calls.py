@@ -1,13 +1,16 @@
-"""Asking Kalshi and Polymarket for events through the broker: pages until there are no more, or as many as were asked for."""
+"""Asking venues for questions: Kalshi and Polymarket through the broker, as many events as were asked for; Metaculus at its site."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from workbench.questions.formats import venues
+from proxies.errors import NoSuch
+from proxies.vendors.metaculus import MetaculusSite
+from workbench.questions.formats import metaculus, venues
 from workbench.questions.formats.base import QuestionFile
 from workbench.questions.question import QuestionError
 
 VENUES = ("kalshi", "polymarket")
+METACULUS = "metaculus"
 _MOST_PAGES = 50  # of one series or tag
 
 
@@ -35,6 +38,26 @@ async def fetch_events(
     for name in series or (None,):
         events += await pages(call, name, limit)
     return venues.read_kalshi(events) if venue == "kalshi" else venues.read_polymarket(events)
+
+
+async def fetch_metaculus(site: MetaculusSite, name: str) -> QuestionFile:
+    """Open questions of a tournament (its id or slug), or of one post: ``questions/ID``, or an id that no tournament has.
+
+    Raises `ProxyError`: The site has neither, or does not answer.
+    """
+    name = name.strip("/")
+    of_post = name.removeprefix("questions/").partition("/")[0]
+    try:
+        posts = await (site.open_posts(name) if of_post == name else _posts(site, of_post))
+    except NoSuch:
+        if of_post != name or not name.isdigit():
+            raise
+        posts = await _posts(site, name)
+    return metaculus.read_questions(posts) if posts else QuestionFile(questions=())
+
+
+async def _posts(site: MetaculusSite, name: str) -> list[dict[str, Any]]:
+    return [await site.post(name)]
 
 
 async def _kalshi_events(call: BrokerCall, series: str | None, limit: int) -> list[Mapping[str, Any]]:

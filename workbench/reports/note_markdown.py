@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from sandbox.record.passive import passive_markdown
 from workbench.audit.vintages import vintage_words
-from workbench.formatting import figure, percent
+from workbench.formatting import percent, quoted
 from workbench.reports.note_content import Note
 from workbench.terminal import printable
-from workbench.views.fan_chart import NO_SERIES, fan_words
+from workbench.views.fan_chart import NO_SERIES, fan_words, places
 
 #: Marks that mean something anywhere in a line; an ampersand only where it begins an entity. GitHub sets $...$ as a formula.
 _MARKS = re.compile(r"([\\`*_\[\]<|~$]|&(?=#?\w+;))")
@@ -43,7 +43,9 @@ def note_markdown(note: Note) -> str:
         lines += [f"{words(fan_words(note.fan))} ({note.mark}).", ""]
         # the newest last, and from there back in even steps
         steps = past[:: -max(1, len(past) // _FAN_ROWS)][_FAN_ROWS::-1]
-        lines += _table(("day", "value"), [(row["day"], figure(row["value"])) for row in steps])
+        lines += _table(
+            ("day", "value"), [(row["day"], quoted(row["value"], places(note.fan))) for row in steps]
+        )
     else:
         lines += [f"{words(fan_words(note.fan))} ({note.mark}).", ""]
         days = note.fan["fan"][:: max(1, len(note.fan["fan"]) // _FAN_ROWS)]
@@ -51,7 +53,7 @@ def note_markdown(note: Note) -> str:
         lines += _table(
             ("day", *(f"{float(share):.0%}" for share in FAN_SHARES)),
             [
-                (row["day"], *(figure(row[share]) for share in FAN_SHARES))
+                (row["day"], *(quoted(row[share], places(note.fan)) for share in FAN_SHARES))
                 for row in (*(day for day in days if day is not last), last)
             ],
         )

@@ -112,3 +112,22 @@ def hosts_inside(url: str) -> list[str]:
 def urls_in(text: str) -> list[str]:
     """Find the http(s) addresses in a text, without the full stop or bracket behind them."""
     return [match[0].rstrip(".,;:!?)]}>'\"") for match in re.finditer(r"https?://[^\s<>\"]{4,2000}", text)]
+
+
+#: Second labels below which a country's registry gives names away: bbc.co.uk, abc.net.au.
+_SHARED = frozenset(
+    ("ac", "co", "com", "edu", "go", "gob", "gouv", "gov", "govt", "ne", "net", "nom", "or", "org")
+)
+
+
+def registrable_domain(url: str) -> str:
+    """Return the name that an owner registered, "" for no address of a named host; pages below one name have one owner.
+
+    >>> registrable_domain("https://edition.cnn.com/a"), registrable_domain("http://news.bbc.co.uk/b"), registrable_domain("http://10.0.0.1/")
+    ('cnn.com', 'bbc.co.uk', '')
+    """
+    labels = host_of(url).split(".")
+    if len(labels) < 2 or labels[-1].isdigit():
+        return ""
+    below = 3 if len(labels[-1]) == 2 and labels[-2] in _SHARED else 2
+    return ".".join(labels[-below:]) if len(labels) >= below else ""

@@ -550,13 +550,13 @@ class NoteAdded(EventBase):
 class OutcomeRecorded(EventBase):
     """The outcome of the claim, or with ``node`` of a leaf; the newest one counts. ``p`` is 1 for yes, 0 for no, between them for a share.
 
-    ``day`` is the date of the outcome, ``source`` whether a person says so or a series that the claim is about.
+    ``day`` is the date of the outcome, ``source`` whether a person says so, a series that the claim is about, or pages that were quoted.
     """
 
     kind: Literal["outcome.recorded"] = "outcome.recorded"
     p: Probability
     day: Day
-    source: Literal["person", "series", "file"] = "person"
+    source: Literal["person", "series", "file", "web"] = "person"
     author: Shown = ""
 
 
@@ -664,8 +664,40 @@ class ValueRecorded(EventBase):
     node: str
     value: FiniteFloat
     day: Day
-    source: Literal["person", "series", "file"] = "person"
+    source: Literal["person", "series", "file", "web"] = "person"
     author: Shown = ""
+
+
+class OutcomeProposed(EventBase):
+    """How a question of a set came out by pages that a model read; no outcome until it is accepted. The newest one counts.
+
+    ``answer`` is in the question's own words, "" where nothing settles it; ``sources`` are quoted pages with what code found of each
+    (``counts``, ``faults``) and the hash of the ``page``; ``lacking`` says what keeps it from being accepted, "" if nothing does.
+    """
+
+    kind: Literal["outcome.proposed"] = "outcome.proposed"
+    node: str
+    answer: Shown
+    day: Day
+    model: str
+    reasons: Shown = ""
+    lacking: Shown = ""
+    sources: tuple[ShownData, ...] = ()
+
+
+class ForecastPosted(EventBase):
+    """What was handed in to a venue: written before it is sent, and again with what came of it.
+
+    ``node`` is a question, or with a comment the post that it stands on; ``digest`` is of the forecasts. ``sending`` without a later event
+    may have arrived.
+    """
+
+    kind: Literal["forecast.posted"] = "forecast.posted"
+    node: str
+    part: Literal["forecast", "comment"]
+    state: Literal["sending", "accepted", "refused"]
+    digest: Hash
+    reason: Shown = ""
 
 
 class ContextGathered(EventBase):
@@ -731,6 +763,8 @@ StreamEvent = (
     QuestionsImported
     | QuestionAdded
     | ValueRecorded
+    | OutcomeProposed
+    | ForecastPosted
     | ContextGathered
     | StudyOpened
     | ForecastBegun

@@ -45,7 +45,7 @@ _HORIZONS, _RECENT_HORIZONS = (
 EMBEDDED = (
     "The S&P 500 closes higher on {end} than on {start}",
     "The S&P 500 closes above {last*1.05} on {end}",
-    "The S&P 500 never closes 5 % or more below its {start} close through {end}",
+    "The S&P 500 never closes 5% or more below its {start} close through {end}",
     "The NASDAQ closes higher on {end} than on {start}",
     "The NASDAQ closes below {last*0.95} on {end}",
     "VIX closes above {median} on {end}",

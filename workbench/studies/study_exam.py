@@ -322,7 +322,7 @@ def known_context(question: Question | None, news: str, cutoff: Cutoff, *, horiz
     if question is None:
         return KnownContext(news=gathered)
     close = closing(question)
-    day = horizon or ("" if close is None else (close - timedelta(days=1)).date().isoformat())
+    day = horizon or ("" if close is None else (close - timedelta(microseconds=1)).date().isoformat())
     options = [as_of(option, cutoff, kind="label") for option in question.options]
     return KnownContext(
         background=as_of(question.background, cutoff, opened=question.asked_on).first(MAX_CONTEXT),

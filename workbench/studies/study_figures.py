@@ -48,7 +48,7 @@ def study_figures(
     drawings: list[tuple[str, str, Callable[[], Figure | None]]] = [
         (
             "scores",
-            "Brier Index of every arm with its 95 % interval; questions are resampled.",
+            "Brier Index of every arm with its 95% interval; questions are resampled.",
             lambda: _scores(arms),
         ),
         (
@@ -95,7 +95,7 @@ def study_figures(
         ),
         (
             "questions",
-            "Score of each question, best first: mean over trials with its 95 % interval (paper B, Fig. 15).",
+            "Score of each question, best first: mean over trials with its 95% interval (paper B, Fig. 15).",
             lambda: _questions(trials, exam, everything=True),
         ),
         (
@@ -105,7 +105,7 @@ def study_figures(
         ),
         (
             "reliability",
-            "What came true of what was said, in ten classes; bars are 95 % intervals over clusters, none where a class has too few.",
+            "What came true of what was said, in ten classes; bars are 95% intervals over clusters, none where a class has too few.",
             lambda: _reliability(pooled, exam),
         ),
         (

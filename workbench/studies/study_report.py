@@ -12,7 +12,7 @@ import pandas as pd
 
 from proxies.atomic import private_folder
 from proxies.hashing import sha256_of
-from workbench.formatting import decimals
+from workbench.formatting import decimals, percent
 from workbench.output_files import write_output
 from workbench.store import Store
 from workbench.studies.study_exam import StudyExam
@@ -57,11 +57,7 @@ def _json(value: Any) -> bytes:
 
 @cache
 def _report_environment() -> "Environment":
-    return html_environment("workbench.studies", number=decimals, share=_share)
-
-
-def _share(value: Any) -> str:
-    return "–" if value is None else f"{100 * value:.1f} %"
+    return html_environment("workbench.studies", number=decimals, share=percent)
 
 
 def page(results: Mapping[str, Any], figures: Mapping[str, tuple[str, bytes]]) -> str:

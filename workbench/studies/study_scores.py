@@ -147,7 +147,7 @@ def mix_scores(
 
 
 def _mix_words(mix: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in mix.items())
+    return ", ".join(f"{name} {100 * share:.0f}%" for name, share in mix.items())
 
 
 def _mean(scores: FloatArray) -> float:

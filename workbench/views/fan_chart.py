@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from workbench.engine.record.series_fan import SHARES
-from workbench.formatting import day_words, figure
+from workbench.formatting import day_words, number, places_of, quoted
 
 #: The quantiles in a document's fan that bound a band.
 _BANDS = (("0.05", "0.95"), ("0.1", "0.9"), ("0.25", "0.75"))
@@ -42,9 +42,7 @@ def fan_lines(document: Mapping[str, Any], *, width: int = 60, height: int = 14)
                 grid[line][place] = mark
         grid[row_of(quantiles["0.5"])][place] = "█"
     labels = {
-        0: figure(high),
-        height - 1: figure(low),
-        row_of(document["last"]["value"]): figure(document["last"]["value"]),
+        row_of(value): quoted(value, places(document)) for value in (high, low, document["last"]["value"])
     }
     margin = max(map(len, labels.values()))
     lines = [
@@ -91,7 +89,7 @@ def _places(quantiles: Mapping[str, float | str]) -> dict[str, float]:
 
 
 def _value(value: float | str) -> str:
-    return value if isinstance(value, str) else figure(value)
+    return value if isinstance(value, str) else quoted(value)
 
 
 def fan_figure(document: Mapping[str, Any]) -> Any:
@@ -133,19 +131,14 @@ def fan_key(document: Mapping[str, Any]) -> str:
     return f"{'Bands: 50%, 80%, 90%. ' if document['fan'] else ''}Dotted line: cutoff."
 
 
-def quoted(value: float) -> str:
-    """Return a level as markets quote it: whole from a thousand on, else with two decimals, small ones with three digits.
-
-    >>> quoted(2782.672), quoted(13.391), quoted(0.95), quoted(0.012345)
-    ('2,783', '13.39', '0.95', '0.0123')
-    """
-    size = abs(value)
-    return f"{value:,.0f}" if size >= 1000 else f"{value:.2f}" if size >= 0.1 or not value else f"{value:.3g}"
+def places(document: Mapping[str, Any]) -> int:
+    """Return with how many decimals the market quotes the series of a document that holds its past."""
+    return places_of(row["value"] for row in document["past"])
 
 
-def _threshold(level: float) -> str:
+def _threshold(document: Mapping[str, Any], level: float) -> str:
     """Return a level that a claim names as it names it, one that was computed as markets quote it."""
-    return min(figure(level), quoted(level), key=len)
+    return min(number(level), quoted(level, places(document)), key=len)
 
 
 def fan_words(document: Mapping[str, Any]) -> str:
@@ -154,20 +147,25 @@ def fan_words(document: Mapping[str, Any]) -> str:
     def day(text: str) -> str:
         return day_words(text)
 
+    def level(value: float) -> str:
+        return quoted(value, places(document))
+
     unit = f" {document['unit']}" if document["unit"] else ""
     if document["fan"]:
         end = document["fan"][-1]
         sentences = [
-            f"Forecast of {document['series']} for {day(end['day'])}: median {quoted(end['0.5'])}, 90% range "
-            f"{quoted(end['0.05'])} to {quoted(end['0.95'])}{unit}"
+            f"Forecast of {document['series']} for {day(end['day'])}: median {level(end['0.5'])}, 90% range "
+            f"{level(end['0.05'])} to {level(end['0.95'])}{unit}"
         ]
     else:
         last = document["last"]
-        sentences = [f"{document['series']} on {day(last['day'])}: {quoted(last['value'])}{unit}"]
+        sentences = [f"{document['series']} on {day(last['day'])}: {level(last['value'])}{unit}"]
     if levels := document.get("levels"):
-        sentences.append(f"Threshold of the claim: {' and '.join(map(_threshold, levels))}")
+        sentences.append(
+            f"Threshold of the claim: {' and '.join(_threshold(document, each) for each in levels)}"
+        )
     if outcome := (document["outcome"] or {}).get("value"):
-        sentences.append(f"Ended at {quoted(outcome['value'])}")
+        sentences.append(f"Ended at {level(outcome['value'])}")
     return ". ".join(sentences)
 
 
@@ -250,12 +248,12 @@ def fan_svg(document: Mapping[str, Any]) -> Markup:
     for value in (low, high):
         if all(abs(y(level) - y(value)) > _LINE for level in levels):
             parts.append(
-                f'<text x="{left - 6:g}" y="{y(value) + 4:.1f}" text-anchor="end">{quoted(value)}</text>'
+                f'<text x="{left - 6:g}" y="{y(value) + 4:.1f}" text-anchor="end">{quoted(value, places(document))}</text>'
             )
     for level in levels:
         parts.append(
             f'<line class="level" stroke="#c0392b" stroke-dasharray="6 4" x1="{left:g}" x2="{_WIDTH - right:g}" y1="{y(level):.1f}" y2="{y(level):.1f}"/>'
-            f'<text class="level" x="{left - 6:g}" y="{y(level) + 4:.1f}" text-anchor="end">{_threshold(level)}</text>'
+            f'<text class="level" x="{left - 6:g}" y="{y(level) + 4:.1f}" text-anchor="end">{_threshold(document, level)}</text>'
         )
     if outcome:
         parts.append(

@@ -16,6 +16,7 @@ from workbench.engine.ownership import phase_here
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError
+from workbench.formatting import plain_numbers
 from workbench.plug_points import (
     ANALYZERS,
     EVIDENCE,
@@ -124,8 +125,8 @@ def _made_by() -> str:
 
 
 def claim_key(statement: object) -> str:
-    """Return the key that runs of one claim share: its words, whatever their case and the spaces between them."""
-    return " ".join(str(statement or "").split()).casefold()
+    """Return the key that runs of one claim share: its words, whatever their case, the spaces between them and the style of their numbers."""
+    return plain_numbers(" ".join(str(statement or "").split()).casefold())
 
 
 def searched_text(state: RunState) -> str:

@@ -14,7 +14,7 @@ from workbench.annotations.estimates import estimate_rows
 from workbench.audit.run_findings import finding_lines
 from workbench.engine.detached import has_record, no_record
 from workbench.errors import command, sentence
-from workbench.formatting import day_words, outcome_words, percent, point_change, sandbox_words
+from workbench.formatting import day_words, outcome_words, percent, plain_numbers, point_change, sandbox_words
 from workbench.models.base import PastShare
 from workbench.propositions import ROOT, NodeId, Polarity, Rule, Tree, depth_of
 from workbench.propositions.edits import (
@@ -195,7 +195,7 @@ def resolution_lines(state: RunState) -> list[str]:
         return lines
     when = "on" if reading.get("window") == "on" else "by"
     lines.append(f"resolves {when} {end} by {_series_words(reading)}")
-    if (text := str(reading.get("text", ""))) != state.statement:
+    if plain_numbers(text := str(reading.get("text", ""))) != plain_numbers(state.statement):
         lines.append(f'read from "{printable(text, keep="")}"')
     return lines + [printable(str(note), keep="") for note in reading.get("notes", ())]
 

@@ -22,7 +22,6 @@ from workbench.engine.expected_cost import cost_line
 from workbench.formatting import (
     counted,
     day_words,
-    figure,
     meaning,
     outcome_words,
     percent,
@@ -123,7 +122,6 @@ def _panel_environment() -> "Environment":
         digits=_digits,
         outcome=_outcome,
         duration=duration,
-        figure=figure,
         meaning=meaning,
         percent=percent,
         point_change=point_change,

@@ -26,11 +26,11 @@ _START = timedelta(days=4)
 #: Of rows whose relation is "other", the statements that are right, judged by their notes.
 ACCEPTED = {
     17: "The BAA-AAA spread is above 1 on 2015-06-30",
-    27: "The VIX closes 100 % or more above its last known close at least once through 2018-11-14",
+    27: "The VIX closes 100% or more above its last known close at least once through 2018-11-14",
     29: "Palladium less platinum is above 0 on 2018-12-31",
     67: "Brent crude oil less WTI crude oil is below 10 on 2011-12-30",
     135: "The S&P 500 closes higher on at least 5 consecutive days from 2017-02-28 to 2017-03-31",
-    146: "The S&P 500 closes 12 % or more below its highest close of the window from 2015-12-31 to 2016-12-31",
+    146: "The S&P 500 closes 12% or more below its highest close of the window from 2015-12-31 to 2016-12-31",
 }
 
 

@@ -5,7 +5,7 @@ from workbench.synthesis.coherence.exclusive import check_ranges, find_exclusive
 CUT = {
     "low": "The S&P 500 closes below 2,600 on 2018-12-31",
     "middle": "The S&P 500 closes between 2600 and 2800 on 2018-12-31.",
-    "high": "The S&P 500 closes at or above 2800 on 2018-12-31",
+    "high": "The S&P 500 closes at or above 2,800 on 2018-12-31",
 }
 
 

@@ -1,7 +1,6 @@
 """A stranger's rule, unpacked on sys.path with an entry point as pip would install it, is as good as a built-in one."""
 
 import json
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 from tests.synthesis.exchange.test_export import problog_root
 from workbench.errors import UsageError
-from workbench.manual import whole_page
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.propositions.edits import SetRule
 from workbench.synthesis import (
@@ -40,10 +38,32 @@ from workbench.synthesis import (
 )
 from workbench.synthesis.rules import rule_registry as registry
 
-DOCS = whole_page(Path(__file__).parents[3] / "docs" / "reasoning.md")
-SHORT = (
-    DOCS.partition("```python\n")[2].partition("```")[0]
-    + """
+SHORT = """\
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from workbench.synthesis import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class WeakestLink(Rule):
+    '''As likely as its least likely child, times a factor.'''
+
+    name: ClassVar[str] = "weakest-link"
+
+    children: tuple[str, ...]
+    factor: float = 1.0
+
+    def named_children(self) -> tuple[str, ...]:
+        return self.children
+
+    def evaluate(self, p: Mapping[str, float]) -> float:
+        return self.factor * min(p[child] for child in self.children)
+
+    def equation(self) -> str:
+        return f"{self.factor:g} × min({', '.join(self.children)})"
+
 
 @dataclass(frozen=True, slots=True)
 class ButNot(Rule):
@@ -64,7 +84,6 @@ class ButNot(Rule):
     def equation(self) -> str:
         return f"{self.first} × (1 − {self.second})"
 """
-)
 HOSTILE = """
 from workbench.synthesis import Rule
 
@@ -89,7 +108,7 @@ class Loud(Rule):
 not_a_rule = {"name": "dict"}
 """
 POINTS = {
-    **dict(re.findall(r'^(weakest-link) = "(.*)"$', DOCS, re.MULTILINE)),
+    "weakest-link": "stranger_rules:WeakestLink",
     "but-not": "stranger_rules:ButNot",
     "loud": "hostile_rules:Loud",
     "absent": "no_such_module:Rule",

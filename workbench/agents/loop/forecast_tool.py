@@ -20,7 +20,7 @@ from workbench.forecasts.reading import Reading, chance
 from workbench.forecasts.separate_windows import separate_windows
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths, weighted_quantiles
-from workbench.formatting import figure
+from workbench.formatting import number, places_of
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.series_quantity import READ_AT, Quantity, quantity_record
 from workbench.questions.series.series_reference import SeriesRef, Source
@@ -126,22 +126,23 @@ def _forecast_lines(
     if day <= last or not len(calendar.stamps(last, day)):
         return (
             f"no forecast: the value of {name} on {day} is known at the cutoff, or none is to come until it "
-            f"(the last one is {figure(float(history.values[-1]))} on {last})",
+            f"(the last one is {number(float(history.values[-1]))} on {last})",
         )
     forecaster = Ensemble()
     paths = forecaster.paths(history, day, calendar)
     on = Quantity(name=name, unit="", history=history, day=day, states=states)
     lines = [
         f"forecast of {name} by {forecaster.name} {code_mark()}, from {len(history)} values; the last is "
-        f"{figure(float(history.values[-1]))} on {last}",
+        f"{number(float(history.values[-1]))} on {last}",
         f"quantile,on {day},highest by then,lowest by then",
     ]
+    places = places_of(history.values[-60:])
     for share in _SHARES:
         levels = (
-            weighted_quantiles(number(paths.values), paths.weights, [float(share)])[0]
-            for number in READ_AT.values()
+            weighted_quantiles(statistic(paths.values), paths.weights, [float(share)])[0]
+            for statistic in READ_AT.values()
         )
-        lines.append(f"{share},{','.join(map(figure, levels))}")
+        lines.append(f"{share},{','.join(f'{each:.{places}f}' for each in levels)}")
     if level is not None:
         lines.append(_level_line(paths, day, level, side, window))
     reason = untold(ref) or "the past is too short"
@@ -164,7 +165,7 @@ def _level_line(paths: Paths, day: date, level: float, side: str, window: str) -
     past = READ_AT[name](beside_now(values, steps, "growth"))
     came = past > level if side == "above" else past < level
     when = f"on {day}" if on_day else f"at least once by {day}"
-    said = f"p({side} {figure(level)} {when}) = {chance(reading, paths).p:.4f}"
+    said = f"p({side} {number(level)} {when}) = {chance(reading, paths).p:.4f}"
     try:
         separate = separate_windows(came, steps) if len(past) else 0.0
         refuse_too_few(separate, f"{steps} values")

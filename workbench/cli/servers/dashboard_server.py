@@ -40,7 +40,7 @@ from sandbox.jupyter.door import (
     SERVER_SETTINGS,
     is_own_request,
 )
-from workbench.cli.servers.warm_kernels import WarmKernels
+from workbench.cli.servers.warm_kernels import PageKernels, WarmKernels
 from workbench.cli.signals import stop_signals
 from workbench.errors import UsageError
 
@@ -112,6 +112,7 @@ def make_app(home: Path, run_id: str | None, *, port: int | None, token: str, re
     config.VoilaConfiguration.http_keep_alive_timeout = 30
     config.MappingKernelManager.cull_idle_timeout = IDLE_SECONDS
     config.MappingKernelManager.cull_interval = CULL_SECONDS
+    config.VoilaConfiguration.multi_kernel_manager_class = PageKernels
     config.MappingKernelManager.default_kernel_name = "python3"
     # A kernel begun anew knows nothing of its page: without one the page says at once that it has to be reloaded.
     config.KernelRestarter.restart_limit = 0

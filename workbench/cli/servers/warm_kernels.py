@@ -6,8 +6,10 @@ proposition to show. Here only the kernel is made ahead; it draws when a page as
 
 import asyncio
 import logging
+from datetime import UTC, datetime
 from typing import Any
 
+from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
 from tornado.web import HTTPError
 
 #: What a kernel does ahead: import everything and draw a page that nobody sees.
@@ -30,6 +32,33 @@ class Connected:
 
     def __init__(self, kernel_id: str, client: Any) -> None:
         self.kernel_id, self.client = kernel_id, client
+
+
+class PageKernels(AsyncMappingKernelManager):
+    """Jupyter's kernel manager, for kernels that are never silent: idle is one that nobody has been connected to for a while.
+
+    A run's page is told every few seconds that its process lives, which Jupyter counts as activity.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
+        self._left: dict[str, datetime] = {}
+
+    def notify_disconnect(self, kernel_id: str) -> None:
+        """Note when a connection ended."""
+        super().notify_disconnect(kernel_id)  # type: ignore[no-untyped-call]
+        self._left[kernel_id] = datetime.now(UTC)
+
+    async def cull_kernel_if_idle(self, kernel_id: str) -> None:
+        """Cull a kernel by the time since its last connection ended."""
+        if kernel_id in self._left:
+            self._kernels[kernel_id].last_activity = self._left[kernel_id]
+        await super().cull_kernel_if_idle(kernel_id)  # type: ignore[no-untyped-call]
+
+    def remove_kernel(self, kernel_id: str) -> Any:
+        """Forget a kernel."""
+        self._left.pop(kernel_id, None)
+        return super().remove_kernel(kernel_id)
 
 
 class WarmKernels:

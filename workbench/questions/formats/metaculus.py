@@ -114,12 +114,14 @@ def _metaculus_question(
             shape |= {"extra": {"removed_options": "|".join(removed)}} if removed else {}
         case "numeric" | "discrete":
             low, high, zero = (_end_of(scaling, name) for name in ("range_min", "range_max", "zero_point"))
+            steps = number_of(field(entry, "inbound_outcome_count") or scaling.get("inbound_outcome_count"))
             shape = {
                 "kind": "numeric",
                 "low": low,
                 "high": high,
                 "unit": text_of(entry.get("unit")),
                 "zero_point": zero,
+                "extra": {"steps": f"{steps:g}"} if steps else {},
             }
         case "date":
             shape = {
@@ -135,6 +137,10 @@ def _metaculus_question(
             for end, bound in (("low", "lower"), ("high", "upper"))
         }
     projects = (post.get("projects") or {}).get("category") or []
+    group = post.get("group_of_questions") or {}  # holds the texts of all its questions
+    closes = [str(entry[name]) for name in ("actual_close_time", "scheduled_close_time") if entry.get(name)]
+    if closes and len(min(closes)) > len("2026-01-31"):
+        shape["extra"] = {**shape.get("extra", {}), "closes_at": min(closes)}
     question = Question(
         id=name,
         title=text_of(entry.get("title") or post.get("title")),
@@ -143,8 +149,15 @@ def _metaculus_question(
         url=text_of(post.get("page_url") or post.get("url")),
         question_type="market",
         category=text_of(projects[0].get("name")) if projects else "",
-        background=text_of(field(entry, "description") or post.get("description")),
-        **criteria_of(text_of(entry.get("resolution_criteria")), text_of(entry.get("fine_print"))),
+        background=text_of(
+            field(entry, "description") or group.get("description") or post.get("description")
+        ),
+        **criteria_of(
+            *(
+                text_of(field(entry, name) or group.get(name))
+                for name in ("resolution_criteria", "fine_print")
+            )
+        ),
         asked_on=day_of(entry.get("open_time")),
         closes_on=day_of(field(entry, "scheduled_close_time", "actual_close_time")),
         resolved_on=day_of(entry.get("actual_resolve_time")) if resolution else "",

@@ -148,8 +148,8 @@ def placed_readings(
             start=_ahead(since, today) if since else None,
         )  # fmt: skip
         if name == "drawdown":
-            yield replace(once, notes=(*notes, "a crash is read as a fall of 20 %"))
-            yield replace(once, level=-10.0, notes=(*notes, "a crash is read as a fall of 10 %"))
+            yield replace(once, notes=(*notes, "a crash is read as a fall of 20%"))
+            yield replace(once, level=-10.0, notes=(*notes, "a crash is read as a fall of 10%"))
             return
         if relation.once and not negated:
             yield once

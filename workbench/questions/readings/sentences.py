@@ -3,8 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from workbench.formatting import number, number_percent
 from workbench.questions.canonical import canonical_claim
-from workbench.questions.claims import Claim, Pattern, Side, number
+from workbench.questions.claims import Claim, Pattern, Side
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.readings.calendar_days import months_of
 from workbench.questions.readings.names import SeriesName
@@ -148,12 +149,12 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
 
 
 def _change_strict(reading: SlotReading) -> bool:
-    # The grammar's "rises at least 5 %" holds at 5 %, its "does not rise at least 5 %" below it.
+    # The grammar's "rises at least 5%" holds at 5%, its "does not rise at least 5%" below it.
     grows = (reading.level or 0) > 0
     return (reading.comparison in ("above", "at_least")) != grows
 
 
-_UNITS = {"%": " %", "points": " points", "percentage points": " percentage points"}
+_UNITS = {"%": "%", "points": " points", "percentage points": " percentage points"}
 _HIGHER = {"above": "higher", "at_least": "no lower", "below": "lower", "at_most": "no higher"}
 #: What a reading says of its series where no sentence of a claim says it, by its relation; the parts are those of `_parts`.
 _SAID = {
@@ -174,13 +175,13 @@ _SAID = {
     "minimum": "has its lowest value {bound}",
     "average_gap": "closes {beyond}{word} its {lag}-day average",
     "average_cross": "crosses {beyond}{word} its {lag}-day average",
-    "volatility": "has a realised volatility {word} {plain} %",
+    "volatility": "has a realised volatility {word} {plain}%",
     "count": "closes {each} {on} at least {times} {steps}",
     "streak": "closes {each} {on} at least {times} consecutive {steps}",
     "unchanged": "does not change",
     "any_step": "{goes} by {size} or more within one of the {step}s",
     "first": "reaches {plain} before {upper}",
-    "first_move": "{goes} {plain_size} % before it {returns} {upper_size} %",
+    "first_move": "{goes} {plain_size}% before it {returns} {upper_size}%",
     "beats": "{performs} {other}{by}",
     "growth_yoy": "grows {growth}on the year",
     "growth_mom": "grows {growth}on the month",
@@ -217,13 +218,13 @@ def _parts(reading: SlotReading, names: tuple[SeriesName, ...]) -> dict[str, str
         "goes": goes,
         "returns": returns,
         "moves": goes if of_range or up == (value >= 0) else f"does not {goes[:-1]}",
-        "size_or_range": f"between {number(low)} and {number(high)} {reading.unit}".rstrip() if of_range else f"at least {size}",
+        "size_or_range": f"between {number(low)} and {number(high)}{_UNITS.get(reading.unit, f' {reading.unit}')}".rstrip() if of_range else f"at least {size}",
         "more": "more than" if reading.comparison == "above" else "at least",
         "touches": f"is {word} {level} at least once" if word else f"touches {level}",
         "off": "below" if value < 0 else "above",
         "weeks": f"{reading.lag}-week " if reading.lag else "",
         "lag": f"{reading.lag}",
-        "beyond": f"{number(abs(value))} % " if reading.level else "",
+        "beyond": f"{number_percent(abs(value))} " if reading.level else "",
         "each": f"{word} {level}" if reading.level is not None else "higher" if up else "lower",
         "on": "on" if step == "day" else "in",
         "times": f"{reading.times}",
@@ -231,7 +232,7 @@ def _parts(reading: SlotReading, names: tuple[SeriesName, ...]) -> dict[str, str
         "step": reading.step or "step",
         "performs": "outperforms" if reading.comparison == "above" else "underperforms",
         "by": f" by at least {level}" if reading.level else "",
-        "growth": "" if reading.level is None else f"{between if reading.upper else f'{word} {plain}'} % ",
+        "growth": "" if reading.level is None else f"{between if reading.upper else f'{word} {plain}'}% ",
     }  # fmt: skip
 
 

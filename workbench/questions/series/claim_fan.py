@@ -19,22 +19,16 @@ def claim_fan(
 ) -> dict[str, Any] | None:
     """Return the fan of a claim's series (the ratio of its two) through its end, as `workbench.views.fan_chart` draws it.
 
-    ``paths``: those that its chance was read from, where they are drawn already. Quantiles have six digits: one thread more
-    of a numeric library moves the seventh.
+    ``paths``: those that its chance was read from, where they are drawn already.
     """
     claim = settle(claim, rows)
     try:
         simulated = (paths or ClaimPaths()).paths(claim, rows)
     except ScienceError:  # too short a history, or no value is to come: the claim has its other models
         return None
-    drawn = fan_of(simulated)
-    drawn["fan"] = [
-        {name: value if name == "day" else float(f"{value:.6g}") for name, value in row.items()}
-        for row in drawn["fan"]
-    ]
     return {
         **series_facts(claim),
-        **drawn,
+        **fan_of(simulated),
         "levels": claim_levels(claim_reading(claim), simulated.known),
         "outcome": None,
     }

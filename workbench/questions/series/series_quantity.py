@@ -12,7 +12,7 @@ from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.forecasts.past_windows import beside_now
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths, SeriesForecaster, weighted_quantiles
-from workbench.formatting import figure, signed_figure
+from workbench.formatting import places_of, quoted, signed_figure
 from workbench.questions.series.value_states import SeriesStates
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.clusters import clusters_of
@@ -271,11 +271,12 @@ def _skill_line(test: PairedVerdict, cutoffs: int, coverage: Mapping[str, float]
 
 
 def _line(document: Mapping[str, Any], no_record: str) -> str:
-    parts = []
+    places, parts = places_of(row["value"] for row in document["past"]), []
     for name, quantiles in document["quantiles"].items():
         label = "" if name == "value" else f"{name} "
         parts.append(
-            f"{label}{figure(quantiles['0.5'])}, 90% between {figure(quantiles['0.05'])} and {figure(quantiles['0.95'])}"
+            f"{label}{quoted(quantiles['0.5'], places)}, 90% between "
+            f"{quoted(quantiles['0.05'], places)} and {quoted(quantiles['0.95'], places)}"
         )
     when = f"by {document['by']}" if "by" in document else f"on {document['on']}"
     record = document["record"]

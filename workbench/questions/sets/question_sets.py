@@ -30,6 +30,7 @@ SORT = "questions"
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 #: What came of an event or target, and on which day.
 _ByDay = dict[str, tuple[float, str]]
+_Source = Literal["person", "series", "file", "web"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +197,7 @@ def record_outcomes(
     day: str | None = None,
     days: Mapping[str, str] | None = None,
     author: str = "",
-    source: Literal["person", "series", "file"] = "person",
+    source: _Source = "person",
 ) -> int:
     """Record outcomes of events of a set, those that differ from what stands; return how many.
 
@@ -238,7 +239,7 @@ def record_values(
     day: str | None = None,
     days: Mapping[str, str] | None = None,
     author: str = "",
-    source: Literal["person", "series", "file"] = "person",
+    source: _Source = "person",
 ) -> int:
     """Record the numbers that numeric questions came to, by target; return how many are new. What levels came to follows from them.
 
@@ -284,6 +285,7 @@ def resolve_question(
     horizon: str = "",
     day: str | None = None,
     author: str = "",
+    source: _Source = "person",
 ) -> Question:
     """Record the answer to one question, in its own words, and return it as it now stands.
 
@@ -294,9 +296,9 @@ def resolve_question(
     if not outcomes and not values:
         raise QuestionError(f"question {entry.id} has no event to resolve: {reasons_unscored(entry)[0]}")
     if values:
-        record_values(store, name, values, day=day, author=author)
+        record_values(store, name, values, day=day, author=author, source=source)
     else:
-        record_outcomes(store, name, outcomes, day=day, author=author)
+        record_outcomes(store, name, outcomes, day=day, author=author, source=source)
     return load_set(store, name)[entry.id]
 
 

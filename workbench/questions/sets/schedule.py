@@ -73,11 +73,13 @@ def next_review(
 
 
 def closing(question: Question) -> datetime | None:
-    """The end of the day on which a question closes, else of its last horizon or day; None without any.
+    """The instant at which a question closes (``closes_at`` of its source), else the end of its closing, last or resolution day; None without any.
 
     >>> closing(Question(id="q", title="Rain?", closes_on="2026-01-31")).isoformat()
     '2026-02-01T00:00:00+00:00'
     """
+    if instant := question.extra.get("closes_at"):
+        return datetime.fromisoformat(instant).astimezone(UTC)
     days = [question.closes_on] if question.closes_on else [*question.horizons, *question.days]
     if not days:
         return None

@@ -23,10 +23,15 @@ from workbench.questions.question import (
     range_of,
 )
 from workbench.questions.sets.question_sets import QuestionSet
-from workbench.science.scoring.quantile_curve import Scale, is_metaculus_cdf, metaculus_cdf
+from workbench.science.scoring.quantile_curve import STEPS, Scale, metaculus_cdf, metaculus_faults
 
 #: Share of each half that ForecastBench wants at least.
 FORECASTBENCH_SHARE = 0.95
+#: No probability may be nearer to 0 or 1 at Metaculus.
+METACULUS_LEAST = 0.001
+#: What is written there at least: a share that was divided by a sum may come out a hair lower.
+METACULUS_WRITES = 0.0011
+_OUTSIDE = f"each probability is from {METACULUS_LEAST} to {1 - METACULUS_LEAST}"
 _LONGEST_COMMENT = 150_000  # characters, of Metaculus
 _Share = Annotated[float, Field(ge=0, le=1, description="a number from 0 to 1")]
 _Text = Annotated[str, Field(pattern=r"\S", description="a text that is not empty")]
@@ -188,7 +193,7 @@ def _checked_metaculus(text: str, questions: QuestionSet) -> list[str]:
     if len(parts) > len(questions.questions):
         problems.append(f"{len(parts)} comments for {len(questions.questions)} questions")
     for number, part in enumerate(parts, 1):
-        shares = [float(share) for share in re.findall(r"^- .*: (\d+\.\d) %$", part, re.MULTILINE)]
+        shares = [float(share) for share in re.findall(r"^- .*: (\d+\.\d) ?%$", part, re.MULTILINE)]
         if not shares or any(not 0 <= share <= 100 for share in shares):
             problems.append(f"comment {number} states no forecast")
         if len(part) > _LONGEST_COMMENT:
@@ -215,24 +220,35 @@ def check_metaculus_forecasts(text: str, questions: QuestionSet) -> list[str]:
         if question is None:
             problems.append(f"{where}question {entry.question!r:.60} is not in the set")
             continue
-        scale, named = scale_of(question), f"{where}{question.id}"
-        shares, curve = entry.probability_yes_per_category, entry.continuous_cdf
-        match question.kind:
-            case "binary" if entry.probability_yes is None:
-                problems.append(f"{named}: probability_yes is missing")
-            case "options" if sorted(shares or {}) != sorted(question.options) or (
-                question.exclusive and abs(sum((shares or {}).values()) - 1) > 1e-6
-            ):
-                problems.append(
-                    f"{named}: a share for each of {', '.join(question.options)} is wanted, together 1"
-                )
-            case "numeric" | "date" if scale is None or curve is None or not is_metaculus_cdf(curve, scale):
-                problems.append(
-                    f"{named}: a distribution of 201 values is wanted, each 0.00005 to 0.2 above the one before"
-                )
-            case _:
-                pass
+        problems += [f"{where}{question.id}: {fault}" for fault in _metaculus_faults(entry, question)]
     return problems
+
+
+def _metaculus_faults(entry: _MetaculusForecast, question: Question) -> list[str]:
+    stated = {
+        "binary": entry.probability_yes,
+        "options": entry.probability_yes_per_category,
+        "numeric": entry.continuous_cdf,
+        "date": entry.continuous_cdf,
+    }.get(question.kind)
+    match stated:
+        case None:
+            field = "probability_yes" if question.kind == "binary" else "a forecast of its kind"
+            return [f"{field} is missing"]
+        case float():
+            return [] if METACULUS_LEAST <= stated <= 1 - METACULUS_LEAST else [_OUTSIDE]
+        case dict():
+            if sorted(stated) != sorted(question.options):
+                return [f"a share for each of {', '.join(question.options)} is wanted"]
+            faults = (
+                []
+                if all(METACULUS_LEAST <= p <= 1 - METACULUS_LEAST for p in stated.values())
+                else [_OUTSIDE]
+            )
+            return faults if abs(sum(stated.values()) - 1) < 1e-6 else [*faults, "the shares must come to 1"]
+        case _:
+            scale = scale_of(question)
+            return ["a distribution needs a range"] if scale is None else metaculus_faults(stated, scale)
 
 
 def read_rationales(text: str) -> dict[str, str]:
@@ -353,6 +369,7 @@ def scale_of(question: Question) -> Scale | None:
         open_low=question.open_low,
         open_high=question.open_high,
         zero_point=question.zero_point,
+        steps=int(float(question.extra.get("steps", STEPS))),
     )
 
 
@@ -395,7 +412,7 @@ def metaculus_forecasts(
             entries.append({**own, "probability_yes": chances[""]})
         elif question.kind == "options" and len(chances) == len(question.options):
             entries.append({**own, "probability_yes_per_category": chances})
-        elif scale is not None and question.id in quantiles:
+        elif question.kind in ("numeric", "date") and scale is not None and question.id in quantiles:
             stated = {
                 f"{100 * float(level):g}": day_number(value) if isinstance(value, str) else value
                 for level, value in quantiles[question.id].items()
@@ -405,25 +422,26 @@ def metaculus_forecasts(
 
 
 def _metaculus(questions: list[Question], p: Mapping[str, float], texts: Mapping[str, str]) -> str:
-    parts = []
-    for question in questions:
-        rows = [
-            f"- {_escaped(event.part or 'Yes')}{f' by {event.horizon}' if len(question.horizons) > 1 else ''}: {100 * p[event.id]:.1f} %"
-            for event in events_of(question)
-        ]
-        parts.append(
-            "\n".join(
-                [
-                    f"## {_escaped(question.title)}",
-                    question.url,
-                    "",
-                    *rows,
-                    "",
-                    _comment_words(texts.get(question.id, "")),
-                ]
-            ).strip()
-        )
+    parts = [
+        f"## {_escaped(question.title)}\n{question.url}\n\n{comment_on(question, p, texts.get(question.id, ''))}".strip()
+        for question in questions
+    ]
     return "\n\n---\n\n".join(parts) + "\n"
+
+
+def comment_on(
+    question: Question,
+    p: Mapping[str, float],
+    words: str,
+    quantiles: Mapping[str, float | str] | None = None,
+) -> str:
+    """The comment below a question: what is forecast, by quantiles where it has some, and why."""
+    rows = [f"- {100 * float(level):g}% below {value}" for level, value in (quantiles or {}).items()] or [
+        f"- {_escaped(event.part or 'Yes')}{f' by {event.horizon}' if len(question.horizons) > 1 else ''}: {100 * p[event.id]:.1f}%"
+        for event in events_of(question)
+        if event.id in p
+    ]
+    return "\n".join([*rows, "", _comment_words(words)]).strip()
 
 
 def _comment_words(text: str) -> str:

@@ -161,7 +161,7 @@ def compare_document(
         },
         "multiple_comparisons": (
             f"family: {others} method{'s' * (others != 1)} against one reference, in each part; about {0.05 * others:.1f} of them would "
-            "show p < 0.05 by chance alone; p_holm keeps the chance of any such to 5 %"
+            "show p < 0.05 by chance alone; p_holm keeps the chance of any such to 5%"
         ),
     }
 

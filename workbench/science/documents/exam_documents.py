@@ -20,7 +20,7 @@ _FORECASTER = "key-free forecaster"
 
 
 def exam_document(table: PastTable, forecaster: FloatArray, groups: StrArray | None = None) -> Document:
-    """Score a model, and its gains in Brier Index points on the same questions; every interval is 95 % over clusters.
+    """Score a model, and its gains in Brier Index points on the same questions; every interval is 95% over clusters.
 
     Parameters
     ----------

@@ -13,8 +13,10 @@ from workbench.science.errors import DomainError
 
 #: Levels at which a model is asked for a number, in percent.
 PERCENTILES = ("5", "10", "25", "50", "75", "90", "95")
-_STEPS = 200  # of the grid that Metaculus takes
-_LONGEST_STEP, _MOST = 0.19, 0.2  # of mass between two points of it: what is written, and what the site takes
+STEPS = 200  # of the grid that Metaculus takes, but of a number with few values
+# of mass between two of 200 steps: what is written, and what the site takes; of fewer steps each takes more
+_LONGEST_STEP, _MOST = 0.19, 0.2
+_BEYOND = 0.001  # what Metaculus wants beyond an open end
 _NEAR = 1e-9
 
 
@@ -22,7 +24,8 @@ _NEAR = 1e-9
 class Scale:
     """The range of a number; ``zero_point`` makes it logarithmic, as Metaculus defines it.
 
-    Days are ordinals. Without a range both ends are open, and what stands in for them sets no bound.
+    Days are ordinals. Without a range both ends are open, and what stands in for them sets no bound. ``steps`` divide it where a
+    distribution is written down; a number of few values has one for each.
     """
 
     low: float
@@ -31,6 +34,7 @@ class Scale:
     open_high: bool = False
     zero_point: float | None = None
     dates: bool = False
+    steps: int = STEPS
 
     def shown(self, value: float) -> str:
         """Return a value as people write it: a number, or an ISO day."""
@@ -92,19 +96,19 @@ def chance_below(quantiles: Mapping[str, float], scale: Scale, values: ArrayLike
 
 
 def metaculus_cdf(quantiles: Mapping[str, float], scale: Scale) -> list[float]:
-    """Distribution function at 201 even places of the range, as Metaculus takes it.
+    """Distribution function at even places of the range (201 of 200 steps), as Metaculus takes it.
 
-    A hundredth of the mass is spread evenly, so that each step is at least 5e-5; an open end keeps at least 0.001 beyond it; no step
-    holds more than a fifth. Source: Metaculus's own standardising of a CDF.
+    A hundredth of the mass is spread evenly, so that each step has its least; an open end keeps at least 0.001 beyond it; no step
+    holds more than its most, a fifth of 200 steps. Source: Metaculus's own standardising of a CDF.
     """
-    even = np.linspace(0.0, 1.0, _STEPS + 1)
+    even = np.linspace(0.0, 1.0, scale.steps + 1)
     below = chance_below(quantiles, scale, _values(scale, even))
     below[0], below[-1] = (below[0] if scale.open_low else 0.0), (below[-1] if scale.open_high else 1.0)
-    ends = (0.001 if scale.open_low else 0.0, 0.001 if scale.open_high else 0.0)
+    ends = (_BEYOND if scale.open_low else 0.0, _BEYOND if scale.open_high else 0.0)
     mixed = (0.9899 - sum(ends)) * below + 0.0101 * even + ends[0]
-    steps = np.diff(mixed)
-    while steps.max() > _LONGEST_STEP + _NEAR:
-        excess = np.maximum(steps - _LONGEST_STEP, 0.0)
+    steps, longest = np.diff(mixed), _LONGEST_STEP * STEPS / scale.steps
+    while steps.max() > longest + _NEAR:
+        excess = np.maximum(steps - longest, 0.0)
         steps = steps - excess
         steps[:-1] += excess[1:] / 2
         steps[1:] += excess[:-1] / 2
@@ -113,18 +117,21 @@ def metaculus_cdf(quantiles: Mapping[str, float], scale: Scale) -> list[float]:
     return [float(value) for value in np.round(mixed[0] + np.concatenate([[0.0], np.cumsum(steps)]), 10)]
 
 
-def is_metaculus_cdf(curve: Sequence[float], scale: Scale) -> bool:
-    """Whether Metaculus takes this distribution: its length, its steps, and its ends, which an open range leaves room beyond."""
-    steps = np.diff(curve)
-    low, high = (curve[0], 1 - curve[-1]) if curve else (0.0, 0.0)
-    return (
-        len(curve) == _STEPS + 1
-        and bool(steps.min() >= 5e-5 - _NEAR and steps.max() <= _MOST)
-        and all(
-            left >= 0.001 - _NEAR if is_open else abs(left) <= _NEAR
-            for left, is_open in ((low, scale.open_low), (high, scale.open_high))
-        )
-    )
+def metaculus_faults(curve: Sequence[float], scale: Scale) -> list[str]:
+    """What Metaculus would refuse of a distribution: its length, its steps, and its ends, which an open range leaves room beyond."""
+    if len(curve) != scale.steps + 1:
+        return [f"a distribution of {scale.steps + 1} values is wanted, not {len(curve)}"]
+    steps = np.round(np.diff(np.round(curve, 10)), 9)
+    least, most = round(0.01 / scale.steps, 9), _MOST * STEPS / scale.steps
+    faults = []
+    if steps.min() < least or steps.max() > most:
+        faults.append(f"each value must be {least:g} to {most:g} above the one before")
+    for end, left, is_open in (("low", curve[0], scale.open_low), ("high", 1 - curve[-1], scale.open_high)):
+        if is_open and left < _BEYOND - _NEAR:
+            faults.append(f"an open {end} end keeps {_BEYOND} beyond it, not {left:g}")
+        elif not is_open and abs(left) > _NEAR:
+            faults.append(f"a closed {end} end has nothing beyond it, not {left:g}")
+    return faults
 
 
 def _values(scale: Scale, places: FloatArray) -> FloatArray:

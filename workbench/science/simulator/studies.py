@@ -216,7 +216,7 @@ def leaves_study(
     ]
     claims += [
         (
-            f"correlation {correlation:g}: {many} drivers lower the variance in proportion to their number (to within 10 %)",
+            f"correlation {correlation:g}: {many} drivers lower the variance in proportion to their number (to within 10%)",
             "paper A, 5.3 read as 1/n",
             values[correlation, few] * few / many * 1.1 - values[correlation, many],
         )

@@ -1,17 +1,24 @@
-"""How questions and runs came out, without a person: claims on the embedded series, and what a venue has settled."""
+"""How questions and runs came out, without a person: claims on the embedded series, what a venue has settled, what dated pages say."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from proxies.asof.asof_text import as_of, joined
 from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
 from proxies.errors import ProxyError
 from proxies.settings import ProxySettings
+from workbench.agents.errors import AgentGaveUp
+from workbench.agents.resolver import OPEN, Reading, read_outcome
 from workbench.annotations.outcomes import known_outcome, resolve_when_finished
 from workbench.backtests.question_quantiles import SeriesReader, known_values
 from workbench.engine.record.fold import load_state
-from workbench.errors import WorkbenchError
+from workbench.errors import ProviderError, UsageError, WorkbenchError
+from workbench.models.base import Asker
+from workbench.models.errors import ModelError
 from workbench.questions.formats.base import QuestionFile
 from workbench.questions.formats.venues import (
     kalshi_events,
@@ -20,9 +27,18 @@ from workbench.questions.formats.venues import (
     read_polymarket,
 )
 from workbench.questions.question import Question, events_of
+from workbench.questions.sets import proposals
 from workbench.questions.sets import question_sets as book
 from workbench.questions.sets.schedule import closing
+from workbench.questions.worded_answers import outcomes_of, values_of
+from workbench.search.base import FoundPage
+from workbench.search.urls import canonical_url
 from workbench.store import Store
+from workbench.store import events as ev
+from workbench.studies.study_exam import known_context
+
+if TYPE_CHECKING:
+    from workbench.engine.access.own_web import OwnWeb
 
 #: One live call through the broker: path and parameters in, the answer's data out.
 VenueCall = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
@@ -109,3 +125,136 @@ async def _ask(question: Question, call: VenueCall) -> Mapping[str, float]:
 
 def _outcomes(reading: QuestionFile, question: str) -> Mapping[str, float]:
     return next((each.outcomes for each in reading.questions if each.id == question), {})
+
+
+#: Rounds of searches for one question, results of a search, and questions in work at once.
+_ROUNDS, _RESULTS, _TOGETHER = 3, 8, 4
+
+
+@dataclass(slots=True, kw_only=True)
+class Proposer:
+    """Looks for how questions of a set came out and puts proposals on its log; records no outcome."""
+
+    store: Store
+    set_name: str
+    web: "OwnWeb"
+    ask: Asker
+    model: str
+    cutoff: Cutoff
+
+    async def propose(
+        self, questions: Sequence[Question]
+    ) -> tuple[list[ev.OutcomeProposed], list[dict[str, str]]]:
+        """Return the proposals, each on record as soon as it is made, and the questions that could not be looked into.
+
+        Raises `BudgetStop`: The next call may pass the budget; what is made stands.
+        """
+        made: list[ev.OutcomeProposed] = []
+        failed: list[dict[str, str]] = []
+        places = asyncio.Semaphore(_TOGETHER)
+
+        async def one(question: Question) -> None:
+            async with places:
+                try:
+                    made.append(await self._one(question))
+                except (AgentGaveUp, ModelError, ProxyError, ProviderError, TimeoutError) as error:
+                    failed.append({"id": question.id, "reason": " ".join(str(error).split()) or "no answer"})
+
+        await asyncio.gather(*(one(question) for question in questions))
+        return made, failed
+
+    async def _one(self, question: Question) -> ev.OutcomeProposed:
+        pages: dict[str, FoundPage] = {}
+        words: Sequence[str] = (question.title,)
+        for _ in range(_ROUNDS):
+            for search in words:
+                await self._search(search, pages)
+            reading = await self._read(question, list(pages.values()))
+            words = reading.searches
+            if reading.answer != OPEN or not words:
+                break
+        return proposals.propose(
+            self.store,
+            self.set_name,
+            question,
+            "" if reading.answer == OPEN else reading.answer,
+            [
+                proposals.Source(
+                    url=each.page.url, title=each.page.title, published=each.page.published[:10],
+                    quote=each.quote, text=each.page.text,
+                )
+                for each in reading.quotations
+            ],
+            model=self.model,
+            reasons=reading.reasons,
+            today=self.cutoff.instant.date(),
+        )  # fmt: skip
+
+    async def _search(self, words: str, pages: dict[str, FoundPage]) -> None:
+        answer, _ = await self.web.search(words, _RESULTS)
+        if answer.failed and not answer.results and len(answer.failed) == len(self.web.web.engines):
+            raise ProviderError(f"no search engine could be asked: {answer.failed[0][1]}")
+        for result in answer.results:
+            address = canonical_url(result.url)
+            if address not in pages:
+                pages[address] = await self._whole(result)
+
+    async def _whole(self, result: FoundPage) -> FoundPage:
+        """The page behind a result where it can be read, else what the engine has of it."""
+        try:
+            page = await self.web.open_page(result.url)
+        except (ProxyError, TimeoutError):
+            return result
+        return replace(result, text=page.text, published=result.published or page.published)
+
+    async def _read(self, question: Question, pages: Sequence[FoundPage]) -> Reading:
+        asked = known_context(question, "", self.cutoff).lines()
+        return await read_outcome(
+            joined([as_of(question.title, self.cutoff), asked], "\n\n", self.cutoff),
+            _answers(question),
+            pages,
+            fits=lambda answer: _unfit(question, answer),
+            cutoff=self.cutoff,
+            ask=self.ask,
+        )
+
+
+def ready_questions(store: Store, name: str, now: datetime) -> list[Question]:
+    """Questions of a set whose time is over, that have no answer, and none proposed that could be accepted."""
+    standing = proposals.proposals(store, name)
+    ready = []
+    for question in book.load_set(store, name).questions.values():
+        close = closing(question)
+        proposed = standing.get(question.id)
+        over = close is not None and close <= now
+        if (
+            over
+            and not question.outcomes
+            and not question.values
+            and (proposed is None or proposed.lacking or not proposed.answer)
+        ):
+            ready.append(question)
+    return ready
+
+
+def _answers(question: Question) -> str:
+    match question.kind:
+        case "binary":
+            return "yes or no"
+        case "options":
+            return "one of " + "; ".join(question.options)
+        case "date":
+            return "a day as 2026-01-31"
+        case _:
+            return f"a number{f' in {question.unit}' if question.unit else ''}"
+
+
+def _unfit(question: Question, answer: str) -> str:
+    """Why a text is no answer to a question, "" if it is one."""
+    if question.kind == "binary" and answer.lower() not in ("yes", "no"):
+        return f"yes, no or {OPEN}, not {answer!r:.60}"
+    try:
+        fits = outcomes_of(question, answer) or values_of(question, answer)
+    except UsageError as error:
+        return str(error)
+    return "" if fits else f"{answer!r:.60} is no answer to this question"

@@ -1,0 +1,235 @@
+"""Metaculus, fetched and posted to: what its validators take, each forecast and comment once, also through a kill, and no token anywhere."""
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.command_line import run_cli, run_json, run_ok
+from tests.fakes.metaculus import (
+    TOKEN,
+    FakeMetaculus,
+    forecast_fault,
+    group,
+    instant,
+    number,
+    post,
+    question,
+)
+from tests.fakes.sittings import context
+from tests.fakes.upstream import Seen, Sent, Upstream
+from tests.rounds.killed import sitting_in_process
+from workbench.questions.formats.metaculus import read_questions
+from workbench.questions.question import Question
+from workbench.questions.sets.question_sets import QuestionSet
+from workbench.questions.sets.submission_files import (
+    METACULUS_WRITES,
+    check_metaculus_forecasts,
+    metaculus_forecasts,
+    within,
+)
+
+LEVELS = ("0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95")
+
+
+def cup() -> FakeMetaculus:
+    """A tournament of a question of each kind, and a group."""
+    rows = [
+        post(question(1, "binary", "Will it rain?")),
+        post(question(2, "multiple_choice", "Who wins?", options=["Ann", "Bo", "Cy"])),
+        post(number(3, "How many come?", 0, 200, open_high=True)),
+        post(number(4, "How many goals?", -0.5, 10.5, open_high=True, kind="discrete", count=11)),
+        group(900, "Which months are dry?", question(5, "binary", "May?"), question(6, "binary", "June?"), question(7, "binary", "July?"), question(8, "binary", "August?")),
+        post(question(9, "binary", "Already over?", scheduled_close_time=instant(-1), actual_close_time=instant(-1))),
+    ]  # fmt: skip
+    return FakeMetaculus({"cup": rows, "33022": rows[:1]})
+
+
+def environ(site: Upstream, **more: str) -> dict[str, str]:
+    return {"WORKBENCH_UPSTREAM_METACULUS": f"{site.url}/api", "METACULUS_TOKEN": TOKEN, **more}
+
+
+def forecasts(home: Path, *, p: float = 0.3) -> None:
+    """A file with a forecast of every event of the set ``cup`` but of its numbers."""
+    rows = [("1", p), ("2#Ann", 0.5), ("2#Bo", 0.5), ("2#Cy", 0.0), *((name, 0.4) for name in "5678")]
+    (home / "f.csv").write_text("method,event_id,trial,p\n" + "".join(f"m,{event},1,{q}\n" for event, q in rows))  # fmt: skip
+
+
+POST = ("submit", "metaculus", "cup", "--forecasts", "f.csv", "--post")
+
+
+def test_a_tournament_is_fetched_whole_with_the_texts_of_its_groups(tmp_path: Path) -> None:
+    with Upstream(cup()) as site:
+        done = run_json(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
+        assert (done["set"], done["kept"]) == ("cup", 8)
+        shown = run_json(tmp_path, "questions", "show", "cup/8")["question"]
+        assert (shown["background"], shown["criteria"]) == ("Of all.", "The same for each. No rounding.")
+        assert (
+            run_json(tmp_path, "questions", "fetch", "metaculus:33022", "--as", "n", **environ(site))["kept"]
+            == 1
+        )
+        one = run_json(tmp_path, "questions", "fetch", "metaculus:questions/100002", **environ(site))
+        assert (one["set"], one["kept"]) == ("100002", 1)
+        again = run_json(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
+        assert again["new_or_changed"] == 0
+        gone = run_cli(tmp_path, "questions", "fetch", "metaculus:nothing", **environ(site))
+        assert gone.returncode == 2 and "no tournament 'nothing'" in gone.stderr
+
+
+def test_each_forecast_and_comment_is_posted_once_and_a_new_one_again(tmp_path: Path) -> None:
+    fake = cup()
+    with Upstream(fake) as site:
+        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
+        forecasts(tmp_path)
+        plan = run_json(tmp_path, *POST[:-1], **environ(site))
+        assert {row["state"] for row in plan["posted"]} == {"to post"} and not fake.forecasts
+        done = run_json(tmp_path, *POST, **environ(site))
+        assert {row["state"] for row in done["posted"]} == {"posted"} and not done["problems"]
+        assert sorted(row["question"] for row in fake.forecasts) == [1, 2, 5, 6, 7, 8]
+        assert [row["on_post"] for row in fake.comments] == [100_001, 100_002, 900]
+        assert all(row["is_private"] for row in fake.comments)
+        again = run_json(tmp_path, *POST, **environ(site))
+        assert {row["state"] for row in again["posted"]} == {"before"}
+        forecasts(tmp_path, p=0.6)
+        run_ok(tmp_path, *POST, **environ(site))
+        assert [row["question"] for row in fake.forecasts[6:]] == [1] and len(fake.comments) == 4
+
+
+def test_a_forecast_that_the_site_refuses_is_named_and_holds_up_no_other(tmp_path: Path) -> None:
+    fake = cup()
+    with Upstream(fake) as site:
+        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
+        forecasts(tmp_path)
+        closed = {"scheduled_close_time": instant(-0.01), "actual_close_time": instant(-0.01)}
+        fake.tournaments["cup"][0]["question"].update(closed)  # early, and nobody was told
+        done = run_cli(tmp_path, *POST, **environ(site))
+        assert done.returncode == 6 and "already closed" in done.stdout, done.stdout + done.stderr
+        assert sorted(row["question"] for row in fake.forecasts) == [2, 5, 6, 7, 8]
+        assert [row["on_post"] for row in fake.comments] == [100_002, 900]
+
+
+def test_without_a_token_nothing_is_sent_and_a_wrong_one_is_told_at_once(tmp_path: Path) -> None:
+    fake = cup()
+    with Upstream(fake) as site:
+        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
+        forecasts(tmp_path)
+        for token, says in (("", "set METACULUS_TOKEN"), ("an0therb0tst0ken", "check METACULUS_TOKEN")):
+            done = run_cli(tmp_path, *POST, **environ(site, METACULUS_TOKEN=token))
+            assert done.returncode in (2, 4) and says in done.stderr, done.stderr
+        assert not fake.forecasts
+        public = run_cli(tmp_path, *POST, "--set", "public=true", **environ(site))
+        assert public.returncode == 6 and "private comment" in public.stdout and len(fake.forecasts) == 6
+
+
+def test_the_token_stands_nowhere(tmp_path: Path) -> None:
+    fake = cup()
+    fake.after = lambda seen: Sent({"detail": f"got {seen.headers.get('authorization')}"}, 400) if seen.method == "POST" else None  # fmt: skip
+    with Upstream(fake) as site:
+        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
+        forecasts(tmp_path)
+        done = run_cli(tmp_path, *POST, **environ(site))
+        assert done.returncode == 6
+        assert TOKEN not in done.stdout + done.stderr
+    for path in (tmp_path / "home").rglob("*"):
+        assert path.is_dir() or TOKEN.encode() not in path.read_bytes(), path
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("at", [1, 2, 4])
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_posting_that_is_killed_goes_on_and_posts_nothing_twice(
+    tmp_path: Path, at: int, arrives: bool
+) -> None:
+    """Killed at the nth request that writes: before the site has taken it, or after, without the answer."""
+    fake, writes, victim = cup(), [0], [0]
+
+    def strike(seen: Seen) -> Sent | None:
+        writes[0] += seen.method == "POST"
+        if seen.method == "POST" and writes[0] == at and victim[0]:
+            os.kill(victim[0], signal.SIGKILL)
+            victim[0] = 0
+            return Sent({}, 503)
+        return None
+
+    setattr(fake, "after" if arrives else "before", strike)
+    with Upstream(fake) as site:
+        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
+        forecasts(tmp_path)
+        process = context().Process(target=sitting_in_process, args=(tmp_path, POST, environ(site)))
+        process.start()
+        victim[0] = process.pid or 0
+        process.join()
+        assert process.exitcode == -9
+        run_ok(tmp_path, *POST, **environ(site))
+    assert sorted(row["question"] for row in fake.forecasts) == [1, 2, 5, 6, 7, 8]
+    assert sorted(row["on_post"] for row in fake.comments) == [900, 100_001, 100_002]
+
+
+def as_asked(entry: dict[str, Any]) -> Question:
+    reading = read_questions([post(entry)])
+    assert not reading.left_out, reading.left_out
+    return reading.questions[0]
+
+
+@st.composite
+def numeric_entries(draw: st.DrawFn) -> dict[str, Any]:
+    low = draw(st.floats(-1e6, 1e6))
+    width = draw(st.floats(1e-3, 1e6))
+    kind = draw(st.sampled_from(["numeric", "discrete"]))
+    zero = draw(st.one_of(st.none(), st.floats(0.01, 100))) if kind == "numeric" else None
+    return number(
+        3, "How many?", low, low + width, open_low=draw(st.booleans()), open_high=draw(st.booleans()), kind=kind,
+        zero_point=None if zero is None else low - zero * width,
+        count=draw(st.integers(2, 199)) if kind == "discrete" else None,
+    )  # fmt: skip
+
+
+@given(numeric_entries(), st.lists(st.floats(-0.5, 1.5), min_size=7, max_size=7))
+def test_every_distribution_is_one_that_the_site_takes(entry: dict[str, Any], places: list[float]) -> None:
+    asked = as_asked(entry)
+    assert asked.low is not None and asked.high is not None
+    low = 0.0 if not asked.open_low else -0.5
+    high = 1.0 if not asked.open_high else 1.5
+    stated = sorted(asked.low + (asked.high - asked.low) * min(max(place, low), high) for place in places)
+    stated = [
+        min(max(value, asked.low if low == 0 else value), asked.high if high == 1 else value)
+        for value in stated
+    ]
+    questions = QuestionSet(name="s", questions={asked.id: asked})
+    (made,) = metaculus_forecasts(questions, {}, {asked.id: dict(zip(LEVELS, stated, strict=True))})
+    assert forecast_fault(entry, made["continuous_cdf"]) == ""
+    assert check_metaculus_forecasts(json.dumps([made]), questions) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=40), st.floats(0, 0.02))
+def test_every_choice_is_one_that_the_site_takes(weights: list[float], least: float) -> None:
+    total = sum(weights)
+    weights = [each / total for each in weights] if total > 1e-6 else [1 / len(weights)] * len(weights)
+    options = [f"o{place}" for place in range(len(weights))]
+    entry = question(2, "multiple_choice", "Who?", options=options)
+    asked = as_asked(entry)
+    questions = QuestionSet(name="s", questions={asked.id: asked})
+    p = {f"2#{option}": weight for option, weight in zip(options, weights, strict=True)}
+    (made,) = metaculus_forecasts(questions, within(questions, p, max(least, METACULUS_WRITES)), {})
+    assert forecast_fault(entry, made["probability_yes_per_category"]) == ""
+    assert check_metaculus_forecasts(json.dumps([made]), questions) == []
+
+
+@given(st.data())
+def test_our_check_and_the_site_refuse_the_same_distributions(data: st.DataObject) -> None:
+    entry = number(3, "How many?", 0, 10, open_low=data.draw(st.booleans()), open_high=data.draw(st.booleans()), kind="discrete", count=20)  # fmt: skip
+    asked = as_asked(entry)
+    made = [place / 20 for place in range(21)]
+    for _ in range(data.draw(st.integers(0, 2))):
+        made[data.draw(st.integers(0, 20))] = data.draw(st.floats(0, 1))
+    ends = data.draw(st.sampled_from([(0.0, 1.0), (0.001, 0.999), (0.0009, 1.0), (0.01, 1.0)]))
+    made[0], made[-1] = ends
+    made = made[: data.draw(st.sampled_from([21, 21, 21, 20]))]
+    questions = QuestionSet(name="s", questions={asked.id: asked})
+    ours = check_metaculus_forecasts(json.dumps([{"question": 3, "source": "api", "continuous_cdf": made}]), questions)  # fmt: skip
+    assert bool(ours) == bool(forecast_fault(entry, made))
