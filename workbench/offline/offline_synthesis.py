@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.formatting import percent
+from workbench.formatting import percent, point_change
 from workbench.models.base import NodeRef
 from workbench.offline.driver_weights import CONSTANT_MAX, FEWEST_WINDOWS, Division, divide
 from workbench.offline.report_records import OutcomeRecord, common_windows, read_records, write_record
@@ -263,4 +263,4 @@ def _weighing_most(result: Combination) -> str:
         return weight * (child.speaks(child.forecast) - child.speaks(child.record.base_rate))
 
     largest = max(pairs, key=lambda pair: abs(moves(pair)))
-    return f"Largest driver ({100 * moves(largest):+.1f} points): {largest[0].statement}."
+    return f"Largest driver ({point_change(0.0, moves(largest))}): {largest[0].statement}."

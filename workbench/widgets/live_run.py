@@ -96,7 +96,8 @@ class Follower:
             status = self.state.node_status(node.id)
             if status == "grounding":
                 name = "working" if self.in_work else "begun"
-                marks[node.id] = [Mark(name=name, why=self.stages.words.get(node.id, "opening its notebook"))]
+                at_first = "opening its notebook" if self.in_work else "its notebook was begun"
+                marks[node.id] = [Mark(name=name, why=self.stages.words.get(node.id, at_first))]
             elif status == "failed":
                 reasons = [trial.failure for trial in self.state.trials_of(node.id) if trial.failure]
                 reasons += self.state.failures.get(node.id, [])
