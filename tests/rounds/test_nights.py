@@ -50,7 +50,8 @@ def home(tmp_path: Path) -> Path:
 
 def night(home: Path, server: OpenAIServer, *words: str) -> Any:
     model = ("--model", "openai/x", "--set", f"api_base={server.url}", "--set", "price=openai/x=1,2")
-    return run_cli(home, "tournament", "run", "q", *model, "--set", "tree_grounder=zero-shot", *words, OPENAI_API_KEY="sk-none")  # fmt: skip
+    news = () if "--contexts" in words else ("--contexts", "stored")
+    return run_cli(home, "tournament", "run", "q", *model, *news, "--set", "tree_grounder=zero-shot", *words, OPENAI_API_KEY="sk-none")  # fmt: skip
 
 
 @pytest.mark.soak
@@ -115,7 +116,7 @@ def test_questions_are_forecast_again_when_their_review_is_due(home: Path, serve
     env = {"OPENAI_API_KEY": "sk-none"}
     none = run_cli(home, "forecast", "--due", "--quiet", **env)
     assert (none.returncode, none.stdout, none.stderr) == (0, "", "")
-    assert "had no round" in run_cli(home, "forecast", "q", **env).stderr
+    assert "has no earlier round" in run_cli(home, "forecast", "q", **env).stderr
     assert night(home, server, "--promote", "0", "--trials", "1", "--set", "size=1").returncode == 0
     plan = run_json(home, "forecast", "--due", "--plan-only", **env)["sets"]
     assert sorted(plan[0]["questions"]) == ["rain", "sun"]  # never forecast; who was, and is not due
@@ -142,7 +143,7 @@ def test_one_night_of_a_set_at_a_time(home: Path, server: OpenAIServer) -> None:
 
 def test_mistakes_are_one_line(home: Path) -> None:
     for words, said in (
-        (("tournament", "run", "q", "--quick", "guess"), "--quick is one of"),
+        (("tournament", "run", "q", "--set", "quick=guess"), "quick is one of"),
         (("tournament", "run", "q", "--set", "skill=2"), "skill is a share"),
         (("tournament", "run", "nothing"), "no set of questions 'nothing'"),
         (("tournament", "run", "q", "--model", "openai/x"), "OPENAI_API_KEY"),
@@ -151,7 +152,7 @@ def test_mistakes_are_one_line(home: Path) -> None:
         (("tournament", "run", "q", "--engines", "brave"), "--engines goes with"),
         (("tournament", "run", "q", "--set", "cutoff=soon"), "is not a cutoff"),
         (("tournament", "show", "q"), "there is no round 'q'"),
-        (("forecast",), "what is to be forecast"),
+        (("forecast",), "to forecast, or --due"),
     ):
         done = run_cli(home, *words)
         assert done.returncode == 2 and said in done.stderr, (words, done.stderr)

@@ -18,7 +18,7 @@ from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.environment import config_folder
 from workbench.errors import UsageError
 from workbench.models.base import MODEL_ROLES
-from workbench.models.model_options import RATES
+from workbench.models.model_options import OFFLINE, RATES
 
 NAME = "workbench.toml"
 LARGEST_BYTES = 65_536
@@ -110,15 +110,18 @@ class _File:
         sections = ["analyze", *_ENTRIES, "review"]
         for section, content in self.data.items():
             if not isinstance(content, dict):
-                raise self.refused(section, "stands outside of a section")
+                raise self.refused(section, "is outside of a section")
             if section not in sections:
                 raise self.refused(
-                    section, "is no section: analyze, models.ROLE, prices, headers, limits.PROVIDER, review"
+                    section,
+                    "is not a section: analyze, models.ROLE, prices, headers, limits.PROVIDER, review",
                 )
         analyze = self.data.get("analyze", {})
         for name in analyze:
             if name not in ANALYZE:
-                raise self.refused(name, f"is no option of [analyze]: one of {', '.join(sorted(ANALYZE))}")
+                raise self.refused(
+                    name, f"is not an option of [analyze]: one of {', '.join(sorted(ANALYZE))}"
+                )
         self.entries("review")
         values = {section: self.entries(section) for section in _ENTRIES if section in self.data}
         if "models" in values:
@@ -183,15 +186,17 @@ def with_defaults(chosen: Mapping[str, Any], values: Mapping[str, Any]) -> dict[
 
 
 def run_settings(
-    chosen: Mapping[str, Any], values: Mapping[str, Any], *, nulls: Iterable[str] = ()
+    chosen: Mapping[str, Any], values: Mapping[str, Any], *, nulls: Iterable[str] = (), event: bool = False
 ) -> RunSettings:
     """Return a run's settings from the options of a command line and the files' values; raises ``UsageError``.
 
-    ``nulls`` are settings that are to be null whatever a file or the preset says.
+    ``nulls`` are settings that are to be null whatever a file or the preset says; ``event``: the claim is about something that no series
+    decides, which a preset may have more to say of where a language model is asked.
     """
     together = with_defaults(chosen, values)
+    event = event and not together.get("model", OFFLINE).startswith("offline/")
     try:
-        document = with_preset(together.pop("preset", "product"), **together).to_json()
+        document = with_preset(together.pop("preset", "product"), event=event, **together).to_json()
         for name in nulls:
             for place in (document, document["agent"]):
                 if name in place:
@@ -199,7 +204,7 @@ def run_settings(
         # Read back as a stored run's settings are: a file's values may be of any kind.
         return RunSettings.from_json(document)
     except TypeError as error:
-        raise UsageError(f"a value in {NAME} is of another kind than its option takes: {error}") from None
+        raise UsageError(f"a value in {NAME} has the wrong type: {error}") from None
 
 
 def review_defaults() -> dict[str, Any]:

@@ -272,7 +272,9 @@ class ExportQuestions(Operation):
 
         form = self.form or self.output.suffix.removeprefix(".")
         if form not in WRITERS:
-            raise UsageError(f"a set is written as {', '.join(WRITERS)}, not {form!r}: --format names one")
+            raise UsageError(
+                f"a set cannot be written as {form!r}: choose --format among {', '.join(WRITERS)}"
+            )
         questions = list(load_set(home.store, self.name).questions.values())
         write_output(self.output, WRITERS[form](questions).encode())
         return {"set": self.name, "file": str(self.output), "format": form, "questions": len(questions)}
@@ -335,7 +337,7 @@ class ResolveQuestions(Operation):
             count, more = await self._by_pages(home)
         elif self.question is not None:
             raise UsageError(
-                f"what came of {self.question}? `workbench questions resolve {self.name} {self.question} yes|no|ANSWER`"
+                f"give the outcome of {self.question}: `workbench questions resolve {self.name} {self.question} yes|no|ANSWER`"
             )
         elif self.source is not None:
             count, skipped = self._from_file(home, self.source)
@@ -571,7 +573,7 @@ class GatherContexts(Operation):
         )
         wanted, unscheduled = self._wanted(questions.questions.values(), schedule)
         wishes = missing_contexts(home.store, name, wanted)
-        calls, usd = context_cost(len(wishes), options)
+        calls, usd = context_cost(len(wishes), options, live=all(wish.cutoff.live for wish in wishes))
         dollars = "whose price is unknown" if usd is None else f"about ${usd:.2f}"
         home.say(
             f"{len(wanted)} contexts, {len(wanted) - len(wishes)} of them on record; {len(wishes)} to gather:"
