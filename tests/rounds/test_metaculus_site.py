@@ -139,6 +139,41 @@ def test_the_token_stands_nowhere(tmp_path: Path) -> None:
         assert path.is_dir() or TOKEN.encode() not in path.read_bytes(), path
 
 
+def test_what_the_site_has_settled_is_recorded_numbers_and_days_too(tmp_path: Path) -> None:
+    fake = cup()
+    with Upstream(fake) as site:
+        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
+        over = {
+            "scheduled_close_time": instant(-1),
+            "actual_close_time": instant(-1),
+            "actual_resolve_time": instant(-0.5),
+        }
+        for place, resolution in enumerate(("yes", "Bo", "17", "3")):
+            fake.tournaments["cup"][place]["question"].update(resolution=resolution, **over)
+        # the set was fetched while they were open: only the site knows better
+        asked = len(site.seen)
+        assert (
+            run_json(tmp_path, "resolve", "--due", **environ(site))["sets"] == {} and len(site.seen) == asked
+        )
+        late = [
+            {**row, "question": {**row["question"], "resolution": None}}
+            for row in fake.tournaments["cup"][:4]
+        ]
+        (tmp_path / "late.json").write_text(json.dumps(late))
+        run_ok(tmp_path, "questions", "import", "late.json", "--as", "cup")
+        done = run_json(tmp_path, "resolve", "--due", **environ(site))
+        assert not done["failed"] and done["sets"]["cup"] > 3
+        shown = {name: run_json(tmp_path, "questions", "show", f"cup/{name}") for name in "1234"}
+        assert [shown[name]["question"].get("values") for name in "34"] == [{"3": 17.0}, {"4": 3.0}]
+        assert shown["1"]["events"][0]["outcome"] == 1.0
+        assert {row["part"]: row["outcome"] for row in shown["2"]["events"]} == {
+            "Ann": 0.0,
+            "Bo": 1.0,
+            "Cy": 0.0,
+        }
+        assert run_json(tmp_path, "resolve", "--due", **environ(site))["sets"] == {}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("at", [1, 2, 4])
 @pytest.mark.parametrize("arrives", [True, False])
