@@ -24,7 +24,7 @@ ELSEWHERE = {
     r"dask://": "a cluster of the reader's own: tests/engine, with one on loopback",
     r"postgresql://": "a database of the reader's own: tests/sources/test_sql_query.py",
     r"store\.yaml|store/orders": "a service of the reader's own: tests/sources/test_services.py, with one on loopback",
-    r"tournament|questions import|submit forecastbench": "files of a round: tests/rounds",
+    r"tournament|questions (?:import|fetch)|submit ": "files of a round and venues: tests/rounds, tests/questions",
     r"--notify": "a command of the reader's own: tests/review/test_review.py",
     r"^[\d*]\S* \S+ \* \* ": "lines of cron",
     r"AAAAC3\.\.\.": "a key that is cut short",

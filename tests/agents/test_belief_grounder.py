@@ -1,10 +1,14 @@
 """The belief agent: BLF's Algorithm 1 step by step, and each of its switches."""
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from tests.fakes.loop_leaf import AskedModel, MemoryWeb, leaf
@@ -332,6 +336,21 @@ async def test_steps_that_bring_nothing_end_the_loop() -> None:
     assert "answered in step 1" in ask.requests[2].messages[-1].content
 
 
+@given(st.lists(st.sampled_from([0.3, 0.31, 0.5, 0.7]), min_size=1, max_size=6), st.integers(1, 3))
+@settings(max_examples=40, deadline=None)
+def test_a_loop_stops_at_the_first_run_of_steps_that_leave_p_where_it_was(
+    beliefs: list[float], still: int
+) -> None:
+    script = [calls(("search", {"words": f"w{n}", **believing(p)})) for n, p in enumerate(beliefs)]
+    outcome, trace, ask, _ = asyncio.run(ran([*script, submit(0.9)], still=still))
+    flat = [abs(after - before) <= 0.02 for before, after in pairwise(beliefs)]
+    stops = (place + 1 + still for place in range(len(flat) - still + 1) if all(flat[place : place + still]))
+    end = next(stops, None)
+    assert trace.submission is not None and len(ask.requests) == (len(beliefs) + 1 if end is None else end)
+    assert outcome.belief.p == (0.9 if end is None else beliefs[end - 1])
+    assert bool(trace.submission.forced) == (end is not None)
+
+
 async def test_a_model_that_never_makes_a_move_is_a_failed_leaf_not_a_half() -> None:
     ask = AskedModel(ScriptedModel({"act": [says("I would rather not say.")]}))
     outcome = await BeliefGrounder(open_web=lambda task: MemoryWeb()).ground(leaf(ask))
@@ -348,7 +367,7 @@ async def test_a_model_that_never_makes_a_move_is_a_failed_leaf_not_a_half() -> 
     [
         ({"mode": "guess"}, "mode of the settings of the belief grounder"),
         ({"clamp": [0.9, 0.1]}, "clamp must be two numbers"),
-        ({"steps": 0}, "steps and errors of a loop must be at least 1"),
+        ({"steps": 0}, "steps, errors and still of a loop must be at least 1"),
         ({"tools": ["shell"]}, "no tool is called shell"),
         ({"intervene": {"0": 0.5}}, "a step from 1"),
         ({"dates": [str(n) for n in range(9)]}, "at most 8"),

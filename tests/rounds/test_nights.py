@@ -50,7 +50,8 @@ def home(tmp_path: Path) -> Path:
 
 def night(home: Path, server: OpenAIServer, *words: str) -> Any:
     model = ("--model", "openai/x", "--set", f"api_base={server.url}", "--set", "price=openai/x=1,2")
-    return run_cli(home, "tournament", "run", "q", *model, "--set", "tree_grounder=zero-shot", *words, OPENAI_API_KEY="sk-none")  # fmt: skip
+    news = () if "--contexts" in words else ("--contexts", "stored")
+    return run_cli(home, "tournament", "run", "q", *model, *news, "--set", "tree_grounder=zero-shot", *words, OPENAI_API_KEY="sk-none")  # fmt: skip
 
 
 @pytest.mark.soak
@@ -142,7 +143,7 @@ def test_one_night_of_a_set_at_a_time(home: Path, server: OpenAIServer) -> None:
 
 def test_mistakes_are_one_line(home: Path) -> None:
     for words, said in (
-        (("tournament", "run", "q", "--quick", "guess"), "--quick is one of"),
+        (("tournament", "run", "q", "--set", "quick=guess"), "quick is one of"),
         (("tournament", "run", "q", "--set", "skill=2"), "skill is a share"),
         (("tournament", "run", "nothing"), "no set of questions 'nothing'"),
         (("tournament", "run", "q", "--model", "openai/x"), "OPENAI_API_KEY"),

@@ -35,7 +35,7 @@ def test_a_round_asks_each_question_once_a_trial_and_scores_the_number(tmp_path:
     (tmp_path / "q.json").write_text(json.dumps({"format": OWN, "questions": QUESTIONS}))
     run_ok(tmp_path, "questions", "import", "q.json", "--as", "s")
     with OpenAIServer(Policy()) as server:
-        words = ("--model", "openai/x", "--set", f"api_base={server.url}", "--contexts", "none", "--promote", "0", "--trials", "3", "--quick", "zero-shot")  # fmt: skip
+        words = ("--model", "openai/x", "--set", f"api_base={server.url}", "--contexts", "none", "--promote", "0", "--trials", "3", "--set", "quick=zero-shot")  # fmt: skip
         plan = run_cli(tmp_path, "tournament", "run", "s", *words, "--plan-only", OPENAI_API_KEY="none")
         assert "quick pass (zero-shot): 9 runs, about 9 calls" in plan.stdout + plan.stderr, plan.stderr
         assert not server.asked

@@ -48,7 +48,7 @@ def truth_of(world: World, row: dict[str, Any]) -> float:
 @pytest.mark.parametrize("samples", [0.0, 0.5, 1.0])
 def test_five_samples_pooled_are_never_below_a_single_one(tmp_path: Path, samples: float) -> None:
     world = World(seed=3, events=6, skills={"direct": Skill(sd=1.0, samples=samples, models=0.0)})
-    rows, calls = forecast(tmp_path, world, "--quick", "zero-shot", "--trials", "5", "--promote", "0")
+    rows, calls = forecast(tmp_path, world, "--set", "quick=zero-shot", "--trials", "5", "--promote", "0")
     assert calls == 30
     gains = []
     for row in rows:
@@ -123,7 +123,7 @@ def test_a_round_with_trees_is_not_below_a_single_forecast(tmp_path: Path) -> No
 def test_choices_and_numbers_are_blurred_around_their_truth(tmp_path: Path) -> None:
     sure = {"choice": Skill(sd=0.0), "number": Skill(sd=0.0)}
     world = World(seed=2, choices=2, numbers=2, skills=sure)
-    rows, calls = forecast(tmp_path, world, "--quick", "zero-shot", "--trials", "1", "--promote", "0")
+    rows, calls = forecast(tmp_path, world, "--set", "quick=zero-shot", "--trials", "1", "--promote", "0")
     assert calls == 4
     for row in rows:
         name, _, detail = row["event"].partition("#")

@@ -228,8 +228,8 @@ def night(folder: Path, notes: Sequence[str], remark: str) -> tuple[list[str], s
             "openai/x",
             "--set",
             f"api_base={server.url}",
-            "--quick",
-            "zero-shot",
+            "--set",
+            "quick=zero-shot",
             "--trials",
             "1",
             "--promote",
@@ -327,7 +327,7 @@ def forecast(folder: Path, notes: Sequence[str], remark: str) -> list[str]:
         assert run_cli(folder, "questions", "import", str(path), "--as", "s").returncode == 0
     with OpenAIServer(Policy()) as server:
         model = ("--model", "openai/x", "--set", f"api_base={server.url}", "--set", "price=openai/x=100,200", "--budget-usd", "0.001")  # fmt: skip
-        words = ("--set", f"cutoff={CUTOFF}", "--contexts", "none", "--until", "quick", "--quick", "zero-shot", "--trials", "1", "--promote", "0")  # fmt: skip
+        words = ("--set", f"cutoff={CUTOFF}", "--contexts", "none", "--until", "quick", "--set", "quick=zero-shot", "--trials", "1", "--promote", "0")  # fmt: skip
         begun = run_cli(folder, "tournament", "run", "s", *words, *model, OPENAI_API_KEY="none")
         assert begun.returncode == 3 and not server.asked, begun.stderr
         done = run_cli(folder, "forecast", "s", "--budget-usd", "50", OPENAI_API_KEY="none")

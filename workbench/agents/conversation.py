@@ -79,6 +79,10 @@ class Relayed:
         return await self.send(request, stage=stage, step=step, retry=retry)
 
 
+#: A probability that moved by no more than this has not moved.
+STILL = 0.02
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopLimits:
     """The bounds of one loop; None is no bound.
@@ -95,6 +99,8 @@ class LoopLimits:
         Counted where the price of a reply is known.
     errors : int or None
         Moves in a row of which no tool call gave anything; the papers have no such bound.
+    still : int or None
+        Moves in a row that left the stated probability where it was, within `STILL`; of loops that state one at every move.
     """
 
     steps: int = 10
@@ -102,10 +108,12 @@ class LoopLimits:
     tokens: int | None = None
     usd: float | None = None
     errors: int | None = 3
+    still: int | None = None
 
     def __post_init__(self) -> None:
-        if self.steps < 1 or (self.errors is not None and self.errors < 1):
-            raise BadSetting("steps and errors of a loop must be at least 1")
+        counts = (self.steps, self.errors, self.still)
+        if any(count is not None and count < 1 for count in counts):
+            raise BadSetting("steps, errors and still of a loop must be at least 1")
         for name in ("seconds", "tokens", "usd"):
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -124,6 +132,7 @@ class Spent:
     output_tokens: int = 0
     usd: float = 0.0
     errors: int = 0
+    still: int = 0
     characters: int = 0
 
     def count(self, reply: ModelReply) -> None:
@@ -149,6 +158,7 @@ class Spent:
             (self.input_tokens + self.output_tokens, limits.tokens, "its {} tokens are used up"),
             (self.usd, limits.usd, "its {:g} US dollars are used up"),
             (self.errors, limits.errors, f"{self.errors} steps in a row brought nothing"),
+            (self.still, limits.still, "{} steps in a row did not move its probability"),
         )
         return next(
             (words.format(most) for used, most, words in bounds if most is not None and used >= most), ""

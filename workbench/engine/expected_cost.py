@@ -111,7 +111,9 @@ def forecast_of(
     more = dict(beside or {})
     # the router's: by attribute, as a module of its own it brings pandas into every command
     by_grounder = getattr(grounder, "expected_calls_by_grounder", None)
-    if isinstance(leaves, Sequence) and by_grounder is not None:
+    if by_grounder is not None and isinstance(leaves, int):
+        routed = {grounder.usual: leaves}  # type: ignore[attr-defined]
+    elif by_grounder is not None and not isinstance(leaves, int):
         routed, chosen = by_grounder((leaf.id, leaf.statement, leaf.resolves_by) for leaf in leaves)
         more["route"] = chosen * settings.trials
     count = leaves if isinstance(leaves, int) else len(leaves)
@@ -121,12 +123,12 @@ def forecast_of(
         some = replace(root, id="P1") if inner else root
         named = [some] * min(count, 1) if isinstance(leaves, int) else leaves[:_MOST_RENDERED]
         rehearsal = _Rehearsal.of(settings, claim, cutoff or Cutoff.parse("now"))
-        # ``auto`` is rehearsed as what it chooses, and where nobody knows that as the notebook.
-        names = ("notebook",) if routed is None else routed
-        opened = {name: open_grounder(name, settings.agent) for name in names}
         grounders = {settings.grounder: grounder}
-        if by_grounder is not None:
-            grounders = opened if routed is not None else {settings.grounder: opened["notebook"]}
+        if by_grounder is not None:  # ``auto`` is rehearsed as what it chooses
+            opened = grounder.grounders  # type: ignore[attr-defined]
+            grounders = {
+                name: opened.get(name) or open_grounder(name, settings.agent) for name in routed or ()
+            }
         rendered = rehearsal.of_leaves(grounders, named) | rehearsal.of_tree(named, count, inner, more)
     return forecast_cost(
         settings.model,
@@ -138,6 +140,7 @@ def forecast_of(
         grounder=settings.grounder,
         reply_tokens=settings.reply_tokens,
         calls_per_leaf=calls if isinstance(calls, int) else None,
+        most_steps=settings.agent.max_proof_steps,
         routed=routed,
         rendered=rendered,
         beside=more,

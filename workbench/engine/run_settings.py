@@ -77,7 +77,7 @@ class RunSettings:
     preset: str = setting(
         "product",
         "Tree",
-        "Named set of defaults: product, best, analytica-paper, blf-paper, prophet-paper.",
+        "What a run buys: quick (five forecasts, their median), product, best; or a paper's: analytica-paper, blf-paper, prophet-paper.",
         option="--preset",
         in_file="any",
     )
@@ -427,6 +427,13 @@ CHANGEABLE = {
 #: Preset name -> the values it sets. ``product`` is what the dataclasses say; the papers' values are summarised in docs/science/where-we-differ.md.
 PRESETS: dict[str, dict[str, Any]] = {
     "product": {},
+    # What a public tournament bot buys: five forecasts of the claim alone, side by side.
+    "quick": {
+        "trials": 5,
+        "analyzer": "single",
+        "grounder": "zero-shot",
+        "aggregation": {"pool": "median"},
+    },
     # What we would ask for where the number matters more than the bill (docs/develop/decisions.md): three trials that begin at different
     # ends, pooled in logit space; the evidence that fits each driver; thought where the model can think.
     "best": {
@@ -487,16 +494,41 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 
+#: What a preset sets besides where a language model is asked about an event, which no series decides: few drivers, news before figures,
+#: and an end of the looking where it does not move the number any more (docs/develop/decisions.md).
+FOR_EVENTS: dict[str, dict[str, Any]] = {
+    "product": {
+        "grounder": "auto",
+        "agent": {"max_leaves": 4, "max_proof_steps": 4},
+        "options": {
+            "grounder": {
+                "among": ["statistical", "market", "belief", "notebook"],
+                "undecided": "belief",
+                "belief": {"still": 2, "tools": ["search", "open_page"]},
+            }
+        },
+    },
+    "best": {"agent": {"max_leaves": 5}},
+}
 
-def with_preset(preset: str, **overrides: Any) -> RunSettings:
+
+def _preset_values(preset: str, *, event: bool) -> dict[str, Any]:
+    if preset not in PRESETS:
+        raise UsageError(f"unknown preset {preset!r}: one of {', '.join(PRESETS)}")
+    values = dict(PRESETS[preset])
+    more = FOR_EVENTS.get(preset, {}) if event else {}
+    return {**values, **more, "agent": {**values.get("agent", {}), **more.get("agent", {})}}
+
+
+def with_preset(preset: str, *, event: bool = False, **overrides: Any) -> RunSettings:
     """Return the preset's settings with the caller's own values on top (None means: as the preset says).
+
+    ``event``: a language model is asked about an event in words, which `FOR_EVENTS` has more for.
 
     Values of the agents' settings and of the claim's context are given by their own names, for example ``max_leaves=5``,
     ``background="..."``; those of how trials become one probability as a mapping, ``aggregation={"pool": "median"}``.
     """
-    if preset not in PRESETS:
-        raise UsageError(f"unknown preset {preset!r}: one of {', '.join(PRESETS)}")
-    values = dict(PRESETS[preset])
+    values = _preset_values(preset, event=event)
     agent = AgentSettings(**values.pop("agent", {}))
     aggregation = {**values.pop("aggregation", {}), **(overrides.pop("aggregation", None) or {})}
     chosen = {name: value for name, value in overrides.items() if value is not None}

@@ -18,7 +18,7 @@ from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.environment import config_folder
 from workbench.errors import UsageError
 from workbench.models.base import MODEL_ROLES
-from workbench.models.model_options import RATES
+from workbench.models.model_options import OFFLINE, RATES
 
 NAME = "workbench.toml"
 LARGEST_BYTES = 65_536
@@ -183,15 +183,17 @@ def with_defaults(chosen: Mapping[str, Any], values: Mapping[str, Any]) -> dict[
 
 
 def run_settings(
-    chosen: Mapping[str, Any], values: Mapping[str, Any], *, nulls: Iterable[str] = ()
+    chosen: Mapping[str, Any], values: Mapping[str, Any], *, nulls: Iterable[str] = (), event: bool = False
 ) -> RunSettings:
     """Return a run's settings from the options of a command line and the files' values; raises ``UsageError``.
 
-    ``nulls`` are settings that are to be null whatever a file or the preset says.
+    ``nulls`` are settings that are to be null whatever a file or the preset says; ``event``: the claim is about something that no series
+    decides, which a preset may have more to say of where a language model is asked.
     """
     together = with_defaults(chosen, values)
+    event = event and not together.get("model", OFFLINE).startswith("offline/")
     try:
-        document = with_preset(together.pop("preset", "product"), **together).to_json()
+        document = with_preset(together.pop("preset", "product"), event=event, **together).to_json()
         for name in nulls:
             for place in (document, document["agent"]):
                 if name in place:

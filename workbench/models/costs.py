@@ -167,6 +167,8 @@ LEAF_CALLS: Mapping[str, tuple[str, float]] = {
     "belief": ("belief", 7.0),
     "deep_research": ("research", 18.0),
 }
+#: The notebook's 7.9 taken apart.
+_CALLS_A_STEP, _CALLS_TO_CONCLUDE = 6.7 / 6, 1.2
 OFFLINE_CALLS_PER_LEAF = 5.0
 #: How far off the averages are, as standard deviations of a logarithm: a model's way of working, which all leaves of a run
 #: share, and what differs from leaf to leaf. The range of a forecast covers nine runs in ten if that is right.
@@ -205,6 +207,7 @@ def forecast_cost(
     grounder: str = "notebook",
     reply_tokens: int | None = None,
     calls_per_leaf: float | None = None,
+    most_steps: int | None = None,
     routed: Mapping[str, int] | None = None,
     rendered: Mapping[str, float] | None = None,
     beside: Mapping[str, int] | None = None,
@@ -220,7 +223,7 @@ def forecast_cost(
     grounding = roles.get("grounder", model)
     # Who is asked, in which dialogue, how many of them, calls of each.
     calls_planned = [
-        (grounding, name, *_dialogue_of_leaf(name, grounding, calls_per_leaf), count * trials)
+        (grounding, name, *_dialogue_of_leaf(name, grounding, calls_per_leaf, most_steps), count * trials)
         for name, count in ({grounder: leaves} if routed is None else routed).items()
     ]
     for stage, count in {"synthesis": inner, **(beside or {})}.items():
@@ -270,10 +273,14 @@ _ROLE_OF = {
 }
 
 
-def _dialogue_of_leaf(grounder: str, model: str, by_definition: float | None) -> tuple[str, float]:
+def _dialogue_of_leaf(
+    grounder: str, model: str, by_definition: float | None, most_steps: int | None
+) -> tuple[str, float]:
     stage, calls = LEAF_CALLS.get(grounder, LEAF_CALLS["notebook"])
     if by_definition is not None:
         return (stage if grounder in LEAF_CALLS else "thought"), by_definition
+    if most_steps is not None and stage != "research":
+        calls = min(calls, most_steps if stage != "step" else most_steps * _CALLS_A_STEP + _CALLS_TO_CONCLUDE)
     return stage, OFFLINE_CALLS_PER_LEAF if _is_offline(model) else calls
 
 

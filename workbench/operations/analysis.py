@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import BeforeValidator, create_model
 
+from proxies.hashing import content_hash
 from proxies.input_files import MOST_TEXT_BYTES, InputRefused, read_text
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.named_settings import (
@@ -30,7 +31,7 @@ from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Facts, Remark
 from workbench.operations.fields import Author, CutoffText, Level, ReadingNumber, RunName
-from workbench.operations.model_work import may_buy_again
+from workbench.operations.model_work import finds_news, may_buy_again
 from workbench.operations.run_document import RecordProcess, RunDocument
 from workbench.operations.run_work import RunWork, ended, record_process
 from workbench.plug_points import ANALYZERS, GROUNDERS, SYNTHESIZERS, plugin_names
@@ -188,6 +189,8 @@ class Analyze(_NewRun):
         cutoff = Cutoff.parse(self.cutoff)
         claim = await self._claim(home, cutoff, settings)
         check_answerable(settings, answered=home.answered, workers=place is not None)
+        if settings.preset == "quick" and cutoff.live and not (settings.stays_here or settings.context.news):
+            settings = await _with_news(home, claim.statement, cutoff, settings)
         if self.detach:
             from workbench.engine.assembly import open_engine
 
@@ -235,7 +238,17 @@ class Analyze(_NewRun):
             values, complaints = defaults(home.in_folder)
             for complaint in complaints:
                 home.say(f"workbench: {complaint}")
-        return run_settings(chosen, values, nulls=[name for name, value in named.items() if value is None])
+        nulls = [name for name, value in named.items() if value is None]
+        return run_settings(chosen, values, nulls=nulls, event=self._is_event())
+
+    def _is_event(self) -> bool:
+        """Whether the words of the claim name neither a series nor a level."""
+        from proxies.asof.clock import Cutoff
+        from workbench.questions.readings.choice import day_of
+        from workbench.questions.readings.read import read
+
+        readings = read(self.statement, day_of(Cutoff.parse(self.cutoff)))
+        return not (readings.choices or readings.matched.keys() & {"series", "level"})
 
     async def _claim(self, home: Home, cutoff: Cutoff, settings: RunSettings) -> ReadClaim:
         """Return the claim to open a run for; asks a person, and refuses where a rule would have to guess."""
@@ -314,6 +327,25 @@ class Analyze(_NewRun):
             *panels,
             *(f"{role}: One of {', '.join(plugin_names(group))}." for role, group in agents.items()),
         ]
+
+
+async def _with_news(home: Home, statement: str, cutoff: Cutoff, settings: RunSettings) -> RunSettings:
+    """Search once for what is new about a claim, and have a model sum it up for all forecasts of it."""
+    from workbench.questions.question import Question
+    from workbench.studies.contexts.collection import Wanted, one_search, open_gatherer
+
+    if not finds_news(home, cutoff, Option("news", "text", by_set=True)):
+        return settings
+    options = one_search(
+        settings.model, api_base=settings.api_base, prices=settings.prices, budget_usd=settings.budget_usd
+    )
+    question = Question(
+        id=f"claim-{content_hash(statement)[7:19]}", title=statement, criteria=settings.context.criteria
+    )
+    async with open_gatherer(home.store, "claims", environ=home.environ, options=options) as gatherer:
+        context = await gatherer.gather(Wanted(question, cutoff))
+    home.say(f"{len(context.sources)} sources as of {context.instant[:16]}")
+    return replace(settings, context=replace(settings.context, news=context.text))
 
 
 @contextmanager

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import Option, UsageError
+from workbench.errors import Option, UsageError, command
 from workbench.operations.base import Home, Operation
 from workbench.operations.fields import Level, SettingPairs, WorkerText
 
 if TYPE_CHECKING:
+    from proxies.asof.clock import Cutoff
     from workbench.engine.worker_place import WorkerPlace
 
 
@@ -44,6 +45,25 @@ def named_settings(pairs: Sequence[str], **options: Any) -> dict[str, Any]:
 
     used = {name: value for name, value in options.items() if value is not None and value != {}}
     return merged(used, read_settings(pairs))
+
+
+def finds_news(home: Home, cutoff: Cutoff, without: Option) -> bool:
+    """Say whether a search source works here; where none does, ask a person whether to forecast without news.
+
+    Raises ``UsageError`` that names the option to do ``without``, where nobody says yes: no model has been asked by then.
+    """
+    from workbench.studies.contexts.collection import engines_here
+
+    if engines_here(home.store, home.environ, cutoff):
+        return True
+    if not home.agrees(
+        "No search source works here, so that forecasts would know no news. Forecast without?"
+    ):
+        raise UsageError(
+            "no search source works here, so that forecasts would know no news: ", command("doctor"),
+            " says which keys are set, ", without, " does without",
+        )  # fmt: skip
+    return False
 
 
 def may_buy_again(home: Home, runs: Sequence[str]) -> bool:

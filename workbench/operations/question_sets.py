@@ -583,7 +583,7 @@ class GatherContexts(Operation):
         )
         wanted, unscheduled = self._wanted(questions.questions.values(), schedule)
         wishes = missing_contexts(home.store, name, wanted)
-        calls, usd = context_cost(len(wishes), options)
+        calls, usd = context_cost(len(wishes), options, live=all(wish.cutoff.live for wish in wishes))
         dollars = "whose price is unknown" if usd is None else f"about ${usd:.2f}"
         home.say(
             f"{len(wanted)} contexts, {len(wanted) - len(wishes)} of them on record; {len(wishes)} to gather:"

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
+from workbench.formatting import percent
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, blocks_of, columns
-from workbench.operations.fields import ApiBase, CutoffText, PricePairs, SetName, SettingPairs, Words
-from workbench.operations.model_work import ModelWork, Sandboxed, may_buy_again, named_settings
+from workbench.operations.fields import ApiBase, CutoffText, Names, PricePairs, SetName, SettingPairs, Words
+from workbench.operations.model_work import ModelWork, Sandboxed, finds_news, may_buy_again, named_settings
 from workbench.requests import Says
 
 if TYPE_CHECKING:
@@ -29,16 +30,18 @@ class _RoundRules(Operation):
     places = ("name",)
 
     name: SetName
-    model: str | None = None
-    """offline/analyst, or provider/model as LiteLLM spells it."""
+    model: Names = []
+    """offline/analyst, or provider/model as LiteLLM spells it. Several forecast in turn; the first one builds the trees too."""
     api_base: ApiBase = None
     prices: PricePairs = []
     settings: SettingPairs = []
     cutoff: CutoffText = "now"
+    preset: str | None = None
+    """What each question gets: quick (one search, five forecasts, their median), product (trees for the 5 with the most to gain besides), best (for 20, three trials a driver)."""
     quick: str | None = None
-    """zero-shot, prophet, batch-belief, search, notebook or statistical; zero-shot with a language model, notebook offline."""
+    """The quick pass: zero-shot, prophet, batch-belief, search, notebook or statistical; zero-shot with a language model, notebook offline."""
     trials: int | None = None
-    """Of the quick pass; 3, or 1 with the offline analyst."""
+    """Of the quick pass; 5, or 1 with the offline analyst."""
     size: int | None = None
     """Most questions, the most gain for a dollar first."""
     skill: float = 0.1
@@ -48,31 +51,38 @@ class _RoundRules(Operation):
         """Return the settings of the round's runs that have options."""
         from workbench.engine.named_settings import read_prices
 
-        own = {"model": self.model, "api_base": self.api_base, "trials": self.trials}
-        return {**own, "prices": read_prices(self.prices)}
+        own = {"model": self.model[0] if self.model else None, "api_base": self.api_base}
+        return {**own, "trials": self.trials, "preset": self.preset, "prices": read_prices(self.prices)}
 
     def rules(self, home: Home, named: Mapping[str, Any], **more: Any) -> tuple[RoundRules, float | None]:
         """Return the rules of the round and its budget; what a run refuses is refused here."""
         from workbench.models.model_list import require_key
         from workbench.studies.arms.run_arms import settings_for_arms
-        from workbench.studies.rounds.round_state import RoundRules, arms_of
+        from workbench.studies.rounds.round_state import ROUND_PRESETS, RoundRules, arms_of
 
         common = settings_for_arms(named)
         budget, model = common.pop("budget_usd", None), common.pop("model", "offline/analyst")
         # The offline analyst computes, so that it says the same each time, and it thinks nowhere but in notebooks.
         offline = model.startswith("offline/")
-        if not offline and not common.get("api_base"):
-            require_key(model, home.environ)
+        if not common.get("api_base"):
+            for name in (model, *self.model):
+                if not name.startswith("offline/"):
+                    require_key(name, home.environ)
+        preset = common.pop("preset", "product")
+        news = "gather" if self.cutoff == "now" and not offline else "stored"
+        bought = {"contexts": news, **ROUND_PRESETS.get(preset, ROUND_PRESETS["product"]), **more}
         tree = {"kind": common.pop("grounder", None), "depth": common.pop("depth", None)}
         rules = RoundRules(
             quick=self.quick or ("notebook" if offline else "zero-shot"),
             model=model,
-            trials=common.pop("trials", 1 if offline else 3),
+            models=tuple(sorted(set(self.model))) if len(self.model) > 1 else (),
+            preset=preset,
+            trials=common.pop("trials", 1 if offline else 5),
             tree={name: value for name, value in tree.items() if value is not None},
             settings=common,
             size=self.size,
             skill=self.skill,
-            **more,
+            **bought,
         )
         arms_of(rules)
         if budget is not None and not budget > 0:
@@ -95,15 +105,13 @@ class _RoundRules(Operation):
 class Triage(_RoundRules):
     """List the open questions of a set by crowd, time left and expected gain per dollar. No model is asked (docs/work/questions.md)."""
 
-    short = ("model", "settings", "quick", "trials")
+    short = ("model", "settings", "preset", "trials")
 
     def answer(self, home: Home) -> dict[str, Any]:
         """Return the grid with the price of the quick pass."""
         from proxies.asof.clock import Cutoff
 
-        rules, _ = self.rules(
-            home, named_settings(self.settings, **self.options()), promote=0, contexts="none"
-        )
+        rules, _ = self.rules(home, named_settings(self.settings, **self.options()), contexts="none")
         grid = self.grid(home, rules, Cutoff.parse(self.cutoff))
         return {**grid, "cost": grid["cost"][:1]}
 
@@ -111,19 +119,19 @@ class Triage(_RoundRules):
 class RunRound(_RoundRules, ModelWork):
     """Run a round over a set, or continue the unfinished one. No reply is bought twice."""
 
-    short = ("model", "settings", "budget_usd", "quick", "trials", "promote", "new", "until", "plan_only")
+    short = ("model", "settings", "budget_usd", "preset", "trials", "promote", "new", "until", "plan_only")
     unlisted = ("contexts", "engines")
 
     budget_usd: float | None = None
     """Most US dollars the models may cost; the round stops before, resumable."""
-    promote: int = 5
-    """Events that get a tree, those with the most to gain."""
+    promote: int | None = None
+    """Events that get a tree, those with the most to gain; as the preset says without it."""
     tree_grounder: str | None = None
     """Of the trees' drivers: notebook, search, belief, ..."""
     depth: int | None = None
     """n of Analytica^n for the trees."""
-    contexts: str = "stored"
-    """stored: both passes read the set's contexts; gather: those missing first; none."""
+    contexts: str | None = None
+    """What both passes read beside the question: gather (news; those missing are searched for first), stored, none; gather for a live round of a language model, else stored."""
     engines: Words = []
     """Search engines for contexts, by comma; all that work here without it."""
     raw: bool = False
@@ -142,9 +150,9 @@ class RunRound(_RoundRules, ModelWork):
         named, level = self.changes(
             **self.options(), budget_usd=self.budget_usd, grounder=self.tree_grounder, depth=self.depth
         )
-        rules, budget = self.rules(
-            home, named, promote=self.promote, contexts=self.contexts, engines=self.engines or None, own_record=not self.raw
-        )  # fmt: skip
+        more = {"promote": self.promote, "contexts": self.contexts, "engines": self.engines or None}
+        used = {name: value for name, value in more.items() if value is not None}
+        rules, budget = self.rules(home, named, own_record=not self.raw, **used)
         return rules, budget, level
 
     async def answer(self, home: Home) -> dict[str, Any]:
@@ -163,6 +171,7 @@ class RunRound(_RoundRules, ModelWork):
                     return grid
                 for line in grid["cost"]:
                     home.say(line)
+                rules = with_news(home, rules, moment)
                 night = await steps.open_round(
                     home.store,
                     self.name,
@@ -240,6 +249,14 @@ class ShowRound(Operation):
         return shown(document)
 
 
+def with_news(home: Home, rules: RoundRules, cutoff: Cutoff) -> RoundRules:
+    """Return the rules of a round whose contexts can be gathered, or which does without as a person agreed."""
+    asked = rules.contexts == "gather" and not rules.engines
+    if asked and not finds_news(home, cutoff, Option("contexts", "none")):
+        return replace(rules, contexts="none")
+    return rules
+
+
 def sitting(home: Home, request: Sandboxed, level: str | None, *, quiet: bool = False) -> RoundWork:
     """Return the surroundings of one sitting in this process."""
     from workbench.engine.run_settings import check_level
@@ -266,9 +283,13 @@ def shown(document: Mapping[str, Any]) -> Iterator[Block]:
     """Return a row for each event of a round, and what does not hold together."""
     yield columns(
         document["forecasts"],
-        event="event .60", crowd="crowd %", spread="spread", quick="logit_mean %", tree="tree %",
+        event="event .60", crowd="crowd %", spread="spread", quick="direct %", tree="tree %",
         raw="raw %", forecast="p %", to_gain="gain", flags="flags",
     )  # fmt: skip
+    for row in document["forecasts"]:
+        if len(row["by_model"]) > 1:
+            each = ", ".join(f"{model} {percent(p)}" for model, p in row["by_model"].items())
+            yield f"{row['event']}: {each}"
     if document["record"]:
         yield document["record"]
     yield from (f"leak audit: {leak}" for leak in document["leaks"])

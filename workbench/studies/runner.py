@@ -8,6 +8,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
@@ -142,16 +143,22 @@ class StudyRunner:
     async def _run_cells(self, arm: EngineArm, cells: Sequence[StudyCell], state: StudyState) -> None:
         gate = asyncio.Semaphore(self.plan.spec.concurrency)
         stop: list[BaseException] = []
-        async with open_engine(
-            self.store,
-            arm.base,
-            environ=self.environ,
-            isolation=self.isolation,
-            workers=workers_at(self.workers),
-            model=self.model,
-            note=write_report,
-            say=self.say,
-        ) as engine:
+        async with AsyncExitStack() as stack:
+            engines = {
+                model: await stack.enter_async_context(
+                    open_engine(
+                        self.store,
+                        replace(arm.base, model=model),
+                        environ=self.environ,
+                        isolation=self.isolation,
+                        workers=workers_at(self.workers),
+                        model=self.model,
+                        note=write_report,
+                        say=self.say,
+                    )
+                )
+                for model in dict.fromkeys(arm.model_of(cell.trial) for cell in cells)
+            }
 
             async def forecast(cells: Sequence[StudyCell]) -> None:
                 async with gate:
@@ -159,6 +166,7 @@ class StudyRunner:
                         return
                     begun = next((state.begun[cell] for cell in cells if state.begun.get(cell)), "")
                     try:
+                        engine = engines[arm.model_of(cells[0].trial)]
                         await self._run_cells_together(engine, arm, cells, begun)
                     except (WorkbenchError, SandboxError, ProxyError) as error:
                         stop.append(error)
@@ -264,7 +272,8 @@ class StudyRunner:
         left = budget - spent - self._reserved
         if left <= 0 and budget > 0:
             raise BudgetStop(self._used_up(spent))
-        share = left / self.plan.spec.concurrency if self.plan.spec.concurrency > 1 else left
+        # A share that pays for less than one run is spent on nothing: rather fewer at once.
+        share = max(left / self.plan.spec.concurrency, min(left, 2 * (arm.price().usd or 0.0)))
         self._reserved += share
         return share
 

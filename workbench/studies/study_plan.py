@@ -82,11 +82,13 @@ class StudyPlan:
 
     def _price(self, name: str, cells: Sequence[StudyCell]) -> ArmPrice:
         """Of these runs; where they are many, some are rendered and stand for the others."""
-        events = Counter(cell.event for cell in cells)
-        some = dict(islice(events.items(), _MOST_RENDERED))
+        arm = self.arms[name]
+        places = {model: place for place, model in reversed(list(enumerate(arm.models, 1)))}
+        alike = Counter((cell.event, places[arm.model_of(cell.trial)]) for cell in cells)
+        some = dict(islice(alike.items(), _MOST_RENDERED))
         total = ArmPrice()
-        for event, count in some.items():
-            total += self.arms[name].price(self.exam, StudyCell(name, event, 0, 1)) * count
+        for (event, trial), count in some.items():
+            total += arm.price(self.exam, StudyCell(name, event, 0, trial)) * count
         return total * (len(cells) / (sum(some.values()) or 1))
 
     def expected_usd(self) -> float | None:

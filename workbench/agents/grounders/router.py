@@ -23,7 +23,16 @@ from workbench.agents.grounders.market_grounder import named_market
 from workbench.agents.grounders.statistical import read_leaf
 from workbench.agents.registry import agent_names, no_options, open_grounder
 from workbench.agents.replies.stage_replies import parse_route
-from workbench.agents.routing import FREE, ROUTED, Candidates, GrounderRecord, Leaf, Route, route_by_rule
+from workbench.agents.routing import (
+    FOR_DATA,
+    FREE,
+    ROUTED,
+    Candidates,
+    GrounderRecord,
+    Leaf,
+    Route,
+    route_by_rule,
+)
 from workbench.errors import Option, sentence
 from workbench.models.errors import ModelRefused
 from workbench.plug_points import GROUNDERS
@@ -44,8 +53,9 @@ class RouterGrounder:
         Handed on to the grounders.
     options : dict
         ``ground_with``: leaf id to grounder, or to several joined by ``+``; what a person chose is not second-guessed.
-        ``among``: grounders that may be chosen, all installed ones unless given. ``record``: what each has done on leaves that were
-        resolved before the cutoff, put in when the run is opened. A grounder's name: its own settings.
+        ``among``: grounders that may be chosen, all installed ones unless given. ``undecided``: where a leaf goes that the rules leave
+        open; without it a model is asked. ``record``: what each has done on leaves that were resolved before the cutoff, put in when
+        the run is opened. A grounder's name: its own settings.
     """
 
     takes_known_calls: ClassVar[bool] = True
@@ -58,14 +68,23 @@ class RouterGrounder:
         names = (
             tuple(name for name in ROUTED if name in installed) if among is None else _names(among, installed)
         )
+        undecided = options.pop("undecided", None)
+        self._undecided = None if undecided is None else _names(undecided, installed)
         self._options = {name: dict(options.pop(name)) for name in list(options) if name in installed}
         self._candidates = Candidates(names=names, records=_records(options.pop("record", {})))
         no_options("the router", options)
         # A bad setting of any of them must show before a leaf is paid for.
-        used = dict.fromkeys((*names, *(name for several in self._chosen.values() for name in several)))
-        self._grounders: dict[str, Grounder] = {
+        several = (*self._chosen.values(), self._undecided or ())
+        used = dict.fromkeys((*names, *(name for each in several for name in each)))
+        #: By name, each with its own settings; cost forecasts read them.
+        self.grounders: dict[str, Grounder] = {
             name: open_grounder(name, settings, self._options.get(name)) for name in used
         }
+
+    @property
+    def usual(self) -> str:
+        """Return the grounder that a leaf nobody knows yet is taken to go to."""
+        return (self._undecided or FOR_DATA)[0]
 
     async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
         """Return the leaf's belief by the grounder or grounders it went to; the evidence says which and why."""
@@ -115,13 +134,22 @@ class RouterGrounder:
         named = self._chosen.get(node)
         if named is not None:
             return Route(grounders=named, by="person", reason="named for this leaf")
-        return route_by_rule(
+        route = route_by_rule(
             Leaf(
                 statement=statement,
                 series=_series(statement, resolves_by),
                 market=_market_words(statement, resolves_by),
             ),
             self._candidates,
+        )
+        if route is not None or self._undecided is None:
+            return route
+        data = self._candidates.best(FOR_DATA)
+        return Route(
+            grounders=self._undecided,
+            by="rule",
+            reason="neither an event nor a figure by its words",
+            instead=() if data is None or data in self._undecided else (data,),
         )
 
     def expected_calls_by_grounder(
@@ -201,7 +229,7 @@ class RouterGrounder:
             return await task.call_api(path, params, step=step + behind, retry=retry)
 
         moved = replace(task, ask=Relayed(prompts_of(task.ask), ask), call_api=call_api)
-        return await self._grounders[name].ground(moved if place else task)
+        return await self.grounders[name].ground(moved if place else task)
 
 
 #: What a model is told of each grounder, and of one that another package brings.

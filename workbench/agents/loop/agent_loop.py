@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from workbench.agents.conversation import Conversation, LoopLimits
+from workbench.agents.conversation import STILL, Conversation, LoopLimits
 from workbench.agents.errors import AgentGaveUp, MalformedReply
 from workbench.agents.evidence.base import TraceCall, TraceStep
 from workbench.agents.loop.belief_state import FIELD, BeliefState, merged_lists
@@ -289,12 +289,15 @@ class AgentLoop(Conversation, Generic[T]):
             notes.append(f"Nothing shown to you has the id {', '.join(move.belief.unknown_ids)}; taken off.")
         if move.belief.uncited:
             notes.append(f"{move.belief.uncited} pieces of evidence cite no source.")
+        before = self.steps[-1].p if self.steps else None
         self.belief = move.belief.state
         if number in self.plan.interventions:
             self.belief = replace(self.belief, p=self.plan.interventions[number])
             # The newest message is the model's move; later requests show its calls with the belief that counts.
             calls = tuple(map(self._overwritten, self.messages[-1].tool_calls))
             self.messages[-1] = replace(self.messages[-1], tool_calls=calls)
+        moved = before is None or abs(self.belief.p - before) > STILL
+        self.spent.still = 0 if moved else self.spent.still + 1
         limit = self.plan.compact_over
         if limit is not None and self.belief.characters > limit:
             merged = await self._merged(self.belief, number)

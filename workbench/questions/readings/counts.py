@@ -54,7 +54,7 @@ def take_counts(text: Text) -> None:
     text.find(average, "average", lambda match: int(match[1]) if int(match[1]) < 400 else None)
     text.find(r"(?<!week )(?<!wk )\b(?:moving average|long term average)\b", "average", lambda match: 0)
     weeks = {"year": 52, "month": 52 / 12, "week": 1, "wk": 1, "day": 1 / 5}
-    text.find(r"(?:a |an |its )?(?:new |fresh )?(?<![\d.])(\d+) ?(year|month|week|wk|day)(?= (?:highs?|lows?)\b)", "weeks", lambda match: max(1, round(int(match[1]) * weeks[match[2]])))  # fmt: skip
+    text.find(r"(?:a |an |its )?(?:new |fresh )?(?<![\d.])(\d+) ?(year|month|week|wk|day)(?= (?:closing )?(?:highs?|lows?)\b)", "weeks", lambda match: max(1, round(int(match[1]) * weeks[match[2]])))  # fmt: skip
     units = {"m": "month", "d": "trading day", "w": "week", "y": "year"}
     text.find(r"(?<![\d.])(\d+) ?(months?|days?|weeks?|years?|m|d|w|y)(?= (?:(?:annuali[sz]ed|forward|trailing) )*(?:realised|realized|actual|historical|vol|volatility)\b)", "length", lambda match: (int(match[1]), units[match[2][0]]))  # fmt: skip
     text.find(r"\b([2-9]) ?x(?= |$)", "multiple", lambda match: float(match[1]))

@@ -390,6 +390,9 @@ class _Draft:
         unknown = self._unplaced(pieces, "?")
         if len(unknown) > 3 or len(self.names) > 2:
             return []
+        ends = {piece.end for piece in levels}
+        if any(piece.kind == "?" and piece.start - 1 in ends and self.text.written[self.text.spans[piece.start - 1][0]] == "-" for piece in pieces.all):  # fmt: skip
+            return []  # "52-week": a number of something that was not understood is no level
         joins = relation.name not in ("first", "beats", "move_by", "unchanged") and relation.comparison != "between" and pieces.said("and", "or")  # fmt: skip
         if joins and _two_predicates(pieces):
             if len(levels) > 1:

@@ -62,7 +62,8 @@ RUN_KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 #: Letter of paper A -> rule.
 ANALYTICA = {"V": "vanilla", "S": "logic", "L": "linear"}
-_LEAVES, _INNER = 13, 5  # of a tree at depth 1, about (paper A, Table 1: 19.9 nodes on average)
+#: Of a tree at depth 1 that is to have ten leaves, about (paper A, Table 1: 19.9 nodes on average).
+_LEAVES, _INNER, _MAX_LEAVES = 13, 5, 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,17 @@ class EngineArm:
     read_context: bool = True
     prior: str | None = None
     """Column of an empirical prior that the belief agent is shown (paper B, C.7)."""
+    in_turn: tuple[str, ...] = ()
+    """Models that are asked in turn, trial by trial; without any the one of ``base``."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Every model that its runs are asked of."""
+        return self.in_turn or (self.base.model,)
+
+    def model_of(self, trial: int) -> str:
+        """Whose run a trial is."""
+        return self.models[(trial - 1) % len(self.models)]
 
     @property
     def draws(self) -> bool:
@@ -109,7 +121,8 @@ class EngineArm:
     def price(self, exam: StudyExam | None = None, cell: StudyCell | None = None) -> ArmPrice:
         """Calls, tokens and dollars of one run, by `engine.expected_cost`."""
         single = self.base.analyzer == "single"
-        leaves = 1 if single else self.base.leaf_target or _LEAVES ** min(self.base.depth, 2)
+        usual = round(self.base.agent.max_leaves * _LEAVES / _MAX_LEAVES)
+        leaves = 1 if single else self.base.leaf_target or usual ** min(self.base.depth, 2)
         inner = 0 if single else max(1, round(leaves * _INNER / _LEAVES))
         prior = {"prior": 1} if inner and self.base.agent.root_prior else {}
         about: dict[str, Any] = {}
@@ -138,6 +151,7 @@ class EngineArm:
         options = {"grounder": {**self._options, **own}} if own else {}
         return replace(
             self.base,
+            model=self.model_of(cell.trial),
             options={**self.base.options, **options},
             context=replace(
                 context, crowd=crowd.get(cell.event), **({} if self.read_context else {"news": ""})
@@ -184,7 +198,8 @@ def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:
     if preset not in PRESETS:
         raise ArmError(f"arm {spec.name!r}: unknown preset {preset!r}: one of {', '.join(PRESETS)}")
     crowd, read_context = settings.pop("crowd", False), settings.pop("read_context", True)
-    prior = settings.pop("prior", None)
+    prior, event = settings.pop("prior", None), bool(settings.pop("event", False))
+    in_turn = tuple(settings.pop("in_turn", ()))
     if prior is not None and (grounder != "belief" or not isinstance(prior, str)):
         raise ArmError(f"arm {spec.name!r}: prior names the column of a prior, for belief agents")
     tree: dict[str, Any] = (
@@ -198,6 +213,7 @@ def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:
     try:
         base = with_preset(
             preset,
+            event=event,
             **{"grounder": grounder, "options": {"grounder": options} if options else {}, **tree, **settings},
         )
         _check_agents(base)
@@ -206,7 +222,12 @@ def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:
     except TypeError as error:
         raise ArmError(f"arm {spec.name!r}: {str(error).rpartition('() ')[2]}") from None
     return EngineArm(
-        name=spec.name, base=base, crowd=bool(crowd), read_context=bool(read_context), prior=prior
+        name=spec.name,
+        base=base,
+        crowd=bool(crowd),
+        read_context=bool(read_context),
+        prior=prior,
+        in_turn=in_turn,
     )
 
 

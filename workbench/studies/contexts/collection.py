@@ -5,6 +5,7 @@ name, at addresses that follow from the question and its time: what was asked be
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from proxies.asof.asof_text import as_of, emptied_line, joined
 from proxies.asof.clock import Cutoff
-from proxies.catalogue import Availability
+from proxies.catalogue import Availability, Catalogue
 from proxies.errors import ProxyError
 from proxies.ledger import Address, Answer
-from workbench.agents.context_maker import ContextMaker, RankedSource
+from workbench.agents.context_maker import MOST_READ, ContextMaker, RankedSource
 from workbench.agents.errors import AgentGaveUp
 from workbench.engine.access.model_gateway import spending
 from workbench.engine.access.own_web import own_asker, own_prompts
@@ -27,7 +28,7 @@ from workbench.models.costs import price_of
 from workbench.models.errors import ModelError
 from workbench.questions.as_of import criteria_as_of
 from workbench.questions.question import Question
-from workbench.search.base import FoundPage
+from workbench.search.base import FoundPage, SearchAnswer, Web
 from workbench.search.engines import usable_engines
 from workbench.search.leaf_web import open_web
 from workbench.search.leak_filter import Verdicts
@@ -43,9 +44,18 @@ if TYPE_CHECKING:
     from proxies.broker import Broker
 
 _LIVE_FOR = timedelta(hours=1)
+#: "by June 2027", "before 2027-03-01", "on 3 May 2027".
+_BY_WHEN = re.compile(
+    r"\b(?:(?:by|before|on|until|through|after|in)\s+)?(?:the end of\s+)?"
+    r"(?:\d{4}-\d{2}-\d{2}|(?:\d{1,2}\s+)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?(?:\s+\d{1,2})?,?\s+20\d{2}|20\d{2})\b",
+    re.IGNORECASE,
+)
 _SUMMARY = 420  # characters of a snippet that stands as a summary where no model writes one
-#: Input and output tokens of one context's calls: searches, two filter batches for each of them, the ranking.
-_QUERY_TOKENS, _FILTER_TOKENS, _RANK_TOKENS = (600, 150), (4_500, 250), (9_000, 900)
+#: Input and output tokens of one context's calls: searches, two filter batches for each of them; the ranking writes so much and
+#: reads so much of each source.
+_QUERY_TOKENS, _FILTER_TOKENS, _RANKED_TOKENS, _READ_TOKENS = (600, 150), (4_500, 250), 900, 300
+#: Characters of the context that comes of it, about.
+USUAL_LENGTH = 4_500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +69,8 @@ class GatherOptions:
     engines: tuple[str, ...] | None = None
     #: Searches of one context.
     queries: int = 4
+    #: Whether they are for the question's own words, so that no model is asked what to search for.
+    own_words: bool = False
     #: Results of one search.
     results: int = 10
     #: Of this sitting.
@@ -77,6 +89,11 @@ class GatherOptions:
         for name in ("queries", "results", "concurrency"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} must be at least 1, not {getattr(self, name)}")
+
+
+def one_search(model: str | None, **named: Any) -> GatherOptions:
+    """Options of the cheapest context: the question's own words, and one call that reads what was found."""
+    return GatherOptions(model=model, queries=2, own_words=True, **named)
 
 
 class Wanted(NamedTuple):
@@ -107,19 +124,33 @@ def missing_contexts(store: Store, set_name: str, wanted: Sequence[Wanted]) -> l
     return [wish for wish in wanted if not stands(wish)]
 
 
-def context_cost(count: int, options: GatherOptions) -> tuple[int, float | None]:
-    """Model calls and dollars that so many contexts are expected to take; dollars None where the price is not known."""
+def context_cost(count: int, options: GatherOptions, *, live: bool) -> tuple[int, float | None]:
+    """Model calls and dollars that so many contexts are expected to take; dollars None where the price is not known.
+
+    A live question has no later that a filter would keep out of it.
+    """
     if options.model is None:
         return 0, 0.0
-    calls = count * (2 + 2 * options.queries)
+    filters = 0 if live else 2 * options.queries
+    ranking = (_READ_TOKENS * min(MOST_READ, options.queries * options.results), _RANKED_TOKENS)
+    stages = (*[_QUERY_TOKENS] * (not options.own_words), *[_FILTER_TOKENS] * filters, ranking)
+    calls = count * len(stages)
     if options.model.startswith("offline/"):
         return calls, 0.0
 
     price = price_of(options.model, options.prices)
     if price is None:
         return calls, None
-    stages = (_QUERY_TOKENS, *[_FILTER_TOKENS] * (2 * options.queries), _RANK_TOKENS)
     return calls, count * sum(price.input * read + price.output * written for read, written in stages)
+
+
+def engines_here(
+    store: Store, environ: Mapping[str, str], cutoff: Cutoff, catalogue: Catalogue | None = None
+) -> tuple[str, ...]:
+    """The search engines that can be asked at a cutoff, with the keys that are set."""
+    settings = proxy_settings(environ, store.home)
+    available = Availability.of(settings.keys, cutoff, network=settings.network)
+    return usable_engines(catalogue or settings.catalogue(), available)
 
 
 @asynccontextmanager
@@ -175,6 +206,8 @@ class ContextGatherer:
         self._options = options
         self._environ = environ
         self._verdicts = Verdicts(model=options.model or "", prompts=own_prompts(store))
+        #: Of live questions, by the words that were searched for.
+        self._answers: dict[str, asyncio.Future[SearchAnswer]] = {}
 
     async def gather_all(
         self, wanted: Sequence[Wanted], *, say: Callable[[str], None] = lambda line: None
@@ -237,13 +270,13 @@ class ContextGatherer:
         maker = ContextMaker(shown, cutoff, self._ask) if self._ask is not None else None
         queries = (
             await maker.queries(self._options.queries)
-            if maker
+            if maker and not self._options.own_words
             else _own_queries(question, cutoff, self._options)
         )
         pages: dict[str, FoundPage] = {}
         failed: dict[str, str] = {}
         for step, words in enumerate(queries):
-            answer = await web.search(words, step=step, k=self._options.results)
+            answer = await self._searched(web, words, step, cutoff)
             failed |= dict(answer.failed)
             for page in answer.results:
                 pages.setdefault(canonical_url(page.url), page)
@@ -277,6 +310,19 @@ class ContextGatherer:
             failed=(*failed.items(), *unquoted),
         )
 
+    async def _searched(self, web: Web, words: str, step: int, cutoff: Cutoff) -> SearchAnswer:
+        """Search; close questions of one moment that search for the same words share one answer.
+
+        Of a cutoff in the past each question has filters of its own.
+        """
+        key = " ".join(words.casefold().split())
+        if not cutoff.live:
+            return await web.search(words, step=step, k=self._options.results)
+        if key not in self._answers:
+            searching = web.search(words, step=step, k=self._options.results)
+            self._answers[key] = asyncio.ensure_future(searching)
+        return await self._answers[key]
+
     async def _ranked(self, maker: ContextMaker | None, pages: list[FoundPage]) -> list[RankedSource]:
         if not pages:
             return []
@@ -291,9 +337,7 @@ class ContextGatherer:
     def _web_options(self, question: Question, cutoff: Cutoff) -> WebOptions:
         engines = self._options.engines
         if engines is None:
-            settings = proxy_settings(self._environ, self._store.home)
-            setting = Availability.of(settings.keys, cutoff, network=settings.network)
-            engines = usable_engines(self._broker.catalogue, setting)
+            engines = engines_here(self._store, self._environ, cutoff, self._broker.catalogue)
         resolution = " ".join((question.criteria, question.resolution_source, question.url))
         return WebOptions(engines=engines, sources=(question.source,), resolution_text=resolution)
 
@@ -328,7 +372,9 @@ class _ContextCalls:
 
 
 def _own_queries(question: Question, cutoff: Cutoff, options: GatherOptions) -> list[str]:
-    words = " ".join(as_of(question.title, cutoff, kind="title").text.rstrip("?").split())[:200]
+    title = as_of(question.title, cutoff, kind="title").text
+    # The day that it is decided is no word of the news, and close questions differ in nothing else.
+    words = " ".join(_BY_WHEN.sub(" ", title).rstrip("? ").split())[:200] or title
     options_shown = (as_of(option, cutoff, kind="label").text for option in question.options)
     queries = [words, f"{words} forecast", *(f"{words} {option}" for option in options_shown)]
     return list(dict.fromkeys(queries))[: options.queries]

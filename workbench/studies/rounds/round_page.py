@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Methods of ``forecasts.csv``: the forecast that counts, the same in order, both steps before it, the quick pass, the trees.
 METHODS = ("final", "coherent", "raw", "shrunk", "quick", "tree")
 _GRID = (
-    "event", "question", "crowd", "days_left", "spread", "mean", "median", "logit_mean", "tree", "raw", "shrunk", "p", "coherent",
+    "event", "question", "crowd", "days_left", "spread", "mean", "median", "logit_mean", "direct", "tree", "raw", "shrunk", "p", "coherent",
     "gain", "flags", "next_review", "statement",
 )  # fmt: skip
 

@@ -6,8 +6,9 @@ where there was none), the more its trials disagreed (BLF, App. C.9); global Pla
 together on questions that they were not fitted on, and used only if they are shown to help there (`learn_correction`).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from proxies.asof.clock import Cutoff
 from workbench.engine.record.resolved_runs import counts_for
 from workbench.questions.sets.question_sets import load_set, resolved_days
-from workbench.science.arrays import FloatArray, logit
+from workbench.science.arrays import FloatArray, logit, sigmoid
 from workbench.science.calibrating.platt import PlattFit
 from workbench.science.comparing.own_correction import learn_correction
 from workbench.science.pooling.pool import pool
@@ -24,6 +25,9 @@ from workbench.science.pooling.tuning import FLOOR_GRID
 from workbench.store import Store
 from workbench.studies.rounds.round_state import QUICK, TREE, Round, load_round, rounds_of
 from workbench.studies.study_file import StudyCell
+
+#: Weight of a tree while too few questions are resolved, and how many are enough.
+EVEN, ENOUGH = 0.5, 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,9 @@ class ResolvedForecast:
     p: float
     crowd: float | None
     outcome: float
+    #: direct, tree: Both ways of asking, where there were both.
+    direct: float | None = None
+    tree: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +64,8 @@ class OwnRecord:
     #: better.
     brier_raw: float | None = None
     brier: float | None = None
+    #: Weight of a tree beside the direct forecasts of its event, in logit space.
+    tree_weight: float = EVEN
     #: Why nothing is corrected, "" if it is.
     reason: str = ""
 
@@ -68,6 +77,8 @@ class OwnRecord:
     def line(self) -> str:
         """What it is and what it does, for people."""
         head = f"own record: {self.forecasts} resolved forecasts of {self.questions} questions up to {self.until}"
+        if self.tree_weight != EVEN:
+            head += f", a tree counts {self.tree_weight:.0%} beside the direct forecasts"
         if self.brier_raw is None or self.brier is None:
             return f"{head}; nothing is corrected: {self.reason}"
         scores = f"Brier score {self.brier_raw:.4f} raw, {self.brier:.4f} corrected (each question left out)"
@@ -91,15 +102,85 @@ class OwnRecord:
         return float(fit.apply([p])[0])
 
 
-def raw_forecast(night: Round, event: str) -> tuple[tuple[float, ...], float | None]:
-    """Trials of an event, and the forecast that follows: its tree's, else their logit mean; None without any."""
-    forecasts = night.study.forecasts
-    cells = [StudyCell(QUICK, event, 0, trial) for trial in range(1, night.rules.trials + 1)]
-    trials = tuple(forecasts[cell].p for cell in cells if cell in forecasts)
-    tree = forecasts.get(StudyCell(TREE, event, 0, 1))
-    if tree is not None:
-        return trials, tree.p
-    return trials, float(pool(np.array([trials], dtype=float), "logit-mean")[0]) if trials else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawForecast:
+    """What the trials and the tree of an event come to, before the own record corrects it; None of what there is not."""
+
+    trials: tuple[float, ...] = ()
+    #: By model, each its own trials pooled.
+    by_model: Mapping[str, float] = field(default_factory=dict)
+    #: The models' together; each counts alike, however many trials it had.
+    direct: float | None = None
+    tree: float | None = None
+    #: The direct forecast and the tree together.
+    p: float | None = None
+
+
+def raw_forecast(night: Round, event: str) -> RawForecast:
+    """Pool the trials of an event by model, the models, and these with the tree."""
+    rules, forecasts = night.rules, night.study.forecasts
+    own: dict[str, list[float]] = {}
+    trials = []
+    for trial in range(1, rules.trials + 1):
+        made = forecasts.get(StudyCell(QUICK, event, 0, trial))
+        if made is not None:
+            trials.append(made.p)
+            own.setdefault(rules.model_of(trial), []).append(made.p)
+    by_model = {model: pooled(values, rules.pool) for model, values in own.items()}
+    direct = pooled(list(by_model.values())) if by_model else None
+    made = forecasts.get(StudyCell(TREE, event, 0, 1))
+    tree = None if made is None else made.p
+    record = read_record(night.study.manifest)
+    return RawForecast(
+        trials=tuple(trials),
+        by_model=by_model,
+        direct=direct,
+        tree=tree,
+        p=together(direct, tree, EVEN if record is None else record.tree_weight),
+    )
+
+
+def pooled(values: Sequence[float], how: str = "logit-mean") -> float:
+    """Forecasts of one event as one; equal ones come back to the last bit.
+
+    >>> pooled([0.3, 0.3]), round(pooled([0.2, 0.8]), 6), pooled([0.1, 0.2, 0.9], "median")
+    (0.3, 0.5, 0.2)
+    """
+    if len(set(values)) == 1:
+        return values[0]
+    return float(pool(np.array([sorted(values)], dtype=float), how)[0])
+
+
+def together(direct: float | None, tree: float | None, tree_weight: float) -> float | None:
+    """The direct forecast and the tree of an event, weighted in logit space; the one that there is where the other is missing.
+
+    >>> together(0.2, None, 0.5), together(0.3, 0.3, 0.9), round(together(0.2, 0.8, 0.5), 6)
+    (0.2, 0.3, 0.5)
+    """
+    if direct is None or tree is None or direct == tree:
+        return tree if direct is None else direct
+    logits = logit(np.array([direct, tree]))
+    return float(sigmoid(np.average(logits, weights=[1 - tree_weight, tree_weight])))
+
+
+def learned_tree_weight(forecasts: Sequence[ResolvedForecast]) -> float:
+    """The weight of a tree that did best in log score over questions that had both, drawn to one half as by `ENOUGH` such questions more.
+
+    One half where fewer than `ENOUGH` are resolved.
+    """
+    both = [each for each in forecasts if each.direct is not None and each.tree is not None]
+    questions = {each.question for each in both}
+    if len(questions) < ENOUGH:
+        return EVEN
+    counts = Counter(each.question for each in both)
+    share = np.array([1 / counts[each.question] for each in both])
+    ways = logit(np.array([[each.direct, each.tree] for each in both], dtype=float))
+    outcome = np.array([each.outcome for each in both])
+    weights = np.linspace(0, 1, 21)
+    chances = sigmoid(np.outer(1 - weights, ways[:, 0]) + np.outer(weights, ways[:, 1]))
+    scores = np.where(outcome == 1, np.log(chances), np.log1p(-chances)) @ share
+    best = float(weights[int(np.argmax(scores))])
+    return (len(questions) * best + ENOUGH * EVEN) / (len(questions) + ENOUGH)
 
 
 def resolved_forecasts(store: Store, cutoff: Cutoff) -> Iterator[ResolvedForecast]:
@@ -119,20 +200,23 @@ def resolved_forecasts(store: Store, cutoff: Cutoff) -> Iterator[ResolvedForecas
                 continue
             if not counts_for(Cutoff.parse(earlier.cutoff, now=earlier.instant), day, cutoff):
                 continue
-            trials, p = raw_forecast(earlier, event.id)
-            if p is not None:
+            raw = raw_forecast(earlier, event.id)
+            if raw.p is not None:
                 yield ResolvedForecast(
                     question=f"{set_name}/{event.question}",
-                    trials=trials,
-                    p=p,
+                    trials=raw.trials,
+                    p=raw.p,
                     crowd=earlier.crowd.get(event.id),
                     outcome=float(outcome),
+                    direct=raw.direct,
+                    tree=raw.tree,
                 )
 
 
 def learn(forecasts: Sequence[ResolvedForecast], until: str) -> OwnRecord:
     """Shrinkage and calibration that fit these forecasts, and whether they are shown to help questions left out."""
     facts: dict[str, Any] = {"forecasts": len(forecasts), "until": until}
+    facts["tree_weight"] = learned_tree_weight(forecasts)
     if not forecasts:
         return OwnRecord(**facts, questions=0, reason="no forecast is resolved yet")
     correction = learn_correction(

@@ -20,7 +20,7 @@ from workbench.science.scoring.quantile_curve import PERCENTILES
 from workbench.store import Store
 from workbench.studies.leak_audit import round_leaks
 from workbench.studies.rounds.round_coherence import coherent, set_findings
-from workbench.studies.rounds.round_record import OwnRecord, raw_forecast, read_record
+from workbench.studies.rounds.round_record import OwnRecord, RawForecast, raw_forecast, read_record
 from workbench.studies.rounds.round_state import QUICK, TREE, Round, load_round, open_events, rounds_of
 from workbench.studies.rounds.triage import closer_look_gain, days_left
 from workbench.studies.study_file import StudyCell
@@ -48,9 +48,12 @@ class ForecastRow:
     mean: float | None
     median: float | None
     logit_mean: float | None
+    #: The quick pass by model, and together as its rules pool it.
+    by_model: Mapping[str, float]
+    direct: float | None
     #: What its tree says.
     tree: float | None
-    #: The tree's if there is one, else the logit mean.
+    #: ``direct`` and the tree in logit space, alike until the own record knows better; the one that there is where the other is missing.
     raw: float | None
     #: ``raw`` pulled toward the crowd by the own record; None where the record corrects nothing.
     shrunk: float | None
@@ -206,9 +209,10 @@ def _forecast_row(
     cells = [StudyCell(QUICK, event.id, 0, trial) for trial in range(1, night.rules.trials + 1)]
     quick = [forecasts[cell] for cell in cells if cell in forecasts]
     tree = forecasts.get(StudyCell(TREE, event.id, 0, 1))
-    trials, raw = raw_forecast(night, event.id)
+    own = raw_forecast(night, event.id)
     if not event.part and targets_of(question):  # a number itself: its quantiles are the forecast
-        trials, raw = (), None
+        own = RawForecast(tree=own.tree)
+    trials, raw = own.trials, own.p
     pools = {how: _pooled(trials, how) for how in ("mean", "median", "logit-mean")}
     # The crowd of that evening: a set that was fetched again since then knows better.
     crowd = night.crowd.get(event.id, event.crowd)
@@ -230,7 +234,9 @@ def _forecast_row(
         mean=pools["mean"],
         median=pools["median"],
         logit_mean=pools["logit-mean"],
-        tree=None if tree is None else tree.p,
+        by_model=own.by_model,
+        direct=own.direct,
+        tree=own.tree,
         raw=raw,
         shrunk=shrunk,
         p=p,

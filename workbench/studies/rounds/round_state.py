@@ -14,6 +14,7 @@ import numpy as np
 
 from proxies.asof.clock import Cutoff
 from workbench.engine.access.model_gateway import spending
+from workbench.engine.run_settings import with_preset
 from workbench.errors import Option, UsageError
 from workbench.questions.as_of import statement_as_of
 from workbench.questions.question import Question, QuestionEvent, asked_events
@@ -41,6 +42,13 @@ QUICK_PASSES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "notebook": ("notebook", {}),
     "statistical": ("statistical", {}),
 }
+#: What a round buys by its preset, beside the trees' own settings; of another preset what `product` does. ``own_words``: contexts are
+#: searched for in the question's own words, and no model is asked what to search for.
+ROUND_PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "quick": {"pool": "median", "promote": 0, "own_words": True},
+    "product": {"pool": "logit-mean", "promote": 5},
+    "best": {"pool": "logit-mean", "promote": 20},
+}
 _NUMBERED = re.compile(r"(.+)\.(\d+)\Z")
 
 
@@ -50,11 +58,18 @@ class RoundRules:
 
     #: A name in `QUICK_PASSES`.
     quick: str
+    #: Builds the trees and gathers the contexts.
     model: str
+    #: Asked in turn by the quick pass, where several are; in alphabetical order, so that the order in which they were named counts for nothing.
+    models: Sequence[str] = ()
     #: Of the quick pass, each on its own.
-    trials: int = 3
+    trials: int = 5
+    #: How the trials of one model become one forecast; several models' count alike, in logit space.
+    pool: str = "logit-mean"
     #: Events that get a tree after it, those with the most to gain.
     promote: int = 5
+    #: Preset of the trees.
+    preset: str = "product"
     #: Settings of the tree's arm, such as ``grounder`` or ``depth``.
     tree: Mapping[str, Any] = field(default_factory=dict)
     #: Of both arms: ``api_base``, ``prices``, ``timeout`` and the like.
@@ -63,6 +78,8 @@ class RoundRules:
     contexts: str = "stored"
     #: Search engines that contexts are gathered with; None: those that work here.
     engines: Sequence[str] | None = None
+    #: Whether they search for the question's own words, and no model is asked what to search for.
+    own_words: bool = False
     #: Most questions.
     size: int | None = None
     #: See `workbench.studies.rounds.triage`.
@@ -72,7 +89,9 @@ class RoundRules:
 
     def __post_init__(self) -> None:
         if self.quick not in QUICK_PASSES:
-            raise UsageError(Option("quick"), f" is one of {', '.join(QUICK_PASSES)}, not {self.quick!r:.40}")
+            raise UsageError(
+                Option("quick", by_set=True), f" is one of {', '.join(QUICK_PASSES)}, not {self.quick!r:.40}"
+            )
         if self.contexts not in ("stored", "gather", "none"):
             raise UsageError(Option("contexts"), f" is stored, gather or none, not {self.contexts!r:.40}")
         unknown = [name for name in self.engines or () if name not in ENGINES]
@@ -93,6 +112,15 @@ class RoundRules:
                 Option("promote"),
                 " at least 0",
             )
+
+    @property
+    def in_turn(self) -> tuple[str, ...]:
+        """The models of the quick pass; trial n is the n-th one's, and begins again behind the last."""
+        return tuple(sorted(set(self.models))) or (self.model,)
+
+    def model_of(self, trial: int) -> str:
+        """Whose a trial of the quick pass is."""
+        return self.in_turn[(trial - 1) % len(self.in_turn)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,11 +246,19 @@ def arms_of(rules: RoundRules) -> dict[str, EngineArm]:
 def _arm_specs(rules: RoundRules) -> tuple[ArmSpec, ArmSpec]:
     kind, settings = QUICK_PASSES[rules.quick]
     common = {"model": rules.model, **rules.settings}
-    tree = {"analytica": "L", **rules.tree}
-    tree_kind = str(tree.pop("kind", "notebook"))
+    direct = {**common, "in_turn": rules.in_turn, **settings}
+    if rules.preset == "best":
+        direct.setdefault("effort", "auto")
+    tree = {"analytica": "L", "preset": rules.preset, **rules.tree}
+    tree_kind = tree.pop("kind", None)
+    if tree_kind is None:
+        # the key-free analyst grounds in notebooks alone
+        event = not rules.model.startswith("offline/")
+        usual = with_preset(rules.preset, event=event).grounder
+        tree_kind, tree = "grounder", {"grounder": usual, "event": event, **tree}
     return (
-        ArmSpec(name=QUICK, kind=kind, settings={**common, **settings}),
-        ArmSpec(name=TREE, kind=tree_kind, settings={**common, **tree}),
+        ArmSpec(name=QUICK, kind=kind, settings=direct),
+        ArmSpec(name=TREE, kind=str(tree_kind), settings={**common, **tree}),
     )
 
 
@@ -239,9 +275,9 @@ def round_facts(set_name: str, cutoff: Cutoff, rules: RoundRules, **more: Any) -
 
 def step_plan(
     store: Store, name: str, facts: Mapping[str, Any], step: str, events: Sequence[str] | None = None,
-    *, budget_usd: float | None, concurrency: int,
+    *, budget_usd: float | None, concurrency: int, news: str = "",
 ) -> RoundPlan:  # fmt: skip
-    """The plan of one step: all open events of the night, or those named."""
+    """The plan of one step: all open events of the night, or those named; ``news`` stands for contexts that are still to be gathered."""
     rules = RoundRules(**facts["rules"])
     questions = load_set(store, facts["set"])
     chosen = open_events(questions, facts["questions"])
@@ -255,7 +291,8 @@ def step_plan(
         budget_usd=budget_usd,
         concurrency=concurrency,
     )
-    texts = {question: store.text(digest) for question, digest in facts["contexts"].items()}
+    texts = dict.fromkeys(facts["questions"], news)
+    texts |= {question: store.text(digest) for question, digest in facts["contexts"].items()}
     return RoundPlan(
         spec=spec,
         exam=_exam(questions, chosen, str(facts["cutoff"]), texts),

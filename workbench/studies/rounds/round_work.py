@@ -20,11 +20,15 @@ from workbench.questions.sets.question_sets import load_set
 from workbench.questions.sets.schedule import HalvingSchedule, due_since
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.studies.arms.base import ArmPrice
+from workbench.studies.arms.run_arms import EngineArm
 from workbench.studies.contexts.collection import (
+    USUAL_LENGTH,
     GatherOptions,
     Wanted,
     context_cost,
     missing_contexts,
+    one_search,
     open_gatherer,
 )
 from workbench.studies.contexts.context_store import context_before, stored_contexts
@@ -94,7 +98,8 @@ def plan_round(
     only: Sequence[str] | None = None,
 ) -> tuple[list[TriageRow], list[LeftOut]]:
     """The triage grid of a set at a time; asks nobody. Raises ``UsageError`` for rules that a run refuses."""
-    price = arms_of(rules)[QUICK].price()
+    arm = arms_of(rules)[QUICK]
+    price = sum((arm_price(arm, model) for model in arm.models), start=ArmPrice()) * (1 / len(arm.models))
     questions = load_set(store, set_name).questions
     unknown = [name for name in only or () if name not in questions]
     if unknown:
@@ -110,7 +115,7 @@ def unfinished_round(store: Store, set_name: str) -> Round | None:
         return None
     night = load_round(store, names[-1])
     chosen = any(each.by == "rule" for each in night.promoted.values())
-    to_choose = bool(night.rules.promote and night.study.forecasts) and not chosen
+    to_choose = bool(night.study.forecasts) and not chosen and trees_paid(night) > 0
     return night if not night.gathered or to_choose or _to_come(store, night) else None
 
 
@@ -176,12 +181,18 @@ def _facts(
 def _check_budget(rules: RoundRules, budget_usd: float | None) -> None:
     if budget_usd is None:
         return
-    for price in (arm.price() for arm in arms_of(rules).values()):
-        if price.usd is None:
+    priced = [(arm, model) for arm in arms_of(rules).values() for model in arm.models]
+    for arm, model in priced:
+        if arm_price(arm, model).usd is None:
             raise UsageError(
-                f"the price of {rules.model} is unknown, so no budget in dollars can be kept: ",
-                Option("price", f"{rules.model}=IN,OUT"),
+                f"the price of {model} is unknown, so no budget in dollars can be kept: ",
+                Option("price", f"{model}=IN,OUT"),
             )
+
+
+def arm_price(arm: EngineArm, model: str) -> ArmPrice:
+    """What one run of an arm by one of its models is expected to take."""
+    return replace(arm, base=replace(arm.base, model=model)).price()
 
 
 async def gather_contexts(store: Store, night: Round, sitting: RoundWork) -> Round:
@@ -235,7 +246,7 @@ def _record_manifest(store: Store, night: Round, **changes: Any) -> None:
 def gather_options(rules: RoundRules) -> GatherOptions:
     """How a night gathers contexts: with its model, or by rules alone where that reads no text."""
     offline = rules.model.startswith("offline/")
-    return GatherOptions(
+    return (one_search if rules.own_words else GatherOptions)(
         model=None if offline else rules.model,
         api_base=rules.settings.get("api_base"),
         engines=None if rules.engines is None else tuple(rules.engines),
@@ -279,12 +290,20 @@ def promote(store: Store, night: Round, events: Sequence[str] = ()) -> Round:
         best = [row for row in rows if row.gain is not None and row.event not in night.promoted]
         chosen = [
             ev.ForecastPromoted(node=row.event, by="rule", reason=f"a closer look may gain {row.gain:.4f}")
-            for row in best[: night.rules.promote]
+            for row in best[: trees_paid(night)]
         ]
     with store.transaction():
         for each in chosen:
             store.append(f"{SORT}:{night.name}", each)
     return load_round(store, night.name)
+
+
+def trees_paid(night: Round) -> int:
+    """How many trees the rule of a night may choose: no more than what is left of its budget pays for."""
+    price = arms_of(night.rules)[TREE].price().usd
+    if night.budget_usd is None or night.cost_usd is None or not price:
+        return night.rules.promote
+    return min(night.rules.promote, int((night.budget_usd - night.cost_usd) / price))
 
 
 async def tree_pass(store: Store, night: Round, sitting: RoundWork) -> Round:
@@ -318,6 +337,8 @@ async def finish_round(store: Store, night: Round, sitting: RoundWork) -> Round:
     night = await gather_contexts(store, night, sitting)
     night = await quick_pass(store, night, sitting)
     if night.rules.promote:
+        if (paid := trees_paid(night)) < night.rules.promote:
+            sitting.say(f"what is left of the budget pays for {paid} of {night.rules.promote} trees")
         night = promote(store, night)
     return await tree_pass(store, night, sitting)
 
@@ -336,23 +357,23 @@ def cost_lines(
 ) -> list[str]:
     """The cost forecast of a night, a line per step and the sum, before anybody is asked."""
     facts = _facts(store, set_name, rules, cutoff, rows, left_out=[], own_record=None)
-    plans = {
-        step: step_plan(store, set_name, facts, step, budget_usd=None, concurrency=1)
-        for step in (QUICK, TREE)
-    }
+    news = "news " * (USUAL_LENGTH // 5) if rules.contexts == "gather" else ""
+    steps = {QUICK: f"quick pass ({rules.quick})", **({TREE: "trees"} if rules.promote else {})}
     lines = []
     total: float | None = 0.0
-    if rules.contexts == "gather":
-        calls, total = context_cost(len(rows), gather_options(rules))
+    if news:
+        calls, total = context_cost(len(rows), gather_options(rules), live=cutoff.live)
         shown = "whose price is unknown" if total is None else f"about ${total:.2f}"
         lines.append(f"contexts: at most {len(rows)}, about {calls} calls to {rules.model}, {shown}")
-    for name, plan in zip((f"quick pass ({rules.quick})", "trees"), plans.values(), strict=True):
+    for step, name in steps.items():
+        plan = step_plan(store, set_name, facts, step, budget_usd=None, concurrency=1, news=news)
         ((runs, price),) = plan.prices().values()
-        if plan is plans[TREE]:  # which events get one is chosen after the quick pass
+        if step == TREE:  # which events get one is chosen after the quick pass
             most = min(rules.promote, runs)
             runs, price = most, price * (most / max(1, runs))
         total = None if price.usd is None or total is None else total + price.usd
-        lines.append(f"{name}: {runs} runs, {price.words(rules.model)}")
+        who = " and ".join(rules.in_turn if step == QUICK else [rules.model])
+        lines.append(f"{name}: {runs} runs, {price.words(who)}")
     lines.append("together: " + ("price unknown" if total is None else f"about ${total:.2f}"))
     return lines
 
