@@ -18,7 +18,7 @@ from tests.fakes.upstream import Upstream
 from tests.fakes.web_upstream import FakeWeb, WebPage
 from workbench.questions.formats.format_registry import OWN
 from workbench.studies.rounds.round_record import ResolvedForecast, learned_tree_weight, pooled, together
-from workbench.studies.rounds.round_state import RoundRules
+from workbench.studies.rounds.round_state import RoundRules, arms_of
 
 QUESTIONS: list[dict[str, Any]] = [
     {"id": "june", "title": "Will Ruritania and Borduria sign a peace treaty before 2027-06-01?", "criteria": "Resolves Yes if both sign it."},
@@ -174,6 +174,17 @@ def test_several_models_forecast_in_turn_and_their_order_counts_for_nothing(home
     assert [row["p"] for row in results[0]] == [row["p"] for row in results[1]]
 
 
+def test_a_server_of_ones_own_is_not_sent_another_providers_model() -> None:
+    rules = RoundRules(
+        quick="zero-shot",
+        model="openai/x",
+        models=("openai/x", "openai/y", "anthropic/z"),
+        settings={"api_base": "http://localhost:9"},
+    )
+    arm = arms_of(rules)["quick"]
+    assert [arm.base_of(model).api_base for model in arm.models] == [None, "http://localhost:9", "http://localhost:9"]  # fmt: skip
+
+
 def test_a_budget_that_pays_for_no_tree_begins_none(home: Path) -> None:
     with OpenAIServer(Policy(plan=PLAN)) as server:
         words = ("--contexts", "none", "--trials", "1", "--budget-usd", "0.3", "--promote", "3")
@@ -196,3 +207,14 @@ def test_a_claim_gets_one_search_and_five_forecasts(
         stages = [one.stage for one in server.asked]
         assert sorted(stages) == ["conclude"] * 5 + ["sources"]
         assert all("What was gathered about it" in one.everything for one in server.by_stage("conclude"))
+
+
+def test_a_claim_about_an_event_takes_no_more_than_its_product_promises(
+    tmp_path: Path, web: tuple[FakeWeb, dict[str, str]]
+) -> None:
+    claim = ("analyze", "Ruritania and Borduria sign a peace treaty by 2027-06-01", "--cutoff", "now")
+    with OpenAIServer(Policy(plan=PLAN)) as server:
+        done = run_cli(tmp_path, *claim, *server.words(), OPENAI_API_KEY="sk-none", **web[1])
+        assert done.returncode == 0, done.stderr
+        stages = Counter(one.stage for one in server.asked)
+    assert stages["act"] >= 4 and not stages["step"] and sum(stages.values()) <= 25, stages

@@ -284,7 +284,9 @@ class ExportQuestions(Operation):
 
         form = self.form or self.output.suffix.removeprefix(".")
         if form not in WRITERS:
-            raise UsageError(f"a set is written as {', '.join(WRITERS)}, not {form!r}: --format names one")
+            raise UsageError(
+                f"a set cannot be written as {form!r}: choose --format among {', '.join(WRITERS)}"
+            )
         questions = list(load_set(home.store, self.name).questions.values())
         write_output(self.output, WRITERS[form](questions).encode())
         return {"set": self.name, "file": str(self.output), "format": form, "questions": len(questions)}
@@ -347,7 +349,7 @@ class ResolveQuestions(Operation):
             count, more = await self._by_pages(home)
         elif self.question is not None:
             raise UsageError(
-                f"what came of {self.question}? `workbench questions resolve {self.name} {self.question} yes|no|ANSWER`"
+                f"give the outcome of {self.question}: `workbench questions resolve {self.name} {self.question} yes|no|ANSWER`"
             )
         elif self.source is not None:
             count, skipped = self._from_file(home, self.source)

@@ -206,7 +206,7 @@ def _after_proposal(event: ev.ApprovalGiven) -> ev.RunStopped:
     """A run that another program proposed, once a person has decided: it can be started, or it ends here."""
     if event.verdict == "yes":
         return ev.RunStopped(why="plan-only", detail=f"approved by {event.author}: not begun yet")
-    return ev.RunStopped(why="refused", detail=f"turned down by {event.author}: {event.reason}")
+    return ev.RunStopped(why="refused", detail=f"rejected by {event.author}: {event.reason}")
 
 
 def _count_time(state: RunState, stored: StoredEvent) -> None:

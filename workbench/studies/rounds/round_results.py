@@ -266,8 +266,8 @@ def forecasts_of(night: Round, question: Question) -> dict[str, float]:
     record = read_record(night.study.manifest)
     stated = {}
     for event in () if targets_of(question) else asked_events(question):
-        trials, raw = raw_forecast(night, event.id)
-        p, _ = _corrected(record, raw, trials, night.crowd.get(event.id))
+        own = raw_forecast(night, event.id)
+        p, _ = _corrected(record, own.p, own.trials, night.crowd.get(event.id))
         if p is not None:
             stated[event.id] = p
     return {**stated, **coherent([question], stated)} if question.kind == "options" else stated

@@ -192,7 +192,7 @@ def _check_budget(rules: RoundRules, budget_usd: float | None) -> None:
 
 def arm_price(arm: EngineArm, model: str) -> ArmPrice:
     """What one run of an arm by one of its models is expected to take."""
-    return replace(arm, base=replace(arm.base, model=model)).price()
+    return replace(arm, base=arm.base_of(model)).price()
 
 
 async def gather_contexts(store: Store, night: Round, sitting: RoundWork) -> Round:
@@ -337,7 +337,8 @@ async def finish_round(store: Store, night: Round, sitting: RoundWork) -> Round:
     night = await gather_contexts(store, night, sitting)
     night = await quick_pass(store, night, sitting)
     if night.rules.promote:
-        if (paid := trees_paid(night)) < night.rules.promote:
+        chosen = any(each.by == "rule" for each in night.promoted.values())
+        if not chosen and (paid := trees_paid(night)) < night.rules.promote:
             sitting.say(f"what is left of the budget pays for {paid} of {night.rules.promote} trees")
         night = promote(store, night)
     return await tree_pass(store, night, sitting)
