@@ -26,7 +26,7 @@ def begun(home: Path, history: PastShare | None, statement: str = CLAIM) -> str:
         cutoff=CUTOFF,
         cutoff_instant=instant,
         settings=RunSettings(model="offline/analyst").to_json(),
-        history=history,
+        history=history and history[:3],
     )
     with closing(Store(home)) as store:
         store.append("20180630-120000-beef", event)
