@@ -1,6 +1,7 @@
 """What a preset buys: planned calls are the calls that are made, news is shared, models and trees are pooled in any order."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import permutations
@@ -16,6 +17,7 @@ from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.upstream import Upstream
 from tests.fakes.web_upstream import FakeWeb, WebPage
+from workbench.models.costs import count_tokens
 from workbench.questions.formats.format_registry import OWN
 from workbench.studies.rounds.round_record import ResolvedForecast, learned_tree_weight, pooled, together
 from workbench.studies.rounds.round_state import RoundRules, arms_of
@@ -131,6 +133,9 @@ def test_what_a_preset_plans_is_what_it_asks(
         asked = Counter("contexts" if one.stage in ("queries", "sources") else "trees" if one.stage in ("act", "analyze", "linear") else "quick" for one in server.asked)  # fmt: skip
         texts = [one.everything for one in server.asked if one.stage in ("conclude", "outcomes")]
     rules = json.loads(done.stdout)["rules"]
+    said = next(line for line in done.stderr.splitlines() if line.startswith("with what was found"))
+    sent = int(re.search(r"([\d,]+) tokens sent", said)[1].replace(",", ""))  # type: ignore[index]
+    assert sent == pytest.approx(sum(count_tokens("openai/x", text) for text in texts), rel=0.1)
     assert (asked["contexts"], asked["quick"]) == (plan["contexts"], plan["quick"]) and asked["quick"] == 15
     assert all("What was gathered about it" in text for text in texts), (
         "news is gathered without being asked for"
