@@ -383,7 +383,7 @@ class Request(BaseModel):
         elif field.shape in ("list", "mapping"):
             words[field.name] = [*(words.get(field.name) or ()), text]
         elif words.get(field.name) is not None:
-            raise UsageError(f"{field.typed_as} is set twice: say it once")
+            raise UsageError(f"{field.typed_as} is set twice: set it once")
         else:
             words[field.name] = text
 

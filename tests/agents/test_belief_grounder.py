@@ -219,7 +219,7 @@ async def test_an_intervention_goes_on_in_all_that_follows_and_is_on_record() ->
     _, trace, ask, _ = await ran([look, after], intervene={"1": 0.9})
     assert seen == [0.9] and "Your belief: p = 0.9000" in ask.requests[1].messages[-1].content
     assert (trace.steps[0].p, trace.steps[0].stated) == (0.9, 0.4)
-    with pytest.raises(UsageError, match="belief is off"):
+    with pytest.raises(UsageError, match="set belief=true"):
         BeliefGrounder(options={"intervene": {"1": 0.9}, "belief": False})
 
 

@@ -352,7 +352,7 @@ async def test_a_question_without_notes_weakens_the_report_and_does_not_end_it()
 
 
 def test_research_has_no_notebook_and_bounded_questions() -> None:
-    with pytest.raises(UsageError, match="has no cell"):
+    with pytest.raises(UsageError, match="runs no code"):
         DeepResearchGrounder(options={"tools": ["cell"]})
     with pytest.raises(UsageError, match="questions are 1 to 10"):
         DeepResearchGrounder(options={"questions": 11})

@@ -144,7 +144,7 @@ def test_a_series_is_found_by_its_name_its_id_and_its_file(tmp_path: Path) -> No
     file = tmp_path / "sales.csv"
     file.write_text("date,value\n2020-01-01,1\n")
     assert SeriesSource.of(str(file)).name == "sales.csv"
-    with pytest.raises(UsageError, match="no series that is known here"):
+    with pytest.raises(UsageError, match="is not a known series"):
         SeriesSource.of("the price of happiness")
 
 

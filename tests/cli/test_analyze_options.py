@@ -57,7 +57,7 @@ def test_agent_settings_are_stored_with_the_run(tmp_path: Path) -> None:
         (("--set", "nobody.x=1"), "options belong to analyzer, grounder or synthesizer, not nobody"),
         (("--set", "grounder.x=1"), "takes no settings of its own, not x"),
         (("--set", "synthesizer.loud=1"), "settings are semantics, normalise, "),
-        (("--set", "synthesizer.semantics=free", "--set", "semantics=strict"), "is set twice: say it once"),
+        (("--set", "synthesizer.semantics=free", "--set", "semantics=strict"), "is set twice: set it once"),
         (("--set", "semantics=loose"), "are free or strict, not 'loose'"),
         (
             ("--set", "semantics=strict", "--set", "normalise=loudly"),

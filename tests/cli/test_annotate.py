@@ -71,7 +71,7 @@ def test_the_main_job_ends_with_its_outcome_where_the_series_shows_it(demo: Fini
     [
         (("resolve", RUN, "maybe"), "yes, no or a share"),
         (("resolve", RUN, "yes", "--on", "soon"), "2018-12-31"),
-        (("resolve", RUN, "--on", "2018-12-31"), "belongs to an outcome"),
+        (("resolve", RUN, "--on", "2018-12-31"), "needs an outcome"),
         (("comment", RUN, "P9", "why?"), "P9"),
         (("note", RUN), "nothing to note"),
         (("note", RUN, "a", "b", "c"), "unexpected extra argument"),

@@ -94,7 +94,7 @@ def test_what_cannot_be_decided_is_one_line(run: tuple[Path, str], words: list[s
 def test_without_a_terminal_or_a_page_a_run_that_would_wait_is_refused(tmp_path: Path) -> None:
     for words in (["--approve", "pages"], ["--approve", "calls", "--detach"]):
         done = run_cli(tmp_path, "analyze", *CLAIM, *words)
-        assert done.returncode == 2 and "nobody can answer" in done.stderr
+        assert done.returncode == 2 and "waits for a person" in done.stderr
     assert run_cli(tmp_path, "analyze", *CLAIM, "--approve", "cells").returncode == 2
     assert run_cli(tmp_path, "runs", "--json").stdout.strip() == "[]"
 
@@ -104,7 +104,7 @@ def test_a_run_that_was_opened_to_wait_can_go_on_without(
 ) -> None:
     with closing(Store(tmp_path / "home")) as store:
         run_id = open_approving_run(store)
-    assert "nobody can answer" in run_cli(tmp_path, "resume", run_id).stderr
+    assert "waits for a person" in run_cli(tmp_path, "resume", run_id).stderr
     with closing(Store(tmp_path / "home")) as store:
         change_run(store, run_id, {"approve": "none"})  # resume --approve none
         check_answerable(load_state(store, run_id).settings, answered=False)

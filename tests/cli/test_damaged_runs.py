@@ -87,7 +87,7 @@ def test_a_tree_from_a_file_cannot_be_asked_and_says_what_can_be_done(
         done = run_cli(tmp_path, *words)
         *_, line = done.stderr.splitlines()
         assert done.returncode == 2, (words, done.stderr)
-        assert "is a tree from a file, made by no model" in line and "analyze its statement anew" in line
+        assert "is a tree from a file" in line and "analyze the claim anew" in line
         assert ("give P0 its p in the file" in line) == (run_ids[0] in words)
         assert "unknown model" not in done.stderr
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))

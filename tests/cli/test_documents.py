@@ -144,7 +144,7 @@ def test_every_kind_of_edit_gives_what_the_command_prints_saved_or_not(home: Pat
 
 
 REFUSED: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
-    "nothing": ((), {}, "nothing is changed"),
+    "nothing": ((), {}, "no change was given"),
     "unknown node": (("--set", "P9=0.1"), {"values": {"P9": 0.1}}, "no driver 'P9'"),
     "value": (("--set", "P3=1.1"), {"values": {"P3": 1.1}}, "0"),
     "weight": (("--weight", "P3=1.1"), {"weights": {"P3": 1.1}}, "weight"),
@@ -250,7 +250,7 @@ def test_a_frame_has_a_row_per_node(home: Path) -> None:
 
 
 def test_deciding_between_nothing_is_one_line(home: Path) -> None:
-    with pytest.raises(UsageError, match="nothing to decide between"):
+    with pytest.raises(UsageError, match="name the runs to decide between"):
         wb.decide()
 
 

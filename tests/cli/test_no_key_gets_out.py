@@ -82,7 +82,7 @@ def test_a_run_that_held_a_key_already_is_not_shared_whole(
         assert export_run(store, RUN, "zip")[0]
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         assert is_clean(export_run(store, RUN, "md")[0]) and is_clean(export_run(store, RUN, "html")[0])
-        with pytest.raises(UsageError, match="holds a key that is in use here"):
+        with pytest.raises(UsageError, match="holds an API key that is in use here"):
             export_run(store, RUN, "zip")
 
 

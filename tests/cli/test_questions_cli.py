@@ -92,7 +92,7 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_text("id,title\na,Rain?\n")
     done(tmp_path, "questions", "import", "q.csv")
     assert "`questions list q` names them" in refused(tmp_path, "questions", "show", "q/zzz")
-    assert "what came of" in refused(tmp_path, "resolve", "q/a")
+    assert "give the outcome of" in refused(tmp_path, "resolve", "q/a")
     assert "yes, no or a share" in refused(tmp_path, "resolve", "q/a", "perhaps")
     assert "--rules 'x'" in refused(tmp_path, "questions", "import", "q.csv", "--rules", "x")
     assert "no name for a set" in refused(tmp_path, "questions", "import", "q.csv", "--as", "../x")

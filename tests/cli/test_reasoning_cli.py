@@ -78,7 +78,7 @@ def test_a_package_brings_the_whole_run_to_another_home(demo: FinishedRun, tmp_p
         assert (mine["notebook"] is None) == (theirs["notebook"] is None)
     assert json.loads(ok(tmp_path, "audit", demo.run_id, "--json"))["passed"]
     again = run_cli(tmp_path, "import", str(package))
-    assert again.returncode == 2 and "here already" in again.stderr
+    assert again.returncode == 2 and "already in this home" in again.stderr
 
 
 @pytest.mark.parametrize("form", ["json", "csv"])

@@ -108,7 +108,7 @@ def test_touched_evidence_is_found(
     assert check in {row["check"] for row in result["differing"]}
 
 
-@pytest.mark.parametrize(("node", "word"), [("P0", "no concluded proof"), ("P77", "P77")])
+@pytest.mark.parametrize(("node", "word"), [("P0", "no finished evidence"), ("P77", "P77")])
 def test_what_has_no_proof_is_refused(demo: FinishedRun, node: str, word: str) -> None:
     done = run_cli(demo.home, "verify", demo.run_id, node)
     assert done.returncode == 2 and word in done.stderr

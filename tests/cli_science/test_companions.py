@@ -170,7 +170,7 @@ def test_an_exam_is_built_listed_and_rebuilt(files: tuple[Path, Path], home: Pat
 
 def test_exam_refusals(files: tuple[Path, Path], tmp_path: Path) -> None:
     build = ("exam", "build", "x", "--events", files[0])
-    assert "is no name" in refused("exam", "build", "../x", "--events", files[0])
+    assert "cannot name" in refused("exam", "build", "../x", "--events", files[0])
     assert "no training cutoff is known" in refused(*build, "--model", "mystery-9")
     assert "would be empty" in refused(*build, "--due-from", "2030-01")
     assert "were asked for" in refused(*build, "--size", 1000)

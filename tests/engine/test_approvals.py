@@ -244,7 +244,7 @@ def test_a_step_is_decided_once_and_by_its_own_name(tmp_path: Path) -> None:
 
 async def test_a_run_that_nobody_can_answer_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
     run_id = opened(tmp_path)
-    with pytest.raises(UsageError, match="nobody can answer"):
+    with pytest.raises(UsageError, match="waits for a person"):
         await work(tmp_path, run_id, None)
     assert refusals(tmp_path, run_id) == []
     with pytest.raises(UsageError, match="--workers"):

@@ -90,7 +90,11 @@ def test_one_page_is_an_option_of_a_note_and_of_nothing_else(home: Path, tmp_pat
     run_ok(home.parent, "export", RUN, "--one-page", "-o", str(page))
     assert "What it hinges on" in page.read_text() and "## Evidence" not in page.read_text()
     refused = run_cli(home.parent, "export", RUN, "--one-page", "-o", str(package))
-    assert refused.returncode == 2 and "one page is of a note" in refused.stderr and not package.exists()
+    assert (
+        refused.returncode == 2
+        and "only a note can be cut to one page" in refused.stderr
+        and not package.exists()
+    )
 
 
 @pytest.mark.long

@@ -96,7 +96,7 @@ def test_what_does_not_count_says_why(tmp_path: Path) -> None:
 
 def test_somebody_else_s_runs_do_not_count(tmp_path: Path) -> None:
     nothing = run_cli(tmp_path, "score", "--own")
-    assert nothing.returncode == 2 and "no run of this home is resolved yet" in nothing.stderr
+    assert nothing.returncode == 2 and "no run in this home has an outcome yet" in nothing.stderr
     (tmp_path / "tree.csv").write_text("id,statement,p\nP0,A,0.8\n")
     taken = run_cli(tmp_path, "import", "tree.csv", "--cutoff", "2018-06-30", "--json")
     run = str(json.loads(taken.stdout)["run_id"])

@@ -374,7 +374,7 @@ def test_a_folder_without_its_run_is_said_so_and_left_alone(place: Path, honest:
     left.mkdir()
     (left / "mine").write_text("x")
     done = took_in(place, honest)
-    assert done.returncode == 2 and "move it away" in done.stderr
+    assert done.returncode == 2 and "move that folder away" in done.stderr
     assert (left / "mine").read_text() == "x"
 
 

@@ -83,7 +83,7 @@ def test_settings_that_say_nothing_are_refused() -> None:
 
 def test_a_statement_of_six_hundred_characters_is_taken_and_one_more_is_not(tmp_path: Path) -> None:
     assert check_statement("x" * 600) == "x" * 600
-    with pytest.raises(UsageError, match="has 601 characters, at most 600 are taken: state one claim"):
+    with pytest.raises(UsageError, match="has 601 characters, at most 600 are allowed: state one claim"):
         check_statement("x" * 601)
     store = Store(tmp_path)
     try:

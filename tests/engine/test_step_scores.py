@@ -57,8 +57,8 @@ async def test_beliefs_by_step_and_medians(tmp_path: Path) -> None:
 
 def test_a_home_without_loops_says_so(tmp_path: Path) -> None:
     store = Store(tmp_path / "home")
-    with pytest.raises(UsageError, match="no own run has a driver by an agent's loop"):
+    with pytest.raises(UsageError, match="no run here has a driver that an agent's loop"):
         steps_document(store)
     store.close()
     done = run_cli(tmp_path, "score", "--steps")
-    assert done.returncode == 2 and "--steps goes with --own" in done.stderr
+    assert done.returncode == 2 and "--steps needs --own" in done.stderr

@@ -178,7 +178,7 @@ def test_on_a_page_a_strangers_words_are_text(hostile: Store) -> None:
 
 
 def test_only_a_note_takes_a_transcript(store: Store) -> None:
-    with pytest.raises(UsageError, match="a transcript stands in a note"):
+    with pytest.raises(UsageError, match="only a note can hold a transcript"):
         export_run(store, RUN, "zip", with_transcript=True)
     _record(store, "P1.1", 0, [_said("user", "Steel prices?")], text="They rose.")
     assert b"Steel prices?" in export_run(store, RUN, "md", with_transcript=True)[0]

@@ -63,7 +63,7 @@ def begin(home: Path, run_id: str) -> RunState:
 def test_nothing_begins_it_before_a_yes(tmp_path: Path, proposed: str) -> None:
     refused = run_cli(tmp_path, "resume", proposed, "--isolation", "none")
     assert refused.returncode == 2 and f"workbench approve {proposed}" in refused.stderr
-    with pytest.raises(UsageError, match="waits for your word"):
+    with pytest.raises(UsageError, match="waits for your approval"):
         begin(tmp_path / "home", proposed)
     with closing(Store(tmp_path / "home")) as store:
         (step,) = undecided_steps(store, load_state(store, proposed))
@@ -89,8 +89,8 @@ def test_a_no_ends_it(tmp_path: Path, proposed: str) -> None:
     run_cli(tmp_path, "approve", proposed, step.name, "--no", "not ours", "--set", "author=Ann")
     with closing(Store(tmp_path / "home")) as store:
         state = load_state(store, proposed)
-    assert (state.phase, state.reason) == ("failed", "turned down by Ann: not ours")
-    with pytest.raises(UsageError, match="turned down by Ann"):
+    assert (state.phase, state.reason) == ("failed", "rejected by Ann: not ours")
+    with pytest.raises(UsageError, match="rejected by Ann"):
         begin(tmp_path / "home", proposed)
 
 
@@ -105,7 +105,7 @@ async def test_what_is_no_claim_and_too_many_are_refused(
         for number in range(2):
             assert (await answer(client, "propose_run", claim=f"{CLAIM} {number}"))[0]
         good, text = await answer(client, "propose_run", claim=CLAIM)
-        assert not good and "a person looks at those first" in text
+        assert not good and "wait for a person" in text
         # a run that nobody approved is no analysis: a client finds none but that of before
         assert [row["run_id"] for row in json.loads((await answer(client, "list_runs"))[1])["runs"]] == [RUN]
     with closing(Store(tmp_path)) as store:

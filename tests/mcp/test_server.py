@@ -389,7 +389,7 @@ async def test_what_a_person_does_to_a_proposal_stays_unseen_and_nothing_is_lost
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ({"scenario": "x"}, "nothing is changed"),
+        ({"scenario": "x"}, "no change was given"),
         ({"scenario": "x", "set": {"P9": 0.5}}, "P9"),
         ({"scenario": "x", "set": {"P1": 1.5}}, "from 0 to 1"),
         ({"scenario": "base", "set": {"P1": 0.5}}, "base"),

@@ -182,7 +182,7 @@ def test_a_token_that_could_be_guessed_is_refused() -> None:
         (["--cutoff", "someday"], 2, "not a cutoff"),
         (["--run", "nothing"], 2, "no run"),
         (["--cutoff", "2018-06-01", "--run", RUN], 2, "later than 2018-06-01"),
-        (["--port", "9000"], 2, "--port belongs to --http"),
+        (["--port", "9000"], 2, "--port needs --http"),
         (["--http", "--port", "70000"], 2, "cannot be used"),
     ],
 )

@@ -123,8 +123,8 @@ def test_decide_on_the_command_line(tmp_path: Path) -> None:
     text = run_cli(tmp_path, *words).stdout
     assert "above 3, not above 4" in text and "decision: 3" in text
     for bad, said in (
-        (("decide",), "which runs"),
-        (("decide", "--question", "desk/rate"), "runs, one per event"),
+        (("decide",), "name the runs"),
+        (("decide", "--question", "desk/rate"), "one run for each event"),
         ((*words, "--payoff", "5=2"), "has no '5'"),
         ((*words, "--payoff", "3"), "OPTION=VALUE"),
         ((*words, "--payoff", "3=-1"), "at least 0"),

@@ -29,7 +29,7 @@ FORECASTS = """Question ID,Forecaster ID,Forecaster Username,Is Bot,Start Time,E
 def test_a_download_of_metaculus(tmp_path: Path) -> None:
     path = tmp_path / "forecast_data.csv"
     path.write_text(FORECASTS)
-    with pytest.raises(UsageError, match=r"put question_data\.csv of the same download beside it"):
+    with pytest.raises(UsageError, match=r"put question_data\.csv of the same download"):
         history_scores(path)
     (tmp_path / "question_data.csv").write_text(QUESTIONS)
     scores = history_scores(path)

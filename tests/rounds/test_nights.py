@@ -116,7 +116,7 @@ def test_questions_are_forecast_again_when_their_review_is_due(home: Path, serve
     env = {"OPENAI_API_KEY": "sk-none"}
     none = run_cli(home, "forecast", "--due", "--quiet", **env)
     assert (none.returncode, none.stdout, none.stderr) == (0, "", "")
-    assert "had no round" in run_cli(home, "forecast", "q", **env).stderr
+    assert "has no earlier round" in run_cli(home, "forecast", "q", **env).stderr
     assert night(home, server, "--promote", "0", "--trials", "1", "--set", "size=1").returncode == 0
     plan = run_json(home, "forecast", "--due", "--plan-only", **env)["sets"]
     assert sorted(plan[0]["questions"]) == ["rain", "sun"]  # never forecast; who was, and is not due
@@ -152,7 +152,7 @@ def test_mistakes_are_one_line(home: Path) -> None:
         (("tournament", "run", "q", "--engines", "brave"), "--engines goes with"),
         (("tournament", "run", "q", "--set", "cutoff=soon"), "is not a cutoff"),
         (("tournament", "show", "q"), "there is no round 'q'"),
-        (("forecast",), "what is to be forecast"),
+        (("forecast",), "to forecast, or --due"),
     ):
         done = run_cli(home, *words)
         assert done.returncode == 2 and said in done.stderr, (words, done.stderr)

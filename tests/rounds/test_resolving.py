@@ -36,7 +36,7 @@ def test_series_and_venues_are_asked_and_quiet_means_quiet(tmp_path: Path) -> No
         again = run_cli(tmp_path, *words, **env)
         assert (again.returncode, again.stdout, again.stderr) == (0, "", "") and len(asked) == 1
     assert "leave out the run" in run_cli(tmp_path, "resolve", "x", "--due").stderr
-    assert "what is resolved?" in run_cli(tmp_path, "resolve").stderr
+    assert "to resolve, or --due" in run_cli(tmp_path, "resolve").stderr
 
 
 def test_a_venue_that_does_not_answer_is_named_and_the_rest_is_recorded(tmp_path: Path) -> None:

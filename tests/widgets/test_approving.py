@@ -66,7 +66,7 @@ async def test_yes_and_no_do_on_the_page_what_they_do_at_the_terminal(tmp_path: 
     await sitting.waits(2)
     page.look()
     assert "&#34;series_id&#34;: &#34;VIX&#34;" in pane.text.value
-    assert "reason: the agent is told it" in asked(pane.no) and len(sitting.given()) == 1
+    assert "reason, which the agent reads" in asked(pane.no) and len(sitting.given()) == 1
     asked(pane.no, no="it reads what it should not")
     assert (await sitting.end()).finished and sitting.given() == [("yes", "Ann"), ("no", "Ann")]
     page.look()

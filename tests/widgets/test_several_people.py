@@ -78,4 +78,4 @@ def test_a_question_for_the_runs_own_model_goes_to_its_own_server_and_never_to_a
     form.inputs["model"].value = "openai/x"
     assert form.given()["api_base"] == server
     state.imported = SimpleNamespace(seq=10**6)
-    assert "nothing is sent there" in asked(form, question="why?")
+    assert "nothing is sent to that server" in asked(form, question="why?")

@@ -106,7 +106,7 @@ class ClaimContext:
         for name in CONTEXT_TEXTS:
             if len(getattr(self, name)) > MAX_CONTEXT:
                 raise BadSetting(
-                    f"{name} has {len(getattr(self, name))} characters, at most {MAX_CONTEXT} are taken: shorten it"
+                    f"{name} has {len(getattr(self, name))} characters, but at most {MAX_CONTEXT:,} are allowed: shorten it"
                 )
         check_settings(self)
 

@@ -97,7 +97,7 @@ def sign_off(
     open_points = [key for key, is_done in checklist.items() if not is_done]
     if verdict == "accept" and open_points:
         raise UsageError(
-            f"to accept, every point is done: {', '.join(open_points)} is missing (",
+            f"to accept, complete the checklist: {', '.join(open_points)} is missing (",
             Option("done", open_points[0]),
             "); or ",
             Option("verdict", "return"),

@@ -30,7 +30,7 @@ def give_estimate(
     """
     name = checked_line(author, "an author")
     if not name:
-        raise UsageError("an estimate is somebody's: ", Option("author", "NAME"))
+        raise UsageError("an estimate needs an author: ", Option("author", "NAME"))
     if name.startswith("("):
         raise UsageError("a name does not begin with a bracket")
     value = None if p is None else probability_of(p)

@@ -157,5 +157,7 @@ def _outcome_day(text: str | None) -> str:
     except ValueError:
         raise UsageError(f"a day is written 2018-12-31, not {text!r:.40}") from None
     if day > today:
-        raise UsageError(f"an outcome of {day} is not known yet, on {today}: record it once the day has come")
+        raise UsageError(
+            f"an outcome of {day} is not known yet on {today}: record the outcome after that day"
+        )
     return day.isoformat()

@@ -176,7 +176,7 @@ async def audit_leaks(
     cutoff = state.parsed_cutoff()
     texts = [text for text in kept_texts(state, ApiLedger(store).rows(state.run_id)) if text.kind in kinds]
     if not texts:
-        raise UsageError(f"run {state.run_id} kept no text: there is nothing to read")
+        raise UsageError(f"run {state.run_id} has no stored text to read")
     attempt = _fresh_attempt(store, state)
     findings: list[dict[str, Any]] = []
     root = NodeRef(id="P0", statement=as_asked(state.tree.root, cutoff).statement)

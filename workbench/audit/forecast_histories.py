@@ -178,7 +178,7 @@ def _what_came(path: Path, name: str, key: str, outcome: str) -> dict[str, str]:
     table = path.with_name(name)
     if not table.is_file():
         raise UsageError(
-            f"{path} says what was forecast and not what came: put {name} of the same download beside it"
+            f"{path} has forecasts but no outcomes: put {name} of the same download in the same folder"
         )
     frame = read_cells(table)
     _require(table, frame, key, outcome)

@@ -134,7 +134,7 @@ def own_document(
             else ""
         )
         raise UsageError(
-            f"no run of this home is resolved yet{why}: ", command("resolve", "RUN", "yes|no", on="DATE")
+            f"no run in this home has an outcome yet{why}: ", command("resolve", "RUN", "yes|no", on="DATE")
         )
     events = own_events(rows)
     # The base rate stands beside every answer, so here too: a row of its own, over the claims that have one.

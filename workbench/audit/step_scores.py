@@ -110,7 +110,7 @@ def steps_document(store: Store, resampling: Resampling | None = None) -> dict[s
     trials, left_out = loop_trials(store)
     if not trials:
         raise UsageError(
-            "no own run has a driver by an agent's loop yet: ",
+            "no run here has a driver that an agent's loop collected evidence for: ",
             command("analyze", "...", grounder="belief"),
             " (or search, deep_research)",
         )

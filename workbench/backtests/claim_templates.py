@@ -68,7 +68,7 @@ class ClaimTemplate:
         claim = counted or read_claim(text)
         if self.horizon is None and claim.start is None and counted is None:
             raise UsageError(
-                f"{self.text!r:.120} does not say how long its window is: ",
+                f"{self.text!r:.120} has no length of time: ",
                 Option("horizon", "3m"),
                 ", or a claim with a first and a last day",
             )
@@ -76,7 +76,7 @@ class ClaimTemplate:
             raise UsageError(
                 f"{self.text!r:.120} has a place for a day: ",
                 Option("horizon"),
-                " says how long its window is",
+                " sets the length of time",
             )
         return claim
 
@@ -148,7 +148,7 @@ def read_templates(source: str, horizon: Span | None) -> list[ClaimTemplate]:
             raise UsageError(f"{path.name}, line {line}: {problem}") from None
         templates.append(template)
     if not templates:
-        raise UsageError(f"{path} holds no claim: one a line, or a CSV with a column claim")
+        raise UsageError(f"{path} holds no claim: write one on each line, or a CSV with a column claim")
     return templates
 
 

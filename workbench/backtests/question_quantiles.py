@@ -82,7 +82,7 @@ async def _target_forecast(
     history = await reader.history(reading.series, instant)
     calendar = Calendar.of(history)
     if not len(calendar.stamps(history.days[-1].item(), reading.day)):
-        raise UsageError(f"its value on {reading.day} is known at the cutoff {instant.text}")
+        raise UsageError(f"the value on {reading.day} is already known at the cutoff {instant.text}")
     paths = forecaster.paths(history, reading.day, calendar)
     draws = _quantity(reading, history).draws(paths)[reading.statistic]
     if reading.statistic != "value" and question.asked_on:

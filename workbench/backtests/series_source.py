@@ -63,7 +63,7 @@ class SeriesSource:
         except (OSError, ValueError):  # no file has such a name
             pass
         raise UsageError(
-            f"{text!r:.80} is no series that is known here: {KNOWN}; a reference such as yahoo:AAPL, fred:UNRATE or own:NAME; or a "
+            f"{text!r:.80} is not a known series: {KNOWN}; a reference such as yahoo:AAPL, fred:UNRATE or own:NAME; or a "
             "file with the columns date and value"
         )
 

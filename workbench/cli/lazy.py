@@ -67,7 +67,7 @@ class OperationCommand(_Shared, TyperCommand):
         }
         for word in args[: args.index("--") if "--" in args else None]:
             if name := named.get(word.partition("=")[0]):
-                raise typer.BadParameter(f"{word} is no option here: write --set {name}=VALUE")
+                raise typer.BadParameter(f"{word} is not an option here: write --set {name}=VALUE")
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

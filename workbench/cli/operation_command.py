@@ -197,7 +197,9 @@ def show_blocks(blocks: Any) -> None:
                 try:
                     echo(block.data.decode(), whole=True)
                 except UnicodeDecodeError:
-                    raise UsageError("this is not for a terminal: name a file with -o") from None
+                    raise UsageError(
+                        "this output cannot be shown in a terminal: name a file with -o"
+                    ) from None
             case Raw():
                 sys.stdout.buffer.write(block.data)
                 sys.stdout.flush()

@@ -55,7 +55,7 @@ def check_answerable(settings: RunSettings, *, answered: bool, workers: bool = F
     if not answered:
         raise UsageError(
             Option("approve", settings.approve),
-            " waits for a person, and nobody can answer: start it at a terminal, or from the page; ",
+            " waits for a person to answer: start the run at a terminal or from the page; ",
             Option("approve", "none"),
             " does without",
         )
@@ -186,7 +186,7 @@ def decide(
     if verdict not in ("yes", "no"):
         raise UsageError(f"a decision is yes or no, not {verdict!r:.40}")
     if verdict == "no" and not reason:
-        raise UsageError("a rejection needs a reason: the agent is told it and goes on from there")
+        raise UsageError("a rejection needs a reason, which the agent reads before its next step")
     if len(reason) > _LONGEST_REASON:
         raise UsageError(f"a reason has at most {_LONGEST_REASON} characters, this has {len(reason)}")
     with store.transaction():

@@ -90,7 +90,7 @@ def read_settings(pairs: Sequence[str], *, option: str = "--set") -> dict[str, A
 def put_setting(values: dict[str, Any], name: str, value: Any, said: str) -> None:
     """Put one setting among the others; raises ``UsageError`` where it is there already."""
     if name in values:
-        raise UsageError(f"{said} is set twice: say it once")
+        raise UsageError(f"{said} is set twice: set it once")
     values[name] = value
 
 
@@ -172,6 +172,6 @@ def without_level(settings: Mapping[str, Any], isolation: str | None) -> tuple[d
     changes = dict(settings)
     level = changes.pop("isolation", None)
     if level is not None and isolation is not None:
-        raise UsageError("isolation is set twice: say it once")
+        raise UsageError("isolation is set twice: set it once")
     level = level or isolation
     return changes, None if level is None else check_level(level)

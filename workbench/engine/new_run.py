@@ -6,6 +6,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+import orjson
+
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import Analyzer, Grounder, Synthesizer
 from workbench.agents.registry import agent_names, open_analyzer, open_grounder, open_synthesizer
@@ -67,10 +69,10 @@ def check_statement(statement: str) -> str:
     """Return the statement with its white space folded; raises ``UsageError`` when it is empty or overlong."""
     text = " ".join(shown_line(statement).split())
     if not text:
-        raise UsageError("the statement is empty: write a claim that will turn out true or false")
+        raise UsageError("the claim is empty: write a statement that will turn out true or false")
     if len(text) > MAX_STATEMENT:
         raise UsageError(
-            f"the statement has {len(text)} characters, at most {MAX_STATEMENT} are taken: state one claim"
+            f"the statement has {len(text)} characters, at most {MAX_STATEMENT} are allowed: state one claim"
         )
     return text
 
@@ -138,7 +140,8 @@ def new_run(
         cut=cut,
         quote_key=secrets.token_hex(16),
         read_as=dict(read_as) if read_as is not None and not cut else None,
-        history=history,
+        history=history and (history.share, history.periods, history.forecast),
+        fan=store.put_body(orjson.dumps(history.fan)) if history and history.fan else None,
         follows=ev.Follows(run=follows.run, body=store.put_body(follows.to_body())) if follows else None,
     )
     with (
@@ -166,7 +169,9 @@ def change_run(store: Store, run_id: str, changes: Mapping[str, Any]) -> None:
     with own_run(store.folder(run_id)):
         state = load_state(store, run_id)
         if state.finished:
-            raise UsageError(f"run {run_id} is finished: nothing is left to do with other settings")
+            raise UsageError(
+                f"run {run_id} is finished, so its settings cannot be changed: start a new run with `workbench analyze`"
+            )
         if "prices" in changes:
             changes = {**changes, "prices": {**state.settings.prices, **changes["prices"]}}
         state.settings.changed(changes)  # refused before it is on the log, which keeps everything

@@ -188,7 +188,7 @@ async def verify_run(
     recorded = compare_run(store, state, node)
     if not recorded.proofs:
         of = f"{node} of run {run_id}" if node else f"run {run_id}"
-        raise UsageError(f"{of} has no concluded proof to verify: drivers that have their evidence have one")
+        raise UsageError(f"{of} has no finished evidence to verify: wait until its evidence is collected")
     if recorded.faults:
         return recorded
     sandbox = Sandbox(isolation=isolation)

@@ -305,7 +305,7 @@ class RunSettings:
         for name, value in self.headers.items():
             if not value.startswith("env:"):
                 raise UsageError(
-                    f"the header {name} must name an environment variable (env:NAME): a run's record holds no keys"
+                    f"the header {name} must name an environment variable (env:NAME), because API keys are not stored with a run"
                 )
         for model, price in self.prices.items():
             if len(price) not in (2, 3) or not all(0 <= part < float("inf") for part in price):

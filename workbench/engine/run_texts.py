@@ -91,7 +91,7 @@ def later_texts(store: Store, state: RunState) -> Rebuy | None:
     )
     if statement != state.statement or later:
         raise UsageError(
-            f"run {state.run_id} asks what was written after its cutoff {cutoff.text}: it cannot go on; analyze the claim anew"
+            f"run {state.run_id} contains text written after its cutoff {cutoff.text} and cannot continue: analyze the claim anew"
         )
     if not cut:
         return None

@@ -110,15 +110,18 @@ class _File:
         sections = ["analyze", *_ENTRIES, "review"]
         for section, content in self.data.items():
             if not isinstance(content, dict):
-                raise self.refused(section, "stands outside of a section")
+                raise self.refused(section, "is outside of a section")
             if section not in sections:
                 raise self.refused(
-                    section, "is no section: analyze, models.ROLE, prices, headers, limits.PROVIDER, review"
+                    section,
+                    "is not a section: analyze, models.ROLE, prices, headers, limits.PROVIDER, review",
                 )
         analyze = self.data.get("analyze", {})
         for name in analyze:
             if name not in ANALYZE:
-                raise self.refused(name, f"is no option of [analyze]: one of {', '.join(sorted(ANALYZE))}")
+                raise self.refused(
+                    name, f"is not an option of [analyze]: one of {', '.join(sorted(ANALYZE))}"
+                )
         self.entries("review")
         values = {section: self.entries(section) for section in _ENTRIES if section in self.data}
         if "models" in values:
@@ -201,7 +204,7 @@ def run_settings(
         # Read back as a stored run's settings are: a file's values may be of any kind.
         return RunSettings.from_json(document)
     except TypeError as error:
-        raise UsageError(f"a value in {NAME} is of another kind than its option takes: {error}") from None
+        raise UsageError(f"a value in {NAME} has the wrong type: {error}") from None
 
 
 def review_defaults() -> dict[str, Any]:

@@ -183,7 +183,7 @@ class _Played(EditRequest, _OfClient):
         require_grounded(state)
         fresh = self.edits(play(state.tree, before).tree)
         if not fresh and not again:
-            raise UsageError("nothing is changed: set, add, remove, pin, unpin, restate or weigh a driver")
+            raise UsageError("no change was given: set, add, remove, pin, unpin, restate or weigh a driver")
         return what_if(state, (*before, *fresh), now=utc_now()).to_json(), fresh
 
 
@@ -249,7 +249,7 @@ class ProposeRun(_OfClient):
     def told(self, home: ClientHome) -> dict[str, str]:
         """Return the run that waits for a person."""
         if home.runs.only is not None:
-            raise UsageError("this server shows one run: others are proposed to a server of all runs")
+            raise UsageError("this server shows one run only: propose other claims to a server of all runs")
         with home.proposing:
             run_id = home.proposals.claim(home.store, self.claim, self.why, home.runs.cutoff)
         return {"run_id": run_id, "state": "proposed", "next": "a person approves it or turns it down"}

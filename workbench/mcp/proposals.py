@@ -57,7 +57,9 @@ class Proposals:
         """
         # Of this server's own, so that what people decide meanwhile changes no answer.
         if self._claims >= MOST_PROPOSED:
-            raise UsageError(f"{MOST_PROPOSED} claims were proposed: a person looks at those first")
+            raise UsageError(
+                f"{MOST_PROPOSED} claims wait for a person to look at them: propose more after that"
+            )
         with store.transaction():
             run_id = new_run(store, statement, cutoff, with_preset("product", model=OFFLINE))
             state = load_state(store, run_id)

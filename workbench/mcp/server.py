@@ -157,7 +157,7 @@ def _as_text(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     if len(text) > LONGEST_ANSWER:
         raise UsageError(
-            f"the answer has {len(text):,} characters, at most {LONGEST_ANSWER:,} are given: ask for less"
+            f"the answer has {len(text):,} characters, but at most {LONGEST_ANSWER:,} are allowed: ask for less"
             " (a shorter window, fewer rows, one driver)"
         )
     text = SECRETS.clean(text)

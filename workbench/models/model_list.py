@@ -57,7 +57,7 @@ def require_key(model: str, environ: Mapping[str, str]) -> None:
     elsewhere = (f"{provider.upper()}_API_BASE", f"{provider.upper()}_BASE_URL")
     if provider in KEYS and not any(environ.get(name) for name in (*KEYS[provider], *elsewhere)):
         raise MissingProviderKey(
-            f"{model} wants a key: set {' or '.join(KEYS[provider])}, or use {OFFLINE}, which needs none"
+            f"{model} needs an API key: set {' or '.join(KEYS[provider])}, or use {OFFLINE}, which needs none"
         )
 
 

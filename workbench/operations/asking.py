@@ -48,7 +48,7 @@ class Ask(Operation):
         else:
             state = with_model(state, self.model, self.api_base)
             if asked_model(state) == OFFLINE:
-                raise UsageError("the key-free analyst reads no question: name a model")
+                raise UsageError("the key-free analyst cannot read a question: name a model")
             home.say(price_of_question(state))
             home.confirm("go on?")
             answer = await model_answer(store, state, open_gateway(store, state), look_ups, self.question)

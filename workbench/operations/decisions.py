@@ -58,11 +58,11 @@ class Decide(ChoiceRules, Operation):
             return self._weighed(home, self.question)
         if not self.runs:
             raise UsageError(
-                "nothing to decide between: which runs? One per option, or one that stands against its negation;"
-                " or --question SET/ID with --forecasts FILE"
+                "name the runs to decide between: one for each option, or one alone to decide for or against it;"
+                " or give --question SET/ID with --forecasts FILE"
             )
         if self.payoffs or self.linked or self.forecasts is not None:
-            raise UsageError("--payoff, --linked and --forecasts go with --question SET/ID")
+            raise UsageError("--payoff, --linked and --forecasts need --question SET/ID")
         return _of_runs([home.state(run) for run in self.runs], self.threshold)
 
     def _weighed(self, home: Home, reference: str) -> dict[str, Any]:
@@ -72,13 +72,17 @@ class Decide(ChoiceRules, Operation):
         from workbench.studies.rounds.round_coherence import set_findings
 
         if bool(self.runs) == (self.forecasts is not None):
-            raise UsageError("--question wants forecasts of its events: runs, one per event, or --forecasts")
+            raise UsageError(
+                "--question needs forecasts of the question's events: name one run for each event, or give --forecasts FILE"
+            )
         name, _, own = reference.partition("/")
         questions = load_set(home.store, name)
         entry = questions[own]
         if self.forecasts is None:
             if self.linked:
-                raise UsageError("--linked wants the forecasts of all linked questions: --forecasts FILE")
+                raise UsageError(
+                    "--linked needs the forecasts of all linked questions: give --forecasts FILE"
+                )
             p = _roots(entry, [home.state(run) for run in self.runs], self.horizon)
         else:
             p = pooled_events(questions, self.forecasts, self.method, self.pool)

@@ -61,7 +61,7 @@ class BuildExam(Operation):
         """Write the exam into the data folder and return it."""
         if not all(letter.isalnum() or letter in "._-" for letter in self.name) or self.name[:1] in ("", "."):
             raise UsageError(
-                f"{self.name!r} is no name for an exam: letters, digits, dots, dashes and underscores only"
+                f"{self.name!r} cannot name an exam: use letters, digits, dots, dashes and underscores only"
             )
         rules = self.model_dump(exclude={"events", "source", "kind"})
         exam = build_exam(

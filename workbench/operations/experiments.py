@@ -131,7 +131,7 @@ class ReadyStudies(Operation):
                 for name, note in ready_studies().items()
             ]
         if self.output is None:
-            raise UsageError(f"where to? `workbench experiment ready {self.name} -o FILE`")
+            raise UsageError(f"name a file to write: `workbench experiment ready {self.name} -o FILE`")
         return [str(path) for path in write_ready(self.name, self.output)]
 
     def show(self, document: list[Any]) -> Iterable[Block]:

@@ -65,7 +65,7 @@ class Forecast(ModelWork):
         if self.quantiles is not None:
             return await self._quantiles(home, self.quantiles)
         if self.cutoff:
-            raise UsageError("--cutoff goes with --quantiles: a round of models is forecast as of now")
+            raise UsageError("--cutoff needs --quantiles: models forecast a round as of now")
         changes, level = self.changes(budget_usd=self.budget_usd)
         work = sitting(home, self, level, quiet=self.quiet)
         now = datetime.now(UTC)
@@ -74,15 +74,13 @@ class Forecast(ModelWork):
             set_name, _, question = reference.partition("/")
             named.setdefault(set_name, []).extend([question] if question else [])
         if not named and not self.due:
-            raise UsageError(
-                "what is to be forecast? name SET or SET/QUESTION, or --due for all whose review has come"
-            )
+            raise UsageError("name SET or SET/QUESTION to forecast, or --due for all that are due for review")
         named = named or {load_round(home.store, night).set_name: [] for night in rounds_of(home.store)}
         done, failed = [], []
         for set_name, questions in named.items():
             if not rounds_of(home.store, set_name):
                 raise UsageError(
-                    f"set {set_name} had no round whose rules could be used again: `workbench tournament run {set_name}`"
+                    f"set {set_name} has no earlier round to repeat: run `workbench tournament run {set_name}`"
                 )
             if self.plan_only:
                 chosen, since = self._chosen(home.store, set_name, questions, now)
@@ -170,9 +168,7 @@ class Forecast(ModelWork):
         from workbench.science.quantile_tables import QUANTILE_COLUMNS, quantile_rows
 
         if not self.references:
-            raise UsageError(
-                "whose numbers are to be forecast? name SET or SET/QUESTION before --quantiles FILE"
-            )
+            raise UsageError("name SET or SET/QUESTION before --quantiles FILE")
         questions: list[Question] = []
         for reference in self.references:
             set_name, _, question = reference.partition("/")
@@ -184,7 +180,7 @@ class Forecast(ModelWork):
         )
         if not found:
             why = f": {left_out[0][0]}: {left_out[0][1]}" if left_out else ": no question is numeric"
-            raise UsageError(f"no question reads as a quantity of a series{why}")
+            raise UsageError(f"no question asks for a quantity of a series{why}")
         rows = [row for each in found for row in quantile_rows(METHOD, each.target, SHARES, each.values)]
         write_csv(path, QUANTILE_COLUMNS, rows)
         return {

@@ -77,5 +77,5 @@ def may_buy_again(home: Home, runs: Sequence[str]) -> bool:
     for due in dues:
         home.say(due.line)
     if dues and not home.agrees("Go on?"):
-        raise UsageError("nothing was bought: ", Option("yes"), " goes on all the same")
+        raise UsageError("nothing was bought: ", Option("yes"), " continues anyway")
     return home.yes or bool(dues)

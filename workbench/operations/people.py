@@ -39,7 +39,7 @@ class Comment(Operation):
         run_id = home.store.resolve_run(self.run)
         if self.node is not None:
             if self.text is None:
-                raise UsageError(f"what is said of {self.node}? Write the comment, in quotes")
+                raise UsageError(f"write the comment on {self.node}, in quotes")
             add_comment(home.store, run_id, self.node, self.text, author=self.author)
         comments = home.state(run_id).annotations.comments
         return {"run_id": run_id, "comments": [comment.to_json() for comment in comments]}
@@ -91,7 +91,7 @@ class Estimate(Operation):
 
         run_id = home.store.resolve_run(self.run)
         if self.withdraw and self.p is not None:
-            raise UsageError("an estimate that is taken back has no probability")
+            raise UsageError("leave out the probability to take back an estimate")
         if self.withdraw or self.p is not None:
             p = None if self.p is None else str(self.p)
             give_estimate(home.store, run_id, self.node or ROOT, p, author=self.author, why=self.why)
@@ -233,33 +233,38 @@ class Resolve(Operation):
 
         if self.due:
             if self.run is not None:
-                raise UsageError("--due looks at everything open: leave out the run or question")
+                raise UsageError("--due covers all open claims: leave out the run or question")
+            from proxies.vendors.metaculus import MetaculusSite
             from workbench.operations.endpoints import data_caller
             from workbench.studies.rounds.resolution import resolve_open
 
-            return await resolve_open(home.store, data_caller(home, "now"))
+            site = MetaculusSite(home.environ)
+            try:
+                return await resolve_open(home.store, data_caller(home, "now"), site)
+            finally:
+                await site.aclose()
         if self.run is None:
             raise UsageError(
-                "what is resolved? name a run or SET/QUESTION, or --due for all that can be known"
+                "name a run or SET/QUESTION to resolve, or --due for all whose outcome can be known"
             )
         if "/" in self.run:
             return self._question(home)
         run_id = home.store.resolve_run(self.run)
         if self.leaves:
             if self.node is not None or self.outcome is not None:
-                raise UsageError("--leaves asks the series: leave out the outcome and --node")
+                raise UsageError("--leaves takes outcomes from the series: leave out the outcome and --node")
             await resolve_leaves_from_series(home.store, run_id)
         elif self.outcome is not None:
             record_outcome(
                 home.store, run_id, str(self.outcome), on=self._day, author=self.author, node=self.node
             )
         elif self.node is not None:
-            raise UsageError(f"say how {self.node} came out: yes, no, or a share")
+            raise UsageError(f"give the outcome of {self.node}: yes, no, or a share")
         elif self.on is not None:
-            raise UsageError(f"--on {self.on} belongs to an outcome: yes, no, or a share")
+            raise UsageError(f"--on {self.on} needs an outcome: yes, no, or a share")
         elif not await resolve_from_series(home.store, run_id):
             raise UsageError(
-                f"the embedded data do not decide this claim (yet): `workbench resolve {run_id} yes|no|P --on DATE` records it"
+                f"the built-in series do not decide this claim yet: `workbench resolve {run_id} yes|no|P --on DATE` records it"
             )
         state = home.state(run_id)
         if self.leaves or self.node is not None:
@@ -282,7 +287,7 @@ class Resolve(Operation):
 
         name, _, question = str(self.run).partition("/")
         if self.outcome is None:
-            raise UsageError(f"what came of {self.run}? `workbench resolve {self.run} ANSWER`")
+            raise UsageError(f"give the outcome of {self.run}: `workbench resolve {self.run} ANSWER`")
         resolved = resolve_question(
             home.store, name, question, str(self.outcome), day=self._day, author=self.author
         )

@@ -179,7 +179,7 @@ class Remove(Operation):
             home.say(f"run {run_id}: {facts}")
             home.say("A package that was exported from it could no longer be compared with it here.")
             if not home.agrees("Remove it for ever?"):
-                raise BudgetStop("nothing was removed: --yes removes it unasked")
+                raise BudgetStop("nothing was removed: add --yes to remove without a question")
             return {"removed": run_id, **remove_run(home.store, run_id)._asdict()}
 
 

@@ -99,12 +99,12 @@ class Score(Recipe, Operation):
         if self.own:
             return self._own(home, resampling)
         if self.steps:
-            raise UsageError("--steps goes with --own: files of forecasts hold no steps")
+            raise UsageError("--steps needs --own, because files of forecasts hold no steps")
         if self._names("history", "out"):
-            raise UsageError(Option("history"), " and ", Option("out"), " go with --own")
+            raise UsageError(Option("history"), " and ", Option("out"), " need --own")
         if self.events is None or self.forecasts is None:
             raise UsageError(
-                "score wants --events FILE and --forecasts FILE, or --own for the runs of this home"
+                "score needs --events FILE and --forecasts FILE, or --own for the runs of this home"
             )
         files = ExamFiles(events=self.events, forecasts=self.forecasts, exam=self.exam)
         events, forecasts, exam = files.chosen(home)

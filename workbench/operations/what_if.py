@@ -66,7 +66,7 @@ class WhatIf(EditRequest, Operation):
         from workbench.whatif.saved_scenarios import save_scenario
 
         if self.reach is not None and (self.full or self.scenario is not None):
-            raise UsageError("--reach only asks: leave out --full and --scenario")
+            raise UsageError("--reach changes nothing: leave out --full and --scenario")
         state, now = home.state(self.run), utc_now()
         if self.reach is not None and not self.has_edits:
             require_grounded(state)

@@ -239,7 +239,7 @@ def _check_members(members: list[Member]) -> None:
         if size > max(SMALL_MEMBER, MAX_RATIO * member.packed):
             raise PackageRefused(f"{member.shown} unpacks to {size} bytes out of {member.packed}")
     if DATABASE not in seen:
-        raise PackageRefused(f"it is no package of a run: it holds no {DATABASE}")
+        raise PackageRefused(f"the file is not the package of a run: {DATABASE} is missing")
     if sum(member.size for member in members) > MAX_BYTES:
         raise PackageRefused(f"the package unpacks to more than {MAX_BYTES} bytes")
 

@@ -86,11 +86,13 @@ def export_run(
     where the tree does not fit it.
     """
     if sign and to != "zip":
-        raise UsageError("only a package is signed: export it with ", Option("to", "zip"))
+        raise UsageError("only a package can be signed: export one with ", Option("to", "zip"))
     if with_transcript and to not in NOTE_FORMATS:
-        raise UsageError(f"a transcript stands in a note (.{', .'.join(NOTE_FORMATS)}), not in {to}")
+        raise UsageError(f"only a note can hold a transcript (.{', .'.join(NOTE_FORMATS)}), not in {to}")
     if one_page and (to not in NOTE_FORMATS or with_transcript):
-        raise UsageError(f"one page is of a note (.{', .'.join(NOTE_FORMATS)}) without its transcript")
+        raise UsageError(
+            f"only a note can be cut to one page (.{', .'.join(NOTE_FORMATS)}) without its transcript"
+        )
     state = load_state(store, run_id)
     # What cells printed stands in the requests after them.
     if (to in ("zip", "ipynb") or with_transcript) and (names := unshared_in(store, run_id)):
@@ -121,7 +123,7 @@ def note_beside(store: Store, run_id: str, to: str, path: Path, environ: Mapping
     Raises ``UsageError`` beside anything else, and for a suffix of no note.
     """
     if to != "zip":
-        raise UsageError(f"a note goes beside a package (.zip), and this is an export to {to}")
+        raise UsageError(f"a note can be added to a package (.zip) only, not to an export to {to}")
     form = format_of(path, None)
     if form not in NOTE_FORMATS:
         raise UsageError(f"a note is .{', .'.join(NOTE_FORMATS)}, and {path.name:.80} is none")
@@ -183,7 +185,7 @@ def _refuse_secrets(data: bytes, what: str) -> None:
     """Raise ``UsageError`` for what cannot be shared: to take a key out of it would break the hashes over it."""
     if SECRETS.held_in(data):
         raise UsageError(
-            f"{what} holds a key that is in use here, so the run is not shared: revoke that key and export without it set"
+            f"{what} holds an API key that is in use here, so the run is not shared: revoke that key, unset it and export again"
         )
 
 

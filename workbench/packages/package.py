@@ -90,7 +90,7 @@ def import_run(
         # utf-8-sig drops the byte order mark with which spreadsheets begin a CSV file.
         text = read_text(path)
     except InputRefused as error:
-        raise UsageError(f"{error}; it is no package (.zip) either") from None
+        raise UsageError(f"{error}: a tree is a JSON or CSV file, a run a package (.zip)") from None
     tree = import_tree(text)
     return adopt_tree(store, tree, cutoff=cutoff or _cutoff_in(text) or "now", package=sha256_of_file(path))
 
@@ -146,16 +146,16 @@ def import_package(store: Store, path: Path, *, anyway: bool = False) -> str:
     def refuse_what_is_here(run_id: str) -> None:
         if run_id in store.run_ids():
             raise UsageError(
-                f"run {run_id} is here already: ",
+                f"run {run_id} is already in this home: ",
                 command("show", run_id),
                 "; ",
                 command("import", str(path), review=True),
-                " takes the comments and sign-offs that it brings back",
+                " imports only its comments and sign-offs",
             )
         settle(store)
         if store.folder(run_id).exists():
             raise UsageError(
-                f"{store.folder(run_id)} is there and no run of this home: move it away and import again"
+                f"{store.folder(run_id)} is in the way and belongs to no run here: move that folder away and import again"
             )
 
     with examined_package(store.home, path, refuse_what_is_here) as package:
@@ -263,7 +263,7 @@ def _move_in(own: Store, store: Store, run_id: str) -> None:
             undo.callback(target.parent.rmdir)
         with store.transaction():
             if run_id in store.run_ids():  # another process took it in meanwhile
-                raise UsageError(f"run {run_id} is here already: ", command("show", run_id))
+                raise UsageError(f"run {run_id} is already in this home: ", command("show", run_id))
             # Rows, then files, then the commit at the end of the block. If the commit fails the rename is undone; a
             # commit could not be undone if the rename failed after it.
             take_run(store, own)

@@ -55,7 +55,7 @@ def take_review(store: Store, path: Path, *, run_id: str | None = None) -> Retur
     # `Path.is_file` raises for a name that is too long
     if not os.path.isfile(path) or not zipfile.is_zipfile(path):
         raise UsageError(
-            f"{str(path)[:200]} is no package: a review comes back as ",
+            f"{str(path)[:200]} is not a package: a review comes back as ",
             command("export", "RUN", output="FILE.zip"),
         )
 
@@ -66,7 +66,7 @@ def take_review(store: Store, path: Path, *, run_id: str | None = None) -> Retur
             raise UsageError(
                 f"run {brought} is not in this home: ",
                 command("import", str(path)),
-                " takes it in with its review",
+                " imports the run with its review",
             )
 
     with examined_package(store.home, path, refuse_a_stranger) as package:
@@ -110,17 +110,15 @@ def _take(store: Store, package: ExaminedPackage) -> ReturnedReview:
     for estimate in estimates:
         _refuse_what_nobody_typed(state, "an estimate", estimate, estimate.why)
         if estimate.author.startswith("("):  # as what all say together is called
-            raise UsageError(f"an estimate is under the name {estimate.author:.60}; nothing was taken in")
+            raise UsageError(f"an estimate is under the name {estimate.author:.60}; nothing was imported")
     attested = {row["attested"] for row in sign_off_rows(store, state)}
     sign_offs = tuple(each for each in _sign_offs(said) if each.attested not in attested)
     authors = [row.author for rows in (comments, estimates, sign_offs) for row in rows]
     longest = max(map(len, authors), default=0)
     if longest > LONGEST_LINE:
-        raise UsageError(f"a name has {longest} characters, at most {LONGEST_LINE}; nothing was taken in")
+        raise UsageError(f"a name has {longest} characters, at most {LONGEST_LINE}; nothing was imported")
     if not (comments or estimates or sign_offs):
-        raise UsageError(
-            f"there is no comment and no sign-off in it, and no estimate, that run {run_id} does not have here"
-        )
+        raise UsageError(f"the package brings no new comment, sign-off or estimate for run {run_id}")
     store.append(
         run_id,
         ev.ReviewReturned(
@@ -144,7 +142,7 @@ def _refuse_what_nobody_typed(
         fault = f"has {len(text)} characters, at most {LONGEST_TEXT} are taken"
     else:
         return
-    raise UsageError(f"{what} by {said.author or 'nobody':.60} {fault}; nothing was taken in")
+    raise UsageError(f"{what} by {said.author or 'nobody':.60} {fault}; nothing was imported")
 
 
 def _sign_offs(said: Annotations) -> list[ev.ReturnedSignOff]:
@@ -176,7 +174,7 @@ def _shared(store: Store, package: ExaminedPackage) -> int:
     ]
     if strange or not shared:
         raise UsageError(
-            f"the package is of another log than run {run_id} has here: they differ from event {shared + 1} on"
-            f" ({strange[0] if strange else 'no event'}); nothing was taken in"
+            f"the package and run {run_id} here differ from event {shared + 1} on"
+            f" ({strange[0] if strange else 'no event'}); nothing was imported"
         )
     return shared

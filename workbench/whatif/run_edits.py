@@ -139,6 +139,6 @@ def edits_on(
     fresh = request.edits(play(state.tree, earlier).tree if earlier else state.tree, override)
     if not fresh and saved is None:
         raise UsageError(
-            "nothing is changed: set, add, remove, pin, unpin, restate, turn or weigh a driver, or give it a rule"
+            "no change was given: set, add, remove, pin, unpin, restate, turn or weigh a driver, or give a driver another rule"
         )
     return (*earlier, *fresh), fresh

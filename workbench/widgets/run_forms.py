@@ -373,7 +373,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
             button,
             given=lambda: {"step": str(self.which.value), **given},
             fields=(field,),
-            labels={"author": "your name", "no": "reason: the agent is told it"},
+            labels={"author": "your name", "no": "reason, which the agent reads"},
             needed=("author", field),
             done=self._decided,
             tooltip=tooltip,

@@ -62,7 +62,9 @@ def recompute_market(evidence: Evidence, proof: ProofContext) -> Verification:
         cutoff = datetime.fromisoformat(str(evidence.basis["cutoff"]))
         (_, rules, market), (_, quotes, prices) = proof.answered()
     except (KeyError, ValueError):
-        raise ClaimRefused("it names no market, or the ledger holds other calls than its two") from None
+        raise ClaimRefused(
+            "the claim names no market, or the recorded calls are not the two that its market needs"
+        ) from None
     return unlike(
         evidence, market_evidence(ref, read_price(ref, market, prices, cutoff), (rules, quotes), cutoff)
     )

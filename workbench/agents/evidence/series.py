@@ -127,7 +127,7 @@ def recompute_series(evidence: Evidence, proof: ProofContext) -> Verification:
     leaf = read_series_leaf(proof.node.statement, basis.hints)
     answers = {row.address.step: (content_hash, data) for row, content_hash, data in proof.answered()}
     if set(answers) != set(range(len(leaf.refs))):
-        raise ClaimRefused("the ledger holds other calls than one for each of its series")
+        raise ClaimRefused("the recorded calls are not one for each series of the claim")
     rows = [ref.rows(answers[step][1]) for step, ref in enumerate(leaf.refs)]
     hashes = [answers[step][0] for step in range(len(leaf.refs))]
     shown = unlike(evidence, series_evidence(leaf, rows, hashes, basis))

@@ -88,7 +88,7 @@ class BeliefSettings(LoopSettings):
             if not step.isdigit() or int(step) < 1 or not 0 <= p <= 1:
                 raise BadSetting('intervene is {"step": p}, a step from 1 and a p in [0, 1]')
         if self.intervene and not self.belief:
-            raise BadSetting("intervene overwrites a belief, and belief is off")
+            raise BadSetting("intervene overwrites a belief: set belief=true, or leave out intervene")
         if self.compact_over is not None and self.compact_over < 200:
             raise BadSetting(f"compact_over must be at least 200 characters, not {self.compact_over}")
 

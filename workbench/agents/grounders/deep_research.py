@@ -60,9 +60,7 @@ class ResearchSettings(LoopSettings):
     def __post_init__(self) -> None:
         LoopLimits.__post_init__(self)
         if "cell" in check_tools(self.tools):
-            raise BadSetting(
-                "deep research works on several questions at once and has no cell: take it out of tools"
-            )
+            raise BadSetting("deep research runs no code: leave the cell out of tools")
         if not 1 <= self.questions <= 10 or not 0 <= self.gap_questions <= 10 or self.at_once < 1:
             raise BadSetting("questions are 1 to 10, gap_questions 0 to 10, at_once 1 or more")
 

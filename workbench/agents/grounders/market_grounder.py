@@ -58,7 +58,5 @@ def named_market(statement: str, resolves_by: str) -> MarketRef:
             "no market matches the driver: name one by its id, for example kalshi/FED-24JAN-T5.25 or polymarket/253591"
         )
     if len(refs) > 1:
-        raise ClaimRefused(
-            f"the driver names several markets ({', '.join(map(str, refs))}): one must decide it"
-        )
+        raise ClaimRefused(f"the driver names several markets ({', '.join(map(str, refs))}): name one")
     return refs[0]

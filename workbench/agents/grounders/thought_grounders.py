@@ -451,7 +451,7 @@ class ZeroShotGrounder(_Thinker):
         self.event = read_outcomes(options) if form == "brief" or about_event else None
         self.way = options.get("elicit")
         if self.way is not None and form != "plain":
-            raise BadSetting(f"elicit of zero-shot has prompts of its own: leave out form={form}")
+            raise BadSetting(f"elicit of zero-shot uses other prompts: leave out form={form}")
         self.count = self._answers_of(self.way, options)
 
     @staticmethod

@@ -85,7 +85,7 @@ def open_leaf_web(task: LeafTask) -> Web:
         if error.name != "workbench.search.leaf_web":
             raise
         raise BadSetting(
-            "this installation has no web search: take tools without search and open_page"
+            "this installation has no web search: choose tools without search and open_page"
         ) from None
     # An inner node has a line for itself and one for each of its children.
     sources = dict.fromkeys(filter(None, map(source_of, task.resolves_by.splitlines())))

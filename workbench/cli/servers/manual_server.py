@@ -40,7 +40,7 @@ def docs(
     """Show the manual in the browser, or write it to a folder. It is built once per version. Ctrl-C ends it."""
     require_builder()
     if folder is not None and (folder.is_file() or (folder.is_dir() and any(folder.iterdir()))):
-        raise UsageError(f"{folder} is there and not empty: name a new folder")
+        raise UsageError(f"{folder} is not empty: name a new folder")
     target = folder.absolute() if folder is not None else None
     home = home_from(os.environ)
     make_home(home)

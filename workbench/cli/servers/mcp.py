@@ -33,7 +33,7 @@ def mcp(
 ) -> None:
     """Serve dated data and analyses to agents of other programs, over stdio or HTTP (docs/work/colleagues.md)."""
     if port is not None and not http:
-        raise UsageError("--port belongs to --http")
+        raise UsageError("--port needs --http")
     home = home_from(os.environ).absolute()
     runs = transports.visible_runs(home, cutoff, run)
     leave_current_folder()

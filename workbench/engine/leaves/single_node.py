@@ -100,7 +100,7 @@ def _require_leaf(state: RunState, node: NodeId) -> None:
     proposition = state.tree[node]  # raises for an unknown one
     if proposition.children:
         leaves = ", ".join(leaf for leaf in state.tree.leaves() if node in state.tree.ancestors(leaf))
-        raise UsageError(f"{node} has drivers below it, which have the evidence: name one of {leaves:.200}")
+        raise UsageError(f"{node} is combined from its drivers: name one of {leaves:.200}")
     if proposition.belief is None:
         raise UsageError(
             f"{node} has no value yet: ", command("resume", state.run_id), " collects its evidence"

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from workbench.engine.record.followed_run import FollowedRun
 from workbench.engine.record.imported_run import Imported
+from workbench.engine.record.series_fan import read_fan
 from workbench.engine.record.state import (
     REPEATS,
     EarlierGrounding,
@@ -65,6 +66,7 @@ def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
     state.marks = Marks(first.event.quote_key)
     state.read_as = first.event.read_as
     state.history = None if first.event.history is None else PastShare(*first.event.history)
+    state.fan = None if first.event.fan is None else read_fan(store.body(first.event.fan))
     if first.event.follows is not None:
         state.follows = FollowedRun.read(store.json(first.event.follows.body))
     for stored in stream:
@@ -206,7 +208,7 @@ def _after_proposal(event: ev.ApprovalGiven) -> ev.RunStopped:
     """A run that another program proposed, once a person has decided: it can be started, or it ends here."""
     if event.verdict == "yes":
         return ev.RunStopped(why="plan-only", detail=f"approved by {event.author}: not begun yet")
-    return ev.RunStopped(why="refused", detail=f"turned down by {event.author}: {event.reason}")
+    return ev.RunStopped(why="refused", detail=f"rejected by {event.author}: {event.reason}")
 
 
 def _count_time(state: RunState, stored: StoredEvent) -> None:

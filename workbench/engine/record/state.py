@@ -129,6 +129,8 @@ class RunState:
     read_as: dict[str, Any] | None = None
     #: What history says of the claim, known before any evidence.
     history: PastShare | None = None
+    #: The quantiles of the simulation of its series, as they were drawn before any evidence.
+    fan: dict[str, Any] | None = None
     follows: FollowedRun | None = None
     marks: Marks = PLAIN_MARKS
     scenarios: ScenarioSet = field(default_factory=ScenarioSet)
@@ -155,13 +157,13 @@ class RunState:
         if self.imported is not None and self.settings.api_base is not None and not own:
             raise UsageError(
                 f"run {self.run_id} was imported and names the model server {self.settings.api_base!r:.120}:"
-                " nothing is sent there; name a server of your own with ",
+                " nothing is sent to that server; name your own with ",
                 Option("api_base"),
             )
         if self.imported is not None and (self.settings.headers or self.settings.body):
             raise UsageError(
                 f"run {self.run_id} was imported and sets headers or a body for the model's requests: nothing is sent with"
-                " what a stranger chose; analyze its statement anew"
+                " settings that a stranger chose; analyze the claim anew"
             )
 
     def require_model(self) -> None:
@@ -171,8 +173,8 @@ class RunState:
                 "" if self.tree.root.p is not None else "give P0 its p in the file and import it again, or "
             )
             raise UsageError(
-                f"run {self.run_id} is a tree from a file, made by no model, so there is none to ask: {valueless}analyze its"
-                " statement anew with a model of your own"
+                f"run {self.run_id} is a tree from a file and has no model to ask: {valueless}analyze the"
+                " claim anew with your own model"
             )
 
     def trial(self, node: NodeId, trial: int) -> TrialState:
@@ -231,14 +233,12 @@ class RunState:
         """Raise ``UsageError`` where another program proposed the run and no person said yes."""
         if self.proposed:
             raise UsageError(
-                f"run {self.run_id} was proposed by another program and waits for your word: ",
+                f"run {self.run_id} was proposed by another program and waits for your approval: ",
                 command("approve", self.run_id),
             )
         turned_down = [each for each in self.decided.values() if (each.what, each.verdict) == ("run", "no")]
         if turned_down:
-            raise UsageError(
-                f"run {self.run_id} was turned down by {turned_down[0].author}: nothing of it is begun"
-            )
+            raise UsageError(f"run {self.run_id} was rejected by {turned_down[0].author} and does not run")
 
     @property
     def phase(self) -> str:

@@ -28,7 +28,7 @@ async def refuse_foreign_redirect(response: Any) -> None:
     origin, target = response.url, response.url.join(response.headers["location"])
     if (origin.scheme, origin.host, origin.port) != (target.scheme, target.host, target.port):
         raise httpx.UnsupportedProtocol(
-            f"{origin.host} redirects to {target.host}, which is not asked: keys and prompts stay with the server that was named"
+            f"{origin.host} redirects to {target.host}, which gets no request: API keys and prompts go only to the server that you named"
         )
 
 

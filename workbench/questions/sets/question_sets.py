@@ -227,7 +227,7 @@ def _check_day_of_outcome(day: str) -> None:
     check_day(day, of="the day of an outcome", blank=True)
     if day > (today := datetime.now(UTC).date().isoformat()):
         raise QuestionError(
-            f"an outcome of {day} is not known yet, on {today}: record it once the day has come"
+            f"an outcome of {day} is not known yet on {today}: record the outcome after that day"
         )
 
 
