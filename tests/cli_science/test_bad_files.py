@@ -79,7 +79,7 @@ def test_a_duplicate_key_names_both_rows(files: tuple[Path, Path]) -> None:
     assert "row 41" in line and "there twice, first in row 8" in line
     write(files[0], EVENTS + "004,q2,acled,market,0,0.5,0.4\n")
     line = refused(*score(files))
-    assert "event 004 is there twice, first in row 5" in line and "row 21" in line
+    assert "event 004 appears twice, first in row 5" in line and "row 21" in line
 
 
 @pytest.mark.parametrize(
