@@ -230,7 +230,7 @@ def test_a_screen_saves_scenarios_under_new_names_only(store: Store, tmp_path: P
     again = saved.table()
     assert [row["name"] for row in again["scenarios"]] == ["calm"]
     assert table == again
-    with pytest.raises(UsageError, match="there already"):
+    with pytest.raises(UsageError, match="already exists"):
         saved.save("calm", [SetValue(node="P2.1", p=0.1)], author="Ann")
     with pytest.raises(UsageError, match="no edit to save"):
         saved.save("other", [], author="Ann")

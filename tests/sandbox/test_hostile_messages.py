@@ -372,7 +372,7 @@ async def test_a_cell_whose_output_has_no_end_is_not_ok(tmp_path: Path):
         await kernel.send(1, framed("execute_reply", b'{"status": "ok"}', run.request))
         await asyncio.wait_for(kernel.client.finish(run), 30)
     result = cell_result("cell-001", run, -signal.SIGKILL, None, 1.0, 0, [])
-    assert result.status == "died" and "never finished" in result.error.evalue
+    assert result.status == "died" and "never came" in result.error.evalue
 
 
 @pytest.mark.parametrize("code", [0, None])
