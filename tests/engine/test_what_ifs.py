@@ -139,7 +139,7 @@ def test_an_override_needs_somebody_and_a_time_to_come() -> None:
     assert parse_override("", "", None, now=NOW) is None
     with pytest.raises(UsageError, match="--author"):
         parse_override("", "because", None, now=NOW)
-    with pytest.raises(UsageError, match="over already"):
+    with pytest.raises(UsageError, match="lies in the past"):
         parse_override("Ann", "", "2026-03-01", now=NOW)
 
 
