@@ -44,6 +44,11 @@ class MetaculusSite:
             source="metaculus", transport=wire, limits=_LIMITS, retry=Retry(), repeatable=False
         )
 
+    @property
+    def has_token(self) -> bool:
+        """Whether an account is at hand."""
+        return bool(self._token)
+
     async def open_posts(self, tournament: str) -> list[dict[str, Any]]:
         """Return the posts of a tournament (id or slug) that are open, groups whole; raises `NoSuch` where there is none."""
         posts: list[dict[str, Any]] = []

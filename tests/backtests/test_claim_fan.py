@@ -13,18 +13,23 @@ import pytest
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
+from tests.fakes.stored_run import write_tree_run
 from workbench.annotations.outcomes import record_outcome
-from workbench.backtests import kept_records
-from workbench.backtests.claim_fan import claim_fan, fan_outcome
 from workbench.backtests.claim_record import known_rows
+from workbench.backtests.claim_series import fan_outcome
 from workbench.engine.record.fold import load_state
+from workbench.engine.record.series_fan import read_fan
+from workbench.errors import UsageError
 from workbench.formatting import quoted
+from workbench.propositions import Belief, Tree
 from workbench.questions.grammar import read_claim
+from workbench.questions.series.claim_fan import claim_fan
 from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html
 from workbench.reports.note_word import note_docx
 from workbench.store import Store
+from workbench.synthesis import LinearRule, settle
 from workbench.views.fan_chart import NO_SERIES, fan_svg, fan_words
 from workbench.views.run_view import view
 from workbench.widgets import panels
@@ -86,17 +91,16 @@ def test_the_drawing_holds_the_cutoff_the_level_and_the_outcome(fan: dict[str, A
     assert "<script" not in fan_svg({**fan, "series": "<script>"})
 
 
-def test_json_page_and_notes_show_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fan: dict[str, Any]
-) -> None:
-    home = tmp_path / "home"
-    monkeypatch.setattr("workbench.views.run_view.has_record", lambda state: True)
-    make_small_run(home, statement=CLAIM)
-    cutoff = load_state(store := Store(home), RUN).cutoff
-    shown_record = {"line": "On 8 past dates", "record": None, "p": 0.1, "forecaster": "x", "fan": fan}
-    kept_records.keep_record(home, CLAIM, cutoff, shown_record)
+def test_json_page_and_notes_show_it(tmp_path: Path, fan: dict[str, Any]) -> None:
+    tree = Tree.root_only(CLAIM).expand("P0", {"P1": "VIX closes above 18 on 2018-08-31"})
+    tree = tree.with_belief("P1", Belief(p=0.4, key_factor="it rose", report="The cells say 0.4."))
+    tree = settle(tree.with_rule("P0", LinearRule(0.1, {"P1": 0.5}), Belief(p=0.3, key_factor="", report="")))
+    store = Store(tmp_path / "home")
+    run = write_tree_run(store, RUN, tree, fan=fan)
+    run.combine(tree)
+    run.finish(tree.root.p)
     shown = json.loads(run_cli(tmp_path, "show", RUN, "--json").stdout)
-    assert shown["fan"]["fan"] == fan["fan"] and "fan" not in shown["record"]
+    assert shown["fan"] == fan, "a stored fan comes back as it was"
     record_outcome(store, RUN, "no", on="2018-09-28")
     state = load_state(store, RUN)
     note = note_of(store, state)
@@ -112,6 +116,26 @@ def test_json_page_and_notes_show_it(
     # a page that shows the tree itself reads the fan once the rest of it stands
     assert "fan" not in view(store, RUN).document(nodes=False) and "Reading" in panels.unread_fan()
     store.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"fan": []},
+        {"past": []},
+        {"fan": [{"day": "2018-07-02", "0.5": 16.0}]},
+        {"fan": [{"day": "2018-07-02", "0.5": "<script>"}]},
+        {"levels": ["<script>"]},
+        {"levels": [float("nan")]},
+        {"script": "<script>"},
+    ],
+)
+def test_a_stranger_s_package_brings_no_other_fan_than_one_that_can_be_drawn(
+    fan: dict[str, Any], damage: dict[str, Any]
+) -> None:
+    assert read_fan(json.dumps(fan).encode()) == fan
+    with pytest.raises(UsageError, match="is damaged"):
+        read_fan(json.dumps({**fan, **damage}).encode())
 
 
 def word_texts(document: bytes) -> str:
@@ -132,8 +156,7 @@ def test_a_run_of_a_language_model_shows_the_series_as_it_was_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, shown: bool
 ) -> None:
     home = tmp_path / "home"
-    for place in ("views.run_view", "widgets.run_page"):
-        monkeypatch.setattr(f"workbench.{place}.has_record", lambda state: False)
+    monkeypatch.setattr("workbench.views.run_view.has_record", lambda state: False)
     make_small_run(home, statement=statement)
     with closing(Store(home)) as store:
         run = view(store, RUN)

@@ -12,7 +12,6 @@ from workbench.backtests.known_rows import KnownRows, check_rows
 from workbench.backtests.past_claims import earlier_days, moved_claim
 from workbench.backtests.walk_forward import ClaimForecaster, Forecast, past_forecast, refuse_later_knowledge
 from workbench.blocking import run_blocking
-from workbench.forecasts.ensemble import Ensemble
 from workbench.offline.visible_past import broker_history
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, base_rate, value_series
@@ -196,13 +195,3 @@ def test_what_cannot_be_asked_is_refused() -> None:
     for text, cutoff in (("Something good happens", "2018-06-30"), (HIGHER, "2019-06-30")):
         with pytest.raises(ClaimRefused):
             claim_record(text, Cutoff.parse(cutoff), open_forecaster=open_paths, most=2)
-
-
-def test_the_fan_of_a_record_is_of_the_very_paths_that_its_chance_was_read_from(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    drawn = []
-    draw = Ensemble.paths
-    monkeypatch.setattr(Ensemble, "paths", lambda *asked: drawn.append(asked[2].isoformat()) or draw(*asked))
-    document = claim_record("VIX above 20 on 2018-09-28", Cutoff.parse("2018-06-30"), most=1)
-    assert document["fan"]["on"] == "2018-09-28" and drawn.count("2018-09-28") == 1

@@ -343,7 +343,10 @@ class Policy:
 
     def _percentiles(self, asked: Asked) -> dict[str, Any]:
         """Percentiles spread over the range that the prompt names, from 0 to 100 where it names none."""
-        ends = [float(end) for end in re.findall(r"at (?:least|most) (-?[\d.e+]+)", asked.last)[:2]]
+        ends = [
+            float(end)
+            for end in re.findall(r"at (?:least|most) (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)", asked.last)[:2]
+        ]
         days = [
             date.fromisoformat(day) for day in re.findall(r"not (?:before|after) ([\d-]{10})", asked.last)
         ]

@@ -41,6 +41,7 @@ class RunWriter:
         cutoff: str = CUTOFF,
         settings: RunSettings | None = None,
         seconds: float | None = None,
+        fan: Mapping[str, Any] | None = None,
     ) -> None:
         if cutoff == "now" and seconds is not None:
             instant = at(seconds)
@@ -48,7 +49,13 @@ class RunWriter:
             instant = Cutoff.parse(cutoff).instant.isoformat().replace("+00:00", "Z")
         stored = (settings or RunSettings()).to_json()
         self.append(
-            ev.RunStarted(statement=statement, cutoff=cutoff, cutoff_instant=instant, settings=stored),
+            ev.RunStarted(
+                statement=statement,
+                cutoff=cutoff,
+                cutoff_instant=instant,
+                settings=stored,
+                fan=None if fan is None else self.store.put_body(orjson.dumps(fan)),
+            ),
             seconds,
         )
 
@@ -142,11 +149,17 @@ def data_row(
 
 
 def write_tree_run(
-    store: Store, run_id: str, tree: Tree, *, settings: RunSettings | None = None, steps: int = 1
+    store: Store,
+    run_id: str,
+    tree: Tree,
+    *,
+    settings: RunSettings | None = None,
+    steps: int = 1,
+    fan: Mapping[str, Any] | None = None,
 ) -> RunWriter:
     """Begin, seal and plan a run of a tree, and ground the leaves that have a value there."""
     run = RunWriter(store, run_id)
-    run.start(tree.root.statement, settings=settings)
+    run.start(tree.root.statement, settings=settings, fan=fan)
     run.seal()
     run.plan(tree)
     for node in tree.leaves():

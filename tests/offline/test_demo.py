@@ -12,6 +12,7 @@ from tests.offline.inprocess import RecordingAsker, Run, analyst, analyze, groun
 from workbench.agents.base import AgentSettings
 from workbench.agents.synthesizers.model_synthesizers import LinearSynthesizer
 from workbench.backtests.claim_record import PathsForecaster
+from workbench.forecasts.ensemble import Ensemble
 from workbench.models.base import Message, ModelRequest, NodeRef
 from workbench.models.errors import ClaimRefused, ModelRefused, ModelUnavailable
 from workbench.offline.report_records import read_records, write_record
@@ -43,13 +44,19 @@ async def test_the_demo(demo: Run) -> None:
     assert read_records(root.belief.report)[-1].base_rate == pytest.approx(0.689, abs=0.001)
 
 
-async def test_base_rate_and_simulation_are_known_before_any_evidence_and_are_the_reports(demo: Run) -> None:
+async def test_base_rate_and_simulation_are_known_before_any_evidence_and_are_the_reports(
+    demo: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, draw = [], Ensemble.paths
+    monkeypatch.setattr(Ensemble, "paths", lambda *asked: drawn.append(asked[2].isoformat()) or draw(*asked))
     history = await analyst().preflight(DEMO, "2018-06-30", stages=["linear"], free_rules=[])
     root = demo.tree.root.belief
     assert root is not None and history is not None
     assert history.share == pytest.approx(read_records(root.report)[-1].base_rate, abs=1e-6)
     assert history.forecast == pytest.approx(root.p, abs=1e-6)
     assert history.periods > 2
+    assert history.fan is not None and history.fan["on"] == "2018-12-31"
+    assert drawn.count("2018-12-31") == 1, "the fan is of the very paths that the forecast was read from"
 
 
 async def test_the_root_is_the_forecast_of_the_paths_which_the_record_scores(demo: Run) -> None:

@@ -158,8 +158,9 @@ def test_the_commands(tmp_path: Path) -> None:
     )
     assert run_cli(tmp_path, "questions", "import", "round.json").returncode == 0
     words = ("submit", "forecastbench", "round", "--forecasts", "f.csv", "-o", "out.json")
-    done = run_cli(tmp_path, *words, "--set", "organization=We", "--set", "model=ours", "--set", "pool=mean")
+    done = run_cli(tmp_path, *words, "--set", "organization=We", "--set", "model=ours", "--set", "model_organization=Them", "--set", "pool=mean")  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "out.json").read_text())["model_organization"] == "Them"
     assert json.loads((tmp_path / "out.json").read_text())["forecasts"][0]["forecast"] == pytest.approx(0.3)
     checked = run_cli(tmp_path, "submit", "forecastbench", "round", "-o", "out.json", "--check")
     assert checked.returncode == 0, checked.stderr

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli, run_json, run_ok
 from tests.fakes.metaculus import (
     TOKEN,
@@ -24,15 +26,18 @@ from tests.fakes.metaculus import (
 from tests.fakes.sittings import context
 from tests.fakes.upstream import Seen, Sent, Upstream
 from tests.rounds.killed import sitting_in_process
+from workbench.engine.ownership import own_folder
 from workbench.questions.formats.metaculus import read_questions
 from workbench.questions.question import Question
 from workbench.questions.sets.question_sets import QuestionSet
+from workbench.questions.sets.schedule import HalvingSchedule, due_since
 from workbench.questions.sets.submission_files import (
     METACULUS_WRITES,
     check_metaculus_forecasts,
     metaculus_forecasts,
     within,
 )
+from workbench.studies.study_exam import known_context
 
 LEVELS = ("0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95")
 
@@ -139,6 +144,41 @@ def test_the_token_stands_nowhere(tmp_path: Path) -> None:
         assert path.is_dir() or TOKEN.encode() not in path.read_bytes(), path
 
 
+def test_what_the_site_has_settled_is_recorded_numbers_and_days_too(tmp_path: Path) -> None:
+    fake = cup()
+    with Upstream(fake) as site:
+        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
+        over = {
+            "scheduled_close_time": instant(-1),
+            "actual_close_time": instant(-1),
+            "actual_resolve_time": instant(-0.5),
+        }
+        for place, resolution in enumerate(("yes", "Bo", "17", "3")):
+            fake.tournaments["cup"][place]["question"].update(resolution=resolution, **over)
+        # the set was fetched while they were open: only the site knows better
+        asked = len(site.seen)
+        assert (
+            run_json(tmp_path, "resolve", "--due", **environ(site))["sets"] == {} and len(site.seen) == asked
+        )
+        late = [
+            {**row, "question": {**row["question"], "resolution": None}}
+            for row in fake.tournaments["cup"][:4]
+        ]
+        (tmp_path / "late.json").write_text(json.dumps(late))
+        run_ok(tmp_path, "questions", "import", "late.json", "--as", "cup")
+        done = run_json(tmp_path, "resolve", "--due", **environ(site))
+        assert not done["failed"] and done["sets"]["cup"] > 3
+        shown = {name: run_json(tmp_path, "questions", "show", f"cup/{name}") for name in "1234"}
+        assert [shown[name]["question"].get("values") for name in "34"] == [{"3": 17.0}, {"4": 3.0}]
+        assert shown["1"]["events"][0]["outcome"] == 1.0
+        assert {row["part"]: row["outcome"] for row in shown["2"]["events"]} == {
+            "Ann": 0.0,
+            "Bo": 1.0,
+            "Cy": 0.0,
+        }
+        assert run_json(tmp_path, "resolve", "--due", **environ(site))["sets"] == {}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("at", [1, 2, 4])
 @pytest.mark.parametrize("arrives", [True, False])
@@ -168,6 +208,27 @@ def test_a_posting_that_is_killed_goes_on_and_posts_nothing_twice(
         run_ok(tmp_path, *POST, **environ(site))
     assert sorted(row["question"] for row in fake.forecasts) == [1, 2, 5, 6, 7, 8]
     assert sorted(row["on_post"] for row in fake.comments) == [900, 100_001, 100_002]
+
+
+def test_two_postings_at_once_are_one(tmp_path: Path) -> None:
+    fake = cup()
+    with Upstream(fake) as site:
+        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
+        forecasts(tmp_path)
+        with own_folder(tmp_path / "home" / "nights" / "cup.posting.lock", what="posting set cup"):
+            busy = run_cli(tmp_path, *POST, **environ(site))
+        assert busy.returncode == 2 and "posting set cup is in work" in busy.stderr and not fake.forecasts
+
+
+@given(st.timedeltas(timedelta(0), timedelta(days=365)))
+def test_a_question_is_due_until_the_instant_at_which_its_site_closes_it(after: timedelta) -> None:
+    close = datetime(2026, 1, 1, tzinfo=UTC) + after
+    asked = as_asked(question(1, "binary", "Rain?", scheduled_close_time=close.isoformat(), actual_close_time=(close + timedelta(days=3)).isoformat()))  # fmt: skip
+    second = timedelta(seconds=1)
+    assert due_since(asked, [], HalvingSchedule(), close - second) is not None
+    assert due_since(asked, [], HalvingSchedule(), close + second) is None
+    told = known_context(asked, "", Cutoff.parse("now")).horizon.text
+    assert told == f"by {(close - timedelta(microseconds=1)).date().isoformat()}"
 
 
 def as_asked(entry: dict[str, Any]) -> Question:

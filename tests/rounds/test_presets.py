@@ -1,6 +1,7 @@
 """What a preset buys: planned calls are the calls that are made, news is shared, models and trees are pooled in any order."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import permutations
@@ -16,9 +17,10 @@ from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.upstream import Upstream
 from tests.fakes.web_upstream import FakeWeb, WebPage
+from workbench.models.costs import count_tokens
 from workbench.questions.formats.format_registry import OWN
 from workbench.studies.rounds.round_record import ResolvedForecast, learned_tree_weight, pooled, together
-from workbench.studies.rounds.round_state import RoundRules
+from workbench.studies.rounds.round_state import RoundRules, arms_of
 
 QUESTIONS: list[dict[str, Any]] = [
     {"id": "june", "title": "Will Ruritania and Borduria sign a peace treaty before 2027-06-01?", "criteria": "Resolves Yes if both sign it."},
@@ -131,6 +133,9 @@ def test_what_a_preset_plans_is_what_it_asks(
         asked = Counter("contexts" if one.stage in ("queries", "sources") else "trees" if one.stage in ("act", "analyze", "linear") else "quick" for one in server.asked)  # fmt: skip
         texts = [one.everything for one in server.asked if one.stage in ("conclude", "outcomes")]
     rules = json.loads(done.stdout)["rules"]
+    said = next(line for line in done.stderr.splitlines() if line.startswith("with what was found"))
+    sent = int(re.search(r"([\d,]+) tokens sent", said)[1].replace(",", ""))  # type: ignore[index]
+    assert sent == pytest.approx(sum(count_tokens("openai/x", text) for text in texts), rel=0.1)
     assert (asked["contexts"], asked["quick"]) == (plan["contexts"], plan["quick"]) and asked["quick"] == 15
     assert all("What was gathered about it" in text for text in texts), (
         "news is gathered without being asked for"
@@ -174,6 +179,17 @@ def test_several_models_forecast_in_turn_and_their_order_counts_for_nothing(home
     assert [row["p"] for row in results[0]] == [row["p"] for row in results[1]]
 
 
+def test_a_server_of_ones_own_is_not_sent_another_providers_model() -> None:
+    rules = RoundRules(
+        quick="zero-shot",
+        model="openai/x",
+        models=("openai/x", "openai/y", "anthropic/z"),
+        settings={"api_base": "http://localhost:9"},
+    )
+    arm = arms_of(rules)["quick"]
+    assert [arm.base_of(model).api_base for model in arm.models] == [None, "http://localhost:9", "http://localhost:9"]  # fmt: skip
+
+
 def test_a_budget_that_pays_for_no_tree_begins_none(home: Path) -> None:
     with OpenAIServer(Policy(plan=PLAN)) as server:
         words = ("--contexts", "none", "--trials", "1", "--budget-usd", "0.3", "--promote", "3")
@@ -196,3 +212,14 @@ def test_a_claim_gets_one_search_and_five_forecasts(
         stages = [one.stage for one in server.asked]
         assert sorted(stages) == ["conclude"] * 5 + ["sources"]
         assert all("What was gathered about it" in one.everything for one in server.by_stage("conclude"))
+
+
+def test_a_claim_about_an_event_takes_no_more_than_its_product_promises(
+    tmp_path: Path, web: tuple[FakeWeb, dict[str, str]]
+) -> None:
+    claim = ("analyze", "Ruritania and Borduria sign a peace treaty by 2027-06-01", "--cutoff", "now")
+    with OpenAIServer(Policy(plan=PLAN)) as server:
+        done = run_cli(tmp_path, *claim, *server.words(), OPENAI_API_KEY="sk-none", **web[1])
+        assert done.returncode == 0, done.stderr
+        stages = Counter(one.stage for one in server.asked)
+    assert stages["act"] >= 4 and not stages["step"] and sum(stages.values()) <= 25, stages

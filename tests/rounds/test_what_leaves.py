@@ -26,7 +26,7 @@ def numbers(path: Path) -> list[float]:
     """Every probability of a file that is handed in, whatever its form."""
     text = path.read_text()
     if path.suffix == ".md":
-        return [float(share) / 100 for share in re.findall(r": (\d+\.\d) %", text)]
+        return [float(share) / 100 for share in re.findall(r": (\d+\.\d) ?%", text)]
     found: list[float] = []
 
     def collect(value: Any, name: str = "") -> None:

@@ -106,7 +106,7 @@ def test_leaves_in_work_are_named_with_their_last_step(home: Path) -> None:
         apply(store, state, events[3])
         progress(state, events[3])
     assert "Momentum: the index closes" in display.last and "opening its notebook" in display.last
-    assert "<strong>running</strong> · 0 of 6 drivers have evidence" in display.last
+    assert "<strong>Collecting evidence, 0 of 6 drivers" in display.last
     assert "data to 29 June 2018" in display.last and "History" not in display.last
     state.history = PastShare(0.689, 23.2, 0.643)
     progress.end("stopped")

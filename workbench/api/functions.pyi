@@ -202,7 +202,7 @@ async def analyze(
     statement : str
         A claim that will turn out true or false.
     workers : str | int | None, optional
-        Collect evidence in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.
+        Collect evidence in so many processes, or on a Dask cluster (docs/work/many-machines.md); without it in this process.
     isolation : Literal['namespaces', 'landlock', 'none'], optional
         Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.
     settings : list[str], optional
@@ -222,7 +222,7 @@ async def analyze(
     rule : str, optional
         How children are combined.
     preset : str, optional
-        Named set of defaults: product, best, analytica-paper, blf-paper, prophet-paper.
+        What a run buys: quick (five forecasts, their median), product, best; or a paper's: analytica-paper, blf-paper, prophet-paper.
     depth : int, optional
         n of Analytica^n: drivers are analyzed again n - 1 times (paper A, section 4.4).
     leaf_target : int, optional
@@ -506,7 +506,7 @@ def open_page(
     source : list[str], optional
         Where the question comes from (polymarket, fred, ...): its sites are blocked. Repeatable.
     model : str, optional
-        Model that reads results and pages for later knowledge; without one rules alone do (docs/leaks.md has what either misses and loses).
+        Model that reads results and pages for later knowledge; without one rules alone do (docs/trust/search.md has what either misses and loses).
     api_base : str, optional
         Base URL of an OpenAI-compatible server.
     audit : bool, optional
@@ -616,7 +616,7 @@ async def resume(
     run : str
         Run id, the beginning of one, or last.
     workers : str | int | None, optional
-        Collect evidence in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.
+        Collect evidence in so many processes, or on a Dask cluster (docs/work/many-machines.md); without it in this process.
     isolation : str, optional
         Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.
     settings : list[str], optional
@@ -674,7 +674,7 @@ async def resume(
     leaf : list[str], optional
         Only this driver, as one that failed, and what follows above; as often as you like. Says the price.
     rebuy : bool, optional
-        Buy replies again whose requests cannot be made any more (docs/leaks.md); --yes does too.
+        Buy replies again whose requests cannot be made any more (docs/trust/search.md); --yes does too.
     """
 
 async def review(
@@ -756,7 +756,7 @@ def search_web(
     source : list[str], optional
         Where the question comes from (polymarket, fred, ...): its sites are blocked. Repeatable.
     model : str, optional
-        Model that reads results and pages for later knowledge; without one rules alone do (docs/leaks.md has what either misses and loses).
+        Model that reads results and pages for later knowledge; without one rules alone do (docs/trust/search.md has what either misses and loses).
     api_base : str, optional
         Base URL of an OpenAI-compatible server.
     audit : bool, optional

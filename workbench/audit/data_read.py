@@ -53,10 +53,16 @@ def no_data_lines(without_data: Mapping[NodeId, str]) -> list[str]:
 
 def no_data_by_line(without_data: Mapping[NodeId, str]) -> dict[str, list[NodeId]]:
     """Return those sentences, each with all its leaves, of which it names a few."""
-    by_words: dict[str, list[NodeId]] = {}
+    by_reason = no_data_by_reason(without_data)
+    return {f"READ NO DATA: {counted_drivers(nodes)}: {words}": nodes for words, nodes in by_reason.items()}
+
+
+def no_data_by_reason(without_data: Mapping[NodeId, str]) -> dict[str, list[NodeId]]:
+    """Return the leaves that read no data by what their values rest on instead."""
+    by_reason: dict[str, list[NodeId]] = {}
     for node, words in without_data.items():
-        by_words.setdefault(words, []).append(node)
-    return {f"READ NO DATA: {counted_drivers(nodes)}: {words}": nodes for words, nodes in by_words.items()}
+        by_reason.setdefault(words, []).append(node)
+    return by_reason
 
 
 def _instead(state: RunState, trial: TrialState, *, has_calls: bool) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from proxies.asof.clock import Cutoff
-from workbench.backtests.claim_fan import claim_fan
 from workbench.backtests.known_rows import KnownRows, read_known_rows
 from workbench.backtests.parallel import run_jobs
 from workbench.backtests.past_claims import MOST, earlier_days, moved_claim
@@ -38,7 +37,7 @@ class PathsForecaster:
     name = "key-free forecast"
 
     def __init__(self) -> None:
-        # The members' forecasts at one cutoff serve the next; the fan is of the very paths that p was read from.
+        # The members' forecasts at one cutoff serve the next.
         self.paths = ClaimPaths()
 
     def forecast(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> Forecast:
@@ -167,7 +166,6 @@ def claim_record(
         "forecaster": forecaster.name,
         "p": today.p,
         "base_rate": today.base_rate,
-        "fan": claim_fan(claim, now, paths=getattr(forecaster, "paths", None)),
         "record": record,
         "line": "There is no past date to judge this method by. Use the base rate."
         if record is None

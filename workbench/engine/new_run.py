@@ -6,6 +6,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+import orjson
+
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import Analyzer, Grounder, Synthesizer
 from workbench.agents.registry import agent_names, open_analyzer, open_grounder, open_synthesizer
@@ -138,7 +140,8 @@ def new_run(
         cut=cut,
         quote_key=secrets.token_hex(16),
         read_as=dict(read_as) if read_as is not None and not cut else None,
-        history=history,
+        history=history and (history.share, history.periods, history.forecast),
+        fan=store.put_body(orjson.dumps(history.fan)) if history and history.fan else None,
         follows=ev.Follows(run=follows.run, body=store.put_body(follows.to_body())) if follows else None,
     )
     with (

@@ -7,6 +7,7 @@ another process, a scripted one in a test and the rule-based offline analyst are
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
@@ -27,11 +28,13 @@ class PastShare(NamedTuple):
     """How often a claim came true in past periods of its length, by what was known at the cutoff; ``periods`` are independent ones.
 
     ``forecast`` is what a simulation of the claim's series makes of it, where there is one: a number before any evidence.
+    ``fan`` has the quantiles of that very simulation (`workbench.questions.series.claim_fan`).
     """
 
     share: float
     periods: float
     forecast: float | None = None
+    fan: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, appraise, check, decided, series_of, settle
 from workbench.questions.errors import ANOTHER_MODEL
 from workbench.questions.grammar import CAN_DO, read_claim
+from workbench.questions.series.claim_fan import claim_fan
 from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.embedded_series import DATA_END
 from workbench.questions.series.known_series import data_end
@@ -101,7 +102,11 @@ class OfflineAnalyst:
             rows = await visible(self._observe, claim.sources, at)
             past = await self._check((statement, cutoff), claim, rows, last_day)
             with suppress(ClaimRefused):  # too little is known to simulate: history says what there is to say
-                past = past._replace(forecast=await asyncio.to_thread(self._paths.chance, claim, rows))
+                past = past._replace(
+                    forecast=await asyncio.to_thread(self._paths.chance, claim, rows),
+                    # of the paths that were drawn for the forecast
+                    fan=await asyncio.to_thread(claim_fan, claim, rows, paths=self._paths),
+                )
             return past
         except ProxyError as problem:
             raise _unreadable(problem, statement) from problem

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.formatting import percent
+from workbench.formatting import percent, point_change
 from workbench.models.base import NodeRef
 from workbench.offline.driver_weights import CONSTANT_MAX, FEWEST_WINDOWS, Division, divide
 from workbench.offline.report_records import OutcomeRecord, common_windows, read_records, write_record
@@ -255,7 +255,7 @@ def _weighing_most(result: Combination) -> str:
     pairs = list(zip(result.children, result.division.weights, strict=True))
     if result.parent is None or not result.explained:
         child, _ = max(pairs, key=lambda pair: pair[1])
-        return f"The driver with the largest weight: {child.statement}."
+        return f"Largest weight: {child.statement}."
 
     def moves(pair: tuple[Child, float]) -> float:
         child, weight = pair
@@ -263,7 +263,4 @@ def _weighing_most(result: Combination) -> str:
         return weight * (child.speaks(child.forecast) - child.speaks(child.record.base_rate))
 
     largest = max(pairs, key=lambda pair: abs(moves(pair)))
-    return (
-        f"The simulation of the claim's series gives {percent(result.parent.p)}, base rate {percent(result.parent.base_rate)}. "
-        f"The driver that moves the claim most ({100 * moves(largest):+.1f} points): {largest[0].statement}."
-    )
+    return f"Largest driver ({point_change(0.0, moves(largest))}): {largest[0].statement}."

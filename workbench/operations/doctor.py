@@ -11,6 +11,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 
 from proxies.live_check import check_sources
 from proxies.secret_registry import SECRETS
+from proxies.vendors.metaculus import TOKEN
 from workbench.environment import catalogue_of, proxy_settings
 from workbench.errors import WANTING
 from workbench.operations.base import Home, Operation
@@ -67,7 +68,9 @@ async def _machine(home: Home, *, live: bool) -> dict[str, Any]:
         probe = await sandbox.probe()
     finally:
         await sandbox.aclose()
-    key_names = {source.key.variable for source in catalogue_of(home.folder).sources() if source.key}
+    key_names = {source.key.variable for source in catalogue_of(home.folder).sources() if source.key} | {
+        TOKEN
+    }
     cache = home.folder / "cache.db"
     return {
         "workbench": __version__,

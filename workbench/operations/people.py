@@ -234,10 +234,15 @@ class Resolve(Operation):
         if self.due:
             if self.run is not None:
                 raise UsageError("--due covers all open claims: leave out the run or question")
+            from proxies.vendors.metaculus import MetaculusSite
             from workbench.operations.endpoints import data_caller
             from workbench.studies.rounds.resolution import resolve_open
 
-            return await resolve_open(home.store, data_caller(home, "now"))
+            site = MetaculusSite(home.environ)
+            try:
+                return await resolve_open(home.store, data_caller(home, "now"), site)
+            finally:
+                await site.aclose()
         if self.run is None:
             raise UsageError(
                 "name a run or SET/QUESTION to resolve, or --due for all whose outcome can be known"

@@ -192,7 +192,10 @@ class ListQuestions(Operation):
 
 
 class ShowQuestions(Operation):
-    """Show one question with its events, or a set with the events that cannot be scored and why."""
+    """Show one question with its events, or a set with the events that cannot be scored and why.
+
+    A resolved question that was forecast gets a look back: forecast and outcome, the driver that was wrong, what was known when.
+    """
 
     places = ("reference",)
 
@@ -208,6 +211,7 @@ class ShowQuestions(Operation):
     def answer(self, home: Home) -> dict[str, Any]:
         """Return the question or the set, or how the set compares with another."""
         from workbench.questions.sets.question_sets import load_set
+        from workbench.studies.rounds.post_mortem import post_mortem
         from workbench.studies.rounds.round_results import newest_quantiles
         from workbench.views.question_documents import question_document, set_document
 
@@ -216,8 +220,13 @@ class ShowQuestions(Operation):
             return _against(home, name, self.against)
         if not question:
             return set_document(home.store, name)
-        quantiles = newest_quantiles(home.store, name, load_set(home.store, name)[question])
-        return {**question_document(home.store, name, question), "quantiles": quantiles}
+        entry = load_set(home.store, name)[question]
+        document = {
+            **question_document(home.store, name, question),
+            "quantiles": newest_quantiles(home.store, name, entry),
+        }
+        looked_back = post_mortem(home.store, name, entry)
+        return document if looked_back is None else {**document, "post_mortem": looked_back}
 
     def show(self, document: dict[str, Any]) -> Iterator[Block]:
         """Return the facts of a question or set, or the shares by column."""
@@ -234,7 +243,10 @@ class ShowQuestions(Operation):
         else:
             from workbench.views.fan_chart import quantile_line
 
-            yield from blocks_of({**document, **document["question"], "question": self.reference})
+            looked_back = document.get("post_mortem", {"sentences": []})
+            shown = {name: value for name, value in document.items() if name != "post_mortem"}
+            yield from blocks_of({**shown, **document["question"], "question": self.reference})
+            yield from looked_back["sentences"]
             if document["quantiles"]:
                 yield quantile_line(document["quantiles"])
 

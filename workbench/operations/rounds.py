@@ -64,10 +64,10 @@ class _RoundRules(Operation):
         budget, model = common.pop("budget_usd", None), common.pop("model", "offline/analyst")
         # The offline analyst computes, so that it says the same each time, and it thinks nowhere but in notebooks.
         offline = model.startswith("offline/")
-        if not common.get("api_base"):
-            for name in (model, *self.model):
-                if not name.startswith("offline/"):
-                    require_key(name, home.environ)
+        here = common.get("api_base") and model.partition("/")[0]  # a server of one's own may want none
+        for name in dict.fromkeys((model, *self.model)):
+            if name.partition("/")[0] not in ("offline", here):
+                require_key(name, home.environ)
         preset = common.pop("preset", "product")
         news = "gather" if self.cutoff == "now" and not offline else "stored"
         bought = {"contexts": news, **ROUND_PRESETS.get(preset, ROUND_PRESETS["product"]), **more}

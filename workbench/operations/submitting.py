@@ -62,6 +62,8 @@ class Submit(Operation):
     """Who forecasts."""
     model: str = ""
     """With what."""
+    model_organization: str = ""
+    """Whose model it is; the organization's own without it."""
     partial: bool = False
     """Leave out questions without a forecast."""
     least: float = 0.01
@@ -134,6 +136,7 @@ class Submit(Operation):
         output, beside = self._paths()
         text, left_out = submission(
             questions, found.p, self.form, organization=self.organization, model=self.model,
+            maker=self.model_organization,
             rationales=found.words, partial=self.partial or self.post,
         )  # fmt: skip
         problems = check_submission(text, self.form, questions)

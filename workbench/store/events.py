@@ -118,7 +118,7 @@ class RunStarted(EventBase):
     ``quote_key`` makes the marks between which its prompts quote strangers (``workbench.quoting``). ``read_as`` is the reading that the claim
     was asked with, by which it is resolved (``workbench.questions.readings``); None where there was none. ``history`` is the share of past
     periods in which it came true, how many independent ones there are, and what a simulation of its series
-    makes of it. ``follows`` names the run that a review takes up.
+    makes of it; ``fan`` the body with that simulation's quantiles. ``follows`` names the run that a review takes up.
     """
 
     kind: Literal["run.started"] = "run.started"
@@ -130,6 +130,7 @@ class RunStarted(EventBase):
     quote_key: str | None = None
     read_as: dict[str, Any] | None = None
     history: tuple[float, float, float | None] | None = None
+    fan: Hash | None = None
     follows: Follows | None = None
 
 

@@ -148,7 +148,7 @@ class StudyRunner:
                 model: await stack.enter_async_context(
                     open_engine(
                         self.store,
-                        replace(arm.base, model=model),
+                        arm.base_of(model),
                         environ=self.environ,
                         isolation=self.isolation,
                         workers=workers_at(self.workers),
@@ -266,14 +266,14 @@ class StudyRunner:
     def _reserve(self, arm: EngineArm) -> float | None:
         """Dollars of what is left for one run of the budget; the shares of all runs in work never exceed it."""
         budget = self.plan.spec.budget_usd
-        if budget is None or arm.price().usd == 0.0:
+        if budget is None or (price := arm.price().usd) == 0.0:
             return None
         spent = self._spent()
         left = budget - spent - self._reserved
         if left <= 0 and budget > 0:
             raise BudgetStop(self._used_up(spent))
         # A share that pays for less than one run is spent on nothing: rather fewer at once.
-        share = max(left / self.plan.spec.concurrency, min(left, 2 * (arm.price().usd or 0.0)))
+        share = max(left / self.plan.spec.concurrency, min(left, 2 * (price or 0.0)))
         self._reserved += share
         return share
 

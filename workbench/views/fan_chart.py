@@ -6,10 +6,10 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from workbench.engine.record.series_fan import SHARES
 from workbench.formatting import day_words, number, places_of, quoted
 
-#: Keys of the quantiles in a document's fan, and which of them bound a band.
-_SHARES = ("0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95")
+#: The quantiles in a document's fan that bound a band.
 _BANDS = (("0.05", "0.95"), ("0.1", "0.9"), ("0.25", "0.75"))
 
 
@@ -108,7 +108,7 @@ def fan_figure(document: Mapping[str, Any]) -> Any:
     return fan_plot(
         ([date.fromisoformat(row["day"]) for row in past], [row["value"] for row in past]),
         days,
-        {float(share): [last, *(row[share] for row in fan)] for share in _SHARES} if fan else {},
+        {float(share): [last, *(row[share] for row in fan)] for share in SHARES} if fan else {},
         title=f"{document['series']} until {last_day}",
         unit=document["unit"],
         outcome=None if not outcome else (days[-1], outcome["value"]),
@@ -197,21 +197,22 @@ def _ticks(first: int, last: int, floor: float) -> list[str]:
             left + (_WIDTH - left - right) * step / 4,
         )
         parts.append(
-            f'<line class="tick" x1="{place:.1f}" x2="{place:.1f}" y1="{floor:g}" y2="{floor + 4:g}"/>'
+            f'<line class="tick" stroke="currentColor" stroke-opacity=".4" x1="{place:.1f}" x2="{place:.1f}" y1="{floor:g}" y2="{floor + 4:g}"/>'
             f'<text class="{"between" if step in (1, 3) else ""}" x="{place:.1f}" y="{floor + 16:g}" text-anchor="{anchor}">{day.day} {day:%b %Y}</text>'
         )
     return parts
 
 
 def fan_svg(document: Mapping[str, Any]) -> Markup:
-    """Draw the fan chart as inline SVG, coloured by the page's classes: past, cutoff line, bands, median, level, outcome.
+    """Draw the fan chart as inline SVG: past, cutoff line, bands, median, level, outcome.
 
+    A page colours it by its classes; the colours at the parts are for a notebook's cell, which has no style sheet of ours.
     Without a fan (a run of a language model) the past is drawn alone, up to the claim's day.
     Only numbers of ours and escaped words go in.
     """
     left, right, top, bottom = _MARGINS
     past, last_day = _shown_past(document), _last_day(document)
-    fan = [{"day": document["last"]["day"], **dict.fromkeys(_SHARES, document["last"]["value"])}, *document["fan"]]  # fmt: skip
+    fan = [{"day": document["last"]["day"], **dict.fromkeys(SHARES, document["last"]["value"])}, *document["fan"]]  # fmt: skip
     levels, outcome = document.get("levels", ()), (document["outcome"] or {}).get("value")
     values = [row["value"] for row in past] + [row[share] for row in fan for share in ("0.05", "0.95")]
     values += [*levels, *([outcome["value"]] if outcome else [])]
@@ -232,15 +233,15 @@ def fan_svg(document: Mapping[str, Any]) -> Markup:
 
     cutoff, floor = x(document["last"]["day"]), _HEIGHT - bottom
     parts = [
-        f'<polygon class="band" points="{line([*((row["day"], row[upper]) for row in fan), *((row["day"], row[lower]) for row in reversed(fan))])}"/>'
+        f'<polygon class="band" fill="#1d6fb8" fill-opacity=".18" points="{line([*((row["day"], row[upper]) for row in fan), *((row["day"], row[lower]) for row in reversed(fan))])}"/>'
         for lower, upper in _BANDS
         if document["fan"]
     ]
     parts += [
-        f'<polyline class="past" points="{line([(row["day"], row["value"]) for row in past])}"/>',
-        f'<polyline class="median" points="{line([(row["day"], row["0.5"]) for row in fan])}"/>',
-        f'<line class="cutoff" x1="{cutoff:.1f}" x2="{cutoff:.1f}" y1="{top:g}" y2="{floor:g}"/>',
-        f'<text x="{cutoff:.1f}" y="{_HEIGHT - 4:g}" text-anchor="middle">cutoff</text>',
+        f'<polyline class="past" fill="none" stroke="currentColor" stroke-width="1.3" points="{line([(row["day"], row["value"]) for row in past])}"/>',
+        f'<polyline class="median" fill="none" stroke="#1d6fb8" stroke-width="1.8" points="{line([(row["day"], row["0.5"]) for row in fan])}"/>',
+        f'<line class="cutoff" stroke="currentColor" stroke-dasharray="2 3" x1="{cutoff:.1f}" x2="{cutoff:.1f}" y1="{top:g}" y2="{floor:g}"/>',
+        f'<text class="between" x="{cutoff:.1f}" y="{_HEIGHT - 4:g}" text-anchor="middle">cutoff</text>',
         *_ticks(first, end, floor),
     ]
     # Where a level's own figure stands there is no room for the end of the axis.
@@ -251,12 +252,14 @@ def fan_svg(document: Mapping[str, Any]) -> Markup:
             )
     for level in levels:
         parts.append(
-            f'<line class="level" x1="{left:g}" x2="{_WIDTH - right:g}" y1="{y(level):.1f}" y2="{y(level):.1f}"/>'
+            f'<line class="level" stroke="#c0392b" stroke-dasharray="6 4" x1="{left:g}" x2="{_WIDTH - right:g}" y1="{y(level):.1f}" y2="{y(level):.1f}"/>'
             f'<text class="level" x="{left - 6:g}" y="{y(level) + 4:.1f}" text-anchor="end">{_threshold(document, level)}</text>'
         )
     if outcome:
-        parts.append(f'<circle class="came" cx="{x(last_day):.1f}" cy="{y(outcome["value"]):.1f}" r="4.5"/>')
+        parts.append(
+            f'<circle class="came" fill="#b26a00" cx="{x(last_day):.1f}" cy="{y(outcome["value"]):.1f}" r="4.5"/>'
+        )
     words = escape(fan_words(document))
     return Markup(
-        f'<svg class="fan" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" aria-label="{words}">{"".join(parts)}</svg>'
+        f'<svg class="fan" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" font-size="11" fill="currentColor" role="img" aria-label="{words}">{"".join(parts)}</svg>'
     )

@@ -132,20 +132,19 @@ class RunView:
         document = kept_record(self.home, self.statement, self.cutoff)
         if document is None:
             return None
-        return {name: document[name] for name in document if name not in ("rows", "fan")}
+        return {name: document[name] for name in document if name != "rows"}
 
     def fan(self) -> dict[str, Any] | None:
-        """Return the fan of the claim's series at the cutoff, as it was drawn with the record; None where `record` is.
+        """Return the fan of the claim's series, as it was simulated before any evidence; None for a run of another model.
 
         ``outcome`` is what the series came to, read only where the run's outcome is on record.
         """
-        document = kept_record(self.home, self.statement, self.cutoff) if has_record(self.state) else None
-        return self._with_outcome((document or {}).get("fan"))
+        return self._with_outcome(self.state.fan)
 
     def known_series(self) -> dict[str, Any] | None:
         """Return the claim's series as known at the cutoff, without a fan, for a run of any model; None where none can be read here."""
         # numpy and pandas: most who look at a run draw no series
-        from workbench.backtests.claim_fan import known_series
+        from workbench.backtests.claim_series import known_series
 
         return self._with_outcome(known_series(self.statement, self.state.parsed_cutoff()))
 
@@ -157,7 +156,7 @@ class RunView:
         if fan is None or self.state.annotations.outcome is None:
             return fan
         # most who look at a run draw no fan
-        from workbench.backtests.claim_fan import fan_outcome
+        from workbench.backtests.claim_series import fan_outcome
 
         with Store(self.home) as store:
             began = began_at(store, self.run_id)

@@ -36,6 +36,7 @@ from workbench.whatif.typed_values import TypedValue
 
 if TYPE_CHECKING:
     from workbench.engine.record.people import Remark
+    from workbench.engine.record.stages import Stages
     from workbench.engine.record.state import RunState
     from workbench.views.run_view import RunView
 
@@ -136,8 +137,17 @@ def _levels_shown(tree: Tree, most: int | None) -> int:
 
 def history_words(history: PastShare) -> str:
     """Say how often a claim came true before, without its evidence."""
+    return f"true in {percent(history.share)} of {_periods(history)}"
+
+
+def base_rate_words(history: PastShare) -> str:
+    """Say the same below the number itself."""
+    return f"of {_periods(history)}"
+
+
+def _periods(history: PastShare) -> str:
     count = max(1, round(history.periods))
-    return f"true in {percent(history.share)} of past periods of this length ({count} independent)"
+    return f"past periods of this length ({count} independent)"
 
 
 def history_lines(history: PastShare) -> list[str]:
@@ -148,6 +158,26 @@ def history_lines(history: PastShare) -> list[str]:
             f"Simulation of the claim's series: {percent(history.forecast)}. Evidence for the drivers follows."
         )
     return lines
+
+
+def work_words(state: RunState, phase: str, stages: Stages) -> str:
+    """Say in a few words how far a run is; ``phase`` is what a page or a cell knows of it."""
+    leaves = list(state.tree.leaves())
+    grounded = sum(state.tree[leaf].p is not None for leaf in leaves)
+    far = f"{grounded} of {len(leaves)} driver{'s' * (len(leaves) != 1)}"
+    if phase == "planned":
+        return "Planned: press Collect evidence"
+    if not state.planned:
+        working = phase in ("running", "waiting")
+        return (
+            "Breaking the claim into drivers"
+            if working
+            else f"{phase.capitalize()} before the claim had drivers"
+        )
+    if phase in ("running", "waiting"):
+        left = stages.left(state) if phase == "running" else ""
+        return f"Collecting evidence, {far}{f', {left}' if left else ''}"
+    return f"{phase.capitalize()} with evidence for {far}"
 
 
 def resolution_lines(state: RunState) -> list[str]:
@@ -391,6 +421,11 @@ def driver_words(tree: Tree, node: NodeId) -> str:
     if node == ROOT or node not in tree:
         return "the claim" if node == ROOT else node
     return f'"{short_name(tree[node], tree.root.statement)}"'
+
+
+def name_drivers(tree: Tree, line: str) -> str:
+    """Put the words of drivers in the place of their ids, for a line that was written for a log."""
+    return _ID.sub(lambda match: driver_words(tree, match[0]), line)
 
 
 def assumption_change(tree: Tree, edit: Edit) -> tuple[str, float, float] | None:

@@ -17,6 +17,7 @@ from workbench.propositions import NodeId
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.views.run_view import RunView, view_of
+from workbench.views.wording import work_words
 from workbench.widgets import panels
 from workbench.widgets.fields import action, html, look, show_if, tried
 from workbench.widgets.page_terms import line_on_page
@@ -95,7 +96,8 @@ class Follower:
             status = self.state.node_status(node.id)
             if status == "grounding":
                 name = "working" if self.in_work else "begun"
-                marks[node.id] = [Mark(name=name, why=self.stages.words.get(node.id, "opening its notebook"))]
+                at_first = "opening its notebook" if self.in_work else "its notebook was begun"
+                marks[node.id] = [Mark(name=name, why=self.stages.words.get(node.id, at_first))]
             elif status == "failed":
                 reasons = [trial.failure for trial in self.state.trials_of(node.id) if trial.failure]
                 reasons += self.state.failures.get(node.id, [])
@@ -172,23 +174,7 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
 
     def words(self) -> str:
         """Say in a few words how far the run is."""
-        state, phase = self._follower.state, self._follower.phase
-        leaves = list(state.tree.leaves())
-        grounded = sum(state.tree[leaf].p is not None for leaf in leaves)
-        far = f"{grounded} of {len(leaves)} driver{'s' * (len(leaves) != 1)}"
-        if phase == "planned":
-            return "Planned: press Collect evidence"
-        if not state.planned:
-            working = phase in ("running", "waiting")
-            return (
-                "Breaking the claim into drivers"
-                if working
-                else f"{phase.capitalize()} before the claim had drivers"
-            )
-        if phase in ("running", "waiting"):
-            left = self._follower.stages.left(state) if phase == "running" else ""
-            return f"Collecting evidence, {far}{f', {left}' if left else ''}"
-        return f"{phase.capitalize()} with evidence for {far}"
+        return work_words(self._follower.state, self._follower.phase, self._follower.stages)
 
     def refuse(self, line: str) -> None:
         """Show why the log could not be read."""

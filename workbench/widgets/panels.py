@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from workbench.audit.data_read import DATA_READ, no_data_lines
+from workbench.audit.data_read import DATA_READ, no_data_by_reason
 from workbench.audit.run_findings import finding_lines
 from workbench.engine.expected_cost import cost_line
 from workbench.formatting import (
+    counted,
     day_words,
     meaning,
     outcome_words,
@@ -39,7 +40,14 @@ from workbench.templates import brief, html_environment
 from workbench.views.fan_chart import fan_key, fan_svg, fan_words
 from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
-from workbench.views.wording import assumption_change, edit_words, history_words, rule_remarks, sign_off_line
+from workbench.views.wording import (
+    assumption_change,
+    base_rate_words,
+    edit_words,
+    name_drivers,
+    rule_remarks,
+    sign_off_line,
+)
 from workbench.whatif.edit_remarks import edit_remarks
 from workbench.whatif.tree_documents import band_of_ranges
 from workbench.widgets.page_terms import line_on_page, on_page
@@ -279,7 +287,7 @@ def _figures(
             number=percent(base_rate),
             value=base_rate,
             what=meaning("base rate"),
-            lines=("how often it came true in the past" if history is None else history_words(history),),
+            lines=("how often it came true in the past" if history is None else base_rate_words(history),),
             main=not use_model,
         )
         figures = [model, base] if use_model else [base, model]
@@ -334,8 +342,11 @@ def short_record(record: Mapping[str, Any]) -> str:
 
 
 def no_data_words(findings: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return the warnings that name the drivers which read no data."""
-    return no_data_lines({row["node"]: row["words"] for row in findings if row["check"] == DATA_READ})
+    """Return the warnings that count the drivers which read no data; their rows are marked."""
+    by_reason = no_data_by_reason(
+        {row["node"]: row["words"] for row in findings if row["check"] == DATA_READ}
+    )
+    return [f"READ NO DATA: {counted(len(nodes), 'driver')}: {words}" for words, nodes in by_reason.items()]
 
 
 def other_findings(findings: Sequence[Mapping[str, str]]) -> list[str]:
@@ -378,21 +389,17 @@ def unread_time_and_money() -> str:
 
 def unread_fan() -> str:
     """Return what stands in the place of the fan of the claim's series until it is read."""
-    return rendered("series_fan", fan=None, chart="", words="", key="", awaited=False)
+    return rendered("series_fan", fan=None, chart="", words="", key="")
 
 
-def series_fan(fan: Mapping[str, Any] | None, *, awaited: bool = False) -> str:
-    """Return the claim's series with its fan, whose quantiles on the last day are said; a line where there is none.
-
-    ``awaited`` says that a series without a fan is of a run that gets one, with its record.
-    """
+def series_fan(fan: Mapping[str, Any] | None) -> str:
+    """Return the claim's series with its fan, whose quantiles on the last day are said; nothing where there is none."""
     chart, words = ("", "") if fan is None else (fan_svg(fan), fan_words(fan))
     return rendered(
         "series_fan",
         fan=fan or {},
         chart=chart,
         words=words,
-        awaited=awaited,
         key=fan_key(fan) if fan else "",
     )
 
@@ -420,7 +427,7 @@ def progress(
     return rendered(
         "progress",
         phase=phase,
-        reason=line_on_page(state.reason or ""),
+        reason=name_drivers(state.tree, line_on_page(state.reason or "")),
         share=share,
         words=words,
         requests=run.model_calls,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 
 from proxies.atomic import reads_only
-from workbench.engine.detached import has_record, no_record
+from workbench.engine.detached import no_record
 from workbench.errors import WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetPolarity, SetValue
@@ -113,6 +113,8 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
         super().__init__([page_base(), *parts], **kwargs)
         self.add_class("wb-app")
         edits.join(self)
+        if self.follower.phase != "done":
+            self.session.rebase(run.tree, self.follower.marks(), run.without_data)
         self._read_band()
         if shared is None:
             self._begin(scenario, node)
@@ -209,7 +211,6 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
         if self._waits_for_record and self._side_panels is not None and self.run.record() is not None:
             with self.session.lock:
                 self._take_over()
-                self.read_fan()
 
     @property
     def _waits_for_record(self) -> bool:
@@ -344,11 +345,9 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
     def read_fan(self) -> None:
         """Show the claim's series, with its fan once there is one; of a run in work too, as it needs no evidence."""
         self._fan_read = True
-        state = self.run.state
         try:
-            # The fan comes with the record, which takes a minute and is made anew after an upgrade; the series is there before.
             fan = self.run.series()
-            self.fan.value = panels.series_fan(fan, awaited=has_record(state) and not no_record(state))
+            self.fan.value = panels.series_fan(fan)
         except WorkbenchError as error:
             self.fan.value = panels.refusal(error)
         else:

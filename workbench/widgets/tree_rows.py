@@ -99,6 +99,9 @@ class Rows(Mapping[NodeId, Row]):
             else TypedValue(set_by_hand.p, set_by_hand.low, set_by_hand.high)
         )
         key_factor = node.belief.key_factor if node.belief is not None else ""
+        if node.children and base is not None and node.p != before:
+            # What the run said of the drivers' shares is of the values before the edits.
+            key_factor = "Set by hand." if edited else "Changed by the edits below."
         rule = node.rule.equation() if node.rule is not None else ""
         work = self._notes.get(node.id) if node.p is None else None
         return Row(

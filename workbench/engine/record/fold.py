@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from workbench.engine.record.followed_run import FollowedRun
 from workbench.engine.record.imported_run import Imported
+from workbench.engine.record.series_fan import read_fan
 from workbench.engine.record.state import (
     REPEATS,
     EarlierGrounding,
@@ -65,6 +66,7 @@ def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
     state.marks = Marks(first.event.quote_key)
     state.read_as = first.event.read_as
     state.history = None if first.event.history is None else PastShare(*first.event.history)
+    state.fan = None if first.event.fan is None else read_fan(store.body(first.event.fan))
     if first.event.follows is not None:
         state.follows = FollowedRun.read(store.json(first.event.follows.body))
     for stored in stream:

@@ -129,6 +129,8 @@ class RunState:
     read_as: dict[str, Any] | None = None
     #: What history says of the claim, known before any evidence.
     history: PastShare | None = None
+    #: The quantiles of the simulation of its series, as they were drawn before any evidence.
+    fan: dict[str, Any] | None = None
     follows: FollowedRun | None = None
     marks: Marks = PLAIN_MARKS
     scenarios: ScenarioSet = field(default_factory=ScenarioSet)

@@ -269,6 +269,7 @@ def submission(
     *,
     organization: str = "",
     model: str = "",
+    maker: str = "",
     rationales: Mapping[str, str] | None = None,
     partial: bool = False,
 ) -> tuple[str, list[str]]:
@@ -296,14 +297,19 @@ def submission(
         raise QuestionError(f"set {questions.name} has no question with a forecast")
     texts = rationales or {}
     if form == "forecastbench":
-        return _forecastbench(complete, p, texts, organization, model), left_out
+        return _forecastbench(complete, p, texts, organization, model, maker or organization), left_out
     if form == "prophet":
         return _prophet(complete, p, texts), left_out
     return _metaculus(complete, p, texts), left_out
 
 
 def _forecastbench(
-    questions: list[Question], p: Mapping[str, float], texts: Mapping[str, str], organization: str, model: str
+    questions: list[Question],
+    p: Mapping[str, float],
+    texts: Mapping[str, str],
+    organization: str,
+    model: str,
+    maker: str,
 ) -> str:
     if not organization or not model:
         raise QuestionError("ForecastBench needs the name of the forecaster: give organization and model")
@@ -330,7 +336,7 @@ def _forecastbench(
     document: dict[str, Any] = {
         "organization": organization,
         "model": model,
-        "model_organization": organization,
+        "model_organization": maker,
         "question_set": f"{due}-llm.json",
         "forecast_due_date": due,
         "forecasts": forecasts,

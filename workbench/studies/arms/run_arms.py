@@ -88,6 +88,11 @@ class EngineArm:
         """Whose run a trial is."""
         return self.models[(trial - 1) % len(self.models)]
 
+    def base_of(self, model: str) -> RunSettings:
+        """The settings of one of its models; another provider's key is not sent to a server of one's own."""
+        here = model.partition("/")[0] == self.base.model.partition("/")[0]
+        return replace(self.base, model=model, api_base=self.base.api_base if here else None)
+
     @property
     def draws(self) -> bool:
         """Models draw; the offline analyst gives the same each time."""
@@ -150,8 +155,7 @@ class EngineArm:
             own = {"prior": priors[cell.event]}
         options = {"grounder": {**self._options, **own}} if own else {}
         return replace(
-            self.base,
-            model=self.model_of(cell.trial),
+            self.base_of(self.model_of(cell.trial)),
             options={**self.base.options, **options},
             context=replace(
                 context, crowd=crowd.get(cell.event), **({} if self.read_context else {"news": ""})

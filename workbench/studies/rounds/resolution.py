@@ -11,6 +11,7 @@ from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
 from proxies.errors import ProxyError
 from proxies.settings import ProxySettings
+from proxies.vendors.metaculus import MetaculusSite
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.resolver import OPEN, Reading, read_outcome
 from workbench.annotations.outcomes import known_outcome, resolve_when_finished
@@ -19,7 +20,7 @@ from workbench.engine.record.fold import load_state
 from workbench.errors import ProviderError, UsageError, WorkbenchError
 from workbench.models.base import Asker
 from workbench.models.errors import ModelError
-from workbench.questions.formats.base import QuestionFile
+from workbench.questions.formats import metaculus
 from workbench.questions.formats.venues import (
     kalshi_events,
     polymarket_events,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 VenueCall = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 
 
-async def resolve_open(store: Store, call: VenueCall) -> dict[str, Any]:
+async def resolve_open(store: Store, call: VenueCall, site: MetaculusSite) -> dict[str, Any]:
     """Record every outcome that can be known by now; one source that fails does not stop the others.
 
     Return the ``runs`` that are resolved, how many outcomes were recorded by set (``sets``), and who could not be asked (``failed``).
@@ -61,7 +62,7 @@ async def resolve_open(store: Store, call: VenueCall) -> dict[str, Any]:
             resolved["failed"].append({"id": run_id, "reason": " ".join(str(error).split())})
     for name in store.streams(book.SORT):
         count = await resolve_from_series(store, name)
-        count += await _from_venues(store, name, call, now, resolved)
+        count += await _from_venues(store, name, call, site, now, resolved)
         if count:
             resolved["sets"][name] = count
     return resolved
@@ -90,41 +91,51 @@ async def resolve_from_series(store: Store, name: str) -> int:
 
 
 async def _from_venues(
-    store: Store, name: str, call: VenueCall, now: datetime, resolved: dict[str, Any]
+    store: Store, name: str, call: VenueCall, site: MetaculusSite, now: datetime, resolved: dict[str, Any]
 ) -> int:
     count = 0
     for question in book.load_set(store, name).questions.values():
         close = closing(question)
-        if question.source not in ("kalshi", "polymarket") or (close is not None and close > now):
+        if question.source not in _VENUES or (close is not None and close > now):
             continue
-        if len(question.outcomes) == len(events_of(question)):
+        if len(question.outcomes) == len(events_of(question)) and (question.outcomes or question.values):
             continue
         try:
-            settled = await _ask(question, call)
+            settled = await _ask(question, call, site)
         except (ProxyError, TimeoutError) as error:
             reason = " ".join(str(error).split()) or "no answer"
             resolved["failed"].append({"id": f"{name}/{question.id}", "reason": reason})
             continue
-        own = {event.id for event in events_of(question)}
-        outcomes = {event: p for event, p in settled.items() if event in own}
-        count += book.record_outcomes(store, name, outcomes, day=now.date().isoformat(), source="file")
+        if settled is None:
+            continue
+        day = settled.resolved_on or now.date().isoformat()
+        if settled.values:
+            count += book.record_values(store, name, settled.values, day=day, source="file")
+        else:
+            own = {event.id for event in events_of(question)}
+            outcomes = {event: p for event, p in settled.outcomes.items() if event in own}
+            count += book.record_outcomes(store, name, outcomes, day=day, source="file")
     return count
 
 
-async def _ask(question: Question, call: VenueCall) -> Mapping[str, float]:
-    """Outcomes of a question's events as its venue states them now; none while it is open or no longer told."""
-    if question.source == "kalshi":
+_VENUES = ("kalshi", "polymarket", "metaculus")
+
+
+async def _ask(question: Question, call: VenueCall, site: MetaculusSite) -> Question | None:
+    """A question as its venue states it now, with what it came to; None where it is no longer told."""
+    if question.source == "metaculus":
+        # ids of other kinds are of somebody else's file, and without an account the site shows little
+        if not (site.has_token and question.id.isdigit() and question.source_id.isdigit()):
+            return None
+        reading = metaculus.read_questions([await site.post(question.source_id)])
+    elif question.source == "kalshi":
         params = {"event_ticker": question.source_id, "with_nested_markets": True}
         events = kalshi_events(await call("kalshi/event", params))
         reading = read_kalshi(events or [])
     else:
         answer = await call("polymarket/event", {"slug": question.source_id})
         reading = read_polymarket(polymarket_events([answer]) or [])
-    return _outcomes(reading, question.id)
-
-
-def _outcomes(reading: QuestionFile, question: str) -> Mapping[str, float]:
-    return next((each.outcomes for each in reading.questions if each.id == question), {})
+    return next((each for each in reading.questions if each.id == question.id), None)
 
 
 #: Rounds of searches for one question, results of a search, and questions in work at once.

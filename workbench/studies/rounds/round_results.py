@@ -216,10 +216,7 @@ def _forecast_row(
     pools = {how: _pooled(trials, how) for how in ("mean", "median", "logit-mean")}
     # The crowd of that evening: a set that was fetched again since then knows better.
     crowd = night.crowd.get(event.id, event.crowd)
-    p, shrunk = raw, None
-    if raw is not None and record is not None and record.corrects:
-        shrunk = record.shrunk(raw, trials, crowd)
-        p = record.calibrated(shrunk)
+    p, shrunk = _corrected(record, raw, trials, crowd)
     reasons = [each.reason for cell, each in night.study.missing.items() if cell.event == event.id]
     runs = [forecast.run for forecast in (*quick, *([tree] if tree else [])) if forecast.run]
     key_factor, rationale = _run_words(store, runs[-1]) if runs else ("", "")
@@ -252,6 +249,28 @@ def _forecast_row(
         rationale=rationale,
         next_review="" if review is None else review.isoformat(timespec="minutes"),
     )
+
+
+def _corrected(
+    record: OwnRecord | None, raw: float | None, trials: Sequence[float], crowd: float | None
+) -> tuple[float | None, float | None]:
+    """The forecast that counts, and what stood before calibration; None where the record corrects nothing."""
+    if raw is None or record is None or not record.corrects:
+        return raw, None
+    shrunk = record.shrunk(raw, trials, crowd)
+    return record.calibrated(shrunk), shrunk
+
+
+def forecasts_of(night: Round, question: Question) -> dict[str, float]:
+    """Return the forecast of each event of a question as the night left it, also once it is resolved."""
+    record = read_record(night.study.manifest)
+    stated = {}
+    for event in () if targets_of(question) else asked_events(question):
+        own = raw_forecast(night, event.id)
+        p, _ = _corrected(record, own.p, own.trials, night.crowd.get(event.id))
+        if p is not None:
+            stated[event.id] = p
+    return {**stated, **coherent([question], stated)} if question.kind == "options" else stated
 
 
 def _flags(

@@ -39,6 +39,7 @@ from workbench.studies.rounds.round_state import (
     SORT,
     TREE,
     Round,
+    RoundPlan,
     RoundRules,
     arms_of,
     load_round,
@@ -192,7 +193,7 @@ def _check_budget(rules: RoundRules, budget_usd: float | None) -> None:
 
 def arm_price(arm: EngineArm, model: str) -> ArmPrice:
     """What one run of an arm by one of its models is expected to take."""
-    return replace(arm, base=replace(arm.base, model=model)).price()
+    return replace(arm, base=arm.base_of(model)).price()
 
 
 async def gather_contexts(store: Store, night: Round, sitting: RoundWork) -> Round:
@@ -235,7 +236,11 @@ async def gather_contexts(store: Store, night: Round, sitting: RoundWork) -> Rou
     if len(contexts) < len(night.questions):
         sitting.say(f"{len(night.questions) - len(contexts)} questions go without a context")
     _record_manifest(store, night, contexts=contexts, gathered=True)
-    return load_round(store, night.name)
+    night = load_round(store, night.name)
+    if wanted:  # what was planned took a context of usual length
+        line, _ = _step_cost(plan_of(store, night, QUICK), night.rules, QUICK)
+        sitting.say(f"with what was found, {line}")
+    return night
 
 
 def _record_manifest(store: Store, night: Round, **changes: Any) -> None:
@@ -337,7 +342,8 @@ async def finish_round(store: Store, night: Round, sitting: RoundWork) -> Round:
     night = await gather_contexts(store, night, sitting)
     night = await quick_pass(store, night, sitting)
     if night.rules.promote:
-        if (paid := trees_paid(night)) < night.rules.promote:
+        chosen = any(each.by == "rule" for each in night.promoted.values())
+        if not chosen and (paid := trees_paid(night)) < night.rules.promote:
             sitting.say(f"what is left of the budget pays for {paid} of {night.rules.promote} trees")
         night = promote(store, night)
     return await tree_pass(store, night, sitting)
@@ -358,24 +364,29 @@ def cost_lines(
     """The cost forecast of a night, a line per step and the sum, before anybody is asked."""
     facts = _facts(store, set_name, rules, cutoff, rows, left_out=[], own_record=None)
     news = "news " * (USUAL_LENGTH // 5) if rules.contexts == "gather" else ""
-    steps = {QUICK: f"quick pass ({rules.quick})", **({TREE: "trees"} if rules.promote else {})}
     lines = []
     total: float | None = 0.0
     if news:
         calls, total = context_cost(len(rows), gather_options(rules), live=cutoff.live)
         shown = "whose price is unknown" if total is None else f"about ${total:.2f}"
         lines.append(f"contexts: at most {len(rows)}, about {calls} calls to {rules.model}, {shown}")
-    for step, name in steps.items():
+    for step in (QUICK, TREE) if rules.promote else (QUICK,):
         plan = step_plan(store, set_name, facts, step, budget_usd=None, concurrency=1, news=news)
-        ((runs, price),) = plan.prices().values()
-        if step == TREE:  # which events get one is chosen after the quick pass
-            most = min(rules.promote, runs)
-            runs, price = most, price * (most / max(1, runs))
-        total = None if price.usd is None or total is None else total + price.usd
-        who = " and ".join(rules.in_turn if step == QUICK else [rules.model])
-        lines.append(f"{name}: {runs} runs, {price.words(who)}")
+        line, usd = _step_cost(plan, rules, step)
+        total = None if usd is None or total is None else total + usd
+        lines.append(line)
     lines.append("together: " + ("price unknown" if total is None else f"about ${total:.2f}"))
     return lines
+
+
+def _step_cost(plan: RoundPlan, rules: RoundRules, step: str) -> tuple[str, float | None]:
+    """What a step is expected to take, as a line, and its dollars."""
+    ((runs, price),) = plan.prices().values()
+    name, models = f"quick pass ({rules.quick})", rules.in_turn
+    if step == TREE:  # which events get one is chosen after the quick pass
+        name, models, most = "trees", (rules.model,), min(rules.promote, runs)
+        runs, price = most, price * (most / max(1, runs))
+    return f"{name}: {runs} runs, {price.words(' and '.join(models))}", price.usd
 
 
 def due_questions(

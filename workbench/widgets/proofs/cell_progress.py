@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from workbench.engine.record.progress import print_progress, progress_line
 from workbench.engine.record.recorder import Listener
 from workbench.engine.record.stages import LeafPace, Stages, pace_of
@@ -17,7 +19,8 @@ from workbench.formatting import percent
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.templates import html_environment
-from workbench.views.wording import driver_words, history_lines, resolution_lines
+from workbench.views.fan_chart import fan_picture
+from workbench.views.wording import driver_words, history_lines, name_drivers, resolution_lines, work_words
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -97,6 +100,7 @@ class CellProgress:
         self._stages = Stages()  # until the first event says which runs are like this one
         self._state: RunState | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._chart: Markup | None = None
 
     def __call__(self, state: RunState, stored: StoredEvent) -> None:
         """Take in one event; the output is renewed if it is time."""
@@ -134,6 +138,16 @@ class CellProgress:
         self._renew("")
         self._schedule()
 
+    def _series(self, state: RunState) -> Markup:
+        """Draw the claim's series as the page does, once: it needs no evidence."""
+        if self._chart is None:
+            # numpy and pandas, which a run of a claim about no series does without
+            from workbench.backtests.claim_series import known_series
+
+            series = state.fan or known_series(state.statement, state.parsed_cutoff())
+            self._chart = Markup() if series is None else fan_picture(series)
+        return self._chart
+
     def _renew(self, reason: str) -> None:
         state = self._state
         assert state is not None
@@ -146,11 +160,11 @@ class CellProgress:
         values = {
             "run_id": state.run_id,
             "phase": phase,
-            "reason": reason or ("" if phase == "done" else state.reason or ""),
+            "reason": name_drivers(state.tree, reason or ("" if phase == "done" else state.reason or "")),
             "grounded": grounded,
             "leaves": len(leaves),
             "share": 100 * self._stages.share(state),
-            "left": self._stages.left(state),
+            "work": work_words(state, phase, self._stages) if phase in ("running", "waiting") else "",
             "seconds": round(self._clock() - self._began),
             "requests": self._requests,
             "dollars": self._dollars,
@@ -169,6 +183,7 @@ class CellProgress:
             ]
             if state.tree.root.p is None
             else [],
+            "series": self._series(state),
         }
         text = f"run {state.run_id}: {phase}, evidence for {grounded} of {len(leaves)} drivers"
         self._display({"text/html": _progress_template().render(values), "text/plain": text})

@@ -740,7 +740,7 @@ class TreeView {
     if (statement.textContent !== node.statement) statement.replaceChildren(...words(node.statement));
     statement.title = node.statement;
     // The first clause, so that nothing is cut; all of it is in the hover and in the evidence. The rule is behind "show the arithmetic".
-    note.textContent = (node.key_factor || node.note).split("; ")[0];
+    note.replaceChildren(...words((node.key_factor || node.note).split("; ")[0]));
     note.title = [node.note, node.key_factor].filter(Boolean).join("\n");
     marks.replaceChildren(...node.marks.map((mark) => this.mark(mark)));
     probability.textContent = node.text;
