@@ -94,14 +94,14 @@ def states(tmp_path_factory: pytest.TempPathFactory, demo: FinishedRun) -> Itera
         stored = store.events(runs["no-skill"])
         evidence = [place for place, each in enumerate(stored) if isinstance(each.event, ev.LeafPooled)]
         for state, end, works in (
-            ("no-tree-yet", 2, True),
+            ("no-tree-yet", 1, True),
             ("some-evidence", evidence[2] + 1, True),
             ("stopped", evidence[1] + 1, False),
         ):
             runs[state] = f"20180630-12000{len(runs)}-5000"
             for each in stored[:end]:
                 store.append(runs[state], each.event)
-            if end > 2:
+            if end > 1:
                 for row in ApiLedger(store).rows(runs["no-skill"]):
                     ApiLedger(store).record(replace(row, address=replace(row.address, run=runs[state])))
             if works:

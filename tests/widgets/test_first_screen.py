@@ -8,8 +8,10 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from tests.fakes.screens import CUTOFF, RUN, comm_of, is_hidden
+from tests.fakes.stored_run import RunWriter
 from workbench.engine.run_settings import RunSettings
 from workbench.models.base import PastShare
+from workbench.propositions import Tree
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.views.run_view import load_run
@@ -49,6 +51,23 @@ def test_base_rate_and_series_stand_before_any_evidence(
     assert f">{number}<" in page.header.value
     comm_of(page.tree, comms).deliver({"type": "rest"})
     assert 'class="fan"' in page.fan.value and not is_hidden(page._series)
+
+
+def test_a_page_that_is_opened_on_a_failed_run_marks_the_driver_that_failed_and_names_it_by_its_words(
+    tmp_path: Path, comms: list[Any]
+) -> None:
+    tree = Tree.root_only("It rains").expand("P0", {"P1": "Clouds come", "P2": "The wind turns"})
+    with closing(Store(tmp_path)) as store:
+        run = RunWriter(store, RUN)
+        run.start("It rains")
+        run.plan(tree)
+        run.append(ev.LeafStarted(node="P2", trial=1, attempt=1))
+        run.append(ev.LeafFailed(node="P2", trial=1, attempt=1, reason="no reply", final=True))
+        run.append(ev.RunStopped(why="failure", detail="P2 failed for good (no reply)"))
+    page = dashboard(load_run(tmp_path, RUN))
+    marks = {node: [mark["name"] for mark in row["marks"]] for node, row in page.session.rows.items()}
+    assert marks["P1"] == ["open"] and marks["P2"] == ["failed"]
+    assert "The wind turns&#34; failed for good" in page.working.state.value
 
 
 def test_a_claim_about_no_series_has_no_empty_chart(tmp_path: Path, comms: list[Any]) -> None:

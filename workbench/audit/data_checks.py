@@ -122,7 +122,7 @@ def clamped_when_made(records: Records) -> list[Answer]:
     if later:
         return [("bad", f"{len(later)} data calls were made at a later cutoff than their own instant")]
     return _answered_as_asked(rows) or [
-        ("ok", f"all {len(rows)} data calls were made while the run was in work, each as of its own instant")
+        ("ok", f"all {len(rows)} data calls were made during the run, each as of its own instant")
     ]
 
 

@@ -423,6 +423,11 @@ def driver_words(tree: Tree, node: NodeId) -> str:
     return f'"{short_name(tree[node], tree.root.statement)}"'
 
 
+def name_drivers(tree: Tree, line: str) -> str:
+    """Put the words of drivers in the place of their ids, for a line that was written for a log."""
+    return _ID.sub(lambda match: driver_words(tree, match[0]), line)
+
+
 def assumption_change(tree: Tree, edit: Edit) -> tuple[str, float, float] | None:
     """Return a rule's assumption as name, old and new value, where the edit changes nothing else of the rule; else None."""
     if not isinstance(edit, SetRule):

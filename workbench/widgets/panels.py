@@ -44,6 +44,7 @@ from workbench.views.wording import (
     assumption_change,
     base_rate_words,
     edit_words,
+    name_drivers,
     rule_remarks,
     sign_off_line,
 )
@@ -426,7 +427,7 @@ def progress(
     return rendered(
         "progress",
         phase=phase,
-        reason=line_on_page(state.reason or ""),
+        reason=name_drivers(state.tree, line_on_page(state.reason or "")),
         share=share,
         words=words,
         requests=run.model_calls,

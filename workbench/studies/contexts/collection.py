@@ -165,9 +165,9 @@ async def open_gatherer(
 
     if options.model is not None and options.model.startswith("offline/"):
         raise UsageError(
-            f"{options.model} reads no text: name another ",
+            f"{options.model} cannot read text: name another ",
             Option("model"),
-            " for contexts, or none, then rules alone do it",
+            " for contexts, or none to use rules alone",
         )
     ask = None
     if options.model is not None:

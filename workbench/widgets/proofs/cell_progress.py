@@ -20,7 +20,7 @@ from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.templates import html_environment
 from workbench.views.fan_chart import fan_picture
-from workbench.views.wording import driver_words, history_lines, resolution_lines, work_words
+from workbench.views.wording import driver_words, history_lines, name_drivers, resolution_lines, work_words
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -160,7 +160,7 @@ class CellProgress:
         values = {
             "run_id": state.run_id,
             "phase": phase,
-            "reason": reason or ("" if phase == "done" else state.reason or ""),
+            "reason": name_drivers(state.tree, reason or ("" if phase == "done" else state.reason or "")),
             "grounded": grounded,
             "leaves": len(leaves),
             "share": 100 * self._stages.share(state),
