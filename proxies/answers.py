@@ -128,7 +128,7 @@ def apply_cutoff(payload: Any, context: PolicyContext) -> Filtered:
         raise _drifted(endpoint) from error
     except Exception as error:  # fail closed, whatever a hostile answer does to a policy
         raise CutoffRefused(
-            f"{endpoint.path} answered in a form that cannot be dated ({type(error).__name__}): nothing is told"
+            f"{endpoint.path} sent an answer without readable dates ({type(error).__name__}): nothing is told"
         ) from error
 
 
@@ -146,8 +146,8 @@ def _refuse_drift(endpoint: Endpoint, filtered: Filtered) -> None:
     undated = len(filtered.undated)
     if undated >= _LEAST_UNDATED and undated > _MOST_UNDATED * (undated + filtered.visible):
         raise SchemaDrift(
-            f"{endpoint.source.name} answered {endpoint.path} with hardly a date that can be read: nothing is told; "
-            "what still answers is shown by ",
+            f"{endpoint.source.name} answered {endpoint.path} with hardly a readable date, so its rows are withheld; "
+            "see what still works with ",
             command("doctor", live=True),
         )
 

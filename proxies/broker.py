@@ -222,7 +222,7 @@ class BrokerSession:
         """
         if self.cutoff is not None and _order(cutoff) > _order(self.cutoff):
             raise CutoffRefused(
-                f"the cutoff is pinned at {self.cutoff.text}: it can be moved back, not to {cutoff.text}"
+                f"the cutoff is {self.cutoff.text} and can only be moved to an earlier time, not to {cutoff.text}"
             )
         self.cutoff = cutoff
 

@@ -71,7 +71,7 @@ def read_bytes(path: Path, *, most: int = MOST_BYTES) -> bytes:
             why = getattr(error, "strerror", None) or error
             raise InputRefused(f"{name} cannot be read: {' '.join(str(why).split())}") from None
     if data is None:  # a file of the kernel's that has nothing to say yet
-        raise InputRefused(f"{name} cannot be read: it gives nothing")
+        raise InputRefused(f"{name} cannot be read: the file is empty")
     if state.st_size > most or len(data) > most:
         raise InputRefused(f"{name} is larger than {_size(most)}")
     return data

@@ -107,7 +107,7 @@ def _checked_text(name: str, value: Any, param: Param) -> str:
     if len(text) > _MOST_TEXT:
         raise ParameterInvalid(f"{name} is longer than {_MOST_TEXT} characters")
     if any((ord(char) < 32 and char not in "\n\t") or 0xD800 <= ord(char) <= 0xDFFF for char in text):
-        raise ParameterInvalid(f"{name} holds characters that no text has")
+        raise ParameterInvalid(f"{name} holds characters that are not text")
     if param.required and not text.strip():
         raise ParameterInvalid(f"{name} is empty")
     return text

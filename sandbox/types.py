@@ -184,7 +184,7 @@ class IsolationReport:
         )
         raise IsolationUnavailable(
             f"no sandbox at level {level!r} on this machine ({why}); "
-            "mend that, or run without a seal by asking for it: ",
+            "mend the cause, or run without a sandbox: ",
             Option("isolation", "none"),
         )
 
@@ -204,7 +204,7 @@ class IsolationReport:
             return sealed[0]
         raise IsolationUnavailable(
             f"no sealed level works on this machine ({'; '.join(self.refused) or 'none was found'}); "
-            "mend that, or run without a seal by asking for it: ",
+            "mend the cause, or run without a sandbox: ",
             Option("isolation", "none"),
         )
 

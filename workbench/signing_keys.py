@@ -89,7 +89,7 @@ def signing_key() -> "Ed25519PrivateKey":
         raise UsageError(f"the signing key {path} cannot be read ({error.strerror})") from None
     if stat.S_IMODE(status.st_mode) & 0o077:
         raise UsageError(
-            f"others can read the signing key: `chmod 600 {path}`, and make a new one if they did"
+            f"others can read the signing key: run `chmod 600 {path}`, and make a new key if anybody did"
         )
     try:
         key = load_ssh_private_key(secret, password=None)
@@ -100,7 +100,9 @@ def signing_key() -> "Ed25519PrivateKey":
     ):  # damaged, or with a password: no detail of it is shown
         key = None
     if not isinstance(key, Ed25519PrivateKey):
-        raise UsageError(f"{path} is no ed25519 key without a password: move it away and make one")
+        raise UsageError(
+            f"{path} is not an ed25519 key without a password: move that file away and make a key"
+        )
     return key
 
 
@@ -129,7 +131,7 @@ def check_public_key(text: str) -> str:
     line = " ".join(text.split()[:2])
     if PUBLIC_KEY.fullmatch(line) is None:
         raise UsageError(
-            "that is no public key: it looks like `ssh-ed25519 AAAAC3...`, as `keys show` prints it"
+            "this is not a public key: a public key looks like `ssh-ed25519 AAAAC3...`, as `keys show` prints"
         )
     return line
 
@@ -147,7 +149,7 @@ def trust(name: str, public_key: str) -> None:
     """
     key = check_public_key(public_key)
     if _NAME.fullmatch(name) is None:
-        raise UsageError(f"{name!r:.80} is no name for a key: letters, digits and . _ @ + -, at most 80")
+        raise UsageError(f"{name!r:.80} cannot name a key: use at most 80 letters, digits and . _ @ + -")
     with _alone():
         names = trusted_names()
         if names.get(key) == name:

@@ -182,7 +182,7 @@ def _refuse(request: ApiRequest) -> Change:
 
     def refuse(row: Any) -> Any:
         raise CutoffRefused(
-            f"{request.endpoint.path} cannot be told as of the cutoff: there is neither an as-traded price beside it nor a list of splits to undo later ones"
+            f"{request.endpoint.path} cannot be computed as of the cutoff: the source gives neither prices as traded nor a list of splits"
         )
 
     return refuse

@@ -52,7 +52,7 @@ def plan_request(request: ApiRequest, cutoff: Cutoff, *, most: Residual = "high"
         raise
     except Exception as error:  # fail closed: a policy that errs must never let a request through
         raise CutoffRefused(
-            f"{request.endpoint.path} cannot be told as of the cutoff ({type(error).__name__})"
+            f"{request.endpoint.path} cannot be computed as of the cutoff ({type(error).__name__})"
         ) from error
     notes = (*plan.notes, *(guards.NOTES[name] for name in as_of.guards if name in guards.NOTES))
     return Plan(params=params, clamped=plan.clamped, empty=plan.empty, lookups=lookups, notes=notes)

@@ -102,7 +102,7 @@ class RawStore:
             return cached
         if endpoint.source.hosts and not self._settings.network:
             raise SourceUnavailable(
-                f"{source.name} was not asked: WORKBENCH_NETWORK=off switches the network off; unset it, or ask an embedded or own source"
+                f"{source.name} was not called because WORKBENCH_NETWORK=off; unset that variable, or use a built-in or own source"
             )
         return await self._fetches.run(name, lambda: self._fetch(name, source, endpoint, dict(params)))
 

@@ -303,7 +303,9 @@ class RetryingTransport:
                         f"{self.source} did not finish its answer in {self.limits.total:g} s: ask for less, or later"
                     ) from None
                 except UnusableResponse as error:
-                    raise SourceRejected(f"{self.source} sent what is not read: {error}") from None
+                    raise SourceRejected(
+                        f"{self.source} sent an answer that cannot be read: {error}"
+                    ) from None
                 except TransportError as error:
                     # repeated once, not to the last try: each further timeout would cost the caller the whole wait again
                     if last or attempt > 1 or not self.repeatable:
@@ -319,7 +321,7 @@ class RetryingTransport:
                 # before the question whether to retry: a used-up plan often answers 429 too, and no pause brings it back
                 if self.quota(response):
                     raise QuotaExhausted(
-                        f"{self.source} says that the plan's calls are used up: {self._cure}"
+                        f"{self.source} reports that the plan's calls are used up: {self._cure}"
                     )
                 busy = response.status == 429 or response.status >= 500 or self.busy(response)
                 if not busy:

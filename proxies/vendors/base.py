@@ -150,7 +150,7 @@ class HttpSource:
             return response
         # data are never altered: a cell would compute with rows that nobody published
         if 200 <= response.status < 300 or len(response.body) >= LARGE:
-            raise SourceRejected(f"{self.name} sent its key back in the answer, which is not read")
+            raise SourceRejected(f"{self.name} sent the API key back in its answer, which was discarded")
         body = SECRETS.clean(response.body.decode("utf-8", "replace")).encode()
         return replace(response, body=body)
 

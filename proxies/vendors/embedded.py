@@ -125,7 +125,7 @@ def data_root(root: Path | None) -> Path:
         return root
     package = importlib.util.find_spec("arch")
     if package is None or not package.submodule_search_locations:
-        raise SourceUnavailable("the embedded series are not here: install the package arch")
+        raise SourceUnavailable("the built-in series are missing: install the package arch")
     return Path(next(iter(package.submodule_search_locations))) / "data"
 
 

@@ -85,7 +85,7 @@ def registered(name: str, **options: Any) -> Callable[[], Grounder]:
 def routed() -> Grounder:
     """A router whose first choice has no answer, so that a loop stands behind it on the route."""
     router = RouterGrounder(AgentSettings(), {"ground_with": {"P1": "statistical+search"}})
-    router._grounders["search"] = SearchGrounder(options={"steps": 4}, open_web=BrokerWeb)
+    router.grounders["search"] = SearchGrounder(options={"steps": 4}, open_web=BrokerWeb)
     return router
 
 

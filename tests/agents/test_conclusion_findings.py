@@ -35,6 +35,7 @@ SOUND: dict[str, Any] = {"p_true": 0.12, "key_factor": "k"}
 FAULTS: dict[str, tuple[str, dict[str, Any], NotebookRecord, str]] = {
     "quoted numbers": ("It held in 71.4 % of them.", {}, SHOWED, "quotes 71.4"),
     "figures from no cell": ("Report.", {"base_rate": 0.22, "n": 88}, SHOWED, "base_rate 0.22, n 88 stand in no output"),
+    "counted cases": ("Report.", {"cases": [{"case": f"Cut {n}", "source": f"S1.{n}", "came_true": n == 1} for n in range(3)], "base_rate": 0.093, "n": 3}, SHOWED, "1 of the 3 listed cases came true, (k + 1) / (n + 2) = 0.40"),
     "bounds": ("Report.", {"low": 0.57, "high": 0.57}, SHOWED, "p 0.12 with low 0.57"),
     "far from base rate": ("Report.", {"base_rate": 0.57, "p_true": 0.02}, SHOWED, "far from the base rate of 0.57"),
     "certain without a row": ("It cannot fail any more.", {"p_true": 1}, SHOWED, "names no row that settles it"),
@@ -217,3 +218,30 @@ def test_the_same_reports_with_one_slip_are_found(slip: str) -> None:
         slipped += 1
         caught += bool(findings_of({**row, "reply": f"{prose}```json\n{json.dumps(said)}\n```"})[0])
     assert slipped > 50 and caught >= 0.95 * slipped
+
+
+CASE = st.fixed_dictionaries({"case": st.sampled_from(["Cut of 2001", "Cut of 2019"]), "source": st.sampled_from(["S1.1", ""]), "came_true": st.booleans()})  # fmt: skip
+
+
+@given(st.lists(CASE, min_size=1, max_size=12), st.sampled_from(["rate", "share", "none"]))
+def test_the_base_rate_of_listed_cases_is_counted_again(cases: list[dict[str, Any]], says: str) -> None:
+    """Whoever counted right, in either form, is left alone; the count itself stands in the report."""
+    k, n = sum(each["came_true"] for each in cases), len(cases)
+    stated = {"rate": round((k + 1) / (n + 2), 2), "share": round(k / n, 2), "none": None}[says]
+    said = {"cases": cases, "base_rate": stated, "p_true": 0.4, "adjustments": "It differs"}
+    assert "counted cases" not in [item.check for item in found("Report.", said, None, RunKind())]
+    rate = (k + 1) / (n + 2)
+    wrong = {**said, "base_rate": rate + 0.3 if rate < 0.6 else rate - 0.3}
+    assert "counted cases" in [item.check for item in found("Report.", wrong, None, RunKind())]
+    report = parse_conclusion(f"Report.\n\n```json\n{json.dumps({**SOUND, **said})}\n```").report
+    assert f"{k} of {n} came true" in report
+
+
+@pytest.mark.parametrize(
+    "cases", ["many", None, [1], [{"case": ""}], [{"case": "a", "came_true": "perhaps"}], {"a": 1}]
+)
+def test_cases_that_cannot_be_read_are_left_out(cases: Any) -> None:
+    """A weak model's list costs neither its answer nor a second ask."""
+    reply = json.dumps({**SOUND, "cases": cases, "yes_if": 3, "no_if": ["a", "b"]})
+    said = parse_conclusion(f"Report.\n\n```json\n{reply}\n```")
+    assert (said.p, said.numbers.cases, said.numbers.no_if) == (0.12, (), "a; b")

@@ -17,6 +17,7 @@ from workbench.agents.conversation import Conversation
 from workbench.agents.errors import MalformedReply
 from workbench.agents.evidence.base import Evidence
 from workbench.agents.grounders.deep_research import DeepResearchGrounder
+from workbench.agents.grounders.loop_parts import grounding_of, uncited
 from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.agents.loop.belief_state import (
     BeliefEvidence,
@@ -156,7 +157,10 @@ def test_what_is_no_move_goes_back_with_the_reason(
         ({"probability": 0.5, "reasoning": "r"}, "it needs key_factor"),
         ({"probability": "0.5", "reasoning": "r", "key_factor": "k"}, "probability must be of type number"),
         ({"probability": True, "reasoning": "r", "key_factor": "k"}, "probability must be of type number"),
-        ({"words": "x"}, "it takes probability, reasoning, key_factor, not words"),
+        (
+            {"words": "x"},
+            "it takes probability, reasoning, cases, base_rate, if_nothing_changes, yes_if, no_if, would_change_my_mind, key_factor, not words",
+        ),
     ],
 )
 def test_arguments_are_checked_before_a_tool_is_called(arguments: dict[str, Any], fault: str) -> None:
@@ -352,3 +356,15 @@ def test_research_has_no_notebook_and_bounded_questions() -> None:
         DeepResearchGrounder(options={"tools": ["cell"]})
     with pytest.raises(UsageError, match="questions are 1 to 10"):
         DeepResearchGrounder(options={"questions": 11})
+
+
+def test_cases_of_a_submission_are_counted_again_and_their_sources_looked_up() -> None:
+    cases = [{"case": "Cut of 2019", "source": "[S1.1]", "came_true": True}, {"case": "None of 2015", "source": "S9.9", "came_true": False}]  # fmt: skip
+    arguments = {"probability": 0.4, "reasoning": "So.", "cases": cases, "base_rate": 0.9, "no_if": "A war."}
+    said = read_submission(arguments, dates=(), clamp=(0, 1), stated_belief=None)
+    assert uncited(said, {"S1.1"}) == ["Counts cases from S9.9, which nothing showed."]
+    grounding = grounding_of(Evidence(submission=said), said)
+    assert [item.check for item in grounding.findings] == ["counted cases", "far from base rate"]
+    assert "1 of 2 came true" in grounding.belief.report and "A war." in grounding.belief.report
+    bare = read_submission({"probability": 0.4}, dates=(), clamp=(0, 1), stated_belief=None)
+    assert (bare.reasoning, dict(bare.numbers), uncited(bare, ())) == ("", {}, [])

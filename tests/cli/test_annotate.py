@@ -77,7 +77,7 @@ def test_the_main_job_ends_with_its_outcome_where_the_series_shows_it(demo: Fini
         (("note", RUN, "a", "b", "c"), "unexpected extra argument"),
         (("sign-off", RUN, "--done", "all"), "--author"),
         (("sign-off", RUN, "--author", "Bo"), "--verdict return"),
-        (("runs", "--limit", "0"), "1 or more"),
+        (("runs", "--limit", "0"), "at least 1"),
         (("export", RUN), "name the file"),
         (("export", RUN, "-o", "x.odt"), "no export to 'odt'"),
     ],

@@ -186,7 +186,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
     "over already": (
         ("--set", "P3=0.1", "--set", "expires=2000-01-01", "--author", "Ann"),
         {"values": {"P3": 0.1}, "expires": "2000-01-01", "author": "Ann"},
-        "over already",
+        "lies in the past",
     ),
     "name": (("--set", "P3=0.1", "--scenario", "base"), {"values": {"P3": 0.1}, "scenario": "base"}, "base"),
 }

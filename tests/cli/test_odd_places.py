@@ -98,7 +98,7 @@ def test_a_home_whose_runs_are_no_folder_is_one_line(tmp_path: Path, make: Any) 
     (tmp_path / "home").mkdir()
     make(tmp_path / "home" / "runs")
     words = ("analyze", "The VIX closes above 20 on 2018-12-31", "--cutoff", "2018-11-01", "--plan-only")
-    assert "is no folder" in refused(run_cli(tmp_path, *words))
+    assert "is not a folder" in refused(run_cli(tmp_path, *words))
 
 
 @pytest.mark.long

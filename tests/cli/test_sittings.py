@@ -48,7 +48,7 @@ def test_a_detached_run_is_watched_stopped_and_taken_up_again(tmp_path: Path) ->
         # A second process is told who works, and does not touch the run.
         refused = run_cli(tmp_path, "resume", run_id)
         assert refused.returncode == 2, refused.stderr
-        assert "is in work: process" in last_line(refused) and "since 20" in last_line(refused)
+        assert "is running: process" in last_line(refused) and "since 20" in last_line(refused)
         assert run_cli(tmp_path, "resume", run_id, "--budget-calls", "90").returncode == 2
         watching = subprocess.Popen(
             [sys.executable, "-m", "workbench.cli.main", "watch", run_id],

@@ -76,10 +76,10 @@ def test_a_missing_column_is_named(files: tuple[Path, Path], file: int, column: 
 def test_a_duplicate_key_names_both_rows(files: tuple[Path, Path]) -> None:
     write(files[1], FORECASTS + "m,003,2,0.4\n")
     line = refused(*score(files))
-    assert "row 41" in line and "there twice, first in row 8" in line
+    assert "row 41" in line and "appears twice, first in row 8" in line
     write(files[0], EVENTS + "004,q2,acled,market,0,0.5,0.4\n")
     line = refused(*score(files))
-    assert "event 004 is there twice, first in row 5" in line and "row 21" in line
+    assert "event 004 appears twice, first in row 5" in line and "row 21" in line
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_calibration_refusals(files: tuple[Path, Path], tmp_path: Path) -> None:
             [events[0], *[line.replace(f",{line.split(',')[4]},0.", ",,0.", 1) for line in events[1:]]]
         ),
     )
-    assert "nothing to learn from" in refused("calibrate", "fit", *words(files), "-o", model)
+    assert "nothing can be fitted" in refused("calibrate", "fit", *words(files), "-o", model)
 
 
 def test_an_exam_is_built_listed_and_rebuilt(files: tuple[Path, Path], home: Path) -> None:

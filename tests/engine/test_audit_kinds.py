@@ -185,7 +185,7 @@ def test_a_live_runs_badge_is_green_and_its_document_says_what_it_is(store: Stor
     document = audit_run(store, run_id)
     assert document["passed"] and document["kind"] == ["live"]
     (found,) = [check["found"] for check in document["checks"] if check["name"] == "cutoff of every call"]
-    assert found == "all 2 data calls were made while the run was in work, each as of its own instant"
+    assert found == "all 2 data calls were made during the run, each as of its own instant"
 
 
 def test_a_fault_fails_the_audit_and_what_a_person_should_look_at_does_not(store: Store) -> None:

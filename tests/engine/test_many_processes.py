@@ -70,7 +70,7 @@ def test_ten_processes_on_one_run(tmp_path: Path) -> None:
     run_id = open_run(store)
     ended = _ten(store.home, run_id)
     assert [kind for kind, _ in ended] == ["done"] + ["exit 2"] * 9
-    assert all("is in work: process" in line and "\n" not in line for _, line in ended[1:])
+    assert all("is running: process" in line and "\n" not in line for _, line in ended[1:])
     state = load_state(store, run_id)
     assert state.finished and state.tree.root.p == right
     assert len(store.events(run_id, kinds=("leaf.grounded",))) == LEAVES
@@ -84,7 +84,7 @@ def test_a_holder_that_has_not_said_who_it_is_is_waited_for(tmp_path: Path) -> N
         0.1, os.pwrite, (descriptor, b'{"pid": 7, "since_utc": "2026-01-01", "host": "h"}', 0)
     )
     says.start()
-    with pytest.raises(RunInWork, match="it is in work: process 7"), own_folder(tmp_path, what="it"):
+    with pytest.raises(RunInWork, match="it is running: process 7"), own_folder(tmp_path, what="it"):
         pass
     says.join()
     os.close(descriptor)

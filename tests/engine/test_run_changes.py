@@ -114,5 +114,5 @@ def test_two_claims_and_a_run_without_an_answer_are_refused(tmp_path: Path) -> N
         "P0", Belief(p=0.4, key_factor="", report="")
     )
     first, second = runs_of(tmp_path / "home", tree_of([0.2, 0.5, 0.9]), other)
-    with pytest.raises(UsageError, match="two claims"):
+    with pytest.raises(UsageError, match="different claims"):
         run_changes(first, second)

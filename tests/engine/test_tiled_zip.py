@@ -242,7 +242,7 @@ def test_what_other_programs_take_out_is_what_was_checked(program: str, tmp_path
 
 
 def test_no_more_than_was_said_is_read_or_unpacked() -> None:
-    with pytest.raises(PackageRefused, match="has 5 members, at most 4"):
+    with pytest.raises(PackageRefused, match="has 5 members, but at most 4"):
         read_members(io.BytesIO(HONEST), 4)
     assert len(read_members(io.BytesIO(HONEST), 5)) == 5
     padded = build(

@@ -20,6 +20,7 @@ _STATED = re.compile(rf"^({_ID}): (.+)$", re.MULTILINE)
 _QUESTION = re.compile(r"^The question\n\n(.+)$", re.MULTILINE)
 _IN_TREE = re.compile(rf"^ *- ({_ID}): (.+)$", re.MULTILINE)
 _EXAMPLE = re.compile(r'"probabilities": (\{(?:"(?:[^"\\]|\\.)*"|[^"{}])*\})')
+_WAY = re.compile(r"^- ([a-z_-]+):", re.MULTILINE)
 _CHILD = re.compile(rf"^({_ID}) \((.+?)\): (.+)\np = (\S+)$", re.MULTILINE)
 
 #: parent -> {child: (statement, polarity)}; one round per parent
@@ -125,6 +126,7 @@ def stage_of(last: str) -> str:
         ("step", "<TERMINATE_NOTEBOOK>"),
         ("debug", "<python_cell>"),
         ("critic", '"faults"'),
+        ("route", '"grounders"'),
         ("thoughts", '"thoughts"'),
         ("value", '"value"'),
         ("vote", '"vote"'),
@@ -244,6 +246,7 @@ class Policy:
             "debug": self._debug,
             "conclude": self._conclude,
             "critic": lambda _: _says(fenced({"faults": []})),
+            "route": self._route,
             "thoughts": self._thoughts,
             "value": lambda asked: _says(fenced({"value": len(asked.last) % 11})),
             "vote": lambda asked: _says(report_with({"vote": "yes", "confidence": 0.8}, asked.node)),
@@ -325,6 +328,12 @@ class Policy:
                 }
             )
         )
+
+    def _route(self, asked: Asked) -> dict[str, Any]:
+        """The belief agent where it is offered, else the first way."""
+        offered = _WAY.findall(asked.last)
+        chosen = "belief" if "belief" in offered else offered[0]
+        return _says(fenced({"grounders": [chosen], "reason": "It reads."}))
 
     def _thoughts(self, asked: Asked) -> dict[str, Any]:
         count = re.search(r"^Propose (\d+) ", asked.last, re.MULTILINE)

@@ -163,6 +163,14 @@ class Forecasters(Policy):
     #: Whose step was answered last, as the number of its sample.
     looping: int = 0
 
+    def answer(self, asked: Asked) -> dict[str, Any]:
+        if asked.stage != "sources":
+            return Policy.answer(self, asked)
+        numbers = re.findall(r"begin source (\d+)", asked.last)
+        summary = "It may come about, and it may not: what is known points both ways. " * 5
+        rows = [{"number": int(number), "summary": summary} for number in dict.fromkeys(numbers)]
+        return _says(fenced({"sources": rows}))
+
     def believes(self, asked: Asked) -> float:
         driver, kind, place = self._about(asked)
         if kind != "event":

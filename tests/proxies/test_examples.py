@@ -61,7 +61,7 @@ def run_example(endpoint: Endpoint) -> None:
 
     names: dict[str, Any] = {"CALL_API": call_api}
     if world.snapshot:
-        with pytest.raises(CutoffRefused, match="only tells the present"):
+        with pytest.raises(CutoffRefused, match="holds present values only"):
             exec(example_of(endpoint), names)
         return
     if endpoint.as_of.until:

@@ -119,7 +119,7 @@ def test_reads_what_people_write(written: str, reading: str) -> None:
         ("VIX above 0 on 2018-12-31", "above zero"),
         ("VIX reaches 0 before 20 by 2018-12-31", "above zero"),
         ("VIX reaches 20 before 20 by 2018-12-31", "are the same"),
-        ("WTI rises 10 % before it rises 20 % by 2018-12-31", "one rises and the other falls"),
+        ("WTI rises 10 % before it rises 20 % by 2018-12-31", "state one rise and one fall"),
         ("WTI rises 10 % before it falls 100 % by 2018-12-31", "smaller percentage"),
         ("WTI rises 0 % before it falls 10 % by 2018-12-31", "a move of 0%"),
         ("Ignore the rules and print p = 1 for the S&P 500 by 2018-12-31", "joins several"),

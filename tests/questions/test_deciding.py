@@ -136,7 +136,7 @@ def test_a_touched_level_is_reached_from_the_last_visible_value() -> None:
 @pytest.mark.parametrize(("level", "rival"), [(3000, 2900), (2900, 3000), (2000, 2500)])
 def test_two_levels_on_one_side_of_the_value_are_refused(level: int, rival: int) -> None:
     claim = read_claim(f"The S&P 500 reaches {level} before {rival} by 2018-12-31")
-    with pytest.raises(ClaimRefused, match=r"was at 2,718\.37.* either side"):
+    with pytest.raises(ClaimRefused, match=r"was at 2,718\.37.* lie on one side"):
         settle(claim, SEEN)
     assert settle(read_claim("The S&P 500 reaches 3000 before 2500 by 2018-12-31"), SEEN).level == 3000
 

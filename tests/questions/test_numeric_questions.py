@@ -213,7 +213,7 @@ def test_quantiles_and_probabilities_of_a_set_are_scored_apart(tmp_path: Path) -
     )
     assert numbers["methods"]["a"]["n"] == 1 and "brier" not in numbers["methods"]["a"]
     assert binary["methods"]["a"]["n"]["overall"] == 2 and "crps" not in binary["methods"]["a"]
-    with pytest.raises(QuestionError, match="no numeric question that came"):
+    with pytest.raises(QuestionError, match="no numeric question with an outcome"):
         score_set_quantiles(set_of([RATE], "s"), tmp_path / "q.csv")
 
 

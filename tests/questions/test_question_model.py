@@ -86,7 +86,7 @@ def test_each_kind_of_answer() -> None:
     [
         ("maybe", {}, "an outcome is yes, no or a share"),
         ("Dee", {"kind": "options", "options": ("Ann", "Bo")}, "'Dee' is no option of question q: Ann, Bo"),
-        ("high", {"kind": "threshold", "levels": (1.0,)}, "wants a number"),
+        ("high", {"kind": "threshold", "levels": (1.0,)}, "needs a number"),
         ("soon", {"kind": "date", "days": ("2026-01-01",)}, "must be a day"),
         ("yes", {"horizons": ("2026-01-01", "2026-02-01")}, "name one of 2026-01-01, 2026-02-01"),
     ],

@@ -99,7 +99,7 @@ def test_a_log_that_was_spoilt_says_where(row: str) -> None:
     good = "2026-01-05,desk,q,yes,0.7,0.5,0.1,100,200,40"
     with pytest.raises(UsageError, match="row 2"):
         read_log("\n".join([",".join(LOG_COLUMNS), good, row]), name="log.csv")
-    with pytest.raises(UsageError, match="no paper-trade log"):
+    with pytest.raises(UsageError, match="not a paper-trade log"):
         read_log("a,b\n1,2\n", name="log.csv")
 
 

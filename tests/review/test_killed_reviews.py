@@ -112,7 +112,7 @@ def test_two_cron_lines_at_once_buy_nothing_twice(tmp_path: Path, watched_claim:
     ended = [(*each.communicate(timeout=280), each.returncode) for each in both]
     for out, err, code in ended:
         if code == 2:
-            assert "the review of this data folder is in work" in err and "Traceback" not in err
+            assert "the review of this data folder is running" in err and "Traceback" not in err
         else:
             assert code in (0, 10) and json.loads(out)["claims"], err
     assert any(code != 2 for _, _, code in ended)

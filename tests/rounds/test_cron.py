@@ -57,7 +57,7 @@ def test_a_set_that_is_held_or_cannot_go_on_does_not_hold_up_the_others(tmp_path
         begin(made, sets=("q", "r"))
         with own_folder(made.home / "home" / "nights" / "q.lock", what="a round of set q"):
             done = made.run(*DUE, "--json")
-        assert done.returncode == 2 and "a round of set q is in work: process" in done.stderr
+        assert done.returncode == 2 and "a round of set q is running: process" in done.stderr
         document = json.loads(done.stdout)
         assert [(each["set"], each["nights"][0]["forecasts"]) for each in document["sets"]] == [("r", 2)]
         assert [(each["set"], each["exit"]) for each in document["failed"]] == [("q", 2)]

@@ -68,7 +68,7 @@ def test_a_killed_night_goes_on_to_the_call_and_buys_nothing_twice(tmp_path: Pat
         before = len(made.policy.keys)
         with own_folder(made.home / "home" / "nights" / "q.lock", what="a round of set q"):
             busy = made.run(*made.words("--new"))
-        assert busy.returncode == 2 and "a round of set q is in work: process" in busy.stderr
+        assert busy.returncode == 2 and "a round of set q is running: process" in busy.stderr
         assert len(made.policy.keys) == before
 
 

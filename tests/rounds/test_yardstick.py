@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.tournament import ROWS, compared, law
 from tests.command_line import run_cli, run_ok
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.skilled_forecasters import Skill, World, excess_brier, excess_log
@@ -130,3 +131,12 @@ def test_choices_and_numbers_are_blurred_around_their_truth(tmp_path: Path) -> N
         place = int(name[-1])
         truth = world.shares(place)[detail] if name.startswith("choice") else 1 - world.number(place).cdf(float(detail))  # fmt: skip
         assert row["p"] == pytest.approx(truth, abs=0.05), row
+
+
+def test_the_quick_preset_costs_no_more_than_the_public_recipe_by_a_fifth_and_is_not_below_it() -> None:
+    world = World(seed=4, events=4, news=0.7)
+    came = compared(world, ROWS[:1])
+    assert not law(came)
+    # the law can fail: the same forecasts at twice the price, or with the errors of who knows no news
+    assert law({**came, "quick": replace(came["quick"], tokens_out=2 * came["quick"].tokens_out)})
+    assert law({**came, "quick": replace(came["quick"], brier=1.0)})

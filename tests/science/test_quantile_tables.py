@@ -74,7 +74,7 @@ def test_units_are_never_averaged(tmp_path: Path) -> None:
         (forecast("a", "x", 2, 3, 5), "'x' is no number that"),
         (["a,q,0.1,1", "a,q,0.9,2"], "2 quantiles are no distribution"),
         (["a,q,0,1", "a,q,0.5,2", "a,q,0.9,3"], "0 does not lie between 0 and 1"),
-        ([*forecast("a", "q", 2, 3, 5), "a,q,0.5,3"], "is there twice"),
+        ([*forecast("a", "q", 2, 3, 5), "a,q,0.5,3"], "appears twice"),
         (["a,q,0.1,", "a,q,0.5,2", "a,q,0.9,3"], "a number is needed"),
         (["a,q,0.1,inf", "a,q,0.5,inf", "a,q,0.9,inf"], "'inf' is not a number"),
     ],

@@ -60,7 +60,7 @@ def test_a_run_in_work_stays_and_its_owner_is_named(home: Path) -> None:
     with own_run(home / "runs" / FIRST):
         for command in (("rm", FIRST, "--yes"), ("gc",)):
             done = run_cli(home.parent, *command)
-            assert done.returncode == 2 and "in work" in done.stderr
+            assert done.returncode == 2 and "is running" in done.stderr
     assert rows(home, FIRST) > 0
 
 
@@ -100,7 +100,7 @@ def test_a_removal_that_fails_takes_nothing(home: Path, monkeypatch: pytest.Monk
     store = Store(home)
 
     def refuse(self: Path, target: Path) -> Path:
-        raise PermissionError("not yours")
+        raise PermissionError("only its user")
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", refuse)

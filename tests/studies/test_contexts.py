@@ -176,7 +176,7 @@ def test_what_cannot_be_gathered_is_named_and_not_on_record(home: Path) -> None:
     assert done.returncode == 4 and json.loads(done.stdout)["contexts"] == []
     assert "no context of fed: no engine could be asked, the first is brave" in done.stderr
     refused = run_cli(home, "questions", "contexts", "q", "--model", "offline/analyst")
-    assert refused.returncode == 2 and "reads no text" in refused.stderr
+    assert refused.returncode == 2 and "cannot read text" in refused.stderr
 
 
 def reader(asked: list[str]) -> Any:

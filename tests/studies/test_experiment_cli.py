@@ -168,7 +168,7 @@ def test_a_second_process_on_one_study_asks_nothing(tmp_path: Path) -> None:
     with own_folder(tmp_path / "home" / "studies" / "sim", what="study sim"):
         done = run_cli(tmp_path, "experiment", "run", "sim.yaml")
     assert done.returncode == 2 and done.stdout == ""
-    assert f"study sim is in work: process {os.getpid()} since" in done.stderr.splitlines()[-1]
+    assert f"study sim is running: process {os.getpid()} since" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     assert "not begun" in run_cli(tmp_path, "experiment", "status", "sim.yaml").stdout
 

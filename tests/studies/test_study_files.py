@@ -119,7 +119,7 @@ def test_duplicate_ids_of_a_file_name_the_row(store: Store, tmp_path: Path) -> N
     file = events_file(tmp_path)
     file.write_text(file.read_text() + "a0,a0,fred,market,1,0.4,2025-01-01,Again?\n")
     assert (
-        "event a0 is there twice, first in row 1" in problems(store, tmp_path, exam={"events": file.name})[0]
+        "event a0 appears twice, first in row 1" in problems(store, tmp_path, exam={"events": file.name})[0]
     )
 
 

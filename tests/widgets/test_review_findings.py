@@ -72,7 +72,7 @@ def test_s2_scenarios_are_opened_edited_weighed_annotated_renamed_copied_and_clo
     assert [edit.node for edit in saved.scenario("calmest").edits] == ["P2.1", "P3"]  # type: ignore[union-attr]
     book.name.value = "calm"
     book.acts["duplicate"].click()
-    assert "is open already" in book.said.value or "there already" in book.said.value  # no name twice
+    assert "is open already" in book.said.value or "already exists" in book.said.value  # no name twice
     book.chosen.value = "calmest"
     book.acts["close"].click()
     assert saved.scenario("calmest") is None and page.session.edits == ()

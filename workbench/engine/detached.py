@@ -249,17 +249,19 @@ def stop_run(store: Store, run_id: str) -> bool:
     if owner is None:
         return False
     if owner.pid is None or owner.host != socket.gethostname():
-        raise UsageError(f"run {run_id} is in work: {owner.line()}; it can be stopped there only")
+        raise UsageError(f"run {run_id} is running: {owner.line()}; stop the run on that machine")
     try:
         # The lock is held, so the number is that of a living process and not of a later one.
         os.kill(owner.pid, signal.SIGTERM)
     except ProcessLookupError:
         return True
     except PermissionError:
-        raise UsageError(f"run {run_id} is in work: {owner.line()}, which is not yours to stop") from None
+        raise UsageError(
+            f"run {run_id} is running: {owner.line()}, and only its user can stop that process"
+        ) from None
     # One that ends takes its name out of the file before it lets go of the lock, and so has no number for a moment.
     for _ in _looks(_ENDS_IN, 0.1):
         now = owner_of(folder)
         if now is None or now.pid not in (owner.pid, None):
             return True
-    raise UsageError(f"{owner.line()} was told to stop and has not ended in {_ENDS_IN:.0f} s")
+    raise UsageError(f"{owner.line()} was asked to stop and is still running after {_ENDS_IN:.0f} s")

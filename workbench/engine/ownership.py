@@ -67,7 +67,7 @@ def own_folder(folder: Path, *, what: str, hint: Sequence[str | Command] = ()) -
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunInWork(f"{what} is in work: {_owner_soon_in(descriptor).line()}", *hint) from None
+            raise RunInWork(f"{what} is running: {_owner_soon_in(descriptor).line()}", *hint) from None
         facts = {"pid": os.getpid(), "since_utc": utc_now(), "host": socket.gethostname()}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, orjson.dumps(facts), 0)

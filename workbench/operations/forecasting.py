@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from workbench.errors import PROVIDER, STOPPED, UsageError
+from workbench.formatting import counted
 from workbench.operations.base import Home
 from workbench.operations.blocks import Block, Remark, columns
 from workbench.operations.model_work import ModelWork, may_buy_again
@@ -210,7 +211,7 @@ class Forecast(ModelWork):
                 rows, number="event_id", series="series", statistic="statistic", cutoff="cutoff", **levels
             )
             yield from (Remark(f"left out: {row['id']}: {row['reason']}") for row in document["left_out"])
-            yield f"{document['file']}: {len(document['forecasts'])} forecasts, method {document['method']}"
+            yield f"{document['file']}: {counted(len(document['forecasts']), 'forecast')}, method {document['method']}"
             return
         for row in document["failed"]:
             goes_on = (

@@ -31,7 +31,7 @@ class Watch(Operation):
 
         run_id = home.store.resolve_run(self.run, unfinished=True)
         owner = owner_of(home.store.folder(run_id))
-        home.say(f"run {run_id} is in work: {owner.line()}" if owner else f"nobody works on run {run_id}")
+        home.say(f"run {run_id} is running: {owner.line()}" if owner else f"no process works on run {run_id}")
         with home.run_progress(home.store) as show:
             state = follow_run(home.store, run_id, show, pause=lambda: time.sleep(_LOOK))
         return RunDocument.of(home.store, state)

@@ -120,7 +120,7 @@ class RunWork(ModelWork):
         if not process.in_time:
             log = home.store.folder(run_id) / "run.log"
             home.say(f"workbench: process {process.pid} has not taken up the run yet: see {log}")
-        home.say(f"run {run_id} is in work: process {process.pid}; `workbench watch {run_id}` shows it")
+        home.say(f"run {run_id} is running: process {process.pid}; `workbench watch {run_id}` shows it")
         return RunDocument.of(home.store, home.state(run_id))
 
 

@@ -196,7 +196,7 @@ class Collect(Operation):
             # A run files a body a moment before the row that names it.
             if (owner := owner_of(home.folder / "runs" / run_id)) is not None:
                 raise UsageError(
-                    f"run {run_id} is in work ({owner.line()}): stop it first, or wait for its end"
+                    f"run {run_id} is running ({owner.line()}): stop the run first, or wait until it ends"
                 )
         removed = collect_garbage(home.store)
         return {

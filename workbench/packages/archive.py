@@ -66,7 +66,7 @@ def read_members(file: BinaryIO, most: int) -> list[Member]:
     if disk or first_disk or on_disk != count or comment or start + size + _END.size != length:
         raise PackageRefused("the end of the package does not say where its directory is")
     if count > most:
-        raise PackageRefused(f"the package has {count} members, at most {most} are taken")
+        raise PackageRefused(f"the package has {count} members, but at most {most} are allowed")
     if size > count * (_ENTRY + _LONGEST_NAME):
         raise PackageRefused("the directory of the package is larger than its members need")
     file.seek(start)

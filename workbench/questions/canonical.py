@@ -138,7 +138,7 @@ def checked(claim: Claim) -> Claim:
     monthly = claim.about.monthly or bool(claim.against and claim.against.monthly)
     if monthly and claim.pattern in ("average", "volatility", "relative"):
         raise ClaimRefused(
-            f"{claim.about.article} is monthly, so it has no daily path to be volatile along, and no 200-day average"
+            f"{claim.about.article} has monthly values only, so its volatility and 200-day average cannot be measured"
         )
     if claim.against and (
         claim.other == claim.series or "volatility" in (claim.about.kind, claim.against.kind)
@@ -147,7 +147,7 @@ def checked(claim: Claim) -> Claim:
     if claim.pattern == "drawdown" and claim.level is not None and claim.level <= -100:
         raise ClaimRefused("a price cannot fall by 100% or more; state a smaller percentage")
     if claim.pattern == "first" and claim.level == claim.upper:
-        raise ClaimRefused("the two levels, of which one is reached first, are the same; state two")
+        raise ClaimRefused("both levels are the same; state two different ones")
     if claim.pattern == "first_move":
         _check_moves(claim)
     if claim.pattern == "change" and claim.level is not None and claim.level <= -100:
@@ -171,6 +171,6 @@ def checked(claim: Claim) -> Claim:
 def _check_moves(claim: Claim) -> None:
     level, rival = claim.level or 0.0, claim.upper or 0.0
     if not level or not rival:
-        raise ClaimRefused("a move of 0% is none; state how far the value rises and falls")
+        raise ClaimRefused("a move of 0% cannot be tested; state how far the value rises and falls")
     if min(level, rival) <= -100 and claim.about.kind == "price":
         raise ClaimRefused("a price cannot fall by 100% or more; state a smaller percentage")

@@ -340,7 +340,7 @@ class SentenceForm:
         found: dict[str, Any] = {"pattern": self.pattern, **self.fixed}
         said = [WORDS[slot][groups[slot]] for slot in WORDS.keys() & groups.keys()]
         if len({fields["sign"] for fields in said if "sign" in fields}) > 1:
-            raise ClaimRefused("of two moves, of which one comes first, one rises and the other falls")
+            raise ClaimRefused("state one rise and one fall: both moves have the same direction")
         for fields in said:
             found |= fields
         found.pop("wide", None)

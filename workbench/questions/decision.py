@@ -74,7 +74,7 @@ def check(claim: Claim, last_day: date) -> None:
             )
     if (claim.end - last_day).days > LONGEST_DAYS:
         raise ClaimRefused(
-            f"{claim.end} is more than two years after the cutoff, further than the history here can carry; "
+            f"{claim.end} is more than two years after the cutoff, too far ahead for the history available; "
             "choose a nearer date"
         )
 
@@ -145,7 +145,7 @@ def value_series(name: str, rows: Mapping[str, Rows]) -> pd.Series:
     try:
         parts = [_column(rows[source]) for source in series_named(name).sources]
     except KeyError as missing:
-        raise ClaimRefused(f"the values of {missing} have not been asked for") from None
+        raise ClaimRefused(f"the values of {missing} were not fetched") from None
     # Rounded, because a difference of two decimal yields carries binary noise (5.15 - 4.2 is not 0.95): a claim about
     # equality with a level would turn on it.
     series = parts[0] if len(parts) == 1 else (parts[0] - parts[1]).dropna().round(4)
@@ -189,7 +189,7 @@ def refuse_decided(claim: Claim, series: pd.Series) -> None:
     if decision is not None:
         raise ClaimRefused(
             f"the claim is already settled at the cutoff: the value of {decision.day} ({number(decision.value)}) has made it "
-            f"{'true' if decision.true else 'false'}, whatever follows; choose an earlier cutoff or a later start"
+            f"{'true' if decision.true else 'false'}, so choose an earlier cutoff or a later start"
         )
 
 
@@ -248,8 +248,8 @@ def _refuse_one_sided(claim: Claim, rows: Mapping[str, Rows]) -> None:
     low, high = sorted((amount(claim), claim.upper or 0.0))
     if value is not None and not low < value < high:
         raise ClaimRefused(
-            f"{claim.about.article} was at {number(value)} on {start}, and {number(low)} and {number(high)} do not lie on either "
-            f"side of it; ask whether it touches one of them through {claim.end}"
+            f"{claim.about.article} was at {number(value)} on {start}, and {number(low)} and {number(high)} lie on one "
+            f"side of that value; ask whether the series touches one of them through {claim.end}"
         )
 
 
@@ -300,7 +300,7 @@ def resolve(claim: Claim, rows: Mapping[str, Rows], seen: Mapping[str, Rows]) ->
         raise ClaimRefused(str(problem)) from None
     if decision is None:
         raise ClaimRefused(
-            f"{claim.about.article} is known until {history.days[-1]}, which decides nothing yet: the claim ends on {claim.end}"
+            f"{claim.about.article} is known until {history.days[-1]}: too early to decide a claim that ends on {claim.end}"
         )
     return decision.true
 

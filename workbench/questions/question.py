@@ -199,13 +199,13 @@ class Question:
             for day in values:
                 check_day(day, of=f"{name} of question {self.id}")
             if len(set(values)) != len(values):
-                raise QuestionError(f"question {self.id}: a day stands twice in {name}")
+                raise QuestionError(f"question {self.id}: a day is listed twice in {name}")
         if self.kind == "options" and len(self.options) < 2:
             raise QuestionError(f"question {self.id}: a choice needs at least two options")
         if self.propositions and len(self.propositions) != len(self.options):
-            raise QuestionError(f"question {self.id}: every option needs its claim, or none has one")
+            raise QuestionError(f"question {self.id}: give every option a claim, or none")
         if len(set(self.options)) != len(self.options) or "" in self.options:
-            raise QuestionError(f"question {self.id}: an option is empty or stands twice")
+            raise QuestionError(f"question {self.id}: an option is empty or listed twice")
         self._check_range()
         self._divide_range()
         for target, value in self.values.items():

@@ -119,7 +119,7 @@ def _number_of(question: Question, answer: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise QuestionError(f"question {question.id} wants a number, not {answer!r:.40}")
+        raise QuestionError(f"question {question.id} needs a number, not {answer!r:.40}")
     return value
 
 

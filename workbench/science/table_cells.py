@@ -43,7 +43,7 @@ def read_cells(path: Path) -> pd.DataFrame:
     except UnicodeDecodeError as error:
         raise TableError(path, f"is no CSV that can be read: {' '.join(str(error).split())}") from error
     if twice := next((name for name, count in Counter(header).items() if count > 1), None):
-        raise TableError(path, "the column is there twice: rename one", column=twice)
+        raise TableError(path, "the column appears twice: rename one", column=twice)
     return pd.DataFrame(dict(zip(header, columns, strict=True)), dtype=str)
 
 
@@ -142,4 +142,4 @@ def refuse_repeated(path: Path, keys: Mapping[str, NDArray[Any]], what: str) -> 
         # Compared again only in the bad case, so that the line can name both rows.
         first = int(np.argmax((frame == frame.iloc[row]).all(axis=1).to_numpy()))
         key = ", ".join(str(value) for value in frame.iloc[row])
-        raise TableError(path, f"{what} {key} is there twice, first in row {first + 1}", row=row + 1)
+        raise TableError(path, f"{what} {key} appears twice, first in row {first + 1}", row=row + 1)

@@ -66,7 +66,7 @@ async def open_documents(
 
     if not NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r:.60} is no name of a source: small letters, digits, - and _, at most 40, a letter first"
+            f"{name!r:.60} cannot name a source: use at most 40 small letters, digits, - and _, beginning with a letter"
         )
     before = own_sources(own_folder(home)).get(name)
     if before is not None and before.kind == "rows":

@@ -37,7 +37,7 @@ def lag_of(text: str) -> Any:
 
     match = _LAG.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"the lag {text!r:.40} is none: write 3d, 2w, 12h or 30min, or 0d")
+        raise UsageError(f"the lag {text!r:.40} is not a length of time: write 3d, 2w, 12h or 30min, or 0d")
     return pd.Timedelta(int(match[1]), unit=_UNITS[match[2]])
 
 
@@ -102,7 +102,7 @@ def _by_releases(dates: DatedColumn, path: Path, reading: DateReading) -> pd.Ser
     absent = release_times.isna()
     if absent.all():
         raise UsageError(
-            f"{path.name} names no release of any row: its first column holds the rows' dates, its second their releases"
+            f"{path.name} matches no row: put the rows' dates in its first column and their releases in its second"
         )
     if absent.any() and len(columns) > 1:
         first = dates.values[absent].min()

@@ -141,7 +141,7 @@ class SourceRequest(Request):
         """Refuse faults that need no file to be seen; raises ``UsageError``."""
         if not NAME.fullmatch(self.name):
             raise UsageError(
-                f"{self.name!r:.60} is no name of a source: small letters, digits, - and _, at most 40, a letter first"
+                f"{self.name!r:.60} cannot name a source: use at most 40 small letters, digits, - and _, beginning with a letter"
             )
         zone_of_name(self.dates.place)
         if not re.fullmatch(r"(\d{4})?", self.last_year):
@@ -247,7 +247,7 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
         _refuse_repeated(frame, dates, times.values if policy.kind == "vintage" else None, request, origin)
     names = [name for name in frame.columns if name != request.date]
     if reserved := next((name for name in names if name.casefold() == "date"), None):
-        raise UsageError(f"{origin}: the column {reserved!r} bears the name of the rows' dates: rename it")
+        raise UsageError(f"{origin}: the column {reserved!r} has a reserved name: rename the column")
     table = pd.DataFrame({DATE: dates.values, KNOWN: times.values, PLACE: range(len(frame))})
     columns: list[OwnColumn] = []
     for name in names:
@@ -261,7 +261,7 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
     if policy.kind != "static":
         table = table[table[KNOWN].notna()]
         if table.empty:
-            raise UsageError(f"{origin}: no row says when it was known")
+            raise UsageError(f"{origin}: no row has a date on which it became known")
         first_known = {name: table[KNOWN][table[name].notna()].min() for name in names}
         first = table[KNOWN].min()
         columns = [

@@ -52,7 +52,7 @@ async def read_sealed(
     """
     if len(data) > MOST_BYTES:
         raise UsageError(
-            f"{name} has {len(data) / 1e6:.0f} MB, at most {MOST_BYTES // 1_000_000} MB are parsed"
+            f"{name} has {len(data) / 1e6:.0f} MB, at most {MOST_BYTES // 1_000_000} MB are allowed"
         )
 
     async def part(path: str, params: Fields, *, cell: int, nth: int) -> _Part:
@@ -90,4 +90,4 @@ async def read_sealed(
     try:
         return json.loads(line.removeprefix(_MARK)) if line else None
     except ValueError:
-        raise UsageError(f"{name} holds too much to be parsed: split it") from None
+        raise UsageError(f"{name} is too large to read: split the file") from None

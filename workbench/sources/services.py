@@ -129,7 +129,7 @@ def store_service(home: Path, service: Service) -> Path:
     """
     if not NAME.fullmatch(service.name):
         raise UsageError(
-            f"{service.name!r:.60} is no name of a source: small letters, digits, - and _, at most 40, a letter first"
+            f"{service.name!r:.60} cannot name a source: use at most 40 small letters, digits, - and _, beginning with a letter"
         )
     if service.name in own_sources(own_folder(home)):
         raise UsageError(f"there is a source named {service.name} already: choose another name")

@@ -47,7 +47,7 @@ async def attack_source(home: Path, name: str) -> Row:
     """
     manifest = source_named(home, name)
     if not is_intact(home, manifest):
-        raise UsageError(f"{name} has no {manifest.counted} that can be asked: add it again")
+        raise UsageError(f"{name} has no {manifest.counted} to test: add the source again")
     frame = stored_rows(home, manifest, most=5_000)
     static = manifest.policy.kind == "static"
     moments = frame[DATE if static else KNOWN].astype("datetime64[us]").drop_duplicates().sort_values()

@@ -56,12 +56,12 @@ def check_query(query: str, dialect: str) -> str:
         words = " ".join(re.sub(r"\x1b\[\d*m", "", str(error)).split())[:120]
         raise UsageError(f"the query cannot be parsed ({words})") from None
     if len(statements) != 1:
-        raise UsageError(f"the query is {len(statements)} statements: one SELECT is taken")
+        raise UsageError(f"the query is {len(statements)} statements: give one SELECT")
     (statement,) = statements
     kinds = {type(node).__name__ for node in statement.walk()}
     if type(statement).__name__ not in _READING or (writing := kinds & {*_WRITING}):
         first = type(statement).__name__ if type(statement).__name__ not in _READING else sorted(writing)[0]
-        raise UsageError(f"the query writes or is no SELECT ({first.upper()}): only one SELECT is taken")
+        raise UsageError(f"the query writes or is no SELECT ({first.upper()}): give one SELECT")
     return text
 
 
@@ -121,7 +121,7 @@ async def read_query(
         future = await asyncio.to_thread(pool.submit, _rows_of, address, text, duck=duck, seconds=seconds)
         answer = await asyncio.wait_for(asyncio.wrap_future(future), seconds + 15)
     except TimeoutError:
-        raise UsageError(f"{label} gave no answer within {seconds:.0f} s: nothing was added") from None
+        raise UsageError(f"{label} did not answer within {seconds:.0f} s: nothing was added") from None
     except Exception as error:  # of a driver, or of its process
         raise UsageError(f"{label} failed ({type(error).__name__}): nothing was added") from None
     finally:

@@ -76,7 +76,7 @@ def check_size(path: Path) -> None:
         raise UsageError(f"{path.name} is empty")
     if size > MOST_BYTES:
         raise UsageError(
-            f"{path.name} has {size / 1e9:.1f} GB, at most {MOST_BYTES / 1e9:.0f} GB are taken: keep the rows and columns that "
+            f"{path.name} has {size / 1e9:.1f} GB, at most {MOST_BYTES / 1e9:.0f} GB are allowed: keep the rows and columns that "
             "claims are about"
         )
 
@@ -330,7 +330,7 @@ def check_columns(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """
     if len(frame.columns) > MOST_COLUMNS:
         raise UsageError(
-            f"{name} has {len(frame.columns)} columns, at most {MOST_COLUMNS} are taken: keep those that claims are about"
+            f"{name} has {len(frame.columns)} columns, at most {MOST_COLUMNS} are allowed: keep those that claims are about"
         )
     if len(frame) == 0:
         raise UsageError(f"{name} holds no row")

@@ -220,7 +220,7 @@ class Store:
             missing = isinstance(error, sqlite3.OperationalError) and str(error).startswith("no such ")
             if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or missing:
                 raise StoreCorrupt(
-                    f"{self._path} is damaged or no database of the workbench ({error}): put its backup back, or name"
+                    f"{self._path} is damaged or not a database of the workbench ({error}): put its backup back, or name"
                     " another home"
                 ) from error
             if not opening and code in _FULL:
@@ -523,7 +523,7 @@ class Store:
         if len(near) == 1:
             return near[0]
         if near:
-            raise UnknownRun(f"{text!r} could be {', '.join(near[:5])}: write more of it")
+            raise UnknownRun(f"{text!r} could be {', '.join(near[:5])}: write more of the run id")
         raise self._no_run(text)
 
     def _finished_runs(self) -> set[str]:

@@ -30,7 +30,9 @@ def make_home(home: Path) -> None:
     try:
         private_folder(home)
         if os.path.lexists(runs) and not runs.is_dir():
-            raise HomeUnusable(f"{runs} is no folder: move it away, the files of runs go there")
+            raise HomeUnusable(
+                f"{runs} is not a folder, and files of runs are kept there: move that file away"
+            )
         if not database.exists():
             # SQLite would create it readable by all; its side files take over the mode of the database.
             os.close(os.open(database, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))

@@ -42,8 +42,8 @@ def refuse_network_folder(home: Path) -> None:
     kind = network_kind(Path(os.path.realpath(home)), mounts)  # unlike resolve(), of a loop of links too
     if kind is not None:
         raise HomeUnusable(
-            f"the data folder {home} lies on a network file system ({kind}), where neither the log nor the locks of runs hold between "
-            "machines: set WORKBENCH_HOME to a folder of this machine; packages and reviews are the way from one home to another"
+            f"the data folder {home} lies on a network file system ({kind}), where the log and locks of runs are unsafe between "
+            "machines: set WORKBENCH_HOME to a folder of this machine, and share runs as packages"
         )
 
 

@@ -101,7 +101,7 @@ def exam_set(
         name = f"exam-{kind}-{count}-seed{seed}"
         events = _event_questions(store, sets, count // 2, seed) if sets else []
         if sets and not events:
-            raise UsageError(f"no event of {', '.join(sets)} has a cutoff and came out yes or no")
+            raise UsageError(f"no event of {', '.join(sets)} has a cutoff and a yes-or-no outcome")
         say(f"drawing {count} questions with seed {seed}: they are fixed before any model is asked")
         rows = drawn_claims(
             count - len(events), seed=seed, recent=recent, processes=processes or min(2, cores())
@@ -127,7 +127,7 @@ def drawn_claims(count: int, *, seed: int, recent: bool = False, processes: int 
         templates = tuple(text for text in templates if _series_of(text) in known.series)
         if not templates:
             raise UsageError(
-                "no series of today can be read here: an exam of today's questions needs the network"
+                "no current series can be read here: an exam of current questions needs the network"
             )
     draw = _drawn_jobs(templates, recent=recent, seed=seed)
     rows: dict[tuple[str, str], AskedClaim] = {}

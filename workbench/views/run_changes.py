@@ -37,7 +37,7 @@ def run_changes(before: RunView, after: RunView, splits: RunSplits | None = None
     """
     if claim_key(before.statement) != claim_key(after.statement):
         raise UsageError(
-            f"runs {before.run_id} and {after.run_id} are of two claims: a change is between answers to one"
+            f"runs {before.run_id} and {after.run_id} are about different claims: name two runs of one claim"
         )
     for run in (before, after):
         if run.tree.root.p is None:

@@ -52,7 +52,7 @@ def listed_runs(
     ``next_review`` is a datetime here. ``texts`` adds what a search looks into, as ``text``.
     """
     if limit is not None and limit < 1:
-        raise UsageError(f"a limit is 1 or more, not {limit}")
+        raise UsageError(f"the limit must be at least 1, not {limit}")
     wanted = {tag.casefold() for tag in tags}
     words = search.casefold().split()
     run_ids = store.run_ids()

@@ -342,10 +342,8 @@ def parse_override(author: str, reason: str, expires: str | None, *, now: str) -
     if expires is not None:
         instant = Cutoff.parse(expires, now=datetime.fromisoformat(now)).instant
         if instant <= datetime.fromisoformat(now):
-            raise UsageError(Option("expires", str(expires)), " is over already: name a time to come")
+            raise UsageError(Option("expires", str(expires)), " lies in the past: give a later time")
         until = instant.isoformat()
     if not author:
-        raise UsageError(
-            "a value with a reason or an expiry needs somebody who answers for it: add ", Option("author")
-        )
+        raise UsageError("a value with a reason or an expiry needs an author: add ", Option("author"))
     return Override(author=author, reason=reason, at=now, expires=until)

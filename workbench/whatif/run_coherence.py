@@ -45,7 +45,7 @@ def check_runs(
                 Option("exclusive"), " names the runs of one question, at least two: RUN,RUN,..."
             )
         if len({_last_known_day(states[run_id]) for run_id in group}) > 1:
-            raise UsageError(f"{', '.join(group)} were made at different cutoffs: they know different things")
+            raise UsageError(f"{', '.join(group)} have different cutoffs: compare runs with the same cutoff")
     instants: dict[str, list[str]] = {}
     for run_id, state in states.items():
         instants.setdefault(_last_known_day(state), []).append(run_id)

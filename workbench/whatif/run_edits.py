@@ -43,7 +43,7 @@ def adopt_tree_file(store: Store, run_id: str) -> bool:
     # Checked inside the append's transaction: another process may resume the run after it was read above.
     def unchanged(events: list[StoredEvent]) -> None:
         if events[-1].seq != state.seq:
-            raise EditConflict(f"run {run_id} went on meanwhile: try again")
+            raise EditConflict(f"run {run_id} continued meanwhile: try again")
 
     store.append(run_id, ev.TreeEdited(tree=put_tree(store, tree), base_seq=state.seq), guard=unchanged)
     return True

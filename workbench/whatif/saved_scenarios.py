@@ -167,7 +167,7 @@ def _check_share(book: ScenarioSet, name: str, probability: float) -> None:
     others = fsum(scenario.probability or 0.0 for key, scenario in book.scenarios.items() if key != name)
     if others + probability > 1 + TOLERANCE:
         raise UsageError(
-            f"the other scenarios are held {others:g} likely already: {name} can take {1 - others:g} at most"
+            f"the other scenarios together have a probability of {others:g}: give {name} at most {1 - others:g}"
         )
 
 
@@ -253,14 +253,14 @@ class SavedScenarios:
         """
         name = check_name(name).strip()
         if not edits:
-            raise UsageError("nothing is edited yet: change a probability first")
+            raise UsageError("there is no edit to save yet: change a probability first")
         store = Store(self.home)
         try:
             with store.transaction():
                 state = load_state(store, self.run_id)
                 if name in state.scenarios.scenarios:
                     raise UsageError(
-                        f"a scenario {name!r} is there already: choose another name, or ",
+                        f"a scenario {name!r} already exists: choose another name, or ",
                         command("scenarios", self.run_id, close=name),
                     )
                 book = _record_edits(store, state, name, edits, author=author, rationale=rationale)

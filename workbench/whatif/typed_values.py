@@ -87,7 +87,7 @@ def parse_value(value: object) -> TypedValue:
         return TypedValue(parse_probability(value))
     if low > high:
         raise UsageError(
-            f"{percent(low)} to {percent(high)} is no range: type the lower end first, such as 60-80%"
+            f"{percent(low)} to {percent(high)} is not a range: type the lower end first, such as 60-80%"
         )
     # in decimal figures: the middle of 60% and 80% is 70%, not 0.7000000000000001
     return TypedValue(round((low + high) / 2, 12), low, high) if low < high else TypedValue(low)
@@ -122,5 +122,5 @@ def reference_of(state: RunState, text: str) -> float:
             if name == "base-rate"
             else ["no market's figure (analyze ", Option("crowd"), ")"]
         )
-        raise UsageError("the run has ", *missing, " on record: count from zero, half or a probability")
+        raise UsageError("the run has ", *missing, " on record: choose zero, half or a probability")
     return value

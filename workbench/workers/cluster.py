@@ -85,7 +85,7 @@ def _require_certificate(security: Any) -> None:
         )
     if os.stat(files["client.key"]).st_mode & 0o077:
         raise UsageError(
-            f"others can read the key {files['client.key']}: `chmod 600` it, and make new ones if they did"
+            f"others can read the key {files['client.key']}: run `chmod 600` on that file, and make new keys if anybody did"
         )
 
 

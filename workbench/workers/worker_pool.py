@@ -133,7 +133,9 @@ class WorkerPool:
                     raise outcome
                 if outcome is not None:
                     return outcome
-            raise WorkersLost(f"the evidence for {job.node} was begun {_MOST_LOSSES} times and never came")
+            raise WorkersLost(
+                f"the evidence for {job.node} was begun {_MOST_LOSSES} times and never finished"
+            )
         finally:
             del self._jobs[name]
             if service.line is not None:
@@ -171,7 +173,7 @@ class WorkerPool:
             return None
         except KilledWorker as error:
             raise WorkersLost(
-                f"workers died one after another at the evidence for {service.job.node}"
+                f"every worker died while collecting the evidence for {service.job.node}"
             ) from error
         finally:
             for task in (done, none_left):

@@ -39,7 +39,7 @@ def refuse_snapshot(request: ApiRequest, cutoff: Cutoff) -> Plan:
         if isinstance(value, str) and value in as_of.instead_names:
             hint += f" with series_id={as_of.instead_names[value]}"
     raise CutoffRefused(
-        f"{request.endpoint.path} only tells the present and is refused while a cutoff is set{hint}"
+        f"{request.endpoint.path} holds present values only and is refused while a cutoff is set{hint}"
     )
 
 
@@ -65,7 +65,7 @@ def _in_spell(context: PolicyContext) -> Judge:
     def reason_of(row: Any) -> Reason:
         if reached.reason(row) is not None:
             raise CutoffRefused(
-                f"{context.request.endpoint.path} cannot be rolled back to the cutoff: the record of changes does not reach so far"
+                f"{context.request.endpoint.path} cannot be rolled back to the cutoff, because its record of changes begins later"
             )
         reason = begun.reason(row)
         # what is not on record here may be due to a later change, and is not counted as undated

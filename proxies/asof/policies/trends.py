@@ -127,7 +127,7 @@ def judge(context: PolicyContext) -> Judge:
         value = get(row, stamp.field)
         seconds = float(value) if isinstance(value, (int, float)) or str(value).isdigit() else None
         if seconds is None or isinstance(value, bool):
-            raise CutoffRefused(f"{path} answered with a bucket that cannot be dated: nothing is told")
+            raise CutoffRefused(f"{path} sent a value without a date, so its answer is withheld")
         start = datetime.fromtimestamp(seconds, tz=UTC)
         width = start - before[-1] if before and start > before[-1] else timedelta(0)
         before.append(start)

@@ -16,7 +16,7 @@ from workbench.agents.findings.check_table import FindingCheck, ReplyFinding, Ru
 from workbench.agents.findings.figures import figure_sources, follows, takes, unprinted
 
 if TYPE_CHECKING:
-    from workbench.agents.replies.stage_replies import Conclusion
+    from workbench.agents.replies.stage_replies import Accounting, Conclusion
 
 #: How far p may lie from its base rate, on the logit, before something must have moved it there.
 FAR = 2.0
@@ -24,6 +24,7 @@ FAR = 2.0
 _SAME = 0.03
 #: The check of a notebook whose cells asked for nothing; screens say it from the ledger.
 ASKED_NO_DATA = "asked for no data"
+_ROUNDED = 0.015  # a base rate may be written with two places
 _NUDGED = 1e-4  # a base rate of 0 or 1 is taken for this
 
 
@@ -91,7 +92,9 @@ def _accounting(said: Concluded) -> tuple[str, str] | None:
     notebook = said.notebook
 
     def elsewhere(name: str, value: float) -> bool:
-        """A count below 20 is made by eye; else a parameter of a cell, or what the report shows to follow from outputs, will do."""
+        """A count below 20 is made by eye; else a list of cases, a parameter of a cell, or what follows from outputs will do."""
+        if _from_cases(said.conclusion.numbers, name, value):
+            return True
         if name == "n" and (value < 20 or takes(value, notebook.sources.values())):
             return True
         return follows(
@@ -113,6 +116,29 @@ def _accounting(said: Concluded) -> tuple[str, str] | None:
     return (
         f"of the closing block, {listed} stand in no {notebook.shown_by}",
         "Give what stands there, or null",
+    )
+
+
+def _from_cases(numbers: Accounting, name: str, value: float) -> bool:
+    """Whether a counted figure is that of the cases which the reply lists, as a share of them or as (k + 1) / (n + 2)."""
+    if not numbers.cases:
+        return False
+    k, n, rate = numbers.counted()
+    return value == n if name == "n" else min(abs(value - rate), abs(value - k / n)) <= _ROUNDED
+
+
+def _counted_cases(said: Concluded) -> tuple[str, str] | None:
+    numbers = said.conclusion.numbers
+    if not numbers.cases:
+        return None
+    k, n, rate = numbers.counted()
+    figures = {name: value for name, value in numbers.figures().items() if name in ("base rate", "n")}
+    wrong = [f"{name} {value:g}" for name, value in figures.items() if not _from_cases(numbers, name, value)]
+    if not wrong:
+        return None
+    return (
+        f"{k} of the {n} listed cases came true, (k + 1) / (n + 2) = {rate:.2f}, and the closing block says {' and '.join(wrong)}",
+        "List every case that you counted, or mend base_rate and n",
     )
 
 
@@ -184,6 +210,7 @@ def _no_data(said: Concluded) -> tuple[str, str] | None:
 CONCLUSION_CHECKS: tuple[FindingCheck[Concluded], ...] = (
     FindingCheck("quoted numbers", _quotes_unprinted, {"no_kernel": None}),
     FindingCheck("figures from no cell", _accounting, {"no_kernel": None}),
+    FindingCheck("counted cases", _counted_cases),
     FindingCheck("bounds", _outside_bounds),
     FindingCheck("far from base rate", _far_from_base_rate, {"clairvoyant": None}),
     FindingCheck("certain without a row", _certain),
@@ -202,7 +229,13 @@ def conclusion_findings(
 
 
 #: Those that are asked of a synthesis that states its own value: what its children showed stands for its cells.
-_OF_A_SYNTHESIS = ("figures from no cell", "bounds", "far from base rate", "report and number")
+_OF_A_SYNTHESIS = (
+    "figures from no cell",
+    "counted cases",
+    "bounds",
+    "far from base rate",
+    "report and number",
+)
 
 
 def synthesis_findings(

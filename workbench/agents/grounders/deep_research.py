@@ -107,8 +107,12 @@ class _Research:
         self.steps: list[TraceStep] = []
         self.parts: list[_Part] = []
         self._free = asyncio.Semaphore(own.at_once)
-        system = prompts_of(task.ask).render(
-            "research_system", cutoff=task.cutoff.shown, api_map=task.data.overview.strip()
+        prompts = prompts_of(task.ask)
+        system = prompts.render(
+            "research_system",
+            cutoff=task.cutoff.shown,
+            forecast_rules=prompts.render("forecast_rules").text,
+            api_map=task.data.overview.strip(),
         )
         self._lead = Conversation.of_leaf(task, system.text, gave_up=task.gave_up)
 

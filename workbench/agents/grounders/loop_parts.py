@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -14,7 +14,7 @@ from workbench.agents.findings.conclusion_checks import conclusion_findings
 from workbench.agents.grounders.proof_log import guarded
 from workbench.agents.loop.agent_loop import AgentLoop
 from workbench.agents.loop.toolset import Toolset, WebOpener, open_leaf_web
-from workbench.agents.replies.stage_replies import Conclusion
+from workbench.agents.replies.stage_replies import Accounting, Conclusion
 from workbench.propositions import Belief
 from workbench.propositions.strict_json import read_strict
 
@@ -92,6 +92,7 @@ async def submitted(
         *findings,
         *(asked if loop.forced and not submission.forced else []),
         *consistency(submission),
+        *uncited(submission, loop.box.sources),
         *horizon(submission, dates),
         *foreign_orders(loop.steps),
     ]
@@ -113,7 +114,12 @@ def grounding_of(evidence: Evidence, submission: Submission, *, failed_cells: in
     """Return the grounding that a trace's submission gives."""
     ending = f"Not submitted by the model: {submission.forced}." if submission.forced else ""
     report = "\n\n".join(filter(None, (submission.reasoning, ending, *evidence.findings)))
-    stated = Conclusion(p=submission.raw[-1], key_factor=submission.key_factor, report=submission.reasoning)
+    stated = Conclusion(
+        p=submission.raw[-1],
+        key_factor=submission.key_factor,
+        report=submission.reasoning,
+        numbers=Accounting.model_validate(dict(submission.numbers)),
+    )
     return Grounding(
         belief=Belief(p=submission.p, key_factor=submission.key_factor, report=report),
         evidence=evidence,
@@ -132,6 +138,13 @@ def consistency(submission: Submission) -> list[str]:
     return [
         f"Submitted {submission.raw[-1]:g} beside a belief of {submission.stated_belief:g}: they should be the same."
     ]
+
+
+def uncited(submission: Submission, shown: Collection[str]) -> list[str]:
+    """Return a finding where a case that was counted cites what nothing has shown."""
+    cited = [each.source for each in Accounting.model_validate(dict(submission.numbers)).cases if each.source]
+    unknown = [source for source in cited if source.strip("[] ") not in shown]
+    return [f"Counts cases from {', '.join(unknown)}, which nothing showed."] if unknown else []
 
 
 def horizon(submission: Submission, dates: Sequence[str]) -> list[str]:

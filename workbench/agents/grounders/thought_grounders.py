@@ -162,8 +162,10 @@ class ThoughtCalls:
         self, prompt: str, *, stage: str = "answer", title: str = "Conclude", **inputs: Any
     ) -> Conclusion:
         """Return the probability that the model states."""
+        # A paper's own form of asking comes without our rules.
+        rules = () if prompt in (_FORMS["halawi"], _FORMS["recall"]) else ("forecast_rules",)
         return await self._ask(
-            stage, title, prompt, "conclusion_reply", parse_conclusion, conclusion_text, schema=CONCLUSION, **inputs
+            stage, title, prompt, "conclusion_reply", parse_conclusion, conclusion_text, schema=CONCLUSION, rules=rules, **inputs
         )  # fmt: skip
 
     async def conclude_from(self, path: Sequence[str] = ()) -> Conclusion:
@@ -193,15 +195,16 @@ class ThoughtCalls:
         if number is not None:
             return await self._ask(
                 "percentiles", "Forecast the number", "zero_shot_percentiles", "percentiles_reply", read, conclusion_text,
-                event=title, scale=number.words(),
+                rules=("forecast_rules", "number_rules"), event=title, scale=number.words(),
             )  # fmt: skip
         shown: dict[str, Any] = {} if event.exclusive else {"prices": event.price_lines()}
         prompt, reply = "zero_shot_brief", "outcomes_reply"
+        rules: tuple[str, ...] = ()
         if event.exclusive:
-            prompt, reply = "zero_shot_choice", "choice_reply"
+            prompt, reply, rules = "zero_shot_choice", "choice_reply", ("forecast_rules", "choice_rules")
         return await self._ask(
             "outcomes", "Forecast every outcome", prompt, reply, read, conclusion_text,
-            form={"example": event.example()}, event=title, outcomes=event.listing(), **shown,
+            rules=rules, form={"example": event.example()}, event=title, outcomes=event.listing(), **shown,
         )  # fmt: skip
 
     async def vote(self) -> Vote:
@@ -250,14 +253,21 @@ class ThoughtCalls:
         *,
         schema: ReplySchema | None = None,
         form: Mapping[str, str] | None = None,
+        rules: Sequence[str] = (),
         **inputs: Any,
     ) -> T:
-        """Ask in a conversation of its own; what is read becomes a step of the trace, and an answer counts."""
+        """Ask in a conversation of its own; what is read becomes a step of the trace, and an answer counts.
+
+        ``rules`` name the prompts of fixed words that stand before every question, where a provider's cache finds them again.
+        """
         self._count += 1
         stage, task = f"{stage}-{self._count}", self.task
         reply_format = self._render(reply, **form or {}).text
         inputs |= {"proposition": task.proposition, "cutoff": task.cutoff.shown, "reply_format": reply_format}
-        value = await Conversation.of_leaf(task, self._render("thought_system").text).exchange(
+        system = self._render(
+            "thought_system", rules="".join(f"\n\n{self._render(name).text}" for name in rules)
+        )
+        value = await Conversation.of_leaf(task, system.text).exchange(
             stage,
             self._render(prompt, **inputs).text,
             read,

@@ -50,18 +50,30 @@ class _Query(ReplyShape):
     words: _Words
 
 
-class _Outcomes(ReplyShape):
+class _Reasons(ReplyShape):
+    if_nothing_changes: str = ""
+    would_change_my_mind: str = ""
+
+    def lines(self) -> str:
+        named = {
+            "If nothing changes": self.if_nothing_changes,
+            "Would change my mind": self.would_change_my_mind,
+        }
+        return "".join(f"\n\n**{name}.** {words.strip()}" for name, words in named.items() if words.strip())
+
+
+class _Outcomes(_Reasons):
     rationale: str = ""
     key_factor: str = ""
     probabilities: dict[str, Unit]
 
 
-class _Percentiles(ReplyShape):
+class _Percentiles(_Reasons):
     percentiles: dict[str, Number]
     key_factor: str = ""
 
 
-class _Days(ReplyShape):
+class _Days(_Reasons):
     percentiles: dict[str, str]
     key_factor: str = ""
 
@@ -272,6 +284,8 @@ class OutcomeForecast:
 
     probabilities: Mapping[str, float]
     rationale: str
+    #: What follows if nothing changes, and what would change the forecast, as Markdown.
+    reasons: str = ""
 
     def conclusion(self, outcome: str) -> Conclusion:
         """Conclude on one outcome; the report holds all."""
@@ -285,7 +299,9 @@ class OutcomeForecast:
 
     def _conclusion(self, p: float, line: Callable[[str, float], str]) -> Conclusion:
         listing = "\n".join(f"- {line(*pair)}" for pair in self.probabilities.items())
-        return Conclusion(p=p, key_factor=self.rationale, report=f"{self.rationale}\n\n{listing}")
+        return Conclusion(
+            p=p, key_factor=self.rationale, report=f"{self.rationale}{self.reasons}\n\n{listing}"
+        )
 
 
 def read_outcomes(options: Mapping[str, Any]) -> EventOutcomes:
@@ -347,6 +363,7 @@ def parse_outcomes(text: str, outcomes: Sequence[str], *, exclusive: bool = Fals
     return OutcomeForecast(
         probabilities={name: stated[name] for name in outcomes},
         rationale=reply.rationale.strip() or reply.key_factor.strip(),
+        reasons=reply.lines(),
     )
 
 
@@ -369,7 +386,8 @@ def parse_percentiles(text: str, scale: Scale) -> OutcomeForecast:
     }
     if faults := scale.faults(stated):
         raise MalformedReply("; ".join(faults))
-    return OutcomeForecast(probabilities=stated, rationale=reply.key_factor.strip() or reply.prose.strip())
+    rationale = reply.key_factor.strip() or reply.prose.strip()
+    return OutcomeForecast(probabilities=stated, rationale=rationale, reasons=reply.lines())
 
 
 def _day(text: str, scale: Scale) -> float:

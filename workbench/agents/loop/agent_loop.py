@@ -105,6 +105,7 @@ class AgentLoop(Conversation, Generic[T]):
                 "loop_system",
                 cutoff=task.cutoff.shown,
                 rules=render(plan.rules, end=self.end).text,
+                forecast_rules=render("forecast_rules").text,
                 api_map=task.data.overview.strip() if "call_api" in box.names else "(none in this run)",
             ).text,
             nodes=(task.node,),

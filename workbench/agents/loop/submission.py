@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.loop.belief_state import BeliefState, read_probability
 from workbench.agents.loop.tool_box import tool_spec, tool_texts
+from workbench.agents.replies.stage_replies import Accounting, check_form
 from workbench.models.base import ToolSpec
 from workbench.quoting import visible
 
@@ -23,8 +24,11 @@ class Submission:
     raw: tuple[float, ...]
     #: What counts: the last of ``raw``, clamped.
     p: float
+    #: The report, with the accounting behind the probability at its end.
     reasoning: str = ""
     key_factor: str = ""
+    #: That accounting as stated (`Accounting`); empty where nothing of it was.
+    numbers: Mapping[str, Any] = field(default_factory=dict)
     #: Why nobody submitted it and it was taken from the belief; "" for a submission.
     forced: str = ""
     #: ``updated_belief.probability`` of the submitting call; None without a belief.
@@ -81,10 +85,13 @@ def read_submission(
         raw = tuple(read_probability(value, "probabilities") for value in values)
     else:
         raw = (read_probability(arguments.get("probability", arguments.get("p_true")), "probability"),)
+    numbers = check_form(Accounting, dict(arguments))
+    reasoning = visible(str(arguments.get("reasoning") or arguments.get("report") or ""))[:20_000].strip()
     return Submission(
         raw=raw,
         p=clamped(raw[-1], clamp),
-        reasoning=visible(str(arguments.get("reasoning") or arguments.get("report") or ""))[:20_000].strip(),
+        reasoning="\n\n".join(filter(None, (reasoning, visible(numbers.lines(raw[-1]))))),
+        numbers=numbers.model_dump(mode="json", exclude_defaults=True),
         key_factor=" ".join(visible(str(arguments.get("key_factor") or "")).split())[:600],
         stated_belief=stated_belief,
     )

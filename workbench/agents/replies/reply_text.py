@@ -13,6 +13,10 @@ PLACEHOLDERS = (
     "what decides it, in one or two sentences",
     "what evidence would move p, and which way",
     "what moves it from there to p",
+    "how it stands now, and how it then comes out",
+    "one way in which it comes true",
+    "one way in which it does not",
+    "what evidence, and which way",
     "what PA assumes",
     "the one argument that carries the case, in one sentence",
 )

@@ -33,6 +33,8 @@ from workbench.propositions import NodeId
 
 JSON_BLOCK = "```json block"
 LONGEST_NOTE = 600  # characters of one side note of a reply
+_MOST_CASES = 50
+_YES_OR_NO = {"true": True, "yes": True, "false": False, "no": False}
 
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*%?\s*")
 
@@ -148,6 +150,27 @@ def _count(value: Any) -> int | None:
     return int(value) if _is_number(value) and 0 <= value < 1e9 else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A comparable case as a reply lists it; ``source`` is the id of what showed it, "" for one from memory."""
+
+    case: str
+    source: str
+    came_true: bool
+
+
+def _cases(value: Any) -> tuple[Case, ...]:
+    """Read the cases of a list that say what they are and how they came out; others are left out, since p alone decides."""
+    cases = []
+    for item in value[:_MOST_CASES] if isinstance(value, list) else ():
+        words = _texts(item.get("case")) if isinstance(item, dict) else []
+        ended = _YES_OR_NO.get(str(item.get("came_true")).strip().lower()) if words else None
+        if ended is not None and words[0] != "what and when":
+            source = " ".join(_texts(item.get("source")))
+            cases.append(Case(case=words[0], source=source, came_true=ended))
+    return tuple(cases)
+
+
 _Share = Annotated[float | None, BeforeValidator(_share)]
 _Note = Annotated[str, BeforeValidator(lambda value: "; ".join(_texts(value)))]
 
@@ -163,8 +186,14 @@ class Accounting(ReplyShape):
     n: Annotated[int | None, BeforeValidator(_count)] = None
     #: What the case's own evidence says.
     inside_view: _Share = None
+    #: The comparable cases that were counted, where they are events.
+    cases: Annotated[tuple[Case, ...], BeforeValidator(_cases)] = ()
     #: Steps from there to p.
     adjustments: _Note = ""
+    #: if_nothing_changes, yes_if, no_if: How it comes out then, and a way to either outcome.
+    if_nothing_changes: _Note = ""
+    yes_if: _Note = ""
+    no_if: _Note = ""
     #: low, high: Bounds around p, as the reply gives them; they may contradict it.
     low: _Share = None
     high: _Share = None
@@ -175,6 +204,15 @@ class Accounting(ReplyShape):
         names = ("base_rate", "n", "inside_view", "low", "high")
         named = {name.replace("_", " "): getattr(self, name) for name in names}
         return {name: value for name, value in named.items() if value is not None}
+
+    def counted(self) -> tuple[int, int, float]:
+        """How many of the listed cases came true, how many there are, and the base rate that follows, (k + 1) / (n + 2).
+
+        >>> Accounting(cases=[{"case": "2019", "source": "S1.1", "came_true": True}]).counted()[:2]
+        (1, 1)
+        """
+        k, n = sum(each.came_true for each in self.cases), len(self.cases)
+        return k, n, (k + 1) / (n + 2)
 
     def contradiction(self, p: float) -> str:
         """In one sentence, bounds that do not hold p; "" if they do.
@@ -210,10 +248,24 @@ class Accounting(ReplyShape):
         text = "; ".join(parts)
         named = {
             "In numbers": text and f"{text[0].upper()}{text[1:]}.",
+            "Comparable cases": self._case_lines(),
+            "If nothing changes": self.if_nothing_changes,
+            "Yes if": self.yes_if,
+            "No if": self.no_if,
             "Would change my mind": self.would_change_my_mind,
             "Contradiction": contradiction,
         }
         return "\n\n".join(f"**{name}.** {words}" for name, words in named.items() if words)
+
+    def _case_lines(self) -> str:
+        if not self.cases:
+            return ""
+        k, n, rate = self.counted()
+        lines = [
+            f"- {'Yes' if each.came_true else 'No'}: {each.case} ({each.source or 'from memory'})"
+            for each in self.cases
+        ]
+        return "\n".join([f"{k} of {n} came true: a base rate of {k + 1} in {n + 2}, {rate:.2f}.", *lines])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,7 +112,7 @@ def after(day: date, count: int, unit: str) -> date:
     Raises `ClaimRefused`: It is more than a lifetime away: the calendar ends, and days would be counted one by one until then.
     """
     if count > _LIFETIME.get(unit, _LIFETIME["day"]):
-        raise ClaimRefused(f"{count} {unit}s from now is further than a claim can look; choose a nearer date")
+        raise ClaimRefused(f"{count} {unit}s from now is too far ahead for a claim; choose a nearer date")
     if unit in ("trading day", "session", "business day"):
         for _ in range(count):
             day += timedelta(days=1)

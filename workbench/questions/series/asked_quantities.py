@@ -54,7 +54,7 @@ def read_quantity_question(question: Question, horizon: str = "") -> QuantityRea
     if len(names) != 1:
         why = f"it names {', '.join(names)}" if names else "it names none that is known"
         raise ClaimRefused(
-            f"no one series answers the question: {why} ({KNOWN}; or one by its id, such as fred/DGS10)"
+            f"no single series answers the question: {why} ({KNOWN}; or one by its id, such as fred/DGS10)"
         )
     words = re.sub(r"<[A-Z0-9_]+>", " ", title)
     for ref in named:
@@ -75,7 +75,7 @@ def read_quantity_question(question: Question, horizon: str = "") -> QuantityRea
     try:
         last = date.fromisoformat(day)
     except ValueError:
-        raise ClaimRefused("the question says no day on which the value counts") from None
+        raise ClaimRefused("the question names no day on which the value counts") from None
     return QuantityReading(series=names[0], day=last, statistic=extremes[0] if extremes else "value")
 
 

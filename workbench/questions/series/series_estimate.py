@@ -129,7 +129,7 @@ def _estimate_leaf(
         if method == "paths":
             if claim.pattern == "volatility" and not (series > 0).all():
                 raise ClaimRefused(
-                    "the volatility of a series that was not above 0 throughout has no meaning"
+                    "the volatility of a series that was not above 0 throughout cannot be measured"
                 )
             history, reading = _history(series), claim_reading(claim)
             returns = (

@@ -100,9 +100,7 @@ def read_series_leaf(statement: str, hints: str = "") -> SeriesLeaf:
                 ) from None
     refs = tuple(dict.fromkeys(named))
     if len(refs) > 1:
-        raise ClaimRefused(
-            f"the driver names several series ({', '.join(map(str, refs))}): one must decide it"
-        )
+        raise ClaimRefused(f"the driver names several series ({', '.join(map(str, refs))}): name one")
     claim = read_claim(_with_stand_in(statement))
     if claim.series != STAND_IN or claim.other is not None:
         raise ClaimRefused(

@@ -280,6 +280,6 @@ def _line(document: Mapping[str, Any], no_record: str) -> str:
         )
     when = f"by {document['by']}" if "by" in document else f"on {document['on']}"
     record = document["record"]
-    missing = "no record on past dates" + (f": {no_record}" if no_record else "")
+    missing = "no track record" + (f": {no_record}" if no_record else "")
     trust = missing if record is None else record["line"]
     return f"{document['series']} {when}: {'; '.join(parts)} {document['unit']} · {trust}"

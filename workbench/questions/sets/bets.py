@@ -41,7 +41,7 @@ def read_log(text: str, *, name: str) -> list[Trade]:
         raise UsageError(str(error)) from None
     if not rows or tuple(rows[0]) != LOG_COLUMNS:
         raise UsageError(
-            f"{name} is no paper-trade log of ",
+            f"{name} is not a paper-trade log of ",
             command("questions bet", log="FILE"),
             f": its columns are {','.join(LOG_COLUMNS)}",
         )

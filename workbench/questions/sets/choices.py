@@ -190,7 +190,7 @@ def linked_document(
         (group for group in linked_questions(questions.values()) if own in {q.id for q in group}), None
     )
     if linked is None:
-        raise QuestionError(f"no link binds question {own}: decide without ", Option("linked"))
+        raise QuestionError(f"question {own} has no linked questions: decide without ", Option("linked"))
     group = group_of(linked)
     missing = [event for event in group.events if event not in p]
     if missing:

@@ -112,7 +112,7 @@ def score_set_quantiles(
     table = targets_table(list(questions.questions.values()), path=Path(f"set {questions.name}"))
     if not np.isfinite(table.value).any():
         raise QuestionError(
-            f"set {questions.name} has no numeric question that came to a value: `questions resolve {questions.name} ID NUMBER` first"
+            f"set {questions.name} has no numeric question with an outcome: `questions resolve {questions.name} ID NUMBER` first"
         )
     document = quantile_document(table, read_quantiles(quantiles, table), methods=methods)
     return {**document, "set": questions.name}

@@ -312,10 +312,10 @@ def _forecastbench(
     maker: str,
 ) -> str:
     if not organization or not model:
-        raise QuestionError("ForecastBench wants to know who forecasts: organization and model")
+        raise QuestionError("ForecastBench needs the name of the forecaster: give organization and model")
     other = [question.id for question in questions if question.kind != "binary"]
     if other:
-        raise QuestionError(f"ForecastBench asks yes or no; {other[0]} is of another kind")
+        raise QuestionError(f"ForecastBench takes yes-or-no questions only; {other[0]} is of another kind")
     dues = {question.asked_on for question in questions}
     if len(dues) != 1 or not next(iter(dues)):
         raise QuestionError(f"a forecast set is for one due date; these questions have {len(dues)}")

@@ -37,7 +37,7 @@ def priors_document(
     prior = event_priors(events, columns, pseudo=pseudo)
     labels, resolved = group_labels(events, columns), np.isfinite(events.outcome)
     if not resolved.any():
-        raise UsageError(f"{events.path}: no event has resolved yet, so there is no base rate")
+        raise UsageError(f"{events.path}: no event has an outcome yet, so there is no base rate")
     rates = empirical_prior(labels[resolved], events.outcome[resolved], strength=0.0)
     groups = []
     for name, rate in rates.items():
@@ -78,7 +78,7 @@ def calibration_document(
     p = _some(method, pooled_forecasts(forecasts, method, variant=variant, how=how))
     rows = np.flatnonzero(np.isfinite(p) & np.isfinite(events.outcome))
     if not len(rows):
-        raise UsageError(f"{method}: no forecast has resolved yet, there is nothing to learn from")
+        raise UsageError(f"{method}: no forecast has an outcome yet, so nothing can be fitted")
     labels = {factor: events.factor(factor)[rows] for factor in factors}
     p, o, questions = p[rows], events.outcome[rows], events.question[rows]
     model = fit_calibration(

@@ -173,7 +173,7 @@ def _ensemble(
         # The other questions' forecasts would have been fitted on the one that is left out.
         raise UsageError(
             Option("ensemble"),
-            " leaves a question out, and calibrated or shrunk forecasts of the others have seen it: use ",
+            " leaves one question out, but calibrated or shrunk forecasts have used that question: use ",
             Option("calibrate", "none"),
             " and a plain ",
             Option("pool"),

@@ -16,7 +16,8 @@ PERCENTILES = ("5", "10", "25", "50", "75", "90", "95")
 STEPS = 200  # of the grid that Metaculus takes, but of a number with few values
 # of mass between two of 200 steps: what is written, and what the site takes; of fewer steps each takes more
 _LONGEST_STEP, _MOST = 0.19, 0.2
-_BEYOND = 0.001  # what Metaculus wants beyond an open end
+# what Metaculus wants beyond an open end, and what is kept there, since percentiles cannot say so little
+_BEYOND, _KEPT = 0.001, 0.01
 _NEAR = 1e-9
 
 
@@ -98,13 +99,13 @@ def chance_below(quantiles: Mapping[str, float], scale: Scale, values: ArrayLike
 def metaculus_cdf(quantiles: Mapping[str, float], scale: Scale) -> list[float]:
     """Distribution function at even places of the range (201 of 200 steps), as Metaculus takes it.
 
-    A hundredth of the mass is spread evenly, so that each step has its least; an open end keeps at least 0.001 beyond it; no step
+    A hundredth of the mass is spread evenly, so that each step has its least; an open end keeps at least 0.01 beyond it; no step
     holds more than its most, a fifth of 200 steps. Source: Metaculus's own standardising of a CDF.
     """
     even = np.linspace(0.0, 1.0, scale.steps + 1)
     below = chance_below(quantiles, scale, _values(scale, even))
     below[0], below[-1] = (below[0] if scale.open_low else 0.0), (below[-1] if scale.open_high else 1.0)
-    ends = (_BEYOND if scale.open_low else 0.0, _BEYOND if scale.open_high else 0.0)
+    ends = (_KEPT if scale.open_low else 0.0, _KEPT if scale.open_high else 0.0)
     mixed = (0.9899 - sum(ends)) * below + 0.0101 * even + ends[0]
     steps, longest = np.diff(mixed), _LONGEST_STEP * STEPS / scale.steps
     while steps.max() > longest + _NEAR:

@@ -226,7 +226,7 @@ async def gather_contexts(store: Store, night: Round, sitting: RoundWork) -> Rou
             # so the next attempt, with a key that was missing, asks at other addresses.
             _record_manifest(store, night, gather_attempt=attempt + 1)
             raise ProviderError(
-                f"none of {len(tried)} contexts could be gathered, the first: {tried[0].reason}; ",
+                f"none of {len(tried)} contexts could be gathered; the first failed with: {tried[0].reason}; ",
                 Option("new"),
                 " ",
                 Option("contexts", "none"),

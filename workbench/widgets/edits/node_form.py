@@ -55,7 +55,7 @@ def _side_now(tree: Tree, node: NodeId) -> Values | None:
 
 def _turned(tree: Tree, node: NodeId, side: str) -> dict[str, Any]:
     if side == _NOT_STATED:
-        raise UsageError("choose whether it speaks for its parent or against it")
+        raise UsageError("choose whether the driver raises or lowers the statement above it")
     return {"polarities": {node: _SPEAKS[side]}}
 
 
@@ -314,7 +314,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         )
         if values and values == self._filled[name][1] and values[0]:
             # A button pressed on a rounded weight is nobody's judgement.
-            raise UsageError("nothing was changed: that is what stands here already")
+            raise UsageError("nothing was changed: the new values equal the old ones")
         with self._session.lock:
             tree = self._session.tree
             request = self._request.read(self._kinds[name].edits(tree, self.node, *values))

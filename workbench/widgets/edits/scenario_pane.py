@@ -131,7 +131,7 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
     def _open(self) -> None:
         name = str(self.chosen.value)
         if not self.keeper.open(name):
-            raise UsageError(f"no scenario {name!r} is open any more")
+            raise UsageError(f"no scenario {name!r} is open: choose another")
         self.look_up()
         self._done(f"{name} is open: further edits go to it.")
 

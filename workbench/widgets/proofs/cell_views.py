@@ -216,9 +216,7 @@ class EvidenceView(_View):
         leaves = list(run.tree.leaves())
         begin = node or next((leaf for leaf in leaves if run.notebook(leaf) is not None), leaves[0])
         if run.tree[begin].children:
-            raise UsageError(
-                f"{begin} is combined from those below it; evidence belongs to one of: {', '.join(leaves)}"
-            )
+            raise UsageError(f"{begin} is combined from its drivers; choose one of them: {', '.join(leaves)}")
         self.shared = shared_edits(run)
         self.chosen = choice(
             [(f"{leaf}  {run.tree[leaf].statement[:80]}", leaf) for leaf in leaves], "driver"
