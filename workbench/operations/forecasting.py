@@ -232,7 +232,7 @@ class Forecast(ModelWork):
 def _lines(row: Mapping[str, Any]) -> Iterator[str]:
     if "nights" in row:
         for night in row["nights"]:
-            yield f"{night['night']}: {night['forecasts']} forecasts, {night['missing']} missing"
+            yield f"{night['night']}: {counted(night['forecasts'], 'forecast')}, {night['missing']} missing"
     elif row["questions"] is None:
         yield f"{row['set']}/(all open questions)"
     else:

@@ -361,7 +361,7 @@ def _steps(document: Mapping[str, Any]) -> Iterator[Block]:
         yield columns(
             rows, **{f"{name}: step": "step"}, Brier="brier", low="low", high="high", still_at_work="working"
         )
-        yield f"{by_step['n']} drivers of {by_step['runs']} runs; step 0 is a belief of 0.5"
+        yield f"{counted(by_step['n'], 'driver')} of {counted(by_step['runs'], 'run')}; step 0 is a belief of 0.5"
     yield from _left_out(document)
 
 

@@ -275,7 +275,7 @@ def summary_lines(
     for row in differences:
         holm = f"{row['p_holm']:.3f}" if row["p_holm"] >= 0.001 else "below 0.001"
         ends = "" if row["low"] is None else f" [{row['low']:+.1f}, {row['high']:+.1f}]"
-        amount = f"{row['difference']:+.1f} points{ends}, Holm p {holm}, {counted(row['clusters'], 'cluster')} of {row['n']} events"
+        amount = f"{row['difference']:+.1f} points{ends}, Holm p {holm}, {counted(row['clusters'], 'cluster')} of {counted(row['n'], 'event')}"
         if row["verdict"] in ("better", "worse"):
             lines.append(f"{row['arm']} is {row['verdict']} than {reference}: {amount}.")
         else:
