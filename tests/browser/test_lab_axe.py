@@ -20,7 +20,7 @@ VIEWS = ("explorer", "scenario_view", "driver_view", "evidence_view", "export_vi
 def open_cells(lab: Lab, watched: Watched, run: str, *cells: str) -> Any:
     """Run cells that look at a run in a notebook of their own; returns the page, high enough that none of them is parked."""
     page = watched.page
-    page.set_viewport_size({"width": 1280, "height": 6000})
+    page.set_viewport_size({"width": 1280, "height": 3700})
     name = f"axe-{run}.ipynb"
     lab.put(name, [f"import workbench as wb\nanalysis = wb.open_run({run!r})", *cells], "python3")
     page.goto(lab.page(name))

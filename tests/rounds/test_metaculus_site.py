@@ -93,6 +93,7 @@ def test_each_forecast_and_comment_is_posted_once_and_a_new_one_again(tmp_path: 
         forecasts(tmp_path)
         plan = run_json(tmp_path, *POST[:-1], **environ(site))
         assert {row["state"] for row in plan["posted"]} == {"to post"} and not fake.forecasts
+        assert plan["left_out"] == ["3: no forecast", "4: no forecast"]
         done = run_json(tmp_path, *POST, **environ(site))
         assert {row["state"] for row in done["posted"]} == {"posted"} and not done["problems"]
         assert sorted(row["question"] for row in fake.forecasts) == [1, 2, 5, 6, 7, 8]

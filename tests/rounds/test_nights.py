@@ -129,7 +129,7 @@ def test_questions_are_forecast_again_when_their_review_is_due(home: Path, serve
     again = run_cli(home, "forecast", "--due", "--quiet", **env)
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "") and len(server.asked) == before + 2
     # by hand at any time, a single one of them
-    assert run_cli(home, "forecast", "q/rain", **env).stdout == "q.3: 1 forecasts, 0 missing\n"
+    assert run_cli(home, "forecast", "q/rain", **env).stdout == "q.3: 1 forecast, 0 missing\n"
     times = run_json(home, "tournament", "show", "q")["forecasts"]
     assert times[0]["next_review"] > datetime.now(UTC).isoformat()
 

@@ -466,7 +466,7 @@ async def test_a_network_that_was_switched_off_is_said_by_the_variable_and_nothi
             environ(upstream, WORKBENCH_NETWORK="off"), catalogue_folder=tmp_path / "catalogue"
         )
         broker = open_broker(settings)
-        with pytest.raises(SourceUnavailable, match="desk was not asked: WORKBENCH_NETWORK=off"):
+        with pytest.raises(SourceUnavailable, match="WORKBENCH_NETWORK=off"):
             await asker(broker, "2018-06-30")("desk/prices", symbol="X")
         await broker.aclose()
     assert upstream.seen == []

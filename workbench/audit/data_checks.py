@@ -14,6 +14,7 @@ from workbench.audit.check import Answer, Records, Verdict
 from workbench.audit.data_read import no_data_lines
 from workbench.audit.run_findings import DEPTH, finding_lines, run_findings, run_findings_in_steps
 from workbench.engine.record.state import RunState
+from workbench.formatting import counted
 from workbench.search.engines import ENGINES
 from workbench.store import ModelLedger, Store, StoreCorrupt
 from workbench.store import events as ev
@@ -285,7 +286,7 @@ def web_results(records: Records) -> list[Answer]:
     return [
         (
             "ok",
-            f"{len(searches)} calls of search engines, {late} rows left out by date or words; the filter read "
-            f"{len(records.web)} results and removed {dropped}",
+            f"{counted(len(searches), 'call of search engines', 'calls of search engines')}, {late} rows left out by date or words; the filter read "
+            f"{counted(len(records.web), 'result')} and removed {dropped}",
         )
     ]

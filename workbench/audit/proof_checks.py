@@ -11,7 +11,7 @@ from workbench.engine.hindsight import hindsight
 from workbench.engine.proof_check import combined_faults, rule_faults
 from workbench.engine.record.run_files import journal_name
 from workbench.errors import command, sentence
-from workbench.formatting import sandbox_words, sent_tokens
+from workbench.formatting import counted, sandbox_words, sent_tokens
 from workbench.propositions import natural_order
 from workbench.store import ModelLedger
 from workbench.synthesis.coherence.findings import check_tree_in_steps
@@ -63,7 +63,7 @@ def look_ups(records: Records) -> list[Answer]:
         assert stored is not None, "the log names it"
         searched = sum(len(step.calls) for step in stored.look_up.trace.steps)
         listed.append(
-            f"{node}: {searched} tool calls, {len(stored.look_up.notes)} notes from {len(stored.look_up.trace.sources)} sources"
+            f"{node}: {searched} tool calls, {counted(len(stored.look_up.notes), 'note')} from {counted(len(stored.look_up.trace.sources), 'source')}"
         )
     return [("ok", "; ".join(listed))]
 

@@ -10,7 +10,7 @@ from workbench.agents.findings.conclusion_checks import ASKED_NO_DATA
 from workbench.agents.findings.statement_checks import findings_by_node
 from workbench.audit.data_read import DATA_READ, no_data_lines
 from workbench.engine.record.state import RunState
-from workbench.formatting import counted_drivers
+from workbench.formatting import counted, counted_drivers
 from workbench.propositions import NodeId
 from workbench.steps import Steps, at_once
 from workbench.terminal import printable_line
@@ -65,6 +65,6 @@ def finding_lines(rows: Sequence[FindingRow]) -> list[str]:
         if row["check"] != DATA_READ:
             by_words.setdefault(row["words"], []).append(row["node"])
     lines = [f"CHECK: {counted_drivers(nodes)}: {words.rstrip('.')}" for words, nodes in by_words.items()]
-    more = [f"CHECK: and {len(lines) - _LINES} more findings"] if len(lines) > _LINES else []
+    more = [f"CHECK: and {counted(len(lines) - _LINES, 'more finding')}"] if len(lines) > _LINES else []
     unread = no_data_lines({row["node"]: row["words"] for row in rows if row["check"] == DATA_READ})
     return [*unread, *lines[:_LINES], *more]

@@ -25,7 +25,7 @@ from workbench.engine.named_settings import (
     settings_by_panel,
 )
 from workbench.errors import Option, UsageError
-from workbench.formatting import percent, plain_numbers
+from workbench.formatting import counted, percent, plain_numbers
 from workbench.models.model_options import OFFLINE
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
 from workbench.operations.base import Home, Operation
@@ -344,7 +344,7 @@ async def _with_news(home: Home, statement: str, cutoff: Cutoff, settings: RunSe
     )
     async with open_gatherer(home.store, "claims", environ=home.environ, options=options) as gatherer:
         context = await gatherer.gather(Wanted(question, cutoff))
-    home.say(f"{len(context.sources)} sources as of {context.instant[:16]}")
+    home.say(f"{counted(len(context.sources), 'source')} as of {context.instant[:16]}")
     return replace(settings, context=replace(settings.context, news=context.text))
 
 
@@ -504,7 +504,7 @@ class Demo(Operation):
         yield Facts(
             [
                 ("tree", run.folder / "tree.json"),
-                ("proofs", f"{proofs} ({len(list(proofs.glob('*.ipynb')))} notebooks)"),
+                ("proofs", f"{proofs} ({counted(len(list(proofs.glob('*.ipynb'))), 'notebook')})"),
                 ("manifest", run.folder / "manifest.json"),
                 ("data", f"embedded, without a key: {data_reach()}"),
                 ("dashboard", f"{program} serve {run.run_id}"),

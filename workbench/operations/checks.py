@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from workbench.errors import WANTING
-from workbench.formatting import percent, sandbox_words
+from workbench.formatting import counted, percent, sandbox_words
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Drawing, columns
 from workbench.operations.fields import RunName
@@ -131,7 +131,7 @@ class Verify(Operation):
         for row in document["advisory"]:
             yield f"advisory  {row['node']} {row['check']} {row['cell'] or ''}: {row['what']} (another processor or other package versions than the run's)"
         word = "verified" if document["verified"] else "NOT verified"
-        yield f"{word}: {document['proofs']} proofs, {document['cells']} cells, {len(document['differing'])} differences"
+        yield f"{word}: {document['proofs']} proofs, {document['cells']} cells, {counted(len(document['differing']), 'difference')}"
         yield drift_line(document)
         yield signed_line(document["signed"])
         yield rerun_line(document["isolation"], verified=document["verified"])

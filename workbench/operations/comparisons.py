@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from workbench.formatting import counted
 from workbench.operations.base import Home
 from workbench.operations.blocks import Block, Table, columns
 from workbench.operations.fields import Numbers, Words
@@ -91,7 +92,7 @@ class Compare(ExamFiles):
             )
         if ensemble := document.get("ensemble"):
             yield (
-                f"greedy ensemble ({ensemble['how']}) on {ensemble['events']} events of {ensemble['questions']} questions: Brier "
+                f"greedy ensemble ({ensemble['how']}) on {counted(ensemble['events'], 'event')} of {counted(ensemble['questions'], 'question')}: Brier "
                 f"{ensemble['brier']:.4f} without the question forecast; best single member, chosen alike, "
                 f"{ensemble['best_single_brier']:.4f}; in-sample {ensemble['in_sample_brier']:.4f}, which flatters"
             )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WANTING, UsageError
+from workbench.formatting import counted
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark, columns, named
 from workbench.operations.fields import ApiBase, Names, PricePairs, RunName
@@ -127,7 +128,7 @@ class Judge(_Reading):
         if (compared := document["against"]) is not None:
             gaps = named(compared["dimensions"])
             yield columns(gaps, dimension="name", mean_difference="mean_absolute_difference .2f", variance="variance .2f", within_one="within_one .0%")  # fmt: skip
-            yield f"mean absolute difference to the person's {compared['n']} reports: {compared['mean_absolute_difference']:.2f}"
+            yield f"mean absolute difference to the person's {counted(compared['n'], 'report')}: {compared['mean_absolute_difference']:.2f}"
         yield f"judged by {document['model']} in {document['model_calls']} calls; the run is unchanged"
 
 
@@ -275,6 +276,6 @@ class Grounders(Operation):
             )  # fmt: skip
         for row in document["together"]:
             yield (
-                f"{row['grounders']}, pooled on {row['n']} drivers: Brier {row['brier']:.3f}, the parts' mean {row['parts']:.3f}; "
+                f"{row['grounders']}, pooled on {counted(row['n'], 'driver')}: Brier {row['brier']:.3f}, the parts' mean {row['parts']:.3f}; "
                 f"{row['spread']:.2f} apart on average"
             )

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from workbench.formatting import percent
+from workbench.formatting import counted, percent
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark, Table, columns
 from workbench.operations.fields import RunName
@@ -80,7 +80,9 @@ class Sensitivity(Operation):
             shown = ", ".join(
                 f"{row['a']} and {row['b']} {row['correlation']:+.2f}" for row in pairs[:_PAIRS]
             )
-            more = f", and {len(pairs) - _PAIRS} more pairs (--json)" if len(pairs) > _PAIRS else ""
+            more = (
+                f", and {counted(len(pairs) - _PAIRS, 'more pair')} (--json)" if len(pairs) > _PAIRS else ""
+            )
             yield f"Correlated errors of drivers: {shown}{more}"
         yield columns(
             document["ground_next"],

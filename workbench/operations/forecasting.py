@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from workbench.errors import PROVIDER, STOPPED, UsageError
+from workbench.formatting import counted
 from workbench.operations.base import Home
 from workbench.operations.blocks import Block, Remark, columns
 from workbench.operations.model_work import ModelWork, may_buy_again
@@ -210,7 +211,7 @@ class Forecast(ModelWork):
                 rows, number="event_id", series="series", statistic="statistic", cutoff="cutoff", **levels
             )
             yield from (Remark(f"left out: {row['id']}: {row['reason']}") for row in document["left_out"])
-            yield f"{document['file']}: {len(document['forecasts'])} forecasts, method {document['method']}"
+            yield f"{document['file']}: {counted(len(document['forecasts']), 'forecast')}, method {document['method']}"
             return
         for row in document["failed"]:
             goes_on = (
@@ -231,7 +232,7 @@ class Forecast(ModelWork):
 def _lines(row: Mapping[str, Any]) -> Iterator[str]:
     if "nights" in row:
         for night in row["nights"]:
-            yield f"{night['night']}: {night['forecasts']} forecasts, {night['missing']} missing"
+            yield f"{night['night']}: {counted(night['forecasts'], 'forecast')}, {night['missing']} missing"
     elif row["questions"] is None:
         yield f"{row['set']}/(all open questions)"
     else:

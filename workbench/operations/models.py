@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from workbench.errors import WANTING
+from workbench.formatting import counted
 from workbench.models.model_options import ReplyForm
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Facts, Remark, blocks_of, columns
@@ -214,7 +215,7 @@ def _exam_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
             if row["low"] is None
             else f"[{row['low']:.1f}, {row['high']:.1f}]"
         )
-        return f"{row['value']:+.1f} {ends} on {row['n']} questions: {row['verdict']}"
+        return f"{row['value']:+.1f} {ends} on {counted(row['n'], 'question')}: {row['verdict']}"
 
     low, high = document["brier_index_low"], document["brier_index_high"]
     recall, share = document["recall"], document["before_training_end"]
@@ -227,7 +228,7 @@ def _exam_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         (
             "questions",
-            f"{document['n']} in {document['clusters']} clusters ({document['questions']}); {document['missing']} unanswered",
+            f"{document['n']} in {counted(document['clusters'], 'cluster')} ({document['questions']}); {document['missing']} unanswered",
         ),
         (
             "Brier Index",

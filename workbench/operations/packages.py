@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
+from workbench.formatting import counted
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Raw, Remark, blocks_of, columns
 from workbench.operations.fields import RunName
@@ -145,7 +146,7 @@ class Import(Operation):
         if sign_offs:
             yield columns(sign_offs, sign_off="verdict", author="author", attested="attested .19")
         yield Remark(
-            f"run {document['run_id']}: {len(comments)} comments, {len(estimates)} estimates and {len(sign_offs)} sign-offs came back"
+            f"run {document['run_id']}: {counted(len(comments), 'comment')}, {counted(len(estimates), 'estimate')} and {len(sign_offs)} sign-offs came back"
         )
 
 

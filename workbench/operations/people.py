@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import model_validator
 
 from workbench.errors import PROVIDER, UsageError
-from workbench.formatting import percent
+from workbench.formatting import counted, percent
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Facts, Remark, columns
 from workbench.operations.fields import Author, Day, Names, NumberText, RunName
@@ -299,7 +299,10 @@ class Resolve(Operation):
 
         if self.due:
             yield from (f"run {run_id} is resolved" for run_id in document["runs"])
-            yield from (f"set {name}: {count} outcomes recorded" for name, count in document["sets"].items())
+            yield from (
+                f"set {name}: {counted(count, 'outcome')} recorded"
+                for name, count in document["sets"].items()
+            )
             if not (self.quiet or document["runs"] or document["sets"]):
                 yield Remark("nothing that is open can be known yet")
             yield from (Remark(f"workbench: {row['id']}: {row['reason']}") for row in document["failed"])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from workbench.errors import PROVIDER, UsageError
+from workbench.formatting import counted
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark, blocks_of, columns, table_of
 from workbench.operations.fields import ApiBase, CutoffText, PricePairs, SetName, Words
@@ -588,7 +589,7 @@ class GatherContexts(Operation):
         calls, usd = context_cost(len(wishes), options, live=all(wish.cutoff.live for wish in wishes))
         dollars = "whose price is unknown" if usd is None else f"about ${usd:.2f}"
         home.say(
-            f"{len(wanted)} contexts, {len(wanted) - len(wishes)} of them on record; {len(wishes)} to gather:"
+            f"{counted(len(wanted), 'context')}, {len(wanted) - len(wishes)} of them on record; {len(wishes)} to gather:"
             f" {self.queries} searches each, about {calls} model calls, {dollars}"
         )
         failed = []

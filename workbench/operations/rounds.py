@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from workbench.errors import Option, UsageError
-from workbench.formatting import percent
+from workbench.formatting import counted, percent
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, blocks_of, columns
 from workbench.operations.fields import ApiBase, CutoffText, Names, PricePairs, SetName, SettingPairs, Words
@@ -181,7 +181,7 @@ class RunRound(_RoundRules, ModelWork):
                     budget_usd=budget,
                     concurrency=self.runs_at_once,
                 )
-                home.say(f"round {night.name}: {len(night.questions)} questions")
+                home.say(f"round {night.name}: {counted(len(night.questions), 'question')}")
             else:
                 home.say(f"round {night.name} goes on as it was begun; --new begins another")
                 work = replace(work, rebuy=may_buy_again(home, night.study.open_runs()))

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from workbench.errors import Option, UsageError
-from workbench.formatting import SCORE_WORDS, outcome_words, percent
+from workbench.formatting import SCORE_WORDS, counted, outcome_words, percent
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Facts, Remark, Table, columns, named
 from workbench.operations.fields import Words
@@ -331,7 +331,7 @@ def _own_record(document: Mapping[str, Any], shown: Sequence[str]) -> Iterator[B
             yield f"{origin}: {row['node']} of {row['run_id']} was held {percent(row['p'])} and came out {outcome_words(row['outcome'])}: known, it moves the claim by {100 * row['moved']:+.1f} points"
     for row in document["histories"]:
         peer = "" if row["peer"] is None else f", {row['peer']:+.1f} against the crowd (100 ln)"
-        yield f"{row['file']}: {row['n']} forecasts, Brier {row['brier']:.3f}{peer}"
+        yield f"{row['file']}: {counted(row['n'], 'forecast')}, Brier {row['brier']:.3f}{peer}"
     yield from _left_out(document)
 
 
@@ -361,7 +361,7 @@ def _steps(document: Mapping[str, Any]) -> Iterator[Block]:
         yield columns(
             rows, **{f"{name}: step": "step"}, Brier="brier", low="low", high="high", still_at_work="working"
         )
-        yield f"{by_step['n']} drivers of {by_step['runs']} runs; step 0 is a belief of 0.5"
+        yield f"{counted(by_step['n'], 'driver')} of {counted(by_step['runs'], 'run')}; step 0 is a belief of 0.5"
     yield from _left_out(document)
 
 
@@ -389,5 +389,5 @@ def _numbers(document: Mapping[str, Any]) -> Iterator[Block]:
     for entry in named(document["methods"]):
         if entry["missing"]:
             yield Remark(
-                f"{entry['name']} has no forecast of {entry['missing']} of {document['numbers']} numbers"
+                f"{entry['name']} has no forecast of {entry['missing']} of {counted(document['numbers'], 'number')}"
             )

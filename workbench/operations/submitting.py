@@ -101,8 +101,14 @@ class Submit(Operation):
         else:
             rows = await _posted(home, posting)
         refused = [f"{row.question}: {row.reason}" for row in rows if row.state == "refused"]
+        lacking = [
+            f"{question.id}: no forecast"
+            for question in questions.questions.values()
+            if question.source == "metaculus" and not question.outcomes and question.id not in posting.entries
+        ]
         return {
             **document,
+            "left_out": document["left_out"] or lacking,
             "problems": [*document["problems"], *problems, *refused],
             "posted": [row._asdict() for row in rows],
         }

@@ -209,7 +209,7 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
     return Note(
         statement=shown_words(state.statement),
         run_id=state.run_id,
-        judged=f"Judged by {_known(state)}",
+        judged=f"Uses data available {_known(state)}",
         p=p,
         base_rate=base_rate,
         gap=None if p is None or base_rate is None else point_change(base_rate, p),
@@ -507,8 +507,8 @@ def _strongest(drivers: Sequence[Driver], reachable: tuple[float, float] | None)
     if percent(first.if_false) == percent(first.if_true):
         return ["No single driver moves the claim by a tenth of a point."]
     line = (
-        f"The most important driver is “{first.statement}”: the claim would be at {percent(first.if_false)} if the"
-        f" driver were false and at {percent(first.if_true)} if the driver were true."
+        f"The claim depends most on “{first.statement}”: its probability would be {percent(first.if_false)} if that driver"
+        f" were false and {percent(first.if_true)} if it were true."
     )
     if runners_up:
         named = " and ".join(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sandbox.record.passive import passive_markdown
 from workbench.audit.vintages import vintage_words
-from workbench.formatting import percent, quoted
+from workbench.formatting import counted, percent, quoted
 from workbench.reports.note_content import Note
 from workbench.terminal import printable
 from workbench.views.fan_chart import NO_SERIES, fan_words, places
@@ -210,7 +210,7 @@ def _evidence(note: Note) -> list[str]:
             )
     if note.evidence_left_out:
         lines += [
-            f"{len(note.evidence_left_out)} more drivers, which move the claim less, are left out here.",
+            f"{counted(len(note.evidence_left_out), 'more driver')}, which move the claim less, are left out here.",
             "",
         ]
     return lines

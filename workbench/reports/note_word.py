@@ -16,7 +16,7 @@ from docx.shared import Cm, Pt, RGBColor
 from PIL import Image, ImageDraw, ImageFont
 
 from workbench.audit.vintages import MOST_PERIODS, Vintage, vintage_words
-from workbench.formatting import percent
+from workbench.formatting import counted, percent
 from workbench.reports.note_content import Note
 from workbench.reports.note_page import chart_axis
 from workbench.reports.note_plots import Plot
@@ -372,7 +372,7 @@ def _evidence(document: "Document", note: Note) -> None:
     if note.evidence_left_out:
         _soft(
             document,
-            f"{len(note.evidence_left_out)} more drivers, which move the claim less, are left out here.",
+            f"{counted(len(note.evidence_left_out), 'more driver')}, which move the claim less, are left out here.",
         )
 
 

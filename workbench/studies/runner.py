@@ -29,6 +29,7 @@ from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import BudgetStop, Option, ProviderError, UsageError, WorkbenchError, command, sentence
+from workbench.formatting import counted
 from workbench.models.base import Model
 from workbench.reports.note_page import write_report
 from workbench.store import ModelLedger, Store
@@ -105,7 +106,7 @@ class StudyRunner:
                 await self._run_cells(arm, cells, state)
             else:
                 await asyncio.to_thread(self._fill_table, arm, cells)
-            self.say(f"{name}: {len(cells)} forecasts")
+            self.say(f"{name}: {counted(len(cells), 'forecast')}")
         return self.state()
 
     # -- arms that fill a table

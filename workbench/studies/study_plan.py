@@ -10,6 +10,7 @@ from math import ceil
 from typing import Any
 
 from workbench.errors import UsageError
+from workbench.formatting import counted
 from workbench.store import Store
 from workbench.studies.arms.arm_registry import make_arm
 from workbench.studies.arms.base import ArmContext, ArmPrice
@@ -105,7 +106,7 @@ class StudyPlan:
         ]
         total = sum((price for _, price in prices.values()), start=ArmPrice())
         lines.append(
-            f"{len(self.cells())} forecasts of {len(self.exam)} events by {len(self.arms)} arms, about {ceil(total.calls)} model calls, "
+            f"{counted(len(self.cells()), 'forecast')} of {counted(len(self.exam), 'event')} by {counted(len(self.arms), 'arm')}, about {counted(ceil(total.calls), 'model call')}, "
             + ("whose price is unknown" if total.usd is None else f"${total.usd:.2f}")
         )
         return lines
@@ -247,5 +248,5 @@ def status_document(plan: StudyPlan, state: StudyState | None) -> dict[str, Any]
     elif state.audited is None:
         words = "all forecasts are made; the leak audit is to come, results are locked"
     else:
-        words = f"done and audited, {len(state.audited.findings)} findings"
+        words = f"done and audited, {counted(len(state.audited.findings), 'finding')}"
     return {"study": name, "state": words, "begun": state.first_utc, "last": state.last_utc, "arms": rows}

@@ -14,7 +14,15 @@ from workbench.annotations.estimates import estimate_rows
 from workbench.audit.run_findings import finding_lines
 from workbench.engine.detached import has_record, no_record
 from workbench.errors import command, sentence
-from workbench.formatting import day_words, outcome_words, percent, plain_numbers, point_change, sandbox_words
+from workbench.formatting import (
+    counted,
+    day_words,
+    outcome_words,
+    percent,
+    plain_numbers,
+    point_change,
+    sandbox_words,
+)
 from workbench.models.base import PastShare
 from workbench.propositions import ROOT, NodeId, Polarity, Rule, Tree, depth_of
 from workbench.propositions.edits import (
@@ -239,7 +247,7 @@ def run_lines(
     if not whole and len(view.tree) > MOST_LINES:
         lines[-1:] = [
             sentence(
-                f"({len(view.tree) - 1:,} drivers, folded: ",
+                f"({counted(len(view.tree) - 1, 'driver')}, folded: ",
                 command("show", named or view.run_id, all=True),
                 ")",
             ),
@@ -299,7 +307,7 @@ def record_line(record: Mapping[str, Any]) -> str:
         f"{_RIVALS.get(name, name)} {rival['brier_index']:.1f}" for name, rival in scored["against"].items()
     )
     return (
-        f"{start} on {scored['n']} past dates from {scored['first']} to {scored['last']} ({scored['clusters']} independent): "
+        f"{start} on {counted(scored['n'], 'past date')} from {scored['first']} to {scored['last']} ({scored['clusters']} independent): "
         f"Brier Index {scored['brier_index']:.1f} (100 is perfect); {rivals}"
     )
 

@@ -7,7 +7,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from workbench.audit.data_read import DATA_READ, no_data_by_line
-from workbench.formatting import sandbox_words
+from workbench.formatting import counted, sandbox_words
 from workbench.propositions import NodeId, Tree
 from workbench.views.answer import Part, Waterfall, short_name
 from workbench.widgets.page_terms import line_on_page
@@ -138,7 +138,7 @@ def waterfall_bars(steps: Waterfall) -> list[Bar]:
     parts = [*steps.parts]
     if len(parts) > _BARS:
         smaller = parts[_BARS - 1 :]
-        name = f"the {len(smaller)} smaller parts together"
+        name = f"the {counted(len(smaller), 'smaller part')} together"
         parts[_BARS - 1 :] = [Part(name=name, points=fsum(part.points for part in smaller))]
     stations = [*itertools.accumulate((part.points for part in parts), initial=steps.start)]
     low, high = min(stations), max(stations)

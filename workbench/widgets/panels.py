@@ -336,9 +336,9 @@ def short_record(record: Mapping[str, Any]) -> str:
     if not scored:
         return "no track record yet"
     if scored["skill"] == "too few to tell":
-        return f"too little history to test ({scored['clusters']} independent periods)"
+        return f"too little history to test ({counted(scored['clusters'], 'independent period')})"
     words = {"better": "better than", "worse": "worse than"}.get(scored["skill"], "no better than")
-    return f"{words} the base rate on {scored['n']} past dates"
+    return f"{words} the base rate on {counted(scored['n'], 'past date')}"
 
 
 def no_data_words(findings: Sequence[Mapping[str, str]]) -> list[str]:
@@ -363,7 +363,9 @@ def _origin(imported: Mapping[str, Any] | None) -> str:
     """Return the mark of an imported run: when it came, who signed it, whether it was altered; empty for an own run."""
     if not imported:
         return ""
-    altered = f", ALTERED ({len(imported['differing'])} differences)" if imported["differing"] else ""
+    altered = (
+        f", ALTERED ({counted(len(imported['differing']), 'difference')})" if imported["differing"] else ""
+    )
     return (
         f"IMPORTED {imported['at_utc'][:10]}, made elsewhere, {signed_line(imported.get('signed'))}{altered}"
     )

@@ -7,6 +7,7 @@ import ipywidgets
 from proxies.atomic import reads_only
 from workbench.engine.detached import no_record
 from workbench.errors import WorkbenchError
+from workbench.formatting import counted
 from workbench.propositions import ROOT, NodeId
 from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetPolarity, SetValue
 from workbench.steps import Steps, at_once
@@ -272,7 +273,7 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
             return
         if there and scenario == DRAFT and self.session.edits:
             count = len(self.session.edits)
-            edits = "1 edit" if count == 1 else f"{count} edits"
+            edits = counted(count, "edit")
             self.said(f"{edits} of an earlier visit, saved as {DRAFT}. Reset all takes them back", False)
         elif not there and scenario != DRAFT:
             self.said(f"no scenario {scenario!r} is open in this run: the first edit opens it", False)

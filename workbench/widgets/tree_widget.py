@@ -17,7 +17,7 @@ import ipywidgets
 import traitlets
 
 from workbench.errors import UsageError
-from workbench.formatting import percent
+from workbench.formatting import counted, percent
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.templates import html_environment
 from workbench.terminal import printable
@@ -229,7 +229,7 @@ class TreeWidget(anywidget.AnyWidget):
         count = len(self.session.edits)
         if not count:
             return ""
-        edits = "1 edit" if count == 1 else f"{count} edits"
+        edits = counted(count, "edit")
         if now.after is None:
             stale = " and ".join(driver_words(now.tree, node) for node in now.stale)
             return f"{edits}. Ask the model to combine again: {stale}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from workbench.formatting import counted
 from workbench.signing_keys import signed_line, signer_json
 from workbench.store import Store
 from workbench.store import events as ev
@@ -45,7 +46,9 @@ class Imported:
 
     def line(self) -> str:
         """Return the sentence for the screens."""
-        altered = f"; ALTERED: {len(self.differing)} differences when it came in" if self.differing else ""
+        altered = (
+            f"; ALTERED: {counted(len(self.differing), 'difference')} at import" if self.differing else ""
+        )
         mark = f"IMPORTED {self.at_utc[:10]}" if self.taken_in else "NOT TAKEN IN"
         return (
             f"{mark}, {signed_line(signer_json(self.signer))}: made elsewhere, its records are its sender's"

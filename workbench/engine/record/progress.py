@@ -8,7 +8,7 @@ from workbench.engine.record.fold import apply, load_state
 from workbench.engine.record.recorder import Listener
 from workbench.engine.record.state import RunState
 from workbench.errors import command, sentence
-from workbench.formatting import percent
+from workbench.formatting import counted, percent
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.terminal import printable
@@ -47,7 +47,7 @@ def progress_line(state: RunState, stored: StoredEvent) -> str | None:
         case ev.TreePlanned():
             if not state.tree.root.children:
                 return "no driver was found: the claim alone needs evidence"
-            return f"{len(list(state.tree.ids())) - 1} drivers, {leaves} of them need evidence"
+            return f"{counted(len(list(state.tree.ids())) - 1, 'driver')}, {leaves} of them need evidence"
         case ev.RunSealed(isolation="none"):
             return "WARNING: isolation is none: code written by a model runs with your rights and sees your files and network"
         case ev.LeafStep():

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.formatting import counted
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.clusters import event_clusters
 from workbench.science.comparing.mean_intervals import loss_interval
@@ -76,13 +77,13 @@ def exam_document(table: PastTable, forecaster: FloatArray, groups: StrArray | N
 
 def exam_sentence(model: str, document: Mapping[str, Any]) -> str:
     """Sum up an exam in one sentence; ``recall`` of the document, where it was probed, may withhold the verdict."""
-    where = f"on these {document['n']} questions"
+    where = f"on these {counted(document['n'], 'question')}"
     if missing := document.get("missing"):
         where += f" ({missing} more it left unanswered)"
     recall = document.get("recall")
     if recall is not None and recall["share"] is not None and recall["share"] > MOST_REMEMBERED:
         return (
-            f"no verdict: {model} says of {recall['remembered']} of {recall['n']} questions that it remembers how they came"
+            f"no verdict: {model} says of {recall['remembered']} of {counted(recall['n'], 'question')} that it remembers how they came"
             f" out, so its score {where} may be memory"
         )
     base, forecaster = document["gain_over_base"], document["gain_over_forecaster"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from workbench.formatting import counted
 from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities
 from workbench.science.comparing.clusters import cluster_count, day_count, event_clusters, series_clusters
 from workbench.science.comparing.comparison import paired_comparisons
@@ -135,6 +136,6 @@ def _document(table: PastTable, tests: Mapping[str, PairedVerdict], *, looked_at
         "skill": tests[BASE_RATE].verdict,
         "line": skill_line(
             tests[BASE_RATE],
-            past_dates(dates) if dates == len(o) else f"{len(o)} forecasts on {past_dates(dates)}",
+            past_dates(dates) if dates == len(o) else f"{counted(len(o), 'forecast')} on {past_dates(dates)}",
         ),
     }

@@ -23,6 +23,7 @@ from workbench.engine.access.model_gateway import spending
 from workbench.engine.access.own_web import own_asker, own_prompts
 from workbench.environment import proxy_settings
 from workbench.errors import BudgetStop, Option, UsageError, command
+from workbench.formatting import counted
 from workbench.models.base import Asker, NodeRef
 from workbench.models.costs import price_of
 from workbench.models.errors import ModelError
@@ -233,7 +234,9 @@ class ContextGatherer:
                     say(f"no context of {wish.question.id}: {reason}")
                     return Gathered(wish, None, reason)
                 stored = store_context(self._store, self._set, context)
-                say(f"{wish.question.id}: {len(context.sources)} sources as of {context.instant[:16]}")
+                say(
+                    f"{wish.question.id}: {counted(len(context.sources), 'source')} as of {context.instant[:16]}"
+                )
                 return Gathered(wish, stored, fresh=True)
 
         async with asyncio.TaskGroup() as group:

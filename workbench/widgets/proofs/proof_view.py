@@ -24,6 +24,7 @@ from sandbox.jupyter.sanitize import clean_html, clean_markdown, clean_svg
 from workbench.agents.grounders.figure_words import caption
 from workbench.audit.vintages import vintage_plot
 from workbench.errors import UsageError
+from workbench.formatting import counted
 from workbench.propositions import NodeId
 from workbench.store import Store, StoreCorrupt
 from workbench.templates import html_environment
@@ -251,7 +252,9 @@ def _output_text(text: str) -> str:
     # Before the cut, which could otherwise end inside a colour sequence and show its rest as text.
     text = _ANSI.sub("", text)
     if len(text) > TEXT_LIMIT:
-        text = text[:TEXT_LIMIT] + f"\n... {len(text) - TEXT_LIMIT} more characters in the notebook"
+        text = (
+            text[:TEXT_LIMIT] + f"\n... {counted(len(text) - TEXT_LIMIT, 'more character')} in the notebook"
+        )
     return text if text.strip() else ""
 
 
