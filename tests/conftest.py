@@ -106,6 +106,7 @@ _TOGETHER = {
     "tests/sandbox/test_lab_browser.py": "JupyterLab",
     "tests/browser/test_dashboard_page.py": "dashboard",
     "tests/browser/test_evidence_page.py": "dashboard",
+    "tests/browser/test_every_state.py": "pictures",
     "tests/browser/test_first_screen_walks.py": "workflows",
     "tests/browser/test_hostile_proof.py": "dashboard",
     "tests/browser/test_home_page.py": "workflows",

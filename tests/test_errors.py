@@ -132,10 +132,10 @@ def test_every_tool_and_argument_of_a_remedy_exists() -> None:
 
 
 def test_errors_of_the_sandbox_and_of_data_are_worded_by_the_face_that_shows_them() -> None:
-    with pytest.raises(IsolationUnavailable, match="by asking for it: --isolation none") as caught:
+    with pytest.raises(IsolationUnavailable, match="run without a sandbox: --isolation none") as caught:
         IsolationReport(level="none", available=()).choose(None)
     caught.value.terms = python_terms
-    assert str(caught.value).endswith("by asking for it: isolation='none'")
+    assert str(caught.value).endswith("run without a sandbox: isolation='none'")
     drift = SchemaDrift("no date; see ", command("doctor", live=True))
     assert drift.reason == str(drift) == "no date; see `workbench doctor --live`"
     assert str(pickle.loads(pickle.dumps(drift))) == str(drift)

@@ -127,7 +127,7 @@ async def test_what_it_finds_is_evidence_of_the_inner_node(tmp_path: Path) -> No
     assert {answer for step in ran.found.trace.steps for answer in step.answers} <= held
     audit = audit_run(ran.store, ran.state.run_id)
     (check,) = [check for check in audit["checks"] if check["name"] == "looked up while combining"]
-    assert check["verdict"] == "ok" and check["found"] == "P0: 1 tool calls, 1 notes from 2 sources"
+    assert check["verdict"] == "ok" and check["found"] == "P0: 1 tool call, 1 note from 2 sources"
     assert audit["passed"] and {row["node"] for row in audit["web"]} == {"P0"}
     assert "S1.1: https://example.org/rates" in root.belief.report
     assert view_of(ran.store, ran.state).notebook("P0") == ran.notebook

@@ -96,8 +96,7 @@ def test_a_page_that_stands_shows_the_record_once_it_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home"
-    for room in ("workbench.views.run_view", "workbench.widgets.run_page"):
-        monkeypatch.setattr(f"{room}.has_record", lambda state: True)
+    monkeypatch.setattr("workbench.views.run_view.has_record", lambda state: True)
     monkeypatch.setattr("workbench.widgets.run_page.no_record", lambda state: "")
     make_small_run(home, statement=CLAIM)
     page = dashboard(load_run(home, RUN))

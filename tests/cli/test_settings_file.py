@@ -83,7 +83,7 @@ def test_the_command_line_wins_and_another_model_does_not_go_to_the_files_addres
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('[analyze]\nmodle = "x"', "line 2: modle is no option"),
+        ('[analyze]\nmodle = "x"', "line 2: modle is not an option"),
         ('[analyze]\nopenai_api_key = "sk-123"', "line 2: openai_api_key looks like a secret"),
         ('[headers]\nAuthorization = "Bearer sk-1"', "line 2: Authorization looks like a secret"),
         ('[headers]\nX-Team = "us"', "environment variable"),
@@ -93,7 +93,7 @@ def test_the_command_line_wins_and_another_model_does_not_go_to_the_files_addres
         ('[prices]\n"x/y" = [1, 2, 3, 4]', "line 2: x/y needs two numbers"),
         ('[models.judge]\nmodel = "x/y"\nkey = "z"', "one setting"),
         ('[prices]\n"x/y" = 3', "two numbers"),
-        ("[kitchen]\na = 1", "kitchen is no section"),
+        ("[kitchen]\na = 1", "kitchen is not a section"),
         ('model = "x"', "outside of a section"),
         ("[analyze", "is no TOML"),
     ],

@@ -49,7 +49,7 @@ def test_no_certainty_and_no_nonsense(store: Store, p: str) -> None:
 
 def test_an_estimate_is_somebodys_about_something(store: Store) -> None:
     for author in ("", "  ", POOLED):
-        with pytest.raises(UsageError, match=r"somebody's|bracket"):
+        with pytest.raises(UsageError, match=r"needs an author|bracket"):
             give_estimate(store, RUN, "P0", "0.4", author=author)
     with pytest.raises(TreeError):
         give_estimate(store, RUN, "P9", "0.4", author="Ann")

@@ -53,7 +53,7 @@ MARKS: dict[str, tuple[Callable[[Store], None], str, str]] = {
         "NOT VERIFIED",
         "proofs verified",
     ),
-    "a leaf without data": (without_calls, "READ NO DATA: P2", "data read"),
+    "a leaf without data": (without_calls, "READ NO DATA: ", "data read"),
     "a run from elsewhere": (appended(ev.RunImported(package="sha256:" + "0" * 64)), "IMPORTED", "origin"),
     "a leaf that was not deepened": (
         appended(ev.LeafKept(node="P2", reason="no more is known")),

@@ -124,7 +124,7 @@ def test_the_price_comes_first_and_what_cannot_be_grounded_again_is_said(store: 
     leaf = state.tree.leaves()[0]
     line = regrounding_line(state, leaf)
     assert line.startswith(f"evidence for {leaf} again: about ") and "recomputed by the stored rules" in line
-    with pytest.raises(UsageError, match="P0 has drivers below it"):
+    with pytest.raises(UsageError, match="P0 is combined from its drivers"):
         regrounding_line(state, "P0")
     with pytest.raises(UsageError, match="no driver 'P99'"):
         reopen_leaf(store, run_id, "P99")

@@ -236,7 +236,7 @@ async def test_b3_the_caller_reads_what_was_wrong_and_the_vendor_is_asked_once(
 ) -> None:
     with Upstream(lambda seen: Sent(bomb(2), 200, {"content-encoding": "gzip, gzip"})) as vendor:
         ask = asker(broker_of(keys={"fmp": KEY}, upstreams={"fmp": vendor.url}), "2024-05-04")
-        with pytest.raises(SourceRejected, match=r"^fmp sent what is not read"):
+        with pytest.raises(SourceRejected, match=r"^fmp sent an answer that cannot be read"):
             await ask("fmp/calendar/splits/splits", symbol="A")
         assert len(vendor.seen) == 1 and not ask.ledger.rows
 

@@ -218,7 +218,7 @@ def test_two_postings_at_once_are_one(tmp_path: Path) -> None:
         forecasts(tmp_path)
         with own_folder(tmp_path / "home" / "nights" / "cup.posting.lock", what="posting set cup"):
             busy = run_cli(tmp_path, *POST, **environ(site))
-        assert busy.returncode == 2 and "posting set cup is in work" in busy.stderr and not fake.forecasts
+        assert busy.returncode == 2 and "posting set cup is running" in busy.stderr and not fake.forecasts
 
 
 @given(st.timedeltas(timedelta(0), timedelta(days=365)))

@@ -48,5 +48,5 @@ def test_a_venue_that_does_not_answer_is_named_and_the_rest_is_recorded(tmp_path
         run_ok(tmp_path, "questions", "import", name)
     with Upstream(lambda seen: Sent({"error": "gone"}, 404)) as venue:
         done = run_cli(tmp_path, "resolve", "--due", WORKBENCH_UPSTREAM_KALSHI=venue.url)
-    assert done.returncode == 4 and "set q: 1 outcomes recorded" in done.stdout
+    assert done.returncode == 4 and "set q: 1 outcome recorded" in done.stdout
     assert "workbench: venue/FED-24NOV: " in done.stderr

@@ -259,7 +259,7 @@ def test_superseded_cells_are_folded_and_name_their_error(tmp_path: Path) -> Non
 
 def test_long_output_is_cut_and_says_so(tmp_path: Path) -> None:
     path = notebook_of(tmp_path, code({"output_type": "stream", "name": "stdout", "text": "x" * 50_000}))
-    assert "... 30000 more characters in the notebook" in proof_document(path)
+    assert "... 30,000 more characters in the notebook" in proof_document(path)
 
 
 def test_a_data_frame_keeps_its_cells(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def look_ups(records: Records) -> list[Answer]:
         assert stored is not None, "the log names it"
         searched = sum(len(step.calls) for step in stored.look_up.trace.steps)
         listed.append(
-            f"{node}: {searched} tool calls, {counted(len(stored.look_up.notes), 'note')} from {counted(len(stored.look_up.trace.sources), 'source')}"
+            f"{node}: {counted(searched, 'tool call')}, {counted(len(stored.look_up.notes), 'note')} from {counted(len(stored.look_up.trace.sources), 'source')}"
         )
     return [("ok", "; ".join(listed))]
 

@@ -78,14 +78,14 @@ async def test_a36_a_list_of_splits_that_settles_nothing_is_refused(share: Share
         def _daily(self, tail: str, share: Share) -> list[dict[str, Any]]:
             return [{"date": day, "price": 1.0, "close": 1.0} for day in share.closes]
 
-    with pytest.raises(CutoffRefused, match="as-traded"):
+    with pytest.raises(CutoffRefused, match="prices as traded"):
         await Desk(Told({"N": share}, as_traded=False))(FULL, symbol="N")
 
 
 async def test_a36_bars_cut_off_at_the_new_end_do_not_hide_a_later_split() -> None:
     """A vendor that gives the oldest rows of a long window must not pass for one whose present is long ago."""
     vendor = Fmp({"N": SHARE}, as_traded=False, most=30, keeps="oldest")
-    with pytest.raises(CutoffRefused, match="as-traded"):
+    with pytest.raises(CutoffRefused, match="prices as traded"):
         await Desk(vendor)(FULL, cutoff="2023-01-03", symbol="N", **{"from": "2022-12-01"})
     whole = await Desk(Fmp({"N": SHARE}, as_traded=False))(
         FULL, cutoff="2023-01-03", symbol="N", **{"from": "2022-12-01"}
@@ -94,7 +94,7 @@ async def test_a36_bars_cut_off_at_the_new_end_do_not_hide_a_later_split() -> No
 
 
 async def test_a36_dividends_cannot_be_undone_with_a_list_of_splits() -> None:
-    with pytest.raises(CutoffRefused, match="as-traded"):
+    with pytest.raises(CutoffRefused, match="prices as traded"):
         await Desk(Fmp({"N": SHARE}, as_traded=False))(
             "fmp/historical-price-eod/dividend-adjusted", symbol="N"
         )
