@@ -270,6 +270,8 @@ def test_the_page_of_a_round_shows_the_corpus_as_text(detectors: Detectors, tmp_
             "1",
             "--promote",
             "0",
+            "--contexts",
+            "none",
         )
         done = run_process(tmp_path, "tournament", "run", "q", *words, "--json", OPENAI_API_KEY="sk-none")
     assert done.returncode == 0, done.stderr

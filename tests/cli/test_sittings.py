@@ -57,7 +57,7 @@ def test_a_detached_run_is_watched_stopped_and_taken_up_again(tmp_path: Path) ->
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        wait_until(lambda: b"is in work" in watching.stderr.readline())  # type: ignore[union-attr]
+        wait_until(lambda: b"is running" in watching.stderr.readline())  # type: ignore[union-attr]
         stopped = run_cli(tmp_path, "stop", "last")
         assert stopped.returncode == 0, stopped.stderr
         assert "is stopped" in stopped.stderr
