@@ -1,6 +1,6 @@
 """Calls and tokens of one leaf by every registered grounder, and by each arm of the belief agent.
 
-Run: ``python -m benchmarks.grounders``; ``--write`` puts the table into docs/work/models.md, and a test holds that page to it. A script plays the model, so these are counts of what the loops send and not bills: ten
+Run: ``python -m benchmarks.grounders``; ``--write`` puts the table into docs/use/models.md, and a test holds that page to it. A script plays the model, so these are counts of what the loops send and not bills: ten
 results of a search with snippets of 600 characters, pages of 6,000, a series of sixty values; 120 words of a belief's evidence
 after each step. Tokens are counted as ``benchmarks.prompts`` counts them, tools included; nothing is written, no network.
 """
@@ -185,7 +185,7 @@ _PAST = [
 ]
 _COLUMNS = ("leaf", "model calls", "look-ups or cells", "input tokens", "output tokens")
 _MARKS = "<!-- grounders: begin -->", "<!-- grounders: end -->"
-PAGE = Path(__file__).parents[1] / "docs/work/models.md"
+PAGE = Path(__file__).parents[1] / "docs/use/models.md"
 
 
 @cache
@@ -245,7 +245,7 @@ async def table() -> str:
 
 
 def page_rows() -> dict[str, tuple[int, ...]]:
-    """What docs/work/models.md says of each leaf, by its name."""
+    """What docs/use/models.md says of each leaf, by its name."""
     part = between(PAGE, *_MARKS)
     rows = [
         [cell.strip() for cell in line.strip("| ").split(" | ")]
@@ -256,13 +256,13 @@ def page_rows() -> dict[str, tuple[int, ...]]:
 
 
 def write(rows: str) -> None:
-    """Put the table between the marks of docs/work/models.md."""
+    """Put the table between the marks of docs/use/models.md."""
     write_between(PAGE, *_MARKS, f"\n\n{rows}\n\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put the table into docs/work/models.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/use/models.md")
     options = parse(parser)  # all of it is small
     rows = asyncio.run(table())
     print(f"tokens: {counter()[1]}\n\n{rows}")

@@ -3,7 +3,7 @@
     python -m benchmarks.workers [--trials 20] [--notebook-trials 2]
 
 Five leaves with so many trials each are grounded by a scripted grounder (three model calls, three data calls, no kernel),
-then by the notebook grounder (sealed kernels). docs/work/many-machines.md has the figures and what follows from them.
+then by the notebook grounder (sealed kernels). docs/use/many-machines.md has the figures and what follows from them.
 """
 
 import argparse

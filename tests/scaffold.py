@@ -84,7 +84,7 @@ def new_grounder(name: str, root: Path = ROOT) -> list[str]:
         f"write {path.relative_to(root)}; its case stands in tests/agents/grounder_cases.py",
         "make .stamp-test        # registers it in .venv",
         f".venv/bin/python -m pytest tests/agents/test_grounder_contract.py -k {name}    # fails until it is written",
-        "then describe it in docs/work/grounders.md",
+        "then describe it in docs/use/grounders.md",
     ]
 
 

@@ -144,7 +144,7 @@ def test_any_prose_is_read(prose: str, p: float, adjustments: str) -> None:
     [("honest_reports.jsonl", 101), (STRANGERS.name, 74), ("blind_reports.jsonl", 100)],
 )
 def test_at_most_one_in_twenty_honest_reports_is_flagged(reports: str, count: int) -> None:
-    """Written one by one, by people who had not seen the checks; the last are of somebody who knew none (docs/work/models.md)."""
+    """Written one by one, by people who had not seen the checks; the last are of somebody who knew none (docs/use/models.md)."""
     rows = list(reports_in(STRANGERS.with_name(reports)))
     flagged = [found for row in rows if (found := findings_of(row)[0])]
     assert len(rows) == count and len(flagged) <= count / 20, flagged

@@ -1,4 +1,4 @@
-"""The table of docs/work/models.md: what a leaf asks for by each grounder is what the grounder does."""
+"""The table of docs/use/models.md: what a leaf asks for by each grounder is what the grounder does."""
 
 import pytest
 

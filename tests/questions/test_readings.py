@@ -38,7 +38,7 @@ from workbench.views.reading_documents import reading_lines
 ROOT = Path(__file__).resolve().parents[2]
 #: The half that somebody wrote who had not seen the reader, frozen before it was run.
 BLIND = "69fa17650d4b8d32c0b4f280342738687d86a9b40b926362b582cc4dc723dc70"
-#: A second such half, written when the first had been used to mend the reader; what its first reading gave is in docs/work/claims.md.
+#: A second such half, written when the first had been used to mend the reader; what its first reading gave is in docs/use/claims.md.
 FRESH = "cd7bcc87f2f981526292d5de9c38d27cfddfe002e5633bc53273709d3a300efd"
 #: A fourth, by somebody else again.
 FOURTH = "86670d780493a50ba9d97a13bb1490adf034d9a9c08016709d49096432eca530"

@@ -202,7 +202,7 @@ async def analyze(
     statement : str
         A claim that will turn out true or false.
     workers : str | int | None, optional
-        Collect evidence in so many processes, or on a Dask cluster (docs/work/many-machines.md); without it in this process.
+        Collect evidence in so many processes, or on a Dask cluster (docs/use/many-machines.md); without it in this process.
     isolation : Literal['namespaces', 'landlock', 'none'], optional
         Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.
     settings : list[str], optional
@@ -616,7 +616,7 @@ async def resume(
     run : str
         Run id, the beginning of one, or last.
     workers : str | int | None, optional
-        Collect evidence in so many processes, or on a Dask cluster (docs/work/many-machines.md); without it in this process.
+        Collect evidence in so many processes, or on a Dask cluster (docs/use/many-machines.md); without it in this process.
     isolation : str, optional
         Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.
     settings : list[str], optional

@@ -213,7 +213,7 @@ class RunMethods:
         node : str
             A driver that has a value.
         workers : str | int | None, optional
-            Collect evidence in so many processes, or on a Dask cluster (docs/work/many-machines.md); without it in this process.
+            Collect evidence in so many processes, or on a Dask cluster (docs/use/many-machines.md); without it in this process.
         isolation : str, optional
             Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.
         settings : list[str], optional

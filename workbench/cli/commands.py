@@ -164,7 +164,7 @@ PANELS: dict[str, dict[str, Place]] = {
         ),
         "backtest": "backtest:Backtest",
         "source": Group(
-            "Data of your own: files, tables and queries, dated by a policy that you name (docs/work/own-data.md).",
+            "Data of your own: files, tables and queries, dated by a policy that you name (docs/use/own-data.md).",
             {
                 "add": "sources:AddSource",
                 "add-documents": "sources:AddDocuments",

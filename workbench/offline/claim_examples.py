@@ -1,4 +1,4 @@
-"""Examples of claims, read by the reader itself: ``workbench claims`` and docs/work/claims.md."""
+"""Examples of claims, read by the reader itself: ``workbench claims`` and docs/use/claims.md."""
 
 from collections.abc import Mapping
 from typing import Any

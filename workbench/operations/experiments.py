@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workbench.studies.study_plan import StudyPlan
     from workbench.studies.study_state import StudyState
 
-StudyFile = Annotated[Path, Says(text="The study: a YAML file (docs/work/studies.md).", form="FILE")]
+StudyFile = Annotated[Path, Says(text="The study: a YAML file (docs/use/studies.md).", form="FILE")]
 
 
 class RunStudy(ModelWork):

@@ -67,7 +67,7 @@ PricePairs = Annotated[
 WorkerText = Annotated[
     str | int | None,
     Says(
-        text="Collect evidence in so many processes, or on a Dask cluster (docs/work/many-machines.md); without it in this process.",
+        text="Collect evidence in so many processes, or on a Dask cluster (docs/use/many-machines.md); without it in this process.",
         form="N|dask://HOST:PORT",
     ),
 ]

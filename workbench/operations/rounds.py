@@ -103,7 +103,7 @@ class _RoundRules(Operation):
 
 
 class Triage(_RoundRules):
-    """List the open questions of a set by crowd, time left and expected gain per dollar. No model is asked (docs/work/questions.md)."""
+    """List the open questions of a set by crowd, time left and expected gain per dollar. No model is asked (docs/use/questions.md)."""
 
     short = ("model", "settings", "preset", "trials")
 

@@ -64,7 +64,7 @@ async def open_client(where: WorkerPlace, *, threads: int) -> AsyncIterator[Any]
             )
         except (OSError, TimeoutError) as error:
             raise UsageError(
-                f"no scheduler speaks TLS with these certificates at {where.text}: {cause(error)}. Start one as docs/work/many-machines.md"
+                f"no scheduler speaks TLS with these certificates at {where.text}: {cause(error)}. Start one as docs/use/many-machines.md"
                 " describes"
             ) from None
         stack.push_async_callback(_closed, client)
@@ -81,7 +81,7 @@ def _require_certificate(security: Any) -> None:
     if missing:
         raise UsageError(
             "a cluster is used with certificates only, and Dask's configuration names no file for"
-            f" {', '.join(f'distributed.comm.tls.{name}' for name in missing)}: make them as docs/work/many-machines.md describes"
+            f" {', '.join(f'distributed.comm.tls.{name}' for name in missing)}: make them as docs/use/many-machines.md describes"
         )
     if os.stat(files["client.key"]).st_mode & 0o077:
         raise UsageError(

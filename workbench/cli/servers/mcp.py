@@ -31,7 +31,7 @@ def mcp(
         unlisted(help="Port of --http; the first free one from 8931 unless told."),
     ] = None,
 ) -> None:
-    """Serve dated data and analyses to agents of other programs, over stdio or HTTP (docs/work/colleagues.md)."""
+    """Serve dated data and analyses to agents of other programs, over stdio or HTTP (docs/use/colleagues.md)."""
     if port is not None and not http:
         raise UsageError("--port needs --http")
     home = home_from(os.environ).absolute()

@@ -1,7 +1,7 @@
 """Rules by name: built-in ones and those of other packages come through the same entry points, so nothing is special.
 
 A package adds a rule with an entry point in the group ``analyst_workbench.rules``: its name is the rule's, its value the
-class, which derives from ``workbench.synthesis.Rule``. docs/work/what-if.md shows one.
+class, which derives from ``workbench.synthesis.Rule``. docs/use/what-if.md shows one.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def _even(children: Sequence[NodeId]) -> dict[NodeId, float]:
     return {child: round(1 / len(children), 3) for child in children}
 
 
-#: What to begin from when another kind of rule is chosen, by its name (docs/work/what-if.md has the forms).
+#: What to begin from when another kind of rule is chosen, by its name (docs/use/what-if.md has the forms).
 RULE_FORMS: dict[str, Callable[[Sequence[NodeId]], dict[str, Any]]] = {
     "linear": lambda children: {"name": "linear", "intercept": 0.0, "weights": _even(children)},
     "logic": lambda children: {"name": "logic", "formula": " OR ".join(children), "assumption": None},
