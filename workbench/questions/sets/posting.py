@@ -1,13 +1,12 @@
 """Hand forecasts in to Metaculus, once each: what is about to be sent stands on the set's log first, so that a kill in the middle is looked up."""
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from proxies.errors import SourceRejected
+from proxies.hashing import content_hash
 from proxies.vendors.metaculus import MetaculusSite
 from workbench.questions.question import Question
 from workbench.questions.sets.question_sets import SORT, QuestionSet
@@ -120,7 +119,7 @@ class Posting:
         rest: list[Posted] = []
         sent, by_post = self._states("forecast"), dict[str, list[str]]()
         for name, entry in self.entries.items():
-            digest = _digest(entry)
+            digest = content_hash(entry)
             question = self.questions[name]
             close = closing(question)
             if question.outcomes or (close is not None and close <= self.now):
@@ -133,7 +132,7 @@ class Posting:
                 entries[name] = digest
         said, comments = self._states("comment"), dict[str, str]()
         for post, digests in by_post.items():
-            digest = _digest(sorted(digests))
+            digest = content_hash(sorted(digests))
             if said.get(post) == ("accepted", digest):
                 rest.append(Posted(post, "comment", "before"))
             elif self.comments.get(post):
@@ -158,10 +157,6 @@ class Posting:
     ) -> None:
         event = ev.ForecastPosted(node=node, part=part, state=state, digest=digest, reason=reason[:400])
         self.store.append(f"{SORT}:{self.questions.name}", event)
-
-
-def _digest(value: Sequence[str] | Mapping[str, Any]) -> str:
-    return f"sha256:{hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()}"
 
 
 def _values(question: Question, entry: Mapping[str, Any]) -> list[float]:
