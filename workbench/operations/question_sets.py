@@ -84,7 +84,7 @@ class ImportQuestions(_Selects):
 class FetchQuestions(_Selects):
     """Fetch open questions of a venue into a set, and keep those that pass the filters. The count of each filter is printed.
 
-    Again at any time: new questions join the set, closed ones are forecast no more.
+    Run it again at any time: new questions join the set, and closed ones are no longer forecast.
     """
 
     places = ("venue",)
@@ -93,7 +93,7 @@ class FetchQuestions(_Selects):
     venue: str
     """kalshi, polymarket, metaculus:TOURNAMENT (id or slug) or metaculus:questions/ID."""
     rules: Literal["none", "analytica-paper", "prophet-paper"] | None = None  # type: ignore[assignment]
-    """Which events are kept; prophet-paper for markets and none for Metaculus without it."""
+    """Which events are kept; by default prophet-paper for markets, none for Metaculus."""
     series: Words = []
     """Kalshi series or Polymarket tag ids, by comma."""
     limit: int = 200
@@ -111,7 +111,7 @@ class FetchQuestions(_Selects):
         if venue == venue_calls.METACULUS:
             if not part:
                 raise UsageError(
-                    "which questions? metaculus:TOURNAMENT (its id or slug) or metaculus:questions/ID"
+                    "name the questions: metaculus:TOURNAMENT (its id or slug) or metaculus:questions/ID"
                 )
             site = MetaculusSite(home.environ)
             try:
@@ -296,8 +296,8 @@ class ExportQuestions(Operation):
 class ResolveQuestions(Operation):
     """Record outcomes: of one question by hand, of many from a file, or automatically for claims on embedded series.
 
-    With --model a model reads dated pages and proposes how questions came out whose time is over. A proposal is no outcome until a person
-    records one, or --accept takes it: two independent pages, dated after the question was asked, must hold the quoted sentences.
+    With --model a model reads dated pages and proposes outcomes of questions whose time is over. A proposal counts once a person
+    records an outcome, or --accept takes it: two independent pages, dated after the question was asked, must hold the quoted sentences.
     """
 
     places = ("name", "question", "outcome")

@@ -369,7 +369,7 @@ def _numbers(document: Mapping[str, Any]) -> Iterator[Block]:
     """Show CRPS (lower is better) apart from every Brier score."""
     levels = len(document["shares"])
     # Of few levels it is some way off the CRPS of the whole distribution, and comparable within one table only.
-    score = f"CRPS by {levels} level{'s' * (levels != 1)}"
+    score = f"CRPS by {counted(levels, 'level')}"
     rows = []
     for entry in named(document["methods"]):
         row = {"method": entry["name"], "n": entry["n"]}

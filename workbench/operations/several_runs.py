@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workbench.errors import WANTING
+from workbench.formatting import counted
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark, columns
 from workbench.operations.fields import RunName
@@ -44,7 +45,7 @@ class Coherence(Operation):
         for finding in document["findings"]:
             yield f"{finding['kind']:10} {finding['message']}"
         count = len(document["findings"])
-        yield f"NOT coherent: {count} finding{'s' * (count > 1)}" if count else "coherent"
+        yield f"NOT coherent: {counted(count, 'finding')}" if count else "coherent"
 
     def exit_code(self, document: dict[str, Any]) -> int:
         """Return 6 where something does not fit."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from workbench.errors import WANTING, UsageError
+from workbench.formatting import counted
 from workbench.operations.base import Home, Operation
 from workbench.operations.bets import Method, pooled_events
 from workbench.operations.blocks import Block, Remark
@@ -116,7 +117,7 @@ class Submit(Operation):
     def _paths(self) -> tuple[Path, Path]:
         """The file, which for Metaculus holds comments, and the one with its forecasts beside it."""
         if self.output is None:
-            raise UsageError("which file is checked? -o FILE")
+            raise UsageError("name the file to check: -o FILE")
         metaculus = self.form == "metaculus"
         return self.output.with_suffix(".md") if metaculus else self.output, self.output.with_suffix(".json")
 
@@ -238,7 +239,7 @@ class Submit(Operation):
         counts = Counter((row["part"], row["state"]) for row in document.get("posted", []))
         for (part, state), count in counts.items():
             words = {"before": "posted before", "closed": "of closed questions"}.get(state, state)
-            yield f"{count} {part}{'s' * (count != 1)} {words}"
+            yield f"{counted(count, part)} {words}"
         if any(state == "to post" for _, state in counts):
             yield Remark("nothing was sent: --post sends it")
         yield from (Remark(f"left out: {line}") for line in document["left_out"])

@@ -25,6 +25,7 @@ from workbench.engine.record.run_files import put_tree, write_atomically
 from workbench.engine.record.state import IMPORTED_TREE, RunState
 from workbench.engine.run_settings import with_preset
 from workbench.errors import Command, UsageError, WorkbenchError, command
+from workbench.formatting import counted
 from workbench.packages.archive import DATABASE, MAX_BYTES, unpack
 from workbench.packages.intake import copy_run, examine
 from workbench.packages.signature import read_signature
@@ -52,7 +53,7 @@ class PackageAltered(WorkbenchError):
         self.findings = list(findings)
         way: tuple[str | Command, ...]
         if unreadable is None:
-            count = f"{len(findings)} difference{'s' if len(findings) > 1 else ''}"
+            count = counted(len(findings), "difference")
             way = (command("import", str(path), anyway=True), " keeps it, marked")
         else:
             count, way = unreadable, ("it cannot be shown without that, so it cannot be kept",)

@@ -25,6 +25,7 @@ from proxies.vendors.own.own_manifest import (
 )
 from sandbox import Sandbox
 from workbench.errors import Option, UsageError
+from workbench.formatting import counted
 from workbench.sources.document_parsers import PACKAGES, PAGE, PARSERS
 from workbench.sources.new_source import NewSource, zone_of_name
 from workbench.sources.row_dates import DatedColumn, known_after
@@ -145,7 +146,7 @@ def _document_source(
             OwnColumn(name="written", type="text"),
         ),
         rows=len(table),
-        frequency=f"{count} document{'s' if count != 1 else ''}",
+        frequency=counted(count, "document"),
         first=str(table[DATE].iloc[0].date()),
         last=str(table[DATE].iloc[-1].date()),
         data_hash=content,

@@ -16,6 +16,7 @@ from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import DATE, KNOWN, PLACE, OwnManifest, own_folder, rows_path
 from workbench.errors import Option, TwoReadings, UsageError, sentence
+from workbench.formatting import counted
 from workbench.sources.own_store import is_intact, source_named
 from workbench.sources.row_dates import DatedColumn, DateReading, period_ends, read_dates, with_grain
 
@@ -64,7 +65,7 @@ def findings_document(name: str, version: str, findings: list[Finding]) -> Row:
     """Build the document of ``source check`` and ``source attack``."""
     leaks = sum(item["kind"] == "leaks" for item in findings)
     faults = sum(item["kind"] == "wrong" for item in findings)
-    counts = f"{leaks} leak{'s' if leaks != 1 else ''}, {faults} fault{'s' if faults != 1 else ''}"
+    counts = f"{counted(leaks, 'leak')}, {counted(faults, 'fault')}"
     summary = f"{name}: {counts if leaks or faults else 'nothing leaks'}"
     return {"name": name, "version": version[:12], "findings": findings, "summary": summary}
 

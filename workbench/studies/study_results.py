@@ -295,7 +295,7 @@ def summary_lines(
     lines.append(
         "The leak audit found nothing."
         if not findings
-        else f"The leak audit has {findings} finding{'s' * (findings > 1)}: read before the figures."
+        else f"The leak audit has {counted(findings, 'finding')}: read before the figures."
     )
     return lines
 

@@ -9,7 +9,7 @@ from workbench.engine.new_run import Agents
 from workbench.engine.record.state import RunState
 from workbench.engine.run_texts import as_asked
 from workbench.errors import Option, UsageError
-from workbench.formatting import counted_drivers
+from workbench.formatting import counted, counted_drivers
 from workbench.models.costs import forecast_cost
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.edits import AddChild, Edit, SetRule
@@ -114,4 +114,4 @@ def price_line(state: RunState, nodes: Sequence[NodeId], *, times: int = 1) -> s
     tokens = forecast.input_tokens + forecast.output_tokens
     size = f"about {tokens:,} tokens, " if tokens else ""
     repeats = f", {times} times each" if times > 1 else ""
-    return f"asking {model} for {named}{repeats}: {forecast.model_calls} call{'s' * (forecast.model_calls != 1)}, {size}{price}"
+    return f"asking {model} for {named}{repeats}: {counted(forecast.model_calls, 'call')}, {size}{price}"

@@ -9,7 +9,7 @@ from workbench.audit.track_record import surprises
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import WorkbenchError
-from workbench.formatting import day_words, outcome_words, percent
+from workbench.formatting import counted, day_words, outcome_words, percent
 from workbench.questions.question import Question, events_of, shown_value
 from workbench.questions.sets.proposals import proposals
 from workbench.search.urls import canonical_url
@@ -197,7 +197,7 @@ def _source_words(
         days = sorted(each.published[:10] for each in context.sources if each.published)
         newest = f", the newest of {day_words(days[-1])}" if days else ""
         count = len(context.sources)
-        yield f"The forecast read {count} source{'s' * (count != 1)}{newest}."
+        yield f"The forecast read {counted(count, 'source')}{newest}."
     for row in settled[:1]:
         published = date.fromisoformat(row["published"])
         if row["in_context"]:
@@ -206,4 +206,4 @@ def _source_words(
             yield f"The page that first settled the question ({row['url']}) was published on {day_words(published)}, before the forecast, and the search did not find it."
         else:
             days_after = (published - instant.date()).days
-            yield f"The page that first settled the question ({row['url']}) was published on {day_words(published)}, {days_after} day{'s' * (days_after != 1)} after the forecast."
+            yield f"The page that first settled the question ({row['url']}) was published on {day_words(published)}, {counted(days_after, 'day')} after the forecast."
