@@ -21,8 +21,8 @@ from workbench.audit.badges import Badge
 from workbench.audit.run_audit import audit_run
 from workbench.packages.export import export_run
 from workbench.packages.package import import_run
-from workbench.propositions.edits import SetValue
 from workbench.store import PackageRefused, Store
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.views.run_view import load_run
 from workbench.whatif.saved_scenarios import SavedScenarios
 

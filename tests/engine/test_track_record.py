@@ -13,8 +13,8 @@ from tests.fakes.small_run import make_small_run
 from workbench.annotations.outcomes import record_outcome
 from workbench.audit.track_record import reliability, surprises
 from workbench.engine.record.fold import load_state
-from workbench.propositions.edits import SetValue
 from workbench.store import Store
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.whatif.saved_scenarios import save_scenario
 
 

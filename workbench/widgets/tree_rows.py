@@ -5,8 +5,8 @@ from typing import TypedDict
 
 from workbench.formatting import percent
 from workbench.propositions import ROOT, NodeId, Polarity, Proposition, Tree, UnknownNode, depth_of, parent_of
-from workbench.propositions.edits import SetValue
 from workbench.synthesis import WhatIf
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.templates import brief
 from workbench.whatif.typed_values import TypedValue
 from workbench.widgets.panels import typed

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from workbench.propositions import Belief, Tree
-from workbench.propositions.edits import AddChild, SetValue
-from workbench.synthesis import LinearRule, VanillaRule, evaluate, path_weights, play, resynthesize, settle
+from workbench.synthesis import LinearRule, VanillaRule, evaluate, play, resynthesize, settle
+from workbench.synthesis.sensitivity.paths import path_weights
+from workbench.synthesis.whatif.edits import AddChild, SetValue
 
 
 def three(rule: LinearRule, p1: float = 0.8, p2: float = 0.5) -> Tree:
