@@ -422,6 +422,7 @@ def edit_words(tree: Tree, edit: Edit) -> str:
                 name, before, p = assumed
                 return f"{name} set to {percent(p)} (was {percent(before)})"
             return f"{place} has another rule ({edit.rule.get('name', 'unnamed')})"
+    raise AssertionError(f"an edit without words: {edit.kind}")
 
 
 def driver_words(tree: Tree, node: NodeId) -> str:

@@ -18,12 +18,13 @@ from workbench.propositions import (
     TreeFormatError,
     check_probability,
     depth_of,
+    natural_order,
     parent_of,
 )
 from workbench.propositions.strict_json import STRICT, StoredId, read_strict
 from workbench.propositions.values import Override, check_range
 from workbench.synthesis.rules.rule_registry import rule_from_json
-from workbench.synthesis.whatif.evaluation import refresh
+from workbench.synthesis.whatif.evaluation import is_saturated, refresh
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,8 +293,8 @@ class WhatIf:
     changed: tuple[Change, ...]
     #: Propositions whose value is out of date until a full resynthesis.
     stale: tuple[NodeId, ...]
-    #: Ancestors whose raw value left [0, 1] and is held at the bound.
-    saturated: tuple[NodeId, ...]
+    #: Ancestors held at a bound, each with the raw value that its rule gives.
+    saturated: Mapping[NodeId, float]
     #: The tree after the edits; the one before is untouched.
     tree: Tree
 
@@ -305,9 +306,9 @@ class WhatIf:
         *,
         edited: Collection[NodeId],
         candidates: Iterable[NodeId],
-        saturated: Iterable[NodeId] = (),
+        raw: Mapping[NodeId, float] | None = None,
     ) -> WhatIf:
-        """Compare two trees at the candidates: what was edited is listed, and what moved."""
+        """Compare two trees at the candidates: what was edited is listed, and what moved; ``raw`` are values that rules gave."""
         changes = []
         looked_at = set(candidates)
         for node in (*after.in_order(looked_at), *before.in_order(looked_at.difference(after))):
@@ -319,7 +320,7 @@ class WhatIf:
             after=after.root.p,
             changed=tuple(changes),
             stale=after.stale(),
-            saturated=after.in_order(saturated),
+            saturated={node: value for node, value in (raw or {}).items() if is_saturated(value)},
             tree=after,
         )
 
@@ -330,7 +331,7 @@ class WhatIf:
             "after": self.after,
             "changed": [asdict(change) for change in self.changed],
             "stale": list(self.stale),
-            "saturated": list(self.saturated),
+            "saturated": natural_order(self.saturated),
             "model_calls": 0,
         }
 
@@ -357,7 +358,7 @@ def play(tree: Tree, edits: Iterable[Edit], until: str | None = None) -> WhatIf:
     now = tree
     edited: set[NodeId] = set()
     moved: set[NodeId] = set()
-    saturated: set[NodeId] = set()
+    raw: dict[NodeId, float] = {}
     for edit in edits:
         after = edit.applied(now)
         edited.add(edit.new_child(now, after) if isinstance(edit, AddChild) else edit.node)
@@ -366,13 +367,12 @@ def play(tree: Tree, edits: Iterable[Edit], until: str | None = None) -> WhatIf:
         step = refresh(now, after, [edit.recomputed])
         now = step.tree
         moved |= step.moved
-        # A later edit may bring a node back inside [0, 1].
-        saturated = (saturated - step.raw.keys()) | step.saturated
+        raw |= step.raw
     # Only after all edits is it known which overrides still stand. They are taken back, not left out: a later pin or report
     # may refer to the value they set.
     if until is not None and (over := expired(now, until)):
         return play(tree, [*edits, *(Unpin(node=node) for node in over)])
-    return WhatIf.between(tree, now, edited=edited, candidates=moved | edited, saturated=saturated)
+    return WhatIf.between(tree, now, edited=edited, candidates=moved | edited, raw=raw)
 
 
 def resynthesize(tree: Tree, values: Mapping[NodeId, float]) -> WhatIf:

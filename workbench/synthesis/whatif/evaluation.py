@@ -28,11 +28,6 @@ class Evaluation:
         """The root's value."""
         return self.values[ROOT]
 
-    @property
-    def saturated(self) -> tuple[NodeId, ...]:
-        """Ids whose raw value left [0, 1], from the root down."""
-        return tuple(node for node, value in reversed(list(self.raw.items())) if is_saturated(value))
-
 
 def clamp(value: float) -> float:
     """Return the value, or the bound of [0, 1] that it passes."""
@@ -103,8 +98,6 @@ class Refreshed(NamedTuple):
     tree: Tree
     #: Raw value per recomputed ancestor.
     raw: dict[NodeId, float]
-    #: Those whose raw value left [0, 1] and is held at the bound.
-    saturated: set[NodeId]
     #: All that has another value, or was marked stale.
     moved: set[NodeId]
 
@@ -137,7 +130,6 @@ def refresh(before: Tree, after: Tree, touched: Iterable[NodeId]) -> Refreshed:
     return Refreshed(
         after.with_propositions(fresh.values()) if fresh else after,
         raw,
-        {node for node, value in raw.items() if is_saturated(value)},
         set(fresh),
     )
 
