@@ -14,7 +14,6 @@ import orjson
 
 from proxies.remedies import option_text
 from proxies.secret_registry import SECRETS
-from workbench.formatting import counted
 
 _BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
@@ -60,7 +59,7 @@ def brief_lines(text: str) -> str:
         return text
     missing = sum(map(len, long)) - LONGEST_LINE * len(long)
     cut = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in lines]
-    count = counted(len(long), "long line")
+    count = f"{len(long)} long line{'s' if len(long) > 1 else ''}"
     return "\n".join([*cut, f"cut here: {count}, {missing:,} characters; {option_text('json')} has them"])
 
 

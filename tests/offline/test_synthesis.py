@@ -206,7 +206,7 @@ def test_what_no_rule_can_give_is_printed() -> None:
     children = read_children(text, [ONE])
     held = combine(parent_record(0.9), children, constant_max=CONSTANT_MAX)
     assert held.p == held.forecast < 0.6
-    assert f"a difference of {100 * (held.p - 0.9):+.4f} points" in linear_reply(PARENT, held)
+    assert f"a difference of {MINUS}{100 * (0.9 - held.p):.4f} points" in linear_reply(PARENT, held)
     free = combine(parent_record(0.9), children)
     assert free.p == pytest.approx(0.9) and free.intercept > CONSTANT_MAX
 
