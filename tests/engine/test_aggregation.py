@@ -85,8 +85,6 @@ def test_worked_numbers() -> None:
         {"prior": 0.0},
         {"calibration_slope": float("nan")},
         {"pool": "mean", "floor": 0.3, "slope": 0.7},
-        {"stop_spread": -1.0},
-        {"stop_after": 1},
     ],
 )
 def test_settings_that_make_no_sense_are_refused(bad: dict[str, Any]) -> None:
@@ -114,7 +112,7 @@ def test_the_preset_gives_the_published_values_on_the_papers_trials(test_data: P
     method = "pro-high-brave-c1-p1-t1"
     events, trials, expected = blf(test_data, method)
     settings = with_preset("blf-paper")
-    assert settings.trials == 5 and settings.aggregation.stop_spread is None
+    assert settings.trials == 5
     p = np.array([settings.aggregation.combine(trials[row["event_id"]]) for row in events])
     outcome = np.array([float(row["outcome"]) for row in events])
     kind = np.array([row["question_type"] for row in events])
@@ -158,23 +156,6 @@ class Drifting(AskingGrounder):
     async def ground(self, task: Any) -> Any:
         self.count[task.node.id] = self.count.get(task.node.id, 0) + 1
         return await super().ground(task)
-
-
-@pytest.mark.parametrize(("spread", "run"), [(None, 5), (0.0, 3), (1.0, 3)])
-def test_trials_that_agree_end_a_leaf_early_only_where_that_is_asked_for(
-    spread: float | None, run: int, tmp_path: Path
-) -> None:
-    store, grounder = Store(tmp_path), Drifting()
-    run_id = open_run(store, trials=5, aggregation=Aggregation(stop_spread=spread))
-    state = sit(store, run_id, leaves=2, grounder=grounder)
-    assert state.finished and grounder.count == {"P1": run, "P2": run}
-    for stored in store.events(run_id, kinds=("leaf.pooled",)):
-        assert (
-            isinstance(stored.event, ev.LeafPooled)
-            and len(stored.event.trials) == run
-            and stored.event.dead == 0
-        )
-    store.close()
 
 
 @pytest.mark.parametrize(("dead", "other", "counted"), [("impute", "drop", [0.5]), ("drop", "impute", [])])

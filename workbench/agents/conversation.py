@@ -150,6 +150,10 @@ class Spent:
         for item in fields(self):
             setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
 
+    def state_again(self, before: float | None, p: float) -> None:
+        """Count a step whose stated probability stayed where the step before had left it; one that moved counts from 0 again."""
+        self.still = self.still + 1 if before is not None and abs(p - before) <= STILL else 0
+
     def passed(self, limits: LoopLimits) -> str:
         """Return which limit is reached, in words; "" while there is room for another move."""
         bounds = (

@@ -24,6 +24,7 @@ from workbench.synthesis.rules.ablations import AverageRule, RandomRule, average
 from workbench.synthesis.rules.linear import LinearRule
 from workbench.synthesis.rules.logic import Assumption, LogicRule
 from workbench.synthesis.rules.noisy_or import NoisyOrRule
+from workbench.synthesis.rules.pooled import PooledRule
 from workbench.synthesis.rules.rule_registry import (
     UninstalledRule,
     checked_value,
@@ -48,6 +49,7 @@ __all__ = [
     "NotRepresentable",
     "OutOfUnitInterval",
     "PolarityConflict",
+    "PooledRule",
     "RandomRule",
     "Rule",
     "RuleError",

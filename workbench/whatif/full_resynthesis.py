@@ -13,6 +13,7 @@ from workbench.formatting import counted, counted_drivers
 from workbench.models.costs import forecast_cost
 from workbench.propositions import NodeId, Tree
 from workbench.synthesis import WhatIf
+from workbench.synthesis.rules.pooled import pooled_again
 from workbench.synthesis.whatif.edits import AddChild, Edit, SetRule, full_plan, play
 from workbench.whatif.rule_changes import RuleChange
 from workbench.whatif.run_edits import WhatIfResult, require_grounded
@@ -66,7 +67,7 @@ async def full_what_if(
             ask=ask,
             **material,
         )
-        tree = tree.with_rule(node, rule, belief)
+        tree = tree.with_rule(node, *pooled_again(tree[node].rule, rule, belief))
     whatif = WhatIf.between(
         base,
         tree,
