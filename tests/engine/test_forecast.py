@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from proxies.asof.clock import Cutoff
-from workbench.engine.expected_cost import analysis_calls, cost_line, error_line, forecast, forecast_of
+from workbench.engine.expected_cost import analysis_calls, forecast, forecast_of
 from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.models.costs import LEAF_CALLS, TOKENS, forecast_cost
 from workbench.propositions import Tree
@@ -59,17 +59,6 @@ def test_more_leaves_make_the_range_narrower_and_a_free_model_has_none() -> None
     assert forecast_cost("offline/analyst", leaves=9, inner=3).spread == 1.0
 
 
-def test_the_lines_name_the_range_and_the_error() -> None:
-    tree = Tree.root_only("It holds").expand("P0", {"P1": "One part holds", "P2": "The other part holds"})
-    state: Any = planned(tree, RunSettings(model="openai/x", prices=PRICES))
-    line = cost_line(state)
-    assert "about 17 calls to openai/x (" in line and " to " in line and "$" in line
-    ended = error_line(state, 36, 0.5)
-    assert ended is not None and "forecast 18 calls for the tree, 36 were made (+100%)" in ended
-    offline: Any = planned(tree, RunSettings())
-    assert error_line(offline, 32, 0.0) is None
-
-
 def test_every_role_is_forecast_at_its_own_price() -> None:
     """Two leaves and one inner node; 7.9 calls a leaf to the grounder's model, one to the synthesizer's."""
     roles = {"grounder": "openai/dear", "synthesizer": "openai/x", "analyzer": "openai/unpriced"}
@@ -97,13 +86,6 @@ def test_every_role_is_forecast_at_its_own_price() -> None:
     assert forecast_cost("openai/x", leaves=2, inner=1, prices=PRICES, roles=roles).cost_usd is None
     free = forecast_cost("openai/x", leaves=2, inner=1, prices=PRICES, roles={"grounder": "offline/analyst"})
     assert free.cost_usd == cheap.cost_usd and free.model_calls == 11
-
-
-def test_the_line_names_the_models_that_will_be_asked() -> None:
-    tree = Tree.root_only("It holds").expand("P0", {"P1": "One part holds", "P2": "The other part holds"})
-    settings = RunSettings(model="openai/x", prices=PRICES, models={"grounder": "openai/y"})
-    state: Any = planned(tree, settings)
-    assert "calls to openai/y and openai/x" in cost_line(state)
 
 
 EVENT, FIGURE, SERIES, OPEN = (

@@ -97,23 +97,6 @@ def test_only_the_leaf_is_worked_on_and_the_others_stay_as_they_are(store: Store
     assert state.finished and state.tree.root.p is not None
 
 
-def test_a_leaf_that_fails_once_more_leaves_the_run_failed(store: Store) -> None:
-    run_id, failed = failed_at(store, 2)
-    with pytest.raises(ProviderError, match="failed for good"):
-        sitting(store, run_id, Choosy(failed[0]), (failed[0],))
-    assert load_state(store, run_id).phase == "failed"
-
-
-def test_the_price_names_what_follows_and_what_is_left(store: Store) -> None:
-    run_id, failed = failed_at(store, 2)
-    state = load_state(store, run_id)
-    one = trying_line(state, failed[:1])
-    assert one.startswith(f"trying {failed[0]}: about ") and "nothing above can follow yet" in one
-    assert one.endswith(f"; {failed[1]} left as they are")
-    both = trying_line(state, failed)
-    assert "then " in both and "P0" in both and "left as they are" not in both
-
-
 def test_a_failed_synthesis_is_tried_alone_and_no_leaf_with_it(store: Store, tmp_path: Path) -> None:
     run_id = open_run(store)
     with pytest.raises(ProviderError, match="P2, P5 failed for good"):

@@ -12,7 +12,7 @@ from tests.fakes.screens import RUN, make_run
 from workbench.cli.run.terminal_progress import TerminalProgress, shown_progress
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.progress import print_progress
-from workbench.engine.record.stages import LeafPace, Stages, pace_of, replay, reply_heading
+from workbench.engine.record.stages import LeafPace, Stages, pace_of, replay
 from workbench.engine.record.state import RunState
 from workbench.propositions import Belief, Tree
 from workbench.store import Store
@@ -63,17 +63,6 @@ def test_the_share_never_falls_and_is_whole_with_the_evidence_alone(replies: int
     assert stages.share(with_evidence(state)) == 1.0
 
 
-def test_the_time_left_is_that_of_past_runs_and_unsaid_without_one() -> None:
-    state = in_work()
-    assert Stages().left(state) == ""
-    stages = Stages(LeafPace(replies=4, seconds=40))
-    assert stages.left(state) == "about 40 s left"
-    stages.take(step(1))
-    assert stages.left(state) == "about 30 s left"
-    assert stages.left(with_evidence(state)) == "combining the drivers"
-    assert Stages(LeafPace(replies=4, seconds=600)).left(in_work()) == "about 10 min left"
-
-
 def test_the_pace_is_that_of_finished_runs_with_this_model_and_grounder(store: Store, tmp_path: Path) -> None:
     make_run(tmp_path)
     state = load_state(store, RUN)
@@ -86,20 +75,6 @@ def test_the_pace_is_that_of_finished_runs_with_this_model_and_grounder(store: S
     other = SimpleNamespace(run_id="later", settings=SimpleNamespace(model="other", grounder="x"))
     assert pace_of(store, other) is None  # type: ignore[arg-type]
     assert replay(Stages(), store.events(RUN)).words == {}, "a finished run is at nothing"
-
-
-@pytest.mark.parametrize(
-    ("text", "heading"),
-    [
-        ("<markdown_cell>\n## 3. Paths\nEach ...", "Paths"),
-        ("# 1) The claim\n", "The claim"),
-        ("<python_cell>\nx = 1  # no heading\n</python_cell>", ""),
-        ("", ""),
-        ("## " + "x" * 200, "x" * 60),
-    ],
-)
-def test_a_reply_is_about_the_heading_it_wrote(text: str, heading: str) -> None:
-    assert reply_heading(text) == heading
 
 
 def test_a_terminal_is_drawn_on_and_a_file_gets_lines(store: Store, tmp_path: Path) -> None:

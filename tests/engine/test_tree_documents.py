@@ -6,7 +6,6 @@ import pytest
 from tests.synthesis.whatif.test_scenarios import three_levels
 from workbench.propositions.edits import SetValue
 from workbench.propositions.scenario_set import ScenarioRecord, ScenarioSet
-from workbench.synthesis import VanillaRule
 from workbench.whatif.tree_documents import scenario_table, sensitivity_report, sensitivity_rows
 
 
@@ -23,19 +22,6 @@ def test_sensitivity_rows_are_those_of_the_contract() -> None:
         "contribution": pytest.approx(0.45),
     }
     assert sum(row["contribution"] for row in rows) == pytest.approx(0.69)
-
-
-def test_below_a_node_without_a_function_the_rows_are_null() -> None:
-    rows = {row["id"]: row for row in sensitivity_rows(three_levels(VanillaRule()))}
-    assert rows["P2.1"] == {
-        "id": "P2.1",
-        "path_weight": None,
-        "p": 0.5,
-        "low": None,
-        "high": None,
-        "contribution": None,
-    }
-    assert next(iter(rows)) == "P1" and rows["P1"]["contribution"] == pytest.approx(0.45)
 
 
 def test_the_report_holds_what_the_page_shows() -> None:

@@ -64,7 +64,6 @@ def test_the_rows_are_the_list_or_the_list_in_an_object(data: Any, shape: tuple[
     assert framed(data).shape == shape
 
 
-NAMES = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=5, unique=True)
 VALUES = st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(max_size=3) | st.booleans()  # fmt: skip
 
 

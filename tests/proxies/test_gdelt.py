@@ -1,9 +1,5 @@
 """GDELT's documents: by the instant at which they were first seen, in windows of whole days."""
 
-import pytest
-
-from proxies.errors import SourceRejected
-from tests.fakes.upstream import Sent
 from tests.proxies.leaks.desk import Desk
 
 
@@ -29,10 +25,3 @@ async def test_articles_count_from_the_instant_they_were_seen_and_windows_are_wh
     query = desk.seen[0].query
     assert (query["startdatetime"], query["enddatetime"]) == ("20240501000000", "20240530235959")
     assert (query["mode"], query["format"], query["sort"]) == ("ArtList", "json", "DateDesc")
-
-
-async def test_an_empty_object_is_an_empty_list_and_plain_words_are_a_failure() -> None:
-    asked = {"query": "x", "startdatetime": "2024-01-01"}
-    assert (await Desk({})("gdelt/documents", **asked)).data == {"articles": []}
-    with pytest.raises(SourceRejected):
-        await Desk(Sent(b"Your query was too short or too long.", 200))("gdelt/documents", **asked)

@@ -16,7 +16,7 @@ from proxies.asof.clock import Cutoff
 from proxies.catalogue import Endpoint, load_catalogue
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import World
-from tests.proxies.leaks.desk import EOD, Desk
+from tests.proxies.leaks.desk import Desk
 from tests.proxies.two_worlds import ask, close
 from tests.proxies.worlds import ASKED, ask_for, params_of, world_broker
 
@@ -162,11 +162,3 @@ async def test_what_is_listed_inside_an_object_comes() -> None:
         "fmp/statements/segmentation/revenue-product-segmentation", "2021-03-15", symbol="A"
     )
     assert answer.data[0]["data"] == {"iPhone": 1}
-
-
-async def test_a_long_plain_list_is_not_looked_through_and_an_object_in_one_is_left_out() -> None:
-    rows: list[dict[str, Any]] = [
-        {"symbol": "A", "date": f"2019-01-{1 + n % 28:02}", "adjClose": n} for n in range(300)
-    ]
-    told = [(await Desk(body)(EOD, "2021-03-15", symbol="A")).data for body in (rows, [*rows, {**rows[0], "volume": {"of": PLANT}}])]  # fmt: skip
-    assert told[0] == rows and told[1] == [*rows, rows[0]]

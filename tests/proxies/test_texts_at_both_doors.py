@@ -66,21 +66,6 @@ def test_a_later_day_is_cut_in_any_script_and_an_earlier_one_stays(
     assert "resigned" in told(date(2024, 1, 6) - timedelta(days))
 
 
-AHEAD = (
-    "{} is the deadline.",
-    "The market closes on {}.",
-    "If it falls by {}, Yes.",
-    "The vote is scheduled for {}.",
-)
-
-
-@MANY
-@given(days=st.integers(1, 900), form=st.sampled_from(FORMS[:4]), words=st.sampled_from(AHEAD))
-def test_a_day_that_is_ahead_stays(days: int, form: Any, words: str) -> None:
-    text = f"{RULES} {words.format(form(date(2024, 1, 15) + timedelta(days)))}"
-    assert cut_market({"rules_primary": text}, CUTOFF) == {"rules_primary": text}
-
-
 @pytest.mark.parametrize(
     "field, text, left",
     [
@@ -105,14 +90,6 @@ def test_each_text_of_a_market_is_cut_as_what_it_is(field: str, text: str, left:
     assert cut_market({"open_time": OPENED, field: text}, CUTOFF)[field] == (
         text if left is None else left or None
     )
-
-
-@pytest.mark.parametrize("gap", [",", ", "])
-def test_outcomes_that_were_renamed_later_are_told_in_the_form_of_those_that_were_not(gap: str) -> None:
-    first, edited = (
-        cut_market({"outcomes": f'["Yes{edit}"{gap}"No"]'}, CUTOFF) for edit in ("", " (resigned 2024-02-27)")
-    )
-    assert first == edited == {"outcomes": '["Yes", "No"]'}
 
 
 def kalshi(edit: str) -> dict[str, Any]:

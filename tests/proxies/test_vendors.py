@@ -55,10 +55,6 @@ async def told(ask: Asker, kind: VendorShape, world: World) -> str:
     return (await ask(kind.path, **params_of(ENDPOINTS[kind.path], world))).encoded().decode()
 
 
-def test_there_is_a_vendor_for_every_source() -> None:
-    assert {kind.source for kind in VENDORS} == {e.source.name for e in REST}
-
-
 @by_source
 async def test_rows_come_and_the_key_is_where_the_vendor_wants_it(
     kind: VendorShape, broker_of: Callable[..., Broker]
@@ -134,13 +130,3 @@ async def test_a_refused_key_names_its_variable_and_is_not_told(
             await told(ask_of(broker_of, vendor, key=wrong), kind, world)
         assert isinstance(caught.value, SourceRejected) and "_API_KEY" in str(caught.value)
         assert wrong not in str(caught.value) and len(vendor.seen) == 1
-
-
-@pytest.mark.parametrize("kind", [v for v in VENDORS if v.used_up], ids=lambda kind: kind.source)
-async def test_a_used_up_plan_is_told_at_once(kind: VendorShape, broker_of: Callable[..., Broker]) -> None:
-    world = world_for(kind)
-    with kind(world) as vendor:
-        vendor.handler = lambda seen: kind.used_up
-        with pytest.raises(QuotaExhausted, match=r"used up|no more calls"):
-            await told(ask_of(broker_of, vendor), kind, world)
-        assert len(vendor.seen) == 1
