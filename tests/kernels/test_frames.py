@@ -135,8 +135,3 @@ def test_nested_answers_have_a_column_for_each_of_their_figures() -> None:
         "metrics": [{"name": "m", "values": [{"x": "2022-03-26", "y": 1.0}, {"x": "2022-06-25", "y": 2.0}]}],
     }
     assert framed(metrics)[["name", "y"]].values.tolist() == [["m", 1.0], ["m", 2.0]]
-
-
-def test_lists_of_objects_in_a_list_of_rows_stay_cells() -> None:
-    events = framed([{"id": "1", "markets": [{"id": "2"}], "values": "x"}])
-    assert events["markets"].tolist() == [[{"id": "2"}]] and events.shape == (1, 3)
