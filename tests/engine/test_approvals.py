@@ -71,18 +71,6 @@ def refusals(home: Path, run_id: str) -> list[str | None]:
         return [row.refused for row in ApiLedger(store).rows(run_id)]
 
 
-async def test_each_call_waits_for_a_yes_and_the_log_shows_that_it_waits(
-    store: Store, tmp_path: Path
-) -> None:
-    run_id, person = opened(tmp_path), Person(tmp_path, yes)
-    state = await work(tmp_path, run_id, person)
-    assert state.finished and person.shown == [FIRST, SECOND] and refusals(tmp_path, run_id) == [None, None]
-    assert {phase for phase, _ in person.phases} == {"waiting"}
-    assert all(f"workbench approve {run_id}" in (reason or "") for _, reason in person.phases)
-    given: list[Any] = [each.event for each in store.events(run_id, kinds=("approval.given",))]
-    assert [(event.verdict, event.author) for event in given] == [("yes", "Ann")] * 2
-
-
 @pytest.mark.parametrize("judge", [yes, no_to_second])
 @pytest.mark.parametrize("cut_at", [1, 2])
 async def test_a_run_that_is_cut_off_while_it_waits_asks_nobody_twice(

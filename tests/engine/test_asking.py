@@ -127,14 +127,6 @@ async def test_a_reply_is_shortened_to_what_fits_and_found_again_with_more_to_sp
     assert await rich.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0)) == first
 
 
-async def test_below_the_floor_the_run_stops_and_the_message_names_the_option(store: Store) -> None:
-    model = ScriptedModel()
-    asking = gateway(store, model, Budget(BudgetLimits(tokens=FLOORS["step"] - 1)))
-    with pytest.raises(BudgetStop, match="--budget-tokens"):
-        await asking.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
-    assert not model.requests
-
-
 async def test_the_limit_of_a_leaf_stops_that_leaf_alone(store: Store) -> None:
     model = ScriptedModel([reply(), reply()])
     asking = gateway(store, model, Budget(leaf_limits=BudgetLimits(calls=1)))

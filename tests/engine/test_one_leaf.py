@@ -16,7 +16,6 @@ from workbench.engine.run_settings import RunSettings
 from workbench.errors import ProviderError, UsageError
 from workbench.propositions import Proposition
 from workbench.store import Store
-from workbench.store import events as ev
 
 LEAVES = 6
 
@@ -133,16 +132,3 @@ def test_what_is_no_leaf_without_a_value_is_refused_and_nothing_is_asked(store: 
             sitting(store, run_id, Choosy(), (place,))
     kinds = [stored.event.kind for stored in store.events(run_id)]
     assert kinds.count("run.resumed") == 0
-
-
-def test_a_leaf_that_a_kill_left_open_is_no_leaf_in_work_of_such_a_sitting(store: Store) -> None:
-    run_id, failed = failed_at(store, 2)
-    store.append(run_id, ev.RunResumed())
-    store.append(run_id, ev.LeafStarted(node=failed[1], trial=1, attempt=2))  # and the process is gone
-    store.append(run_id, ev.RunResumed(only=(failed[0],)))
-    state = load_state(store, run_id)
-    assert state.node_status(failed[1]) == "failed" and state.trial(failed[1], 1).since is None
-    assert state.trial(failed[1], 1).failure == "left for a later session"
-    store.append(run_id, ev.RunResumed())
-    state = load_state(store, run_id)
-    assert state.node_status(failed[1]) == "grounding" and state.trial(failed[1], 1).attempt == 2

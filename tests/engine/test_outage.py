@@ -94,21 +94,6 @@ async def test_a_server_that_nobody_ever_heard_of_is_given_up_soon() -> None:
     assert 15 <= time.now - 1000 < 60
 
 
-async def test_retry_after_is_obeyed_in_full_and_uses_up_no_tries() -> None:
-    time = FakeTime()
-    breaker, _ = outage(time, patience=300.0)
-    sent: list[float] = []
-
-    async def limited() -> str:
-        sent.append(time.now)
-        if len(sent) <= 12:
-            raise ModelUnavailable("429", rate_limited=True, retry_after=120.0, heard=True)
-        return "yes"
-
-    assert await time.drive(breaker.call(limited)) == "yes"
-    assert all(later - earlier >= 120 for earlier, later in itertools.pairwise(sent))
-
-
 @pytest.mark.parametrize("limited", [True, False])
 async def test_a_refusal_for_too_many_is_no_fault_of_a_request_though_others_are_answered(
     limited: bool,

@@ -18,8 +18,6 @@ from workbench.propositions import Belief, Tree
 from workbench.store import Store
 from workbench.store import events as ev
 
-PACE = LeafPace(replies=5, seconds=4)
-
 
 def step(number: int, about: str = "Past windows") -> ev.LeafStep:
     return ev.LeafStep(node="P0", trial=1, attempt=1, number=number, what="step", about=about, model="m")
@@ -34,22 +32,6 @@ def in_work() -> RunState:
 def with_evidence(state: RunState) -> RunState:
     state.tree = state.tree.with_belief("P0", Belief(p=0.3, key_factor="", report=""))
     return state
-
-
-def test_a_leaf_says_what_it_is_at_and_nothing_once_it_has_its_evidence() -> None:
-    stages = Stages(PACE)
-    stages.take(ev.LeafStarted(node="P0", trial=1, attempt=1))
-    assert stages.words == {"P0": "opening its notebook"}
-    for number in (1, 2, 3):
-        stages.take(step(number))
-    assert stages.words == {"P0": "step 3 of 5: Past windows"}
-    for number in (4, 5, 6):
-        stages.take(step(number, about=""))
-    assert stages.words == {"P0": "step 6 of 6: step"}, (
-        "a leaf that takes longer than usual is not past its end"
-    )
-    stages.take(ev.LeafPooled(node="P0", p=0.5, key_factor="", report="sha256:" + "0" * 64, trials=(0.5,)))
-    assert stages.words == {}
 
 
 @given(replies=st.integers(0, 40), usual=st.floats(0.5, 20))

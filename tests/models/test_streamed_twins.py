@@ -109,17 +109,6 @@ async def test_counts_that_are_refused_cost_no_streaming_and_are_estimated(recor
     assert ESTIMATED in charged.notes and charged.usage.input_tokens and charged.cost_usd
 
 
-async def test_a_fault_that_quotes_the_request_is_no_refusal_to_stream(recorded: Recorded) -> None:
-    fault = {"error": {"message": 'bad turn in {"stream": true, "stream_options": {}}'}}
-    whole = SHAPES["deepseek"].whole(Said("hi"))
-    recorded.answers = [(400, fault, {}), (200, whole, {})]
-    model = client("deepseek", recorded.url)
-    with pytest.raises(Exception, match="bad turn"):
-        await model.complete(request())
-    await model.complete(request())
-    assert asks_to_stream(*recorded.requests[-1]) and "stream_options" in recorded.bodies[-1]
-
-
 #: A family for each wire.
 WIRES = ("anthropic", "gemini", "openai-responses", "mistral", "ollama")
 SILENT = Said("a reply of some length, of which the end never comes")

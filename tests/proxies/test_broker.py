@@ -133,21 +133,6 @@ async def test_a_live_answer_is_served_again_only_while_it_is_young(
         assert len(vendor.seen) == calls
 
 
-async def test_an_answer_fetched_before_a_cutoff_does_not_serve_it(
-    vendor: Upstream, broker_of: Callable[..., Broker], tmp_path: Path
-) -> None:
-    clock = [datetime(2026, 1, 1, tzinfo=UTC)]
-    made: dict[str, Any] = {"keys": {"fmp": KEY}, "upstreams": {"fmp": vendor.url}, "now": lambda: clock[0]}
-    broker = broker_of(**made)
-    path = "fmp/calendar/splits/splits"
-    await asker(broker, "2025-12-01")(path, symbol="n", limit=1000)
-    clock[0] = datetime(2026, 3, 1, tzinfo=UTC)
-    await asker(broker, "2026-02-01")(path, symbol="n", limit=1000)
-    assert len(vendor.seen) == 2, "the first fetch was before this cutoff"
-    await asker(broker, "2026-01-15")(path, symbol="n", limit=1000)
-    assert len(vendor.seen) == 2
-
-
 async def test_what_is_used_stays_when_the_cache_is_full(
     vendor: Upstream, broker_of: Callable[..., Broker], tmp_path: Path
 ) -> None:
@@ -328,21 +313,3 @@ def test_waiting_times_are_read_from_both_headers() -> None:
     ahead = (datetime.now(UTC) + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
     waited = retry_after({"retry-after": ahead})
     assert waited is not None and 80 < waited < 95
-
-
-@pytest.mark.parametrize("first", [False, True])
-async def test_a_strict_session_is_refused_what_another_one_was_answered(
-    first: bool, broker_of: Callable[..., Broker]
-) -> None:
-    endpoint = load_catalogue().resolve("dbnomics/series")
-    assert endpoint.as_of.residual == "high"
-    with Upstream(lambda seen: Sent({"series": {"docs": []}})) as vendor:
-        broker = broker_of(upstreams={"dbnomics": vendor.url})
-        for strict in (first, not first, first):
-            ask = asker(broker, "2024-06-01", strict=strict)
-            if strict:
-                with pytest.raises(CutoffRefused):
-                    await ask(endpoint.path, **endpoint.example)
-            else:
-                answer = await ask(endpoint.path, **endpoint.example)
-                assert answer.data["series"]["docs"] == []

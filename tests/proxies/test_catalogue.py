@@ -49,16 +49,6 @@ def test_a_short_form_that_several_share_lists_them() -> None:
         CATALOGUE.resolve("fmp/historical-price-eod/light")
 
 
-@given(st.text(max_size=60))
-def test_any_text_resolves_or_is_unknown(text: str) -> None:
-    try:
-        CATALOGUE.resolve(text)
-    except UnknownPath as error:
-        assert any(
-            word in str(error) for word in ("nearest", "names", "the sources are", "no dated form", ": use ")
-        )
-
-
 def test_no_words_list_everything_and_nonsense_leads_to_sources_that_can_be_searched() -> None:
     assert len(api_matches(CATALOGUE)) == len(CATALOGUE) == 251
     matches = api_matches(CATALOGUE, "xyzzyq")

@@ -68,25 +68,6 @@ async def test_real_vintages_come_back_exactly(
         assert {r["date"]: float(r["value"]) for r in before.data["observations"]}[period] == earlier[-1]
 
 
-async def test_an_older_window_is_kept_and_a_later_one_clamped(
-    fred: FredUpstream, fred_broker: Broker
-) -> None:
-    ask = asker(fred_broker, "2017-01-01")
-    older = await ask(OBS, series_id="SYNGDP", realtime_start="2016-05-01", realtime_end="2016-05-01")
-    assert [r["value"] for r in older.data["observations"]] == ["100.0"] and older.meta["clamped"] == []
-    later = await ask(OBS, series_id="SYNGDP", realtime_start="1776-07-04", realtime_end="9999-12-31")
-    assert fred.seen[-1].query["realtime_end"] == "2016-12-31"
-    assert {r["value"] for r in later.data["observations"]} == {"100.0", "101.5", "102.0", "103.0"}
-    assert all(r["realtime_end"] <= "2016-12-31" for r in later.data["observations"])
-    assert later.meta["clamped"] == ["realtime_end: 9999-12-31 -> 2016-12-31"]
-    ahead = await ask(OBS, series_id="SYNGDP", realtime_start="2020-01-01")
-    assert fred.seen[-1].query["realtime_start"] == "2016-12-31" and len(ahead.data["observations"]) == 3
-    only_end = await ask(OBS, series_id="SYNGDP", realtime_end="2016-06-01")
-    assert [r["value"] for r in only_end.data["observations"]] == ["101.5"]
-    with pytest.raises(ParameterInvalid):
-        await ask(OBS, series_id="SYNGDP", realtime_start="2016-06-01", realtime_end="2016-05-01")
-
-
 async def test_metadata_of_today_is_stripped_and_ranking_by_it_refused(fred_broker: Broker) -> None:
     ask = asker(fred_broker, "2016-12-01")
     found = await ask("fred/series/search", search_text="syn")

@@ -36,18 +36,6 @@ async def test_a_whole_window_is_asked_for_once() -> None:
     assert len((await desk(RAW, cutoff=CUTOFF, symbol="X")).data) == 500 and len(desk.seen) == 1
 
 
-@pytest.mark.parametrize("most", [120, 500, 5000])
-async def test_a_vendor_that_ignores_the_end_of_a_window_gets_nothing_of_later_out(most: int) -> None:
-    for keeps in ("newest", "oldest"):
-        vendor = Fmp({"X": Share(CLOSES)}, most=most, keeps=keeps, ignores_end=True)
-        answer = await Desk(vendor)(
-            RAW, cutoff=CUTOFF, symbol="X", **{"from": "2024-01-01", "to": "2024-12-31"}
-        )
-        told = [row["date"] for row in answer.data]
-        assert set(told) <= set(known("2024-01-01")) and len(told) == len(set(told))
-        assert most < 300 or len(told) == len(known("2024-01-01")), "what lies before the cutoff comes"
-
-
 def minute_bars(first: str, days: int) -> list[dict[str, Any]]:
     start = date.fromisoformat(first)
     return [

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
@@ -102,18 +100,6 @@ def test_every_topic_leads_to_calls_that_the_broker_takes() -> None:
             given = {**place.endpoint.example, **place.params}
             words = {place.words: "unemployment"} if place.words else {}
             check(place.endpoint, {**given, **words}, live)
-
-
-@given(st.text(max_size=300))
-def test_any_text_is_searched_and_what_can_be_used_comes_first(text: str) -> None:
-    for setting in SETTINGS.values():
-        matches = SEARCH.find(text, setting)
-        blocked = [bool(match.obstacle) for match in matches]
-        assert blocked == sorted(blocked)
-        assert len({(match.endpoint.path, match.id) for match in matches}) == len(matches)
-        if any(character.isascii() and character.isalnum() for character in text):
-            assert any(match.searches == "events" for match in matches[:5])
-            assert any(match.searches == "series" for match in matches[:5])
 
 
 def test_a_ticker_that_no_list_holds_is_taken_from_the_question() -> None:

@@ -74,30 +74,6 @@ async def test_a_filing_counts_from_its_acceptance_in_new_york(cutoff: str, visi
     assert "Apple" not in answer.encoded().decode()
 
 
-async def test_in_which_form_an_older_file_is_kept_changes_no_byte() -> None:
-    """EDGAR's first file has columns that old ones lack, and writes empty texts where they hold nothing."""
-    rows = [{**filing(n, f"20{10 + n}-03-01"), "act": "34", "size": 5} for n in range(9, 3, -1)]
-    rows += [{**filing(n, f"20{10 + n}-03-01"), "act": "", "size": 5} for n in range(3, -1, -1)]
-    told = []
-    for recent in (10, 6):
-
-        def answer(seen: Seen, recent: int = recent) -> Any:
-            older = {name: [row.get(name) for row in rows[recent:]] for name in REPORT}
-            older |= {"size": [row["size"] for row in rows[recent:]]}
-            if seen.path.endswith("-001.json"):
-                return older
-            first = {
-                name: [row.get(name, "") for row in rows[:recent]] for name in {**REPORT, "act": 1, "size": 1}
-            }
-            files = [
-                {"name": "CIK-submissions-001.json", "filingFrom": "2010-01-01", "filingTo": "2014-01-01"}
-            ]
-            return {"filings": {"recent": first, "files": files if recent < 10 else []}}
-
-        told.append(read(await Desk(answer)("sec/submissions", "2019-06-01", cik="320193")))
-    assert told[0] == told[1] and '"act":"34"' in told[0] and '"act":null' in told[0]
-
-
 async def test_of_a_company_with_very_many_filings_a_window_is_wanted() -> None:
     files = [
         {"name": f"f{n}", "filingFrom": f"19{70 + n}-01-01", "filingTo": f"19{70 + n}-12-31"}

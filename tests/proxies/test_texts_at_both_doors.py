@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
-from proxies.asof.row_texts import MARKET_TEXTS, REPLACED_WHOLE, cut_market, cut_page
-from proxies.catalogue import load_catalogue
+from proxies.asof.row_texts import MARKET_TEXTS, cut_market, cut_page
 from tests.fakes.upstream import Sent
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.worlds import EASY
@@ -215,19 +214,3 @@ def test_a_list_that_the_cut_shortens_keeps_no_empty_place(
     known = cut_page({**row, field: before}, CUTOFF, fields)
     assert cut_page({**row, field: [*later, *before]}, CUTOFF, fields) == known
     assert before or known == cut_page(row, CUTOFF, fields), "like a page that never had one"
-
-
-def test_every_market_row_is_cut_by_the_one_list_and_tells_no_other_text_of_anybody() -> None:
-    prose = {"name", "text", "comment", "bio", "note", "rules", "body", "summary"}
-    for endpoint in load_catalogue():
-        if endpoint.as_of.state or endpoint.path == "polymarket/search":
-            assert endpoint.as_of.texts == "market" and "content_check" in endpoint.as_of.guards, (
-                endpoint.path
-            )
-            told = {*endpoint.as_of.keep, *(name for item in endpoint.as_of.nested for name in item.keep)}
-            assert not REPLACED_WHOLE & {*told, *endpoint.fields}, endpoint.path
-            assert not {
-                name
-                for name in told
-                if any(word in name.lower() for word in prose) and name not in MARKET_TEXTS
-            }, endpoint.path

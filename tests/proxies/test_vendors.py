@@ -7,7 +7,7 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
-from proxies.errors import ProxyError, QuotaExhausted, Refused, SourceError, SourceRejected, SourceUnavailable
+from proxies.errors import ProxyError, Refused, SourceError, SourceRejected
 from proxies.settings import Retry
 from tests.fakes.upstream_world import World
 from tests.fakes.vendors import KEY, TELLTALE, VENDORS, Vendor, VendorShape
@@ -85,22 +85,6 @@ async def test_a_vendor_that_asks_to_wait_is_asked_again(
         right = [wait == float(told_to) if told_to else 0.2 <= wait <= 0.4 for wait in waits]
         assert any(right) and len(waits) <= 3
         assert all(token in text for token in world.early - world.late)
-
-
-@by_source
-async def test_a_vendor_that_never_has_time_is_named(
-    kind: VendorShape, broker_of: Callable[..., Broker]
-) -> None:
-    world = world_for(kind)
-    with kind(world, calls=0) as vendor:
-        ask = ask_of(broker_of, vendor, tries=2)
-        with pytest.raises((QuotaExhausted, SourceUnavailable), match=f"^{kind.source}") as caught:
-            await told(ask, kind, world)
-        assert vendor.turned_away == 2 and "\n" not in str(caught.value)
-        assert not ask.ledger.rows
-        # nothing of the trouble was kept
-        vendor.calls = 1000
-        assert await told(ask, kind, world)
 
 
 @by_source

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxies.ledger import Address, Answer, LedgerRow
+from proxies.ledger import Address
 from workbench.engine.record.run_files import journal_name
 from workbench.errors import UsageError
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, ToolCall, Usage
 from workbench.propositions.errors import IdMismatch
-from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt, StoredEvent, UnknownRun
+from workbench.store import ModelLedger, Store, StoreCorrupt, StoredEvent, UnknownRun
 from workbench.store import events as ev
 
 H = "sha256:" + "0" * 64
@@ -204,33 +204,6 @@ def test_a_dialogue_that_grows_is_stored_without_repeating_itself(store: Store) 
         ledger.record(address(step=step), asked, asked.canonical_hash("m"), reply())
     size = store.query("SELECT sum(length(data)) AS n FROM bodies")[0]["n"]
     assert size < 2 * 20 * 10_100
-
-
-def test_a_data_call_reads_back_whole(store: Store) -> None:
-    ledger = ApiLedger(store)
-    row = LedgerRow(
-        address=address(stage="cell"),
-        at_utc="2026-01-01T00:00:00Z",
-        path="embedded/series/observations",
-        asked={"series_id": "SP500"},
-        sent=[{"series_id": "SP500", "end": "2018-06-29"}],
-        cutoff="2018-06-30",
-        answer=Answer(
-            data=[{"date": "2018-06-29", "value": 2718.37}], meta={"undated": 1, "content_hash": H}
-        ),
-        refused=None,
-        request_hash="h",
-        audit={"rows_dropped": 3, "dropped_why": {"known on or after the cutoff": 2, "no readable date": 1}},
-    )
-    ledger.record(row)
-    assert ledger.recall(address(stage="cell"), "h") == row
-    assert ledger.recall(address(stage="cell", retry=1), "h") is None
-    assert ledger.rows("r") == [row]
-    assert ledger.rows("r", "P9") == []
-    assert ledger.count("r") == 1
-    recalled = ledger.recall(address(stage="cell"), "h")
-    assert recalled is not None and recalled.answer is not None
-    assert (recalled.rows_dropped, recalled.answer.meta) == (3, {"undated": 1, "content_hash": H})
 
 
 def test_an_event_of_an_unknown_kind_or_with_a_stranger_field_is_refused() -> None:
