@@ -21,7 +21,7 @@ from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.screens import RUN, make_run
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
-from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec
+from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec, Usage
 from workbench.models.thoughts import well_formed
 from workbench.packages.export import export_run
 from workbench.reports.note_content import note_of
@@ -30,7 +30,7 @@ from workbench.reports.note_page import note_html
 from workbench.reports.note_word import note_docx
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
-from workbench.views.transcript import call_parts, transcript
+from workbench.views.transcript import call_heading, call_parts, transcript
 from workbench.widgets.panels import model_calls
 
 CANARY = "http://127.0.0.1:9"
@@ -65,6 +65,33 @@ def _document(store: Store, node: str | None = None, search: str = "") -> dict[s
 
 def _own(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [call for call in document["calls"] if call["model"] == "acme/one"]
+
+
+def test_what_stood_in_a_call_before_is_folded_as_sent_or_as_replied(store: Store) -> None:
+    system, first = _said("system", "Be careful."), _said("user", "Ground P1.1.")
+    _record(store, "P1.1", 0, [system, first], text="<think>\nhm\n</think>\nI look it up.")
+    _record(
+        store,
+        "P1.1",
+        1,
+        [system, first, _said("assistant", "I look it up."), _said("user", "2 rows", images=(b"png",))],
+        text="0.6",
+        usage=Usage(input_tokens=1200, output_tokens=30, cached_tokens=900),
+        cost_usd=None,
+    )
+    _record(store, "P2.1", 0, [system, _said("user", "Ground P2.1.")], text="0.4")
+    one, two, three = _own(_document(store))
+    assert [message["content"] for message in one["sent"]] == ["Be careful.", "Ground P1.1."]
+    assert (one["reply"]["text"], one["reply"]["thoughts"]) == ("I look it up.", "<think>\nhm\n</think>")
+    assert [message["content"] for message in two["sent"]] == ["2 rows"]
+    assert two["folded"] == {"messages": 3, "last_in": one["number"]}
+    assert [message["content"] for message in three["sent"]] == ["Ground P2.1."]
+    assert dict(call_parts(two))["sent, user"] == "2 rows\n[1 picture]"
+    assert "1,200 tokens in, 30 out, 900 cached, price unknown, 2.0 s" in call_heading(two)
+    assert "P1.1 trial 1, step 2" in call_heading(two)
+    assert [call["node"] for call in _own(_document(store, "P2.1"))] == ["P2.1"]
+    # By itself a node's transcript leaves out nothing that another node's calls show.
+    assert len(_own(_document(store, "P2.1"))[0]["sent"]) == 2
 
 
 texts = st.sampled_from(["a", "b", "c"])
