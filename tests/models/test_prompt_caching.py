@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.tokens import BEFORE, PRICES, Part, Tally, anthropic, measure, openai
+from benchmarks.tokens import BEFORE, PRICES, measure
 from workbench.models.base import Message, ModelRequest, ReplySchema, ToolSpec
 from workbench.models.providers.abilities import NONE, Abilities
 from workbench.models.providers.litellm_client import LiteLLMModel
@@ -45,18 +45,6 @@ def test_a_leaf_of_twelve_steps_is_served_from_the_cache(family: str) -> None:
     # OpenAI caches by itself, so there the same must come out, but for the bars before all that a cell printed (7 %)
     least = {"anthropic": 3.0, "openai": 0.92}[family]
     assert dollars / tally.dollars(PRICES[family]) >= least
-
-
-def test_without_marks_anthropic_serves_nothing() -> None:
-    parts = [Part("a", 2000), Part("b", 500)]
-    assert anthropic([parts, [*parts, Part("c", 500)]]) == Tally(plain=5500, written=0, read=0)
-    marked_parts = [Part("a", 2000, True), Part("b", 500, True)]
-    assert anthropic([marked_parts, [*marked_parts, Part("c", 500)]]) == Tally(
-        plain=500, written=2500, read=2500
-    )
-    # another beginning, and all is read anew
-    assert openai([parts, [Part("schema", 9), *parts]]).read == 0
-    assert openai([parts, [*parts, Part("c", 500)]]).read == 2432  # whole steps of 128
 
 
 def test_anthropic_gets_marks_on_the_system_message_and_the_last_two_turns() -> None:
@@ -100,11 +88,6 @@ def test_samples_of_a_question_have_one_cache_key() -> None:
     keys = {sent("openai/gpt-5", sample(own))["prompt_cache_key"] for own in ("", " Argue No first.")}
     assert len(keys) == 1
     assert "prompt_cache_key" not in sent("openai/gpt-5", replace(sample(""), own=None))
-
-
-def test_others_get_no_marks() -> None:
-    for name in ("openai/gpt-5", "deepseek/deepseek-chat", "mistral/mistral-large-latest"):
-        assert marked(sent(name, request())["messages"]) == []
 
 
 def test_an_answer_of_a_tool_is_marked_where_litellm_looks() -> None:

@@ -8,14 +8,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from proxies.asof.clock import Cutoff
 from proxies.errors import Refused, SourceUnavailable
-from proxies.ledger import Address
-from sandbox import Limits, Sandbox, SessionClosed, read_journal
+from sandbox import Limits, Sandbox, read_journal
 from sandbox.kernels.client import CellRun, KernelClient
 from sandbox.limits import cgroups
 from sandbox.record.cell_results import cell_result
-from tests.proxies.leaks.desk import EOD, Desk
 from tests.sandbox.conftest import Opener, Told, echo
 
 
@@ -49,20 +46,6 @@ async def test_a_session_leaves_a_valid_notebook_with_its_failed_cells(open_sess
     assert failed.metadata.jupyter == {"source_hidden": True, "outputs_hidden": True}
     assert failed.outputs[0].ename == "ZeroDivisionError"
     assert notebook.cells[2].metadata.analyst.status == "ok"
-
-
-PAGED = {
-    "len?": "Return the number of items in a container.", "def double(x):\n    'Twice x.'\n    return 2 * x\n%pinfo double": "Twice x.",
-    "import json\njson.dumps??": "skipkeys", "%psource double": "return 2 * x", "nothing_of_this_name?": "not found",
-    "get_ipython().set_next_input('x = 6 * 7')": "x = 6 * 7", "2 * 3": "6",
-}  # fmt: skip
-
-
-async def test_what_a_pager_would_show_stands_among_the_outputs(open_session: Opener):
-    session = await open_session()
-    for source, words in PAGED.items():
-        cell = await session.execute(source)
-        assert cell.status == "ok" and words in cell.text(), source
 
 
 async def test_source_is_in_the_journal_before_the_cell_ends(open_session: Opener):
@@ -120,26 +103,6 @@ async def test_a_clamp_and_undated_rows_print_one_line_on_stderr(open_session: O
         result = await session.execute(f"CALL_API('{path}');")
         [stream] = [output for output in result.outputs if output["output_type"] == "stream"]
         assert (stream["name"], stream["text"]) == ("stderr", f"CALL_API {path}: {line}\n")
-
-
-async def test_rows_that_came_late_say_nothing_in_a_cell(open_session: Opener):
-    bars = [
-        {"symbol": "X", "date": "2018-06-28", "adjClose": 1.0}, {"symbol": "X", "date": "2018-07-02", "adjClose": 9.0},
-    ]  # fmt: skip
-    desk = Desk(bars)
-    session_of = desk.broker.session(Cutoff.parse("2018-06-30"), desk.ledger)
-
-    async def api(path, params, *, cell, nth):
-        place = Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=cell, retry=nth)
-        return await session_of.call(path, params, place)
-
-    session = await open_session(api=api)
-    code = f"rows = CALL_API({EOD!r}, {{'symbol': 'X'}})\nprint(len(rows), CALL_API.meta['undated'])"
-    result = await session.execute(code)
-    await desk.broker.aclose()
-    assert [(output["name"], output["text"]) for output in result.outputs] == [("stdout", "1 0\n")]
-    [row] = desk.ledger.rows.values()
-    assert row.rows_dropped == 1 and row.dropped_why == {"known on or after the cutoff": 1}
 
 
 async def test_refusals_and_failures_are_clear_exceptions(open_session: Opener):
@@ -258,14 +221,6 @@ async def test_a_cell_that_never_ended_is_taken_back_on_resume(box: Sandbox, spe
     assert again.cells[0].superseded and fixed.cell_id == "cell-003"
 
 
-async def test_a_closed_session_says_so(open_session: Opener):
-    session = await open_session()
-    await session.close()
-    await session.close()
-    with pytest.raises(SessionClosed):
-        await session.execute("1")
-
-
 async def test_nothing_is_left_of_a_closed_session(open_session: Opener):
     session = await open_session()
     # a command line that no other suite on this machine has: the test looks through all processes
@@ -287,22 +242,6 @@ async def test_nothing_is_left_of_a_closed_session(open_session: Opener):
             break
         await asyncio.sleep(0.02)
     assert not _processes(line)
-
-
-async def test_a_killed_fork_server_costs_a_restart_but_no_cell(open_session: Opener):
-    from sandbox.kernels.forkserver import fork_server
-
-    session = await open_session(level="namespaces")
-    await session.execute("kept = 5")
-    server = await fork_server("namespaces")
-    os.kill(server.pid, signal.SIGKILL)
-    for _ in range(100):
-        if server.dead and not session.kernel.process.alive:
-            break
-        await asyncio.sleep(0.05)
-    assert server.dead
-    assert (await session.execute("kept")).text() == "5"
-    assert [cell.replayed for cell in session.cells] == [True, False]
 
 
 @pytest.mark.long

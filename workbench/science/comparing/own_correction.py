@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from workbench.formatting import signed_figure
 from workbench.science.arrays import EPS, FloatArray, IntArray, codes_of, sigmoid
 from workbench.science.calibrating.leave_out import leave_out_platt
 from workbench.science.calibrating.platt import fit_platt
@@ -105,7 +106,7 @@ def learn_correction(
     test = paired_test(gain, codes, weights=weights, level=_LEVEL)
     reason = ""
     if test.verdict != "better" or not np.average(errors - corrected_errors, weights=weights) > 0:
-        reason = f"it is not shown to help (log score {test.estimate:+.4f}, {_LEVEL:.0%} {test.low:+.4f} to {test.high:+.4f} over questions)"
+        reason = f"it is not shown to help (log score {signed_figure(test.estimate, 4)}, {_LEVEL:.0%} {signed_figure(test.low, 4)} to {signed_figure(test.high, 4)} over questions)"
     elif fit.slope <= 0:
         reason = "the fit would turn forecasts round"
     return OwnCorrection(

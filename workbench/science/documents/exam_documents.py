@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.formatting import counted
+from workbench.formatting import counted, signed_figure
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.clusters import event_clusters
 from workbench.science.comparing.mean_intervals import loss_interval
@@ -90,7 +90,7 @@ def exam_sentence(model: str, document: Mapping[str, Any]) -> str:
     if base["low"] is None:
         return (
             f"{where} nothing can be told of {model}: {document['clusters']} clusters are too few"
-            f" ({base['value']:+.1f} points against the base rate)"
+            f" ({signed_figure(base['value'])} points against the base rate)"
         )
     verdict = f"{where} {model} is {_against(base, 'the base rate')}"
     if forecaster is None or forecaster["low"] is None:
@@ -106,7 +106,7 @@ def _against(gain: Mapping[str, Any], rival: str) -> str:
         return f"{gain['value']:.1f} [{low:.1f}, {high:.1f}] points above {rival}"
     if gain["high"] < 0:
         return f"{-gain['value']:.1f} [{-high:.1f}, {-low:.1f}] points below {rival}"
-    return f"not shown to differ from {rival} ({round(gain['value'], 1) + 0.0:+.1f} [{low:.1f}, {high:.1f}] points)"
+    return f"not shown to differ from {rival} ({signed_figure(gain['value'])} [{low:.1f}, {high:.1f}] points)"
 
 
 def _gain(against: Mapping[str, Any]) -> dict[str, Any]:
