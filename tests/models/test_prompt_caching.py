@@ -1,6 +1,7 @@
 """What is sent so that a provider can serve the beginning of a dialogue from its cache, and what that saves."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,6 +56,38 @@ def test_anthropic_gets_marks_on_the_system_message_and_the_last_two_turns() -> 
     assert marked(sent("anthropic/claude-sonnet-4-5", request(choice="none"))["messages"]) == [0, 1]
     # a synthesis is one request: a mark would only cost
     assert marked(sent("anthropic/claude-sonnet-4-5", request(choice="none", tools=()))["messages"]) == []
+
+
+NEWS = "What was gathered: " + "officials met again. " * 400
+
+
+def sample(own: str) -> ModelRequest:
+    """One of a question's samples: all but its ``own`` words are those of every sample."""
+    turns = (Message(role="system", content="Rules."), Message(role="user", content=f"{NEWS}{own}"))
+    return ModelRequest(messages=turns, stage="answer-1", cutoff="now", choice="none", own=own)
+
+
+@pytest.mark.parametrize("own", ["", "\n\nFor this forecast argue No first."])
+@pytest.mark.parametrize(
+    "name", ["anthropic/claude-sonnet-4-5", "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"]
+)
+def test_samples_of_a_question_share_every_byte_up_to_the_mark(name: str, own: str) -> None:
+    def parts(request: ModelRequest) -> list[Any]:
+        system, user = sent(name, request)["messages"]
+        return [system, *user["content"]]
+
+    plain, other = parts(sample("")), parts(sample(own))
+    marked_at = [place for place, part in enumerate(other) if "cache_control" in part]
+    assert marked_at == [1] and other[1]["text"] == NEWS
+    assert plain[:2] == other[:2] and "".join(part["text"] for part in other[1:]) == NEWS + own
+    # what is stored, and found again on resume, is the same with a mark and without
+    assert sample(own).canonical_hash(name) == replace(sample(own), own=None).canonical_hash(name)
+
+
+def test_samples_of_a_question_have_one_cache_key() -> None:
+    keys = {sent("openai/gpt-5", sample(own))["prompt_cache_key"] for own in ("", " Argue No first.")}
+    assert len(keys) == 1
+    assert "prompt_cache_key" not in sent("openai/gpt-5", replace(sample(""), own=None))
 
 
 def test_an_answer_of_a_tool_is_marked_where_litellm_looks() -> None:
