@@ -11,8 +11,8 @@ from typing import Any
 
 from workbench.propositions import NodeId, Tree, check_probability
 from workbench.synthesis.errors import SensitivityError
-from workbench.synthesis.sensitivity.paths import Swing, path_weights, root_if, swings
-from workbench.synthesis.whatif.evaluation import Evaluation, evaluate, reachable_ranges
+from workbench.synthesis.sensitivity.paths import Swing, path_weights, swings
+from workbench.synthesis.whatif.evaluation import Evaluation, evaluate, reachable_ranges, root_if
 
 #: Halvings of an interval: the last digit of a float.
 _HALVINGS = 60
