@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from workbench.science.arrays import EPS, FloatArray, IntArray, codes_of, sigmoid
-from workbench.science.calibrating.leave_out import leave_out_platt
-from workbench.science.calibrating.platt import fit_platt
+from workbench.science.calibrating.calibration import fit_platt, leave_out_platt
 from workbench.science.comparing.paired import paired_test
 from workbench.science.errors import TooFewError
 from workbench.science.pooling.shrinkage import TrialLogits
