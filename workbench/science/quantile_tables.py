@@ -127,7 +127,7 @@ def read_quantiles(path: Path, targets: NumericTargets) -> QuantileForecasts:
     cells = _days_as_numbers(path).require(*QUANTILE_COLUMNS)
     method, event = cells.text("method"), cells.text("event_id")
     share, value = cells.number("share"), cells.number("value")
-    row_of = pd.Index(targets.id).get_indexer(pd.Index(event))
+    row_of = pd.Index(targets.id).get_indexer(pd.Index(event)).astype(np.int64)
     cells.refuse(
         row_of < 0,
         "event_id",
@@ -144,7 +144,7 @@ def read_quantiles(path: Path, targets: NumericTargets) -> QuantileForecasts:
     methods: dict[str, dict[int, FloatArray]] = {name: {} for name in method.tolist()}
     # One forecast after another, its quantiles rising.
     for rows in pd.DataFrame({"method": method, "row": row_of}).groupby(["method", "row"]).indices.values():
-        part = rows[np.argsort(share[rows], kind="stable")]
+        part = np.asarray(rows)[np.argsort(share[rows], kind="stable")]
         first = int(part[0])
         named = f"the forecast of {str(event[first])!r} by {str(method[first])!r}"
         missing = np.setdiff1d(shares, share[part])
