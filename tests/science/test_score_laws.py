@@ -97,7 +97,9 @@ def test_accuracy_is_that_of_true_and_of_false_claims_by_their_shares(
     pair: tuple[np.ndarray, np.ndarray],
 ) -> None:
     p, o = pair
-    parts = {yes: METRICS[f"accuracy_{name}"].value(p, o, None) for yes, name in ((1.0, "true"), (0.0, "false"))}
+    parts = {
+        yes: METRICS[f"accuracy_{name}"].value(p, o, None) for yes, name in ((1.0, "true"), (0.0, "false"))
+    }
     shares = {yes: float((o == yes).mean()) for yes in parts}
     assert all(math.isnan(parts[yes]) == (not shares[yes]) for yes in parts)
     assert sum(parts[yes] * share for yes, share in shares.items() if share) == pytest.approx(accuracy(p, o))

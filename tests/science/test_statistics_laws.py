@@ -153,9 +153,10 @@ def test_anova_agrees_with_statsmodels_on_balanced_data() -> None:
     )
     ours = two_way_anova(frame.score, frame.method, frame.question)
     theirs = anova_lm(ols("score ~ C(method) + C(question)", frame).fit())
-    assert [ours.ss_method, ours.ss_question, ours.ss_residual] == pytest.approx(theirs["sum_sq"].tolist())
-    assert [ours.f_method, ours.f_question] == pytest.approx(theirs["F"].tolist()[:2])
-    assert sum(ours.shares) == pytest.approx(100)
+    parts = ("method", "question", "residual")
+    assert [ours[f"SS_{part}"] for part in parts] == pytest.approx(theirs["sum_sq"].tolist())
+    assert [ours["F_method"], ours["F_question"]] == pytest.approx(theirs["F"].tolist()[:2])
+    assert sum(ours[f"pct_{part}"] for part in parts) == pytest.approx(100)
 
 
 @pytest.mark.parametrize("seed", range(3))

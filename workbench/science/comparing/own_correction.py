@@ -105,8 +105,8 @@ def learn_correction(
     test = paired_test(gain, codes, weights=weights, level=_LEVEL)
     reason = ""
     if test.verdict != "better" or not np.average(errors - corrected_errors, weights=weights) > 0:
-        gain, low, high = (signed_figure(value, 4) for value in (test.estimate, test.low, test.high))
-        reason = f"it is not shown to help (log score {gain}, {_LEVEL:.0%} {low} to {high} over questions)"
+        mean, low, high = (signed_figure(value, 4) for value in (test.estimate, test.low, test.high))
+        reason = f"it is not shown to help (log score {mean}, {_LEVEL:.0%} {low} to {high} over questions)"
     elif fit.slope <= 0:
         reason = "the fit would turn forecasts round"
     return OwnCorrection(

@@ -112,7 +112,11 @@ def greedy_leave_out(
 
     p, counts = np.empty(len(y)), Counter[tuple[str, ...]]()
     for fold in range(len(names)):
-        steps = _grow(members, lambda chosen, fold=fold: float(without_fold(chosen)[1][fold]), size)
+
+        def score(chosen: Chosen, fold: int = fold) -> float:
+            return float(without_fold(chosen)[1][fold])
+
+        steps = _grow(members, score, size)
         best = int(np.argmin([step.brier for step in steps]))
         chosen = frozenset(step.added for step in steps[: best + 1])
         p[codes == fold] = without_fold(chosen)[0][codes == fold]
