@@ -1,4 +1,4 @@
-"""Laws of bets, returns, consistency and schedules."""
+"""Laws of bets and returns."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.science.errors import DomainError
-from workbench.science.scoring.consistency import consistency_scores
 from workbench.science.scoring.market import crra_allocation, market_returns, payoffs, sharpe, ties
 
 INSIDE = st.floats(0.02, 0.98)
@@ -85,24 +84,3 @@ def test_a_price_of_nothing_or_all_is_refused() -> None:
     for bad in ([0.0], [1.0], [float("nan")]):
         with pytest.raises(DomainError, match="strictly between"):
             market_returns([0.5], bad, [1], 0.5)
-
-
-NAN = float("nan")
-
-
-@pytest.mark.parametrize(
-    ("p", "steps", "exclusive", "gap", "chain"),
-    [
-        ([0.1, 0.2, 0.2], [1, 2, 3], None, None, 1.0),
-        ([0.2, 0.2, 0.1], [1, 2, 3], None, None, 0.5),
-        ([0.6, 0.41], [NAN] * 2, 1.0, 0.01, None),  # within 0.01 of 1
-        ([0.6, 0.3], [NAN] * 2, 0.0, 0.1, None),
-    ],
-)
-def test_consistency_of_chains_and_exclusive_sets(
-    p: list[float], steps: list[float], exclusive: float | None, gap: float | None, chain: float | None
-) -> None:
-    size = np.full(len(p), float(len(p)))
-    scores = consistency_scores(np.array(p), np.array(["a"] * len(p)), size, np.array(steps, dtype=float))
-    assert (scores["exclusive"], scores["chain"]) == (exclusive, chain)
-    assert scores["gap"] == (None if gap is None else pytest.approx(gap))

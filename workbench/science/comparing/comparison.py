@@ -159,12 +159,6 @@ def bootstrap_comparisons(
     return {name: results[name] for name in values if name in results}
 
 
-def corrected(results: Mapping[str, Mapping[str, PairedVerdict]], part: str = "overall") -> dict[str, float]:
-    """Two-sided p values of one part after Holm's correction for the number of methods compared."""
-    # A method may lack the part: it answered no event of that type.
-    return holm({name: parts[part].p for name, parts in results.items() if part in parts})
-
-
 def judge(
     results: Mapping[str, Mapping[str, PairedVerdict]],
     mixed: Mapping[str, Mapping[str, IndexContrast]],
@@ -179,7 +173,8 @@ def judge(
     >>> judge({"m": {"overall": test}}, {"m": {"overall": unsure}})["m"].verdict
     'no difference shown'
     """
-    raised = corrected(results, part)
+    # A method may lack the part: it answered no event of that type.
+    raised = holm({name: parts[part].p for name, parts in results.items() if part in parts})
     verdicts = {}
     for name, p_holm in raised.items():
         test = replace(results[name][part], p_holm=p_holm).judged(alpha=alpha, comparisons=len(raised))
