@@ -18,7 +18,7 @@ from workbench.audit.home_scores import own_events, own_runs
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
-from workbench.formatting import signed_figure
+from workbench.formatting import counted, signed_figure
 from workbench.propositions import ROOT
 from workbench.propositions.edits import SetValue
 from workbench.science.comparing.clusters import cluster_count, event_clusters
@@ -194,11 +194,10 @@ def _skill_words(test: PairedVerdict | None, rows: Sequence[Row]) -> str | None:
     worse = f"Brier score {brier:.3f}: always 50% scores 0.250, which is better." if brier > _COIN else ""
     if test is None:
         return worse or None
-    counted = f"{test.n} of {runs}" if test.n != runs else f"{runs}"
-    days = _days(rows)
+    among = f"{test.n} of " if test.n != runs else ""
     line = skill_line(
         test,
-        f"{counted} run{'s' * (runs != 1)} asked on {days} day{'s' * (days != 1)}",
+        f"{among}{counted(runs, 'run')} asked on {counted(_days(rows), 'day')}",
         subject="the answers",
         rival="their base rates",
         gain="gain in Brier score",

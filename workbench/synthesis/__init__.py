@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from workbench.synthesis.rules.linear import INTERCEPT_MAX, LinearRule, check_unit, greatest_gap, strict
     from workbench.synthesis.rules.logic import Assumption, LogicRule
     from workbench.synthesis.rules.noisy_or import NoisyOrRule
+    from workbench.synthesis.rules.pooled import PooledRule
     from workbench.synthesis.rules.rule_registry import (
         UninstalledRule,
         checked_value,
@@ -82,6 +83,7 @@ __all__ = [
     "NotRepresentable",
     "OutOfUnitInterval",
     "PolarityConflict",
+    "PooledRule",
     "RandomRule",
     "RefitSpread",
     "RootUncertainty",
@@ -178,6 +180,7 @@ _HOMES = {
     ],
     "workbench.synthesis.rules.logic": ["Assumption", "LogicRule"],
     "workbench.synthesis.rules.noisy_or": ["NoisyOrRule"],
+    "workbench.synthesis.rules.pooled": ["PooledRule"],
     "workbench.synthesis.rules.rule_registry": [
         "UninstalledRule",
         "checked_value",

@@ -172,7 +172,7 @@ def work_words(state: RunState, phase: str, stages: Stages) -> str:
     """Say in a few words how far a run is; ``phase`` is what a page or a cell knows of it."""
     leaves = list(state.tree.leaves())
     grounded = sum(state.tree[leaf].p is not None for leaf in leaves)
-    far = f"{grounded} of {len(leaves)} driver{'s' * (len(leaves) != 1)}"
+    far = f"{grounded} of {counted(len(leaves), 'driver')}"
     if phase == "planned":
         return "Planned: press Collect evidence"
     if not state.planned:

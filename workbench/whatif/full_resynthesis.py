@@ -14,6 +14,7 @@ from workbench.models.costs import forecast_cost
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.edits import AddChild, Edit, SetRule
 from workbench.synthesis import Change, WhatIf
+from workbench.synthesis.rules.pooled import pooled_again
 from workbench.synthesis.whatif.apply_edits import FullPlan, full_plan, play
 from workbench.whatif.rule_changes import RuleChange
 from workbench.whatif.run_edits import WhatIfResult, require_grounded
@@ -68,7 +69,7 @@ async def full_what_if(
             ask=ask,
             **material,
         )
-        tree = tree.with_rule(node, rule, belief)
+        tree = tree.with_rule(node, *pooled_again(tree[node].rule, rule, belief))
     named = {edit.node for edit in edits if not isinstance(edit, AddChild)}
     moved = tuple(
         Change(id=node, before=before, after=after)

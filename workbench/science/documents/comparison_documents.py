@@ -6,6 +6,7 @@ from dataclasses import asdict
 import numpy as np
 
 from workbench.errors import Option, UsageError
+from workbench.formatting import counted
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.agreement import consensus_matrix, mcnemar_matrix
 from workbench.science.comparing.bootstrap import PairedResult
@@ -160,7 +161,7 @@ def compare_document(
             for name, hint in size_hints(events, values, reference).items()
         },
         "multiple_comparisons": (
-            f"family: {others} method{'s' * (others != 1)} against one reference, in each part; about {0.05 * others:.1f} of them would "
+            f"family: {counted(others, 'method')} against one reference, in each part; about {0.05 * others:.1f} of them would "
             "show p < 0.05 by chance alone; p_holm keeps the chance of any such to 5%"
         ),
     }
