@@ -10,8 +10,8 @@ import pytest
 from tests.command_line import run_cli, run_json
 from tests.fakes.small_run import make_small_run
 from workbench.annotations.outcomes import record_outcome
-from workbench.propositions.edits import SetValue
 from workbench.store import Store
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.whatif.saved_scenarios import save_scenario
 
 
