@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.propositions.strategies import probabilities
 from tests.synthesis.exchange.test_export import mixed_trees
 from tests.synthesis.strategies import linear_trees, with_leaves
-from workbench.propositions import Belief, Rule, Tree
+from workbench.propositions import Belief, Tree
 from workbench.synthesis import (
     Assumption,
     LinearRule,
@@ -59,28 +59,6 @@ def test_columns_equal_one_evaluation_per_row(tree: Tree, data: st.DataObject) -
 def test_a_constant_formula_has_columns_too() -> None:
     tree = two(LogicRule("P1 AND NOT P1"))
     assert root_columns(tree, {"P1": np.array([0.1, 0.5])}).tolist() == [0.0, 0.0]
-
-
-def test_columns_of_a_strangers_rule_and_of_min_max() -> None:
-    p = {"P1": np.array([0.2, 0.9]), "P2": np.array([0.5, 0.5])}
-    assert LogicRule("P1 AND P2", norm="minmax").columns(p).tolist() == [0.2, 0.5]
-    assert LogicRule("P1 OR P2", norm="minmax").columns(p).tolist() == [0.5, 0.9]
-
-    class Half(Rule):
-        name = "half"
-
-        def named_children(self) -> tuple[str, ...]:
-            return ("P1",)
-
-        def evaluate(self, p: Any) -> float:
-            return float(p["P1"]) / 2
-
-        def equation(self) -> str:
-            return "P1 / 2"
-
-    assert Half().columns(p) == [0.1, 0.45]
-    tree = two(LinearRule(0.1, {"P1": 0.5, "P2": 0.3})).with_rule("P0", Half())
-    assert root_columns(tree, p).tolist() == [0.1, 0.45]
 
 
 @given(linear_trees(tame=True), st.data())
