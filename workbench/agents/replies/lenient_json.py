@@ -22,9 +22,7 @@ _MOST_DIGITS = 40
 # Possessive: what a model sends must not be searched again from each of its places. Never a group, which Python before 3.11.5
 # matches wrongly (gh-106052).
 _BLANK = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?(?:\*/|\Z)|(?<=[\s,{\[])#[^\n]*+)*", re.DOTALL)
-_STRING = re.compile(
-    r""""(?:[^"\\]++|\\.)*"|'(?:[^'\\]++|\\.)*'|[“”](?:[^"“”\\]++|\\.)*["“”]""", re.DOTALL
-)
+_STRING = re.compile(r""""(?:[^"\\]++|\\.)*"|'(?:[^'\\]++|\\.)*'|[“”](?:[^"“”\\]++|\\.)*["“”]""", re.DOTALL)
 _NUMBER = re.compile(
     r"(?P<sign>[+-]?)(?P<digits>(?:0|[1-9]\d*+)(?:\.\d*+)?|\.\d++)(?P<power>[eE][+-]?\d++)?(?P<share>[ ]?%)?"
 )
