@@ -85,8 +85,6 @@ def test_worked_numbers() -> None:
         {"prior": 0.0},
         {"calibration_slope": float("nan")},
         {"pool": "mean", "floor": 0.3, "slope": 0.7},
-        {"stop_spread": -1.0},
-        {"stop_after": 1},
     ],
 )
 def test_settings_that_make_no_sense_are_refused(bad: dict[str, Any]) -> None:
@@ -114,7 +112,7 @@ def test_the_preset_gives_the_published_values_on_the_papers_trials(test_data: P
     method = "pro-high-brave-c1-p1-t1"
     events, trials, expected = blf(test_data, method)
     settings = with_preset("blf-paper")
-    assert settings.trials == 5 and settings.aggregation.stop_spread is None
+    assert settings.trials == 5
     p = np.array([settings.aggregation.combine(trials[row["event_id"]]) for row in events])
     outcome = np.array([float(row["outcome"]) for row in events])
     kind = np.array([row["question_type"] for row in events])
@@ -158,23 +156,6 @@ class Drifting(AskingGrounder):
     async def ground(self, task: Any) -> Any:
         self.count[task.node.id] = self.count.get(task.node.id, 0) + 1
         return await super().ground(task)
-
-
-@pytest.mark.parametrize(("spread", "run"), [(None, 5), (0.0, 3), (1.0, 3)])
-def test_trials_that_agree_end_a_leaf_early_only_where_that_is_asked_for(
-    spread: float | None, run: int, tmp_path: Path
-) -> None:
-    store, grounder = Store(tmp_path), Drifting()
-    run_id = open_run(store, trials=5, aggregation=Aggregation(stop_spread=spread))
-    state = sit(store, run_id, leaves=2, grounder=grounder)
-    assert state.finished and grounder.count == {"P1": run, "P2": run}
-    for stored in store.events(run_id, kinds=("leaf.pooled",)):
-        assert (
-            isinstance(stored.event, ev.LeafPooled)
-            and len(stored.event.trials) == run
-            and stored.event.dead == 0
-        )
-    store.close()
 
 
 @pytest.mark.parametrize(("dead", "other", "counted"), [("impute", "drop", [0.5]), ("drop", "impute", [])])
@@ -286,39 +267,12 @@ def test_what_later_runs_knew_changes_nothing_of_what_a_cutoff_learns(tmp_path: 
     store.close(), other.close()
 
 
-def test_leaves_of_few_claims_teach_nothing_however_many_they_are() -> None:
-    """80 leaves, 95 or 5 %, that are right in three of five: of four runs they are four questions, of 80 runs 80."""
-    leaf = ResolvedLeaf(run_id="r", node="P1", trials=(0.95,), dead=0, parts=(), outcome=1.0, day="2018-12-31", cost_usd=None)  # fmt: skip
-    for runs, learned in ((4, 0), (80, 80)):
-        leaves = [
-            replace(
-                leaf,
-                run_id=f"r{n % runs}",
-                node=f"P{n}",
-                trials=(0.95 if n % 2 else 0.05,),
-                outcome=float((n % 2 == 1) == (n % 5 < 3)),
-            )
-            for n in range(80)
-        ]
-        assert learn(with_preset("blf-paper"), leaves).aggregation.learned_from == learned
-
-
 def test_claims_that_differ_in_days_and_figures_are_one_topic() -> None:
     assert topic_of("VIX above 20 on 2019-06-30") == topic_of("The VIX closes above 25.5 on 2020-01-31")
     assert topic_of("Will Foo sell 1,200 cars by March 2026?") == topic_of(
         "Will Foo sell 900 cars by June 2027?"
     )
     assert topic_of("Will Foo sell 900 cars?") != topic_of("Will Bar sell 900 cars?")
-
-
-def test_records_name_grounders_by_what_they_said_and_cost() -> None:
-    leaf = ResolvedLeaf(
-        run_id="r", node="P1", trials=(0.5,), dead=0, parts=(("search", 0.9), ("statistical", 0.4)), outcome=1.0,
-        day="2018-01-01", cost_usd=0.02,
-    )  # fmt: skip
-    records = records_of([leaf, replace(leaf, parts=(("search", 0.7),), cost_usd=0.04)])
-    assert records["search"] == {"n": 2, "brier": pytest.approx(0.05), "cost_usd": pytest.approx(0.03)}
-    assert records["statistical"] == {"n": 1, "brier": pytest.approx(0.36), "cost_usd": pytest.approx(0.02)}
 
 
 def test_a_leaf_is_resolved_by_hand_and_the_claim_keeps_its_own_outcome(tmp_path: Path) -> None:

@@ -483,7 +483,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                 "compact_over": 2000,
             }
         },
-        "aggregation": {"dead": "impute", "learn": True, "stop_spread": None},
+        "aggregation": {"dead": "impute", "learn": True},
     },
     # Paper P, section 2 and App. F.1.2: one call over the context that every model is given, three sentences; no tree, no tools.
     "prophet-paper": {

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from workbench.errors import Option, sentence
 from workbench.formatting import point_change
 from workbench.propositions import NodeId, Tree, parent_of
-from workbench.propositions.edits import AddChild, Edit, RemoveNode, SetPolarity
 from workbench.synthesis import LinearRule
-from workbench.synthesis.whatif.apply_edits import play
+from workbench.synthesis.rules.pooled import drivers_rule
+from workbench.synthesis.whatif.edits import AddChild, Edit, RemoveNode, SetPolarity, play
 
 #: What asks the synthesizer for a new rule.
 _ASK = Option("full", True)
@@ -42,7 +42,7 @@ def edit_remarks(base: Tree, edits: Sequence[Edit]) -> list[EditRemark]:
             remarks.append(_removed(now, step, edit.node))
         elif isinstance(edit, AddChild) and edit.node in after:
             (child,) = set(step[edit.node].children) - set(now[edit.node].children)
-            rule = after[edit.node].rule
+            rule = drivers_rule(after[edit.node].rule)
             if child in after and isinstance(rule, LinearRule) and not rule.weights.get(child):
                 idle = f"{child} has weight 0, so it moves nothing: give it one, "
                 remarks.append(EditRemark(child, sentence(idle, Option("weight", f"{child}=0.2")), {}))
@@ -73,7 +73,7 @@ def _removed(before: Tree, after: Tree, node: NodeId) -> EditRemark:
     line = f"{node} drops out{worth}; the other weights stay as they were, as if it were false"
     parent = parent_of(node)
     assert parent is not None
-    rule = before[parent].rule
+    rule = drivers_rule(before[parent].rule)
     if not isinstance(rule, LinearRule) or node not in rule.weights:
         return EditRemark(node, line, {})
     left = {child: weight for child, weight in rule.weights.items() if child != node and child in after}

@@ -24,7 +24,14 @@ from proxies.asof.clock import Cutoff
 from proxies.input_files import InputRefused, parse_json
 from workbench.errors import Option, UsageError
 from workbench.propositions import NodeId, Polarity, RuleLimits, Tree
-from workbench.propositions.edits import (
+from workbench.propositions.values import Override
+from workbench.requests import Request, Says, fields_of
+from workbench.synthesis import rule_from_json
+from workbench.synthesis.errors import FormulaError
+from workbench.synthesis.rules.formula import parse_formula
+from workbench.synthesis.rules.pooled import rule_of_drivers
+from workbench.synthesis.sensitivity.assumptions import assume, assumed_by
+from workbench.synthesis.whatif.edits import (
     AddChild,
     Edit,
     Pin,
@@ -35,14 +42,8 @@ from workbench.propositions.edits import (
     SetRule,
     SetValue,
     Unpin,
+    play,
 )
-from workbench.propositions.values import Override
-from workbench.requests import Request, Says, fields_of
-from workbench.synthesis import rule_from_json
-from workbench.synthesis.errors import FormulaError
-from workbench.synthesis.rules.formula import parse_formula
-from workbench.synthesis.sensitivity.assumptions import assume, assumed_by
-from workbench.synthesis.whatif.apply_edits import play
 from workbench.whatif.typed_values import TypedValue, parse_probability, parse_value
 
 _SIDE = "(or Positive)"
@@ -299,7 +300,8 @@ def _rule_edits(
         if parent is None:
             raise UsageError("the claim has no weight: only drivers have one")
         rule = tree[parent].rule
-        data = changed.setdefault(parent, rule.to_json() if rule is not None else {})
+        whole = changed.setdefault(parent, rule.to_json() if rule is not None else {})
+        data = rule_of_drivers(whole)
         # An inhibitor's weight stands in a list of its own (noisy-or).
         place = next(
             (
@@ -316,7 +318,9 @@ def _rule_edits(
         data[place] = {**data[place], node: float(weight)}
     for node, p in assumed.items():
         rule = tree[node].rule
-        changed[node] = assume(changed.get(node, rule.to_json() if rule is not None else {}), node, p)
+        whole = changed.setdefault(node, rule.to_json() if rule is not None else {})
+        data = rule_of_drivers(whole)
+        data |= assume(data, node, p)
     for node, data in changed.items():
         rule = rule_from_json(data)
         children = tree[node].children

@@ -14,6 +14,7 @@ from workbench.errors import UsageError, command
 from workbench.propositions import NodeId, Rule
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
+from workbench.synthesis.rules.pooled import pooled_again
 from workbench.synthesis.sensitivity.rule_refits import RefitSpread, Spread, refit_spread, spread_of
 from workbench.whatif.run_edits import require_grounded
 
@@ -107,6 +108,7 @@ async def refit_run(
             except AgentGaveUp:
                 failed += 1
                 continue
+            rule, belief = pooled_again(state.tree[node].rule, rule, belief)
             rules.append(rule)
             values.append(belief.p)
         numeric = bool(rules) and all(rule.numeric for rule in rules)

@@ -2,6 +2,7 @@
 
 import re
 from itertools import product
+from math import exp, log
 
 import pytest
 from hypothesis import given
@@ -13,12 +14,13 @@ from workbench.synthesis import (
     LinearRule,
     LogicRule,
     NoisyOrRule,
+    PooledRule,
     VanillaRule,
     average_rule,
     random_rule,
     rule_names,
-    strict,
 )
+from workbench.synthesis.rules.linear import strict
 
 CHILDREN = ("P1", "P2", "P10", "P1.2")
 PRINTED = 0.0005  # a p is printed to a tenth of a percent
@@ -66,13 +68,29 @@ RULES: dict[str, st.SearchStrategy[Rule]] = {
         st.integers(0, 10**6),
         st.booleans(),
     ),
+    "pooled": st.builds(
+        PooledRule,
+        st.lists(st.floats(0, 0.25), min_size=4, max_size=4).map(
+            lambda x: LinearRule(0.05, dict(zip(CHILDREN, x, strict=True)))
+        ),
+        st.floats(0.01, 0.99),
+        unit,
+    ),
 }
 
+POOLED = re.compile(r"sigmoid\((.*?) × logit\((.*)\) \+ (.*?) × logit\((.*)\)\)")
 ID = re.compile(r"P[0-9]+(?:\.[0-9]+)*|PA")
 
 
 def recomputed(line: str, p: dict[str, float]) -> float:
     """What the line comes to; AND, OR and NOT are probabilities of independent propositions unless it says otherwise."""
+    if pooled := POOLED.fullmatch(line):
+        tree_weight, tree, direct_weight, direct = pooled.groups()
+        logits = [
+            log(held / (1 - held))
+            for held in (min(max(recomputed(part, p), 1e-4), 1 - 1e-4) for part in (tree, direct))
+        ]
+        return 1 / (1 + exp(-float(tree_weight) * logits[0] - float(direct_weight) * logits[1]))
     sum_of_products = re.sub(r" \([a-z].*\)$", "", line)  # a remark at the end
     if not re.search(r"AND|OR|NOT|PA|^P[\d.]+$|, ", line):
         python = sum_of_products.replace("×", "*").replace("−", "-")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from workbench.agents.conversation import STILL, Conversation, LoopLimits
+from workbench.agents.conversation import Conversation, LoopLimits
 from workbench.agents.errors import AgentGaveUp, MalformedReply
 from workbench.agents.evidence.base import TraceCall, TraceStep
 from workbench.agents.loop.belief_state import FIELD, BeliefState, merged_lists
@@ -297,8 +297,7 @@ class AgentLoop(Conversation, Generic[T]):
             # The newest message is the model's move; later requests show its calls with the belief that counts.
             calls = tuple(map(self._overwritten, self.messages[-1].tool_calls))
             self.messages[-1] = replace(self.messages[-1], tool_calls=calls)
-        moved = before is None or abs(self.belief.p - before) > STILL
-        self.spent.still = 0 if moved else self.spent.still + 1
+        self.spent.state_again(before, self.belief.p)
         limit = self.plan.compact_over
         if limit is not None and self.belief.characters > limit:
             merged = await self._merged(self.belief, number)

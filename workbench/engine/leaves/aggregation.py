@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workbench.errors import UsageError
+from workbench.formatting import signed_figure
 from workbench.propositions.strict_json import STRICT
 from workbench.requests import check_settings, setting
 
@@ -57,16 +58,6 @@ class Aggregation:
         in_file="no",
     )
     calibration_offset: float = setting(0.0, "Trials", "Its offset; 0 changes nothing.", in_file="no")
-    stop_spread: float | None = setting(
-        None,
-        "Trials",
-        "No further trial once the logits of the concluded ones have a standard deviation of at most this; trials then run one after another. Null: all run, side by side.",
-        in_file="no",
-        low=0,
-    )
-    stop_after: int = setting(
-        3, "Trials", "Trials that are run in any case, at least 2.", in_file="no", low=2
-    )
     learn: bool = setting(
         False,
         "Trials",
@@ -126,18 +117,6 @@ class Aggregation:
             p = sigmoid(self.calibration_slope * logit(p) + self.calibration_offset)
         return float(p[0])
 
-    def enough(self, values: Sequence[float]) -> bool:
-        """Return whether the concluded trials agree so well that no further one is run.
-
-        >>> Aggregation(stop_spread=0.1).enough([0.5, 0.51, 0.5]), Aggregation(stop_spread=0.1).enough([0.5, 0.5])
-        (True, False)
-        """
-        if self.stop_spread is None or len(values) < self.stop_after:
-            return False
-        from workbench.science.pooling.shrinkage import trial_logits
-
-        return float(trial_logits([list(values)]).spread[0]) <= self.stop_spread
-
     def words(self) -> str:
         """Return the settings in words for a screen; "" for the plain logit mean."""
         said = []
@@ -148,9 +127,9 @@ class Aggregation:
         if self.shrinks:
             said.append(f"shrunk toward {self.prior:.3f} (floor {self.floor:g}, slope {self.slope:g})")
         if self.calibrates:
-            said.append(f"calibrated ({self.calibration_slope:.3f} x logit {self.calibration_offset:+.3f})")
+            said.append(
+                f"calibrated ({self.calibration_slope:.3f} x logit {signed_figure(self.calibration_offset, 3)})"
+            )
         if self.learn:
             said.append(f"learned from {self.learned_from} drivers resolved before the cutoff")
-        if self.stop_spread is not None:
-            said.append(f"no further trial below a spread of {self.stop_spread:g}")
         return "; ".join(said)

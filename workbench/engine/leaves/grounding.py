@@ -233,12 +233,9 @@ async def ground_leaf(sitting: Sitting, node: NodeId, checks: asyncio.TaskGroup)
     settings = sitting.state.settings
     async with sitting.shared_calls.turn(node):
         trials = [TrialGrounding(sitting, node, number + 1) for number in range(settings.trials)]
-        if settings.aggregation.stop_spread is None:
-            async with asyncio.TaskGroup() as group:
-                for trial in trials:
-                    group.create_task(trial.ground(), name=f"{node}.{trial.number}")
-        else:
-            trials = await _until_agreed(trials)
+        async with asyncio.TaskGroup() as group:
+            for trial in trials:
+                group.create_task(trial.ground(), name=f"{node}.{trial.number}")
         check_proofs(sitting, node, checks)
         ended = [trial.state for trial in trials]
         beliefs = [trial.belief for trial in ended if trial.belief is not None and not trial.again]
@@ -258,22 +255,6 @@ async def ground_leaf(sitting: Sitting, node: NodeId, checks: asyncio.TaskGroup)
             )
         )
         return True
-
-
-async def _until_agreed(trials: list["TrialGrounding"]) -> list["TrialGrounding"]:
-    """Run trials one after another until those concluded agree; return those that were run.
-
-    One that waits for another sitting ends it for this one: whether a further trial is due depends on its belief.
-    """
-    values: list[float] = []
-    for count, trial in enumerate(trials, 1):
-        await trial.ground()
-        ended = trial.state
-        if ended.belief is not None and not ended.again and not ended.open:
-            values.append(ended.belief.p)
-        if ended.open or trial.sitting.state.settings.aggregation.enough(values):
-            return trials[:count]
-    return trials
 
 
 async def _keep_earlier(sitting: Sitting, node: NodeId) -> bool:

@@ -17,7 +17,7 @@ from proxies.asof.clock import Cutoff
 from workbench.engine.record.resolved_runs import counts_for
 from workbench.questions.sets.question_sets import load_set, resolved_days
 from workbench.science.arrays import FloatArray, logit, sigmoid
-from workbench.science.calibrating.platt import PlattFit
+from workbench.science.calibrating.calibration import Calibration
 from workbench.science.comparing.own_correction import learn_correction
 from workbench.science.pooling.pool import pool
 from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
@@ -25,9 +25,10 @@ from workbench.science.pooling.tuning import FLOOR_GRID
 from workbench.store import Store
 from workbench.studies.rounds.round_state import QUICK, TREE, Round, load_round, rounds_of
 from workbench.studies.study_file import StudyCell
+from workbench.synthesis.rules.pooled import EVEN, together
 
-#: Weight of a tree while too few questions are resolved, and how many are enough.
-EVEN, ENOUGH = 0.5, 20
+#: How many questions that have both a tree and direct forecasts are enough to learn a tree's weight from.
+ENOUGH = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,7 @@ class OwnRecord:
 
     def calibrated(self, p: float) -> float:
         """A shrunk forecast after calibration."""
-        fit = PlattFit(slope=self.calibration_slope, offset=self.calibration_offset)
+        fit = Calibration(slope=self.calibration_slope, offset=self.calibration_offset)
         return float(fit.apply([p])[0])
 
 
@@ -149,18 +150,6 @@ def pooled(values: Sequence[float], how: str = "logit-mean") -> float:
     if len(set(values)) == 1:
         return values[0]
     return float(pool(np.array([sorted(values)], dtype=float), how)[0])
-
-
-def together(direct: float | None, tree: float | None, tree_weight: float) -> float | None:
-    """The direct forecast and the tree of an event, weighted in logit space; the one that there is where the other is missing.
-
-    >>> together(0.2, None, 0.5), together(0.3, 0.3, 0.9), round(together(0.2, 0.8, 0.5), 6)
-    (0.2, 0.3, 0.5)
-    """
-    if direct is None or tree is None or direct == tree:
-        return tree if direct is None else direct
-    logits = logit(np.array([direct, tree]))
-    return float(sigmoid(np.average(logits, weights=[1 - tree_weight, tree_weight])))
 
 
 def learned_tree_weight(forecasts: Sequence[ResolvedForecast]) -> float:

@@ -71,6 +71,10 @@ def rule_from_json(data: Mapping[str, Any], *, missing: Literal["refuse", "keep"
         raise error from None
     try:
         return kind.from_json(data)
+    except UnknownRule as error:  # of a rule that holds another one
+        if missing == "keep":
+            return UninstalledRule(data, str(error))
+        raise
     except UsageError as error:
         # what pydantic and the tree's own checks call a format error is the rule's here
         raise (RuleFormatError(str(error)) if isinstance(error, TreeError) else error) from None

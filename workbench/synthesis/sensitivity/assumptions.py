@@ -10,6 +10,7 @@ from workbench.propositions import ROOT, NodeId, Tree, check_probability
 from workbench.synthesis.errors import RuleFormatError
 from workbench.synthesis.rules.formula import ASSUMPTION
 from workbench.synthesis.rules.logic import LogicRule
+from workbench.synthesis.rules.pooled import PooledRule, drivers_rule
 from workbench.synthesis.sensitivity.paths import TornadoRow, path_weights, root_if
 from workbench.synthesis.whatif.evaluation import clamp, evaluate, follows_children
 
@@ -40,7 +41,7 @@ def assumption_rows(tree: Tree) -> list[TornadoRow]:
     weights = path_weights(tree, evaluation=evaluation)
     rows = []
     for node in nodes:
-        rule, p = node.rule, assumption_of(tree, node.id)
+        rule, p = drivers_rule(node.rule), assumption_of(tree, node.id)
         if (
             not isinstance(rule, LogicRule)
             or rule.assumption is None
@@ -55,7 +56,8 @@ def assumption_rows(tree: Tree) -> list[TornadoRow]:
         ends: list[float] = []
         for end in (0.0, 1.0):
             at_end = replace(rule, assumption=replace(rule.assumption, probability=end))
-            values.append(clamp(at_end.evaluate(below)))  # type: ignore[arg-type]
+            whole = replace(node.rule, rule=at_end) if isinstance(node.rule, PooledRule) else at_end
+            values.append(clamp(whole.evaluate(below)))  # type: ignore[arg-type]
             root = root_if(tree, node.id, values[-1], evaluation)
             ends += [] if root is None else [root]
         above = weights[node.id]
@@ -75,7 +77,7 @@ def assumption_rows(tree: Tree) -> list[TornadoRow]:
 
 def assumption_of(tree: Tree, node: NodeId) -> float | None:
     """Return the probability of a node's assumption PA, None where its value follows from none."""
-    rule = tree[node].rule
+    rule = drivers_rule(tree[node].rule)
     if not isinstance(rule, LogicRule) or rule.assumption is None or ASSUMPTION not in rule.parsed.variables:
         return None
     return rule.assumption.probability
@@ -86,7 +88,7 @@ def assumption_detail(tree: Tree, name: str) -> str:
     node = assumed_by(name)
     if node is None:
         return tree[name].statement
-    rule = tree[node].rule
+    rule = drivers_rule(tree[node].rule)
     return rule.assumption.detail if isinstance(rule, LogicRule) and rule.assumption is not None else ""
 
 
