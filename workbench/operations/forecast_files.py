@@ -57,14 +57,16 @@ class ExamFiles(ForecastFiles):
         ones.
         """
         events, forecasts = self.tables(unresolved=True)
+        said: dict[str, Any] = {}
         if self.exam is not None:
             exam = find_exam(exams_folder(home), self.exam)
             rows, said = exam.rows(events), {"exam": exam.summary()}
         else:
             rows = np.flatnonzero(~np.isnan(events.outcome))
-            said = {"without_outcome": len(events) - len(rows)} if len(rows) < len(events) else {}
             if not len(rows):
-                raise UsageError(f"no event of {self.events} has an outcome yet")
+                read_events(self.events)  # refuses it and names the column
+            if len(rows) < len(events):
+                said = {"without_outcome": len(events) - len(rows)}
         return events.take(rows), forecasts.take(rows), said
 
 
