@@ -27,7 +27,6 @@ from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent
 from workbench.packages.export import format_of
-from workbench.propositions.edits import SetValue
 from workbench.propositions.values import Override
 from workbench.reports.note_content import Driver, Note, note_of
 from workbench.reports.note_markdown import note_markdown, words
@@ -37,6 +36,7 @@ from workbench.reports.note_plots import MOST_PLOTS, proof_plots
 from workbench.reports.note_word import note_docx
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.whatif.saved_scenarios import save_scenario
 from workbench.whatif.stored_reports import without_records
 

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from tests.synthesis.whatif.test_scenarios import three_levels
-from workbench.propositions.edits import SetValue
-from workbench.propositions.scenario_set import ScenarioRecord, ScenarioSet
+from workbench.synthesis.whatif.edits import SetValue
+from workbench.synthesis.whatif.scenarios import ScenarioRecord, ScenarioSet
 from workbench.whatif.tree_documents import scenario_table, sensitivity_report
 
 

@@ -8,11 +8,14 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from proxies.asof.clock import Cutoff
 from proxies.errors import Refused, SourceUnavailable
+from proxies.ledger import Address
 from sandbox import Limits, Sandbox, read_journal
 from sandbox.kernels.client import CellRun, KernelClient
 from sandbox.limits import cgroups
 from sandbox.record.cell_results import cell_result
+from tests.proxies.leaks.desk import EOD, Desk
 from tests.sandbox.conftest import Opener, Told, echo
 
 
@@ -103,6 +106,26 @@ async def test_a_clamp_and_undated_rows_print_one_line_on_stderr(open_session: O
         result = await session.execute(f"CALL_API('{path}');")
         [stream] = [output for output in result.outputs if output["output_type"] == "stream"]
         assert (stream["name"], stream["text"]) == ("stderr", f"CALL_API {path}: {line}\n")
+
+
+async def test_rows_that_came_late_say_nothing_in_a_cell(open_session: Opener):
+    bars = [
+        {"symbol": "X", "date": "2018-06-28", "adjClose": 1.0}, {"symbol": "X", "date": "2018-07-02", "adjClose": 9.0},
+    ]  # fmt: skip
+    desk = Desk(bars)
+    session_of = desk.broker.session(Cutoff.parse("2018-06-30"), desk.ledger)
+
+    async def api(path, params, *, cell, nth):
+        place = Address(run="r", node="P1", trial=1, attempt=1, stage="cell", step=cell, retry=nth)
+        return await session_of.call(path, params, place)
+
+    session = await open_session(api=api)
+    code = f"rows = CALL_API({EOD!r}, {{'symbol': 'X'}})\nprint(len(rows), CALL_API.meta['undated'])"
+    result = await session.execute(code)
+    await desk.broker.aclose()
+    assert [(output["name"], output["text"]) for output in result.outputs] == [("stdout", "1 0\n")]
+    [row] = desk.ledger.rows.values()
+    assert row.rows_dropped == 1 and row.dropped_why == {"known on or after the cutoff": 1}
 
 
 async def test_refusals_and_failures_are_clear_exceptions(open_session: Opener):

@@ -101,12 +101,12 @@ def exam_sentence(model: str, document: Mapping[str, Any]) -> str:
 
 
 def _against(gain: Mapping[str, Any], rival: str) -> str:
-    low, high = (round(gain[name], 1) + 0.0 for name in ("low", "high"))
     if gain["low"] > 0:
-        return f"{gain['value']:.1f} [{low:.1f}, {high:.1f}] points above {rival}"
+        return f"{gain['value']:.1f} [{gain['low']:.1f}, {gain['high']:.1f}] points above {rival}"
     if gain["high"] < 0:
-        return f"{-gain['value']:.1f} [{-high:.1f}, {-low:.1f}] points below {rival}"
-    return f"not shown to differ from {rival} ({signed_figure(gain['value'])} [{low:.1f}, {high:.1f}] points)"
+        return f"{-gain['value']:.1f} [{-gain['high']:.1f}, {-gain['low']:.1f}] points below {rival}"
+    value, low, high = (signed_figure(gain[name]) for name in ("value", "low", "high"))
+    return f"not shown to differ from {rival} ({value} [{low}, {high}] points)"
 
 
 def _gain(against: Mapping[str, Any]) -> dict[str, Any]:
