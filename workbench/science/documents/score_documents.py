@@ -280,7 +280,7 @@ def _subset_entry(raw: FloatArray, events: Events, scores: SubsetScores, resampl
     }
     if resampling.resamples:
         entry["intervals"] = card_of(
-            lambda inside: {name: losses[inside] for name, losses in scores.per_event.items()},
+            scores.per_event,
             events.kind[rows],
             events.question[rows],
             event_clusters(events)[rows],
