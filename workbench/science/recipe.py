@@ -164,25 +164,8 @@ class _Preparation:
 
 
 def prepare(values: FloatArray, events: Events, recipe: Recipe) -> Prepared:
-    """Forecasts after pooling, shrinkage and calibration.
+    """Forecasts after pooling, shrinkage and calibration of trials (n, K) or forecasts (n,); events without any (``nan``) are left out.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n, K) or (n,)
-        Trials, or published forecasts, in the order of ``events``; ``nan`` where missing. Events without any forecast
-        are left out: nothing is imputed.
-    events : Events
-    recipe : Recipe
-
-    Raises
-    ------
-    DomainError
-        No event with a forecast, or a missing prior.
-    TooFewError
-        Too few events to calibrate.
-
-    Examples
-    --------
     >>> trials = np.array([[0.2, 0.4], [0.6, float("nan")], [float("nan")] * 2])
     >>> ready = prepare(trials, Events.of([0, 1, 1]), Recipe(pool="mean"))
     >>> ready.p.round(6).tolist(), ready.rows.tolist()

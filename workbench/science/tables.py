@@ -49,17 +49,6 @@ class Events:
     ) -> "Events":
         """Events from arrays (a single value stands for all of them), for notebooks and tests.
 
-        Parameters
-        ----------
-        outcome : array_like, shape (n,)
-            1, 0, or ``nan``.
-        kind, question, source : array_like, shape (n,) or scalar
-            Question type, question key (each event its own when not given), source.
-        **columns : array_like, shape (n,) or scalar
-            Further columns, such as ``crowd`` or ``prior_temporal``.
-
-        Examples
-        --------
         >>> Events.of([1, 0], kind="market", crowd=[0.9, 0.2]).event_id.tolist()
         ['e0', 'e1']
         """

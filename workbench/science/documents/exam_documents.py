@@ -23,22 +23,9 @@ _FORECASTER = "key-free forecaster"
 def exam_document(table: PastTable, forecaster: FloatArray, groups: StrArray | None = None) -> Document:
     """Score a model, and its gains in Brier Index points on the same questions; every interval is 95% over clusters.
 
-    Parameters
-    ----------
-    table : PastTable
-        The model's forecasts of the questions that it answered, with the base rate among the rivals.
-    forecaster : ndarray, shape (n,)
-        The key-free forecaster's probabilities; ``nan`` where it cannot treat a question.
-    groups : ndarray of str, shape (n,), optional
-        What ``by_group`` is told by; the series when not given.
+    ``forecaster`` is ``nan`` where the key-free forecaster cannot treat a question; ``groups`` is what ``by_group`` is told by, the
+    series when not given. A gain above 0 favours the model; its ends are null below six clusters.
 
-    Returns
-    -------
-    dict
-        ``low`` and ``high`` are null below six clusters. A gain above 0 favours the model.
-
-    Examples
-    --------
     >>> days = np.array([f"20{year:02}-01-01" for year in range(8)])
     >>> document = exam_document(PastTable(
     ...     forecast=np.array([0.9, 0.1] * 4), outcome=np.array([1.0, 0.0] * 4), rivals={BASE_RATE: np.full(8, 0.5)},
