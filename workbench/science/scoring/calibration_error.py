@@ -10,8 +10,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
-from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.arrays import FloatArray, IntArray, wilson
 from workbench.science.errors import DomainError
 from workbench.science.scoring.score_checks import checked
 
@@ -201,15 +202,12 @@ def reliability(
 
     Source: BLF, Figure 10; Prophet Arena, App. C.2.
     """
-    from statsmodels.stats.proportion import proportion_confint
-
     p, o = checked(forecast, outcome)
     if not 0.0 < level < 1.0:
         raise DomainError(f"the level of an interval lies between 0 and 1, not at {level:g}")
     codes = bin_of(p, bins=bins, how=how, closed=closed)
     count, yes, forecast_sums = _bin_sums(codes, o, p)
-    # Wilson, because the normal interval has no width at a share of 0 or 1, which small bins often show.
-    low, high = proportion_confint(yes, count, alpha=1.0 - level, method="wilson")
+    low, high = wilson(yes / count, count, float(ndtri(0.5 + level / 2)))
     if interval is not None:
         ends = [interval(o[codes == code], codes == code) or [np.nan] * 2 for code in np.unique(codes)]
         low, high = np.array(ends).T
