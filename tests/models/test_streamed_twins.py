@@ -184,26 +184,6 @@ async def test_an_error_in_the_middle_of_a_stream_is_the_providers(name: str, re
         await client(name, recorded.url).complete(request())
 
 
-async def test_thoughts_that_come_as_parts_are_put_together(recorded: Recorded) -> None:
-    """Mistral's reasoning models send thoughts as a list of parts, then the answer as a text."""
-    contents: list[Any] = [
-        [{"type": "thinking", "thinking": [{"type": "text", "text": "I "}]}],
-        [{"type": "thinking", "thinking": [{"type": "text", "text": "think."}]}],
-        "The ",
-        "answer",
-    ]
-    deltas: list[dict[str, Any]] = [
-        {"choices": [{"index": 0, "delta": {"content": content}}]} for content in contents
-    ]
-    deltas.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-    lines = b"".join(
-        b"data: %b\n\n" % json.dumps({"id": "1", "model": "m", **one}).encode() for one in deltas
-    )
-    recorded.answers = [(200, lines + b"data: [DONE]\n\n", {"Content-Type": "text/event-stream"})]
-    reply = await client("mistral", recorded.url).complete(request())
-    assert (reply.text, reply.thoughts) == ("The answer", "I think.")
-
-
 def line(*pieces: tuple[float, bytes]) -> Any:
     """A server that sends pieces of a stream, each after a pause."""
 
