@@ -5,31 +5,34 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from tests.cli_science.runner import files as write_files
 from tests.cli_science.runner import refused, run, run_json, write
-
-HEADER = "event_id,question_key,source,question_type,outcome,crowd,subtype,horizon_days,forecast_due_date,resolution_date\n"
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
     rng = np.random.default_rng(5)
-    lines, forecasts = [HEADER], ["method,event_id,variant,p\n"]
-    for i in range(120):
-        truth = rng.uniform(0.05, 0.95)
-        outcome = int(rng.random() < truth)
-        kind = "market" if i % 3 == 0 else "dataset"
-        day = f"2025-{1 + i % 12:02d}-15"
-        lines.append(
-            f"e{i:03d},q{i // 2:02d},{'fred' if i % 4 < 2 else 'acled'},{kind},{outcome},0.{i % 8 + 1},"
-            f"{'a' if i % 2 else 'b'},{[7, 30, 90][i % 3]},{day},2026-01-{1 + i % 28:02d}\n"
-        )
-        overconfident = 1 / (1 + np.exp(-4 * np.log(truth / (1 - truth))))
-        forecasts.append(f"m,e{i:03d},forecast,{overconfident:.6f}\n")
-    return write(tmp_path / "events.csv", "".join(lines)), write(
-        tmp_path / "forecasts.csv", "".join(forecasts)
-    )
+    i = np.arange(120)
+    truth = rng.uniform(0.05, 0.95, 120)
+    events = {
+        "event_id": [f"e{k:03d}" for k in i],
+        "question_key": [f"q{k // 2:02d}" for k in i],
+        "source": np.where(i % 4 < 2, "fred", "acled"),
+        "question_type": np.where(i % 3, "dataset", "market"),
+        "outcome": (rng.random(120) < truth).astype(int),
+        "crowd": (i % 8 + 1) / 10,
+        "subtype": np.where(i % 2, "a", "b"),
+        "horizon_days": np.array([7, 30, 90])[i % 3],
+        "forecast_due_date": [f"2025-{1 + k % 12:02d}-15" for k in i],
+        "resolution_date": [f"2026-01-{1 + k % 28:02d}" for k in i],
+    }
+    overconfident = 1 / (1 + ((1 - truth) / truth) ** 4)
+    forecasts = {"method": "m", "event_id": events["event_id"], "variant": "forecast", "p": overconfident}
+    written = write_files(tmp_path, events, forecasts)
+    return written[1], written[3]
 
 
 @pytest.fixture(autouse=True)
@@ -40,31 +43,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def words(files: tuple[Path, Path]) -> tuple[object, ...]:
     return ("--events", files[0], "--forecasts", files[1])
-
-
-def test_methods_of_one_day_are_compared_without_a_verdict(files: tuple[Path, Path], tmp_path: Path) -> None:
-    rows = list(csv.DictReader(files[0].read_text().splitlines()))
-    events = tmp_path / "one-day.csv"
-    write(
-        events,
-        HEADER
-        + "".join(",".join({**row, "forecast_due_date": "2025-01-15"}.values()) + "\n" for row in rows),
-    )
-    forecasts = tmp_path / "two.csv"
-    write(forecasts, files[1].read_text() + "".join(f"half,{row['event_id']},forecast,0.5\n" for row in rows))
-    document = run_json(
-        "compare",
-        "--events",
-        events,
-        "--forecasts",
-        forecasts,
-        "--reference",
-        "half",
-        "--set",
-        "resamples=50",
-    )
-    row = document["paired_test"]["m"]["overall"]
-    assert (row["clusters"], row["days"], row["verdict"]) == (1, 1, None) and document["sample_size"] == {}
 
 
 def test_a_calibration_is_learned_kept_and_applied(files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -131,13 +109,7 @@ def test_calibration_refusals(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert "broken field" in refused("calibrate", "apply", model, *words(files))
     write(model, json.dumps(broken | {"extra": 1}))
     assert "unknown field 'extra'" in refused("calibrate", "apply", model, *words(files))
-    events = files[0].read_text().splitlines()
-    write(
-        files[0],
-        "\n".join(
-            [events[0], *[line.replace(f",{line.split(',')[4]},0.", ",,0.", 1) for line in events[1:]]]
-        ),
-    )
+    pd.read_csv(files[0]).assign(outcome="").to_csv(files[0], index=False)
     assert "nothing can be fitted" in refused("calibrate", "fit", *words(files), "-o", model)
 
 
@@ -251,33 +223,3 @@ def test_elicitation_by_hand(tmp_path: Path) -> None:
     assert "two answers" in refused(
         "elicit", "--answers", write(tmp_path / "z.csv", "event_id,kind,value\na,yes,0.5\na,yes,0.5\n")
     )
-
-
-def test_tables_for_people(files: tuple[Path, Path], tmp_path: Path) -> None:
-    assert "brier overall" in run("score", *words(files)).stdout
-    log = tmp_path / "log.csv"
-    text = run("returns", *words(files), "--set", f"log={log}", "--risk-aversion", "0,1").stdout
-    assert "return 0" in text
-    rows = list(csv.DictReader(log.read_text().splitlines()))
-    assert len(rows) == 80 and {row["side"] for row in rows} == {"yes", "no", "both"}
-    text = run("compare", *words(files), "--reference", "0.5", "--set", "resamples=50").stdout
-    assert "clusters" in text and "by chance alone" in text and "verdict" in text
-
-
-def test_comparison_with_a_baseline(files: tuple[Path, Path]) -> None:
-    result = run_json("compare", *words(files), "--reference", "crowd", "--set", "resamples=200")
-    assert set(result) >= {
-        "paired_test",
-        "paired_bootstrap",
-        "mcnemar",
-        "consensus",
-        "als",
-        "anova",
-        "mixed_model",
-        "sample_size",
-    }
-
-
-def test_compare_needs_two(files: tuple[Path, Path]) -> None:
-    assert "nothing to compare" in refused("compare", *words(files), "--reference", "m")
-    assert "--unit" in refused("compare", *words(files), "--reference", "0.5", "--unit", "day")

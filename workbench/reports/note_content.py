@@ -35,7 +35,7 @@ from workbench.reports.note_tree import (
 )
 from workbench.store import ApiLedger, ModelLedger, Store, utc_now
 from workbench.synthesis.sensitivity.assumptions import assumption_detail
-from workbench.synthesis.whatif.ranges import reachable_ranges
+from workbench.synthesis.whatif.evaluation import reachable_ranges
 from workbench.templates import brief
 from workbench.terminal import printable
 from workbench.views.answer import answer_sentence

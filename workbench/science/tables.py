@@ -1,7 +1,7 @@
 """Events and forecasts of probabilities out of files, tied together; and series and answers, as the science commands take them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,16 +13,7 @@ from workbench.errors import Option
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.calibrating.calibration import horizon_class
 from workbench.science.errors import TableError
-from workbench.science.table_cells import (
-    StrArray,
-    number_column,
-    probability_column,
-    read_cells,
-    refuse_repeated,
-    refuse_rows,
-    require_columns,
-    text_column,
-)
+from workbench.science.table_cells import Cells, StrArray, read_cells
 
 EVENT_COLUMNS = ("event_id", "question_key", "source", "question_type", "outcome")
 FORECAST_COLUMNS = ("method", "event_id", "p")
@@ -58,17 +49,6 @@ class Events:
     ) -> "Events":
         """Events from arrays (a single value stands for all of them), for notebooks and tests.
 
-        Parameters
-        ----------
-        outcome : array_like, shape (n,)
-            1, 0, or ``nan``.
-        kind, question, source : array_like, shape (n,) or scalar
-            Question type, question key (each event its own when not given), source.
-        **columns : array_like, shape (n,) or scalar
-            Further columns, such as ``crowd`` or ``prior_temporal``.
-
-        Examples
-        --------
         >>> Events.of([1, 0], kind="market", crowd=[0.9, 0.2]).event_id.tolist()
         ['e0', 'e1']
         """
@@ -110,29 +90,31 @@ class Events:
             frame=self.frame.iloc[rows],
         )
 
+    @property
+    def cells(self) -> Cells:
+        """The cells behind the events."""
+        return Cells(self.path, self.frame)
+
     def text(self, column: str) -> StrArray:
         """A column as text; one line if it is missing."""
-        require_columns(self.path, self.frame, [column])
-        return text_column(self.path, self.frame, column, blank=True)
+        return self.cells.require(column).text(column, blank=True)
 
     def number(self, column: str) -> FloatArray:
         """A column as numbers, ``nan`` where empty; one line if it is missing or holds text."""
-        require_columns(self.path, self.frame, [column])
-        return number_column(self.path, self.frame, column, blank=True)
+        return self.cells.require(column).number(column, blank=True)
 
     def probability(self, column: str) -> FloatArray:
         """A column as probabilities, ``nan`` where empty."""
-        require_columns(self.path, self.frame, [column])
-        return probability_column(self.path, self.frame, column, blank=True)
+        return self.cells.require(column).probability(column, blank=True)
 
     def factor(self, name: str) -> StrArray:
         """Labels for calibration: ``source``, ``topic`` (column topic, else subtype), ``horizon``, or any column."""
-        if name == "topic" and "topic" not in self.frame.columns:
+        if name == "topic" and "topic" not in self.cells:
             return self.text("subtype")
-        if name == "horizon" and "horizon" not in self.frame.columns:
+        if name == "horizon" and "horizon" not in self.cells:
             days = self.number("horizon_days")
             problem = "is empty or negative; a horizon in days is needed"
-            refuse_rows(self.path, self.frame, ~(days >= 0), "horizon_days", problem)
+            self.cells.refuse(~(days >= 0), "horizon_days", problem)
             return np.asarray(horizon_class(days))
         return self.text(name)
 
@@ -152,13 +134,11 @@ def read_events(path: Path, *, unresolved: bool = False) -> Events:
     frame = read_cells(path)
     if unresolved and "outcome" not in frame.columns:
         frame = frame.assign(outcome=np.nan)
-    require_columns(path, frame, EVENT_COLUMNS)
-    ids = text_column(path, frame, "event_id")
-    refuse_repeated(path, {"event_id": ids}, "event")
-    outcome = number_column(path, frame, "outcome", blank=unresolved)
-    refuse_rows(
-        path,
-        frame,
+    cells = Cells(path, frame).require(*EVENT_COLUMNS)
+    ids = cells.text("event_id")
+    cells.refuse_repeated("event", event_id=ids)
+    outcome = cells.number("outcome", blank=unresolved)
+    cells.refuse(
         ~np.isin(outcome, (0.0, 1.0)) & ~np.isnan(outcome),
         "outcome",
         lambda row: f"{outcome[row]:g} is neither 0 nor 1; partly resolved events must be left out",
@@ -166,9 +146,9 @@ def read_events(path: Path, *, unresolved: bool = False) -> Events:
     return Events(
         path=path,
         event_id=ids,
-        question=text_column(path, frame, "question_key"),
-        source=text_column(path, frame, "source"),
-        kind=text_column(path, frame, "question_type"),
+        question=cells.text("question_key"),
+        source=cells.text("source"),
+        kind=cells.text("question_type"),
         outcome=outcome,
         frame=frame,
     )
@@ -180,14 +160,9 @@ class Forecasts:
 
     path: Path
     events: Events
-    methods: tuple[str, ...]
-    """In the order of their first row."""
     keyed_by: Literal["trial", "variant"]
-    variants: tuple[str, ...]
-    _method: IntArray
-    _event: IntArray
-    _key: IntArray
-    _p: FloatArray
+    rows: pd.DataFrame
+    """``method``, ``event`` (its row), ``key`` (the trial's number, or the variant) and ``p``."""
 
     @classmethod
     def of(
@@ -197,41 +172,29 @@ class Forecasts:
         *,
         keyed_by: Literal["trial", "variant"],
     ) -> "Forecasts":
-        """Forecasts from arrays: method -> trial number or variant -> one probability per event.
+        """Forecasts from arrays: method -> trial number or variant -> one probability per event, ``nan`` where there is none.
 
-        Parameters
-        ----------
-        events : Events
-        values : mapping of str to mapping of str to array_like of shape (n,)
-            ``nan`` where there is none.
-        keyed_by : {"trial", "variant"}
-
-        Examples
-        --------
         >>> events = Events.of([1, 0])
         >>> Forecasts.of(events, {"m": {"1": [0.9, 0.2], "2": [0.7, 0.2]}}, keyed_by="trial").trials("m").tolist()
         [[0.9, 0.7], [0.2, 0.2]]
         """
-        names = list(dict.fromkeys(key for keys in values.values() for key in keys))
-        parts = []
-        for index, keys in enumerate(values.values()):
-            for key, forecast in keys.items():
-                p = np.asarray(forecast, dtype=np.float64)
-                rows = np.flatnonzero(np.isfinite(p))
-                number = int(key) - 1 if keyed_by == "trial" else names.index(key)
-                parts.append((np.full(len(rows), index), rows, np.full(len(rows), number), p[rows]))
-        method, event, code, p = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return cls(
-            path=Path("(arrays)"),
-            events=events,
-            methods=tuple(values),
-            keyed_by=keyed_by,
-            variants=() if keyed_by == "trial" else tuple(names),
-            _method=method.astype(np.int64),
-            _event=event.astype(np.int64),
-            _key=code.astype(np.int64),
-            _p=p,
-        )
+        tables = [
+            pd.DataFrame({
+                "method": method,
+                "event": np.arange(len(events)),
+                "key": int(key) if keyed_by == "trial" else key,
+                "p": np.asarray(p, dtype=np.float64),
+            })
+            for method, keys in values.items()
+            for key, p in keys.items()
+        ]  # fmt: skip
+        rows = pd.concat(tables).dropna(subset="p")
+        return cls(path=Path("(arrays)"), events=events, keyed_by=keyed_by, rows=rows)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """In the order of their first row."""
+        return tuple(self.rows["method"].unique())
 
     def take(self, rows: IntArray) -> "Forecasts":
         """The forecasts of the events at these rows; a method that has none there is no longer a method of it.
@@ -241,56 +204,51 @@ class Forecasts:
         >>> Forecasts.of(events, both, keyed_by="variant").take(np.array([1])).methods
         ('a',)
         """
-        position = np.full(len(self.events), -1, dtype=np.int64)
-        position[rows] = np.arange(len(rows))
-        inside = position[self._event] >= 0
-        present, method = np.unique(self._method[inside], return_inverse=True)
+        position = pd.Index(rows).get_indexer(pd.Index(self.rows["event"]))
+        inside = position >= 0
         return replace(
-            self,
-            events=self.events.take(rows),
-            methods=tuple(self.methods[index] for index in present),
-            _method=method.astype(np.int64),
-            _event=position[self._event[inside]],
-            _key=self._key[inside],
-            _p=self._p[inside],
+            self, events=self.events.take(rows), rows=self.rows[inside].assign(event=position[inside])
         )
 
-    def _rows(self, method: str) -> IntArray:
-        if method not in self.methods:
+    def _of_method(self, method: str) -> pd.DataFrame:
+        rows = self.rows[self.rows["method"] == method]
+        if not len(rows):
             names = ", ".join(self.methods[:20])
             raise TableError(
                 self.path, f"there is no method {method!r}; the file has: {names}", column="method"
             )
-        return np.flatnonzero(self._method == self.methods.index(method))
+        return rows
 
     def trials(self, method: str) -> FloatArray:
         """Trials of a method, shape (events, largest number of trials), ``nan`` where one is missing."""
         if self.keyed_by != "trial":
             problem = "has no column 'trial': pooling needs the trials; published forecasts take "
             raise TableError(self.path, problem, Option("variant"), column="trial")
-        rows = self._rows(method)
-        matrix = np.full((len(self.events), int(self._key[rows].max()) + 1), np.nan)
-        matrix[self._event[rows], self._key[rows]] = self._p[rows]
+        rows = self._of_method(method)
+        matrix = np.full((len(self.events), int(rows["key"].max())), np.nan)
+        matrix[rows["event"], rows["key"] - 1] = rows["p"]
         return matrix
 
     def variant(self, method: str, variant: str) -> FloatArray:
         """Published forecasts of a method, shape (events,), ``nan`` where there is none."""
         if self.keyed_by != "variant":
-            problem = (
+            raise TableError(
+                self.path,
                 "has no column 'variant': it holds trials, which ",
                 Option("pool"),
                 " makes into forecasts",
+                column="variant",
             )
-            raise TableError(self.path, *problem, column="variant")
-        if variant not in self.variants:
-            names = ", ".join(self.variants)
+        variants = self.rows["key"].unique().tolist()
+        if variant not in variants:
+            names = ", ".join(variants)
             raise TableError(
                 self.path, f"there is no variant {variant!r}; the file has: {names}", column="variant"
             )
-        rows = self._rows(method)
-        rows = rows[self._key[rows] == self.variants.index(variant)]
+        rows = self._of_method(method)
+        rows = rows[rows["key"] == variant]
         p = np.full(len(self.events), np.nan)
-        p[self._event[rows]] = self._p[rows]
+        p[rows["event"]] = rows["p"]
         return p
 
 
@@ -307,56 +265,28 @@ def read_forecasts(path: Path, events: Events) -> Forecasts:
     ...     read_forecasts(other, read_events(file)).trials("m").tolist()
     [[0.2, 0.4]]
     """
-    frame = read_cells(path)
-    require_columns(path, frame, FORECAST_COLUMNS)
-    if "trial" in frame.columns and "variant" in frame.columns:
+    cells = Cells(path, read_cells(path)).require(*FORECAST_COLUMNS)
+    if "trial" in cells and "variant" in cells:
         raise TableError(
             path, "has both 'trial' and 'variant': trials and published forecasts go in two files"
         )
-    method, event = text_column(path, frame, "method"), text_column(path, frame, "event_id")
+    method, event = cells.text("method"), cells.text("event_id")
     positions = pd.Index(events.event_id).get_indexer(pd.Index(event))
-    refuse_rows(
-        path,
-        frame,
-        positions < 0,
-        "event_id",
-        lambda row: f"event {str(event[row])!r} is not in {events.path}",
-    )
-    p = probability_column(path, frame, "p")
-    variants: tuple[str, ...] = ()
-    if "trial" in frame.columns:
-        number = number_column(path, frame, "trial")
+    cells.refuse(positions < 0, "event_id", lambda row: f"event {str(event[row])!r} is not in {events.path}")
+    p = cells.probability("p")
+    if "trial" in cells:
+        number = cells.number("trial")
         # The largest trial number becomes the width of a dense matrix, so one mistyped number could ask for all memory.
         odd = (number < 1) | (number > 10_000) | (number != np.floor(number))
-        refuse_rows(
-            path, frame, odd, "trial", lambda row: f"{number[row]:g} is not a trial number (1, 2, ...)"
-        )
-        key = number.astype(np.int64) - 1
-        refuse_repeated(
-            path, {"method": method, "event": event, "trial": number.astype(np.int64)}, "the trial"
-        )
+        cells.refuse(odd, "trial", lambda row: f"{number[row]:g} is not a trial number (1, 2, ...)")
+        key: Any = number.astype(np.int64)
+        cells.refuse_repeated("the trial", method=method, event=event, trial=key)
     else:
-        labels = (
-            text_column(path, frame, "variant")
-            if "variant" in frame.columns
-            else np.full(len(frame), "forecast")
-        )
-        refuse_repeated(path, {"method": method, "event": event, "variant": labels}, "the forecast")
-        # In the order of first appearance, the order in which documents list them; sorting would lose it.
-        codes, names = pd.factorize(labels)
-        key, variants = codes.astype(np.int64), tuple(str(name) for name in names)
-    codes, names = pd.factorize(method)
-    return Forecasts(
-        path=path,
-        events=events,
-        methods=tuple(str(name) for name in names),
-        keyed_by="trial" if "trial" in frame.columns else "variant",
-        variants=variants,
-        _method=codes.astype(np.int64),
-        _event=positions.astype(np.int64),
-        _key=key,
-        _p=p,
-    )
+        variant = cells.text("variant") if "variant" in cells else np.full(len(p), "forecast")
+        cells.refuse_repeated("the forecast", method=method, event=event, variant=variant)
+        key = pd.Categorical(variant)
+    rows = pd.DataFrame({"method": pd.Categorical(method), "event": positions, "key": key, "p": p})
+    return Forecasts(path=path, events=events, keyed_by="trial" if "trial" in cells else "variant", rows=rows)
 
 
 def read_series(path: Path, date_column: str = "date", value_column: str = "value") -> tuple[Any, FloatArray]:
@@ -372,27 +302,22 @@ def read_series(path: Path, date_column: str = "date", value_column: str = "valu
     >>> str(days[0]), values.tolist()
     ('2020-01-02', [1.5])
     """
-    frame = read_cells(path)
-    require_columns(path, frame, [date_column, value_column])
-    text = text_column(path, frame, date_column)
-    parsed = pd.to_datetime(pd.Series(text), format="ISO8601", errors="coerce").to_numpy(
-        dtype="datetime64[D]"
-    )
-    refuse_rows(
-        path, frame, np.isnat(parsed), date_column, lambda row: f"{str(text[row])!r} is not an ISO date"
-    )
-    return parsed, number_column(path, frame, value_column, blank=True)
+    cells = Cells(path, read_cells(path)).require(date_column, value_column)
+    text = cells.text(date_column)
+    days = pd.to_datetime(pd.Series(text), format="ISO8601", errors="coerce").to_numpy(dtype="datetime64[D]")
+    cells.refuse(np.isnat(days), date_column, lambda row: f"{str(text[row])!r} is not an ISO date")
+    return days, cells.number(value_column, blank=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Answers:
     """One model's answers about one event, by the way it was asked."""
 
-    variants: list[float]
-    yes: float | None
-    no: float | None
-    votes: list[float]
-    confidence: list[float | None]
+    variants: list[float] = field(default_factory=list)
+    yes: float | None = None
+    no: float | None = None
+    votes: list[float] = field(default_factory=list)
+    confidence: list[float | None] = field(default_factory=list)
 
 
 def read_answers(path: Path) -> dict[str, Answers]:
@@ -407,34 +332,34 @@ def read_answers(path: Path) -> dict[str, Answers]:
     ...     read_answers(file)["e1"].no
     0.5
     """
-    frame = read_cells(path)
-    require_columns(path, frame, ["event_id", "kind", "value"])
-    events, kinds = text_column(path, frame, "event_id"), text_column(path, frame, "kind")
-    values = probability_column(path, frame, "value")
-    confidence = np.full(len(frame), np.nan)
-    if "confidence" in frame.columns:
-        confidence = probability_column(path, frame, "confidence", blank=True)
+    cells = Cells(path, read_cells(path)).require("event_id", "kind", "value")
+    events, kinds, values = cells.text("event_id"), cells.text("kind"), cells.probability("value")
+    confidence = np.full(len(values), np.nan)
+    if "confidence" in cells:
+        confidence = cells.probability("confidence", blank=True)
+    known = ("variant", "yes", "no", "vote")
+    cells.refuse(
+        ~np.isin(kinds, known), "kind", lambda row: f"{str(kinds[row])!r} is none of {', '.join(known)}"
+    )
+    cells.refuse(
+        (kinds == "vote") & ~np.isin(values, (0.0, 1.0)),
+        "value",
+        lambda row: f"{values[row]:g} is no vote (1 Yes, 0 No)",
+    )
     by_event: dict[str, Answers] = {}
     for row, (event, kind, value, sure) in enumerate(
-        zip(events, kinds, values, confidence, strict=True), start=1
+        zip(events.tolist(), kinds.tolist(), values.tolist(), confidence.tolist(), strict=True), start=1
     ):
-        name = str(event)
-        answer = by_event.get(name) or Answers(variants=[], yes=None, no=None, votes=[], confidence=[])
-        # Lists inside a frozen value are filled in place; `replace` copies only the two single answers.
+        answer = by_event.setdefault(event, Answers())
         if kind == "variant":
-            answer.variants.append(float(value))
+            answer.variants.append(value)
         elif kind == "vote":
-            if value not in (0.0, 1.0):
-                raise TableError(path, f"{value:g} is no vote (1 Yes, 0 No)", row=row, column="value")
-            answer.votes.append(float(value))
-            answer.confidence.append(None if np.isnan(sure) else float(sure))
-        elif kind in ("yes", "no"):
-            if getattr(answer, str(kind)) is not None:
-                raise TableError(
-                    path, f"event {name!r} has two answers of kind {str(kind)!r}", row=row, column="kind"
-                )
-            answer = replace(answer, yes=float(value)) if kind == "yes" else replace(answer, no=float(value))
+            answer.votes.append(value)
+            answer.confidence.append(None if np.isnan(sure) else sure)
+        elif getattr(answer, kind) is not None:
+            raise TableError(
+                path, f"event {event!r} has two answers of kind {kind!r}", row=row, column="kind"
+            )
         else:
-            raise TableError(path, f"{str(kind)!r} is none of variant, yes, no, vote", row=row, column="kind")
-        by_event[name] = answer
+            setattr(answer, kind, value)
     return by_event

@@ -344,7 +344,7 @@ class RunFinished(EventBase):
 
 
 class ScenarioRecorded(EventBase):
-    """An action on a named scenario: ``record`` is a ``propositions.scenario_set.ScenarioRecord`` as JSON."""
+    """An action on a named scenario: ``record`` is a ``synthesis.whatif.scenarios.ScenarioRecord`` as JSON."""
 
     kind: Literal["scenario.recorded"] = "scenario.recorded"
     record: ShownData
@@ -826,7 +826,7 @@ Annotation = (
 )
 
 #: Version of the shapes above; events of another are refused.
-VERSION = 8
+VERSION = 1
 
 _MODELS = {model.model_fields["kind"].default: model for model in get_args(get_args(Event)[0])}
 

@@ -27,6 +27,7 @@ of the cutoff and through all layers; its results stand in that proposal alone, 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -38,7 +39,7 @@ from workbench.agents.conversation import Conversation
 from workbench.agents.errors import AgentGaveUp, BadSetting
 from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.agents.findings.check_table import RunKind
-from workbench.agents.findings.conclusion_checks import conclusion_findings
+from workbench.agents.findings.conclusion_checks import case_finding, conclusion_findings
 from workbench.agents.grounders.thought_replies import (
     LONGEST_THOUGHT,
     Answer,
@@ -101,14 +102,19 @@ _MERGE = "Join them into one thought that keeps what each has right, says where 
 _REFINE = "Improve this thought: correct what does not hold as of the cutoff, add the strongest consideration that it misses."
 
 
+#: A source of the gathered news, by its rank.
+_SOURCE_LINE = re.compile(r"(?m)(?:^|: )(\d{1,2})\. (.*)$")
+
+
 class ThoughtCalls:
     """One grounding's calls; each is a dialogue of its own, so that branches of thought do not see each other.
 
     Stages are numbered in the order of the calls: a resumed grounding finds each reply at its address.
     """
 
-    def __init__(self, task: LeafTask, open_web: WebOpener | None) -> None:
+    def __init__(self, task: LeafTask, open_web: WebOpener | None, *, sampled: bool = False) -> None:
         self.task = task
+        self._sampled = sampled
         self._render = prompts_of(task.ask).render
         self._tools = None if open_web is None else Toolset(task, open_web, results=_RESULTS)
         self._steps: list[TraceStep] = []
@@ -164,8 +170,10 @@ class ThoughtCalls:
         """Return the probability that the model states."""
         # A paper's own form of asking comes without our rules.
         rules = () if prompt in (_FORMS["halawi"], _FORMS["recall"]) else ("forecast_rules",)
+        framed = rules and self.task.framing
+        own = f"\n\n{self._render(f'framing_{self.task.framing}').text}" if framed else ""
         return await self._ask(
-            stage, title, prompt, "conclusion_reply", parse_conclusion, conclusion_text, schema=CONCLUSION, rules=rules, **inputs
+            stage, title, prompt, "conclusion_reply", parse_conclusion, conclusion_text, schema=CONCLUSION, rules=rules, own=own, **inputs
         )  # fmt: skip
 
     async def conclude_from(self, path: Sequence[str] = ()) -> Conclusion:
@@ -237,9 +245,11 @@ class ThoughtCalls:
     def concluded(self, conclusion: Conclusion) -> Grounding:
         """Return the finished grounding whose last answer stands, with what a reader should know of it."""
         kind = RunKind(live=self.task.cutoff.live, no_kernel=True)
+        sources = dict(_SOURCE_LINE.findall(self.task.context))
+        cases = case_finding(conclusion.numbers, sources, self.task.context)
         return replace(
             self.grounding("last", conclusion.key_factor, conclusion.report),
-            findings=conclusion_findings(conclusion, None, kind),
+            findings=conclusion_findings(conclusion, None, kind) + ((cases,) if cases else ()),
         )
 
     async def _ask(
@@ -254,11 +264,13 @@ class ThoughtCalls:
         schema: ReplySchema | None = None,
         form: Mapping[str, str] | None = None,
         rules: Sequence[str] = (),
+        own: str = "",
         **inputs: Any,
     ) -> T:
         """Ask in a conversation of its own; what is read becomes a step of the trace, and an answer counts.
 
-        ``rules`` name the prompts of fixed words that stand before every question, where a provider's cache finds them again.
+        What is sent again stands first, where a provider's cache finds it: ``rules`` name the prompts of fixed words before every
+        question, and ``own``, which this sample alone is told, comes last.
         """
         self._count += 1
         stage, task = f"{stage}-{self._count}", self.task
@@ -269,13 +281,14 @@ class ThoughtCalls:
         )
         value = await Conversation.of_leaf(task, system.text).exchange(
             stage,
-            self._render(prompt, **inputs).text,
+            self._render(prompt, **inputs).text + own,
             read,
             propositions=task.proposition,
             reply_format=reply_format,
             schema=schema,
             choice="none",
             whole=True,
+            own=own if self._sampled else None,
         )
         if isinstance(value, Conclusion | Vote):
             self._answers.append(value)
@@ -417,11 +430,13 @@ CONFIGURATIONS = {
 class _Thinker:
     #: The web of a leaf, for those whose thoughts search (setting ``search``).
     open_web: WebOpener | None = None
+    #: Whether other runs ask the same of the question, so that what they share is worth caching.
+    sampled = False
 
     async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
         """Return the leaf's belief with the trace of its thoughts, or why there is none."""
         try:
-            return await self._think(ThoughtCalls(task, self.open_web))
+            return await self._think(ThoughtCalls(task, self.open_web, sampled=self.sampled))
         except AgentGaveUp as error:
             return GroundingFailure(reason=str(error), retryable=True)
 
@@ -433,11 +448,11 @@ class ZeroShotGrounder(_Thinker):
     """One call. ``form``: ``plain``, ``brief`` (paper P's task, for all outcomes of an event: `outcomes`), ``recall`` (does the model
     know the outcome, paper P, D.8), ``halawi`` (the short task of Halawi et al. 2024, as in ForecastBench's zero-shot entries).
 
-    ``elicit`` asks in several ways instead, ``count`` how often where that is free.
+    ``elicit`` asks in several ways instead, ``count`` how often where that is free. ``sampled``: other runs ask the same.
     """
 
     def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
-        known = ("form", "elicit", "count", *_EVENT)
+        known = ("form", "elicit", "count", "sampled", *_EVENT)
         unknown = sorted(set(options) - set(known))
         if unknown:
             raise BadSetting(f"zero-shot has no setting {unknown[0]!r}; it has: {', '.join(known)}")
@@ -449,6 +464,7 @@ class ZeroShotGrounder(_Thinker):
             raise BadSetting(f"{', '.join(_EVENT)} of zero-shot go with form=brief or plain")
         self.prompt = _FORMS[form]
         self.event = read_outcomes(options) if form == "brief" or about_event else None
+        self.sampled = options.get("sampled") is True
         self.way = options.get("elicit")
         if self.way is not None and form != "plain":
             raise BadSetting(f"elicit of zero-shot uses other prompts: leave out form={form}")

@@ -77,26 +77,6 @@ def compare_document(
 
     ``paired_test`` holds the verdicts; ``paired_bootstrap`` is BLF's own procedure, without any.
 
-    Parameters
-    ----------
-    events, forecasts, recipe, methods, variant, baselines
-        As for `score_document`; the recipe goes for every method.
-    reference : str
-        A method, ``METHOD@VARIANT``, or a baseline.
-    unit : {"question", "event", "both"}
-        What the paper's bootstrap draws.
-    resamples, seed : int
-        Of the paper's bootstrap, and of the paired test where its sign patterns are drawn.
-    ensemble : {"none", "greedy"}
-        Also compare the greedy ensemble of the methods, its members chosen without the question that it forecasts.
-
-    Raises
-    ------
-    UsageError
-        An unknown name, nothing to compare, or two methods that share no event.
-
-    Examples
-    --------
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> forecasts = Forecasts.of(events, {"m": {"forecast": [0.9, 0.1, 0.8, 0.2]}}, keyed_by="variant")
     >>> document = compare_document(events, forecasts, Recipe(), "0.5", resamples=20)
@@ -148,8 +128,8 @@ def compare_document(
         },
         "consensus": {"methods": names, "agreement": consensus_matrix(values)[1].tolist()},
         "divergence": {"methods": names, "bits": divergence_matrix(values)[1].tolist()},
-        "als": {key: _effects(events, values, complete=key == "complete") for key in ("complete", "all")},
-        "anova": {key: _anova(events, raw, complete=key == "complete") for key in ("complete", "all")},
+        "als": {key: effect_table(events, values, complete=key == "complete") for key in ("complete", "all")},
+        "anova": {key: trial_anova(events, raw, complete=key == "complete") for key in ("complete", "all")},
         **({} if grown is None else {"ensemble": grown[1]}),
         "sample_size": {
             name: {
@@ -284,48 +264,4 @@ def _pair(result: PairedResult) -> Document:
         "p_one_sided": result.p_one_sided,
         "p_two_sided": result.p_two_sided,
         "stars": result.stars,
-    }
-
-
-def _effects(events: Events, values: Mapping[str, FloatArray], *, complete: bool) -> Document | None:
-    fit = effect_table(events, values, complete=complete)
-    if fit is None:
-        return None
-    effects = fit.effects
-    return {
-        "methods": list(fit.methods),
-        "mu": effects.mean,
-        "alpha": dict(zip(fit.methods, effects.method.tolist(), strict=True)),
-        "raw_mean": dict(zip(fit.methods, fit.raw_mean.tolist(), strict=True)),
-        "n": dict(zip(fit.methods, fit.n.tolist(), strict=True)),
-        "gamma": dict(zip(events.event_id[fit.rows].tolist(), effects.question.tolist(), strict=True)),
-        "gamma_sd": float(effects.question.std()),
-        "sweeps": effects.sweeps,
-    }
-
-
-def _anova(events: Events, raw: Mapping[str, FloatArray], *, complete: bool) -> Document | None:
-    table = trial_anova(events, raw, complete=complete)
-    if table is None:
-        return None
-    names, fit = table
-    shares = fit.shares
-    return {
-        "methods": names,
-        "N": fit.n,
-        "M": fit.methods,
-        "Q": fit.questions,
-        "grand_mean": fit.grand_mean,
-        "SS_method": fit.ss_method,
-        "SS_question": fit.ss_question,
-        "SS_residual": fit.ss_residual,
-        "SS_total": fit.ss_total,
-        "pct_method": shares[0],
-        "pct_question": shares[1],
-        "pct_residual": shares[2],
-        "df_method": fit.df_method,
-        "df_question": fit.df_question,
-        "df_residual": fit.df_residual,
-        "F_method": fit.f_method,
-        "F_question": fit.f_question,
     }

@@ -20,7 +20,7 @@ from workbench.science.scoring.calibration_error import calibrated_error, calibr
 from workbench.science.scoring.consistency import consistency_scores
 from workbench.science.scoring.market import TIE_WIDTH, TIES, EdgeAndLuck, Tie, returns_of, ties
 from workbench.science.scoring.payoffs import payoff_rule
-from workbench.science.scoring.positions import Costs, Positions, position_log, whole_dollar, with_costs
+from workbench.science.scoring.positions import Costs, Positions, whole_dollar, with_costs
 from workbench.science.scoring.scorecard import (
     DEFAULT_METRICS,
     Difficulty,
@@ -145,34 +145,6 @@ def score_document(
 ) -> Document:
     """Score every method by question type and overall: the document of `score`.
 
-    Parameters
-    ----------
-    events, forecasts : Events, Forecasts
-        Forecasts tied to these very events.
-    recipe : Recipe
-        What is done to the raw forecasts first.
-    metrics : sequence of str
-        Keys of `workbench.science.scoring.scorecard.METRICS`.
-    methods, baselines : sequence of str
-        All methods of the file when empty; specifications of `baseline_forecast`.
-    variant : str
-        Which published forecast is scored.
-    by : str
-        A column: also score within each of its values.
-    subsets : int, optional
-        Average the scores over all subsets of so many trials.
-    resampling : Resampling
-        Behind ``intervals``, one of each score; none with 0 resamples.
-    utility : UtilityRule, optional
-        Also the utility of going long or short on every market event (paper A, section 5.1).
-
-    Raises
-    ------
-    UsageError
-        An unknown name, or a method that cannot be scored; the line starts with the method.
-
-    Examples
-    --------
     >>> events = Events.of([1, 0], kind=["market", "dataset"])
     >>> forecasts = Forecasts.of(events, {"m": {"forecast": [0.5, 0.0]}}, keyed_by="variant")
     >>> score_document(events, forecasts, Recipe(), metrics=["brier"])["methods"]["m"]["brier"]
@@ -280,7 +252,7 @@ def _subset_entry(raw: FloatArray, events: Events, scores: SubsetScores, resampl
     }
     if resampling.resamples:
         entry["intervals"] = card_of(
-            lambda inside: {name: losses[inside] for name, losses in scores.per_event.items()},
+            scores.per_event,
             events.kind[rows],
             events.question[rows],
             event_clusters(events)[rows],
@@ -394,24 +366,6 @@ def returns_document(
 ) -> Document:
     """Compute the returns of a dollar on every market event, per method: the document of `returns`.
 
-    Parameters
-    ----------
-    events : Events
-    values : mapping of str to ndarray of shape (n,)
-        As from `market_forecasts`.
-    rules : BettingRules
-    by : str
-        A column: also within each of its values.
-    resampling : Resampling
-        Behind ``intervals``, one of each figure that is no count; none with 0 resamples.
-
-    Raises
-    ------
-    UsageError
-        No market event, no such column, or a price that cannot be bet at.
-
-    Examples
-    --------
     >>> events = Events.of([1, 0], kind="market", crowd=[0.5, 0.5])
     >>> document = returns_document(events, {"m": np.array([0.7, 0.2])}, rules=BettingRules(levels=(0.0,)))
     >>> document["methods"]["m"]["average_return"]
@@ -437,20 +391,20 @@ def position_rows(
 ) -> list[list[Any]]:
     """List every bet behind `returns_document`, one row of `POSITION_COLUMNS` each; an empty share on Yes means no bet."""
     lines: list[list[Any]] = []
-    for name, p in values.items():
-        rows = _market_rows(name, p, rules, events)
-        ids, outcome, price = (
-            events.event_id[rows].tolist(),
-            events.outcome[rows],
-            events.probability(rules.price)[rows],
-        )
-        belief = rules.beliefs(events, p[rows], rows)
+    for name, forecast in values.items():
+        rows = _market_rows(name, forecast, rules, events)
+        p, price = forecast[rows], events.probability(rules.price)[rows]
+        belief = rules.beliefs(events, p, rows)
         for level in rules.levels:
-            bets = rules.positions(events, p[rows], rows, level)
-            for line in position_log(ids, p[rows], price, outcome, bets, belief):
-                figures = [line.forecast, line.price, line.edge, line.side]
-                figures += ["" if line.on_yes is None else line.on_yes, line.payoff, line.running_total]
-                lines.append([name, f"{level:g}", line.event, *figures, line.stake, line.expected, line.luck])
+            bets = rules.positions(events, p, rows, level)
+            split = bets.split(events.outcome[rows], belief)
+            on_yes = ["" if np.isnan(share) else share for share in bets.on_yes.tolist()]
+            columns = (
+                events.event_id[rows], p, price, p - price, bets.side, on_yes, split.gain + 1.0,
+                np.cumsum(split.gain), bets.stake, split.edge, split.luck,
+            )  # fmt: skip
+            cells = (column.tolist() if isinstance(column, np.ndarray) else column for column in columns)
+            lines += [[name, f"{level:g}", *line] for line in zip(*cells, strict=True)]
     return lines
 
 
