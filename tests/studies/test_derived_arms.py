@@ -13,8 +13,9 @@ from workbench.science.recipe import Recipe, prepare
 from workbench.science.tables import Events
 from workbench.store import Store
 from workbench.store.events import ForecastMade
+from workbench.studies.arms.arm_registry import make_arm
 from workbench.studies.arms.base import ArmContext
-from workbench.studies.arms.derived_arms import FinishedForecasts, noisy_arm
+from workbench.studies.arms.derived_arms import FinishedForecasts
 from workbench.studies.leak_audit import audit_study
 from workbench.studies.runner import StudyRunner
 from workbench.studies.study_exam import StudyExam
@@ -81,7 +82,7 @@ def test_a_build_up_is_one_study_and_each_step_stands_above_the_one_before(tmp_p
 
 def noisy(**settings: Any) -> Any:
     spec = ArmSpec(name="n", kind="noisy", settings={"of": "tree", **settings})
-    return noisy_arm(spec, ArmContext(folder=Path()))
+    return make_arm(spec, ArmContext(folder=Path()))
 
 
 def test_noise_reaches_the_root_through_the_rules_and_is_the_same_each_time(tmp_path: Path) -> None:
