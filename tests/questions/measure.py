@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from tests.questions.corpora.truths import truth_verdict
-from tests.questions.corpora.verdicts import Verdict, described, fits, judged, judged_none, verdict_of
+from tests.questions.corpora.verdicts import (
+    Verdict,
+    described,
+    fits,
+    judged,
+    judged_none,
+    own_verdicts,
+    verdict_of,
+)
 from workbench.questions.readings.read import read
 from workbench.questions.readings.slots import SlotReading
 
@@ -32,7 +40,9 @@ GROUPS = {
 
 
 def measured(path: Path) -> list[Verdict]:
-    """Return the verdict on each row of a ``.jsonl`` or ``.jsonl.xz`` file."""
+    """Return the verdict on each row of a ``.jsonl``, ``.jsonl.xz`` or ``.tsv`` file."""
+    if path.suffix == ".tsv":
+        return list(own_verdicts(path))
     raw = path.read_bytes()
     lines = (lzma.decompress(raw) if path.suffix == ".xz" else raw).decode().splitlines()
     return [_verdict(json.loads(line)) for line in lines if line.strip()]

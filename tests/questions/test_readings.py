@@ -47,15 +47,6 @@ FIFTH = "545eb77a94a4a8dac0f98399b04f8afc26db6c54cc45a15e1a6c0eaec7e3ae65"
 #: A sixth, whose rows nobody had seen when it was opened at commit 6ff0c4c7.
 SIXTH = "91e5db5a7bfdc04c05d9460ad000e9de1e89575f427ab6ab0ae29285aa6fcf2e"
 JUNE = date(2018, 6, 30)
-#: Misread by the label, and listed on the page: its summer ends on 22 September, and its 60 trading days two days later; the third says 5000 ("fifty hundred"), and was to be refused.
-LISTED = (
-    "Nasdaq new highs this summer",
-    "S&P 500 total volatility over the next 60 trading days below 12 per cent annualized",
-    "btc under fiddy hundred bucks on 31 july",
-    # Whole weeks and months are counted; the labels end so many times seven days, or months, after the cutoff, a day earlier.
-    "spx up in at least 4 of the next 6 weeks",
-    "S&P 500 gains in each of the next three months",
-)
 
 
 @cache
@@ -78,40 +69,6 @@ def halves() -> dict[str, tuple[verdicts.Verdict, ...]]:
 )
 def test_a_blind_half_is_as_it_was_written(half: str, digest: str) -> None:
     assert hashlib.sha256((verdicts.HERE / f"{half}.jsonl").read_bytes()).hexdigest() == digest
-
-
-@pytest.mark.parametrize(
-    ("half", "least"),
-    [
-        ("own", 0.95),
-        ("blind", 0.93),
-        ("held", 0.93),
-        ("fresh", 0.95),
-        ("fourth", 0.95),
-        ("fifth", 0.9),
-        ("practice", 0.95),
-        ("phrased", 0.93),
-    ],
-)
-def test_most_claims_are_read_or_rightly_asked_about(half: str, least: float) -> None:
-    found = halves()[half]
-    counts = verdicts.table(found)
-    print(half, counts)
-    good = sum(counts.get(name, 0) for name in ("read", "suggested", "refused rightly"))
-    assert good >= least * len(found), "\n".join(
-        verdicts.described(each) for each in found if each.verdict in ("refused", "wrong")
-    )
-
-
-@pytest.mark.parametrize("half", ["own", "blind", "held", "fresh", "fourth", "fifth", "practice", "phrased"])
-def test_hardly_a_claim_is_misread(half: str) -> None:
-    misread = [
-        verdicts.described(each)
-        for each in halves()[half]
-        if each.verdict == "misread" and each.text not in LISTED
-    ]
-    # Of the blind half one was until a second series stood in the way ("leave interest rates where they are").
-    assert misread == [], "\n".join(misread)
 
 
 def test_a_word_that_says_nothing_is_named_and_the_rest_offered() -> None:
