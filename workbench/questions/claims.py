@@ -86,7 +86,7 @@ Side = Literal["above", "below", "toward"]
 
 Comparison = Literal["above", "at_least", "below", "at_most", "toward"]
 #: How a value stands to a threshold, as readings say it, and the side and strictness of a claim that says the same.
-SIDES: Mapping[Comparison, tuple[Side, bool]] = {
+SIDES: dict[Comparison, tuple[Side, bool]] = {
     "above": ("above", True),
     "at_least": ("above", False),
     "below": ("below", True),

@@ -1,7 +1,9 @@
 """A reading in its plain sentence, and as a claim of the grammar where that holds it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from workbench.formatting import number, number_percent
 from workbench.questions.canonical import canonical_claim
@@ -12,7 +14,7 @@ from workbench.questions.readings.names import SeriesName
 from workbench.questions.readings.relations import OPPOSITE
 from workbench.questions.readings.slots import SlotReading
 
-_SIDES: dict[str, tuple[Side, bool]] = {**SIDES, "between": ("above", False)}
+_SIDES: Mapping[Any, tuple[Side, bool]] = {**SIDES, "between": ("above", False)}
 WORDS = {"above": "above", "at_least": "at or above", "below": "below", "at_most": "at or below"}
 
 
