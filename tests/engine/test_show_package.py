@@ -56,14 +56,6 @@ def below(folder: Path) -> dict[str, tuple[int, bytes | None]]:
     }
 
 
-def test_a_package_holds_no_report_and_its_home_does(honest: bytes, place: Path) -> None:
-    assert "report.html" not in members_of(honest)
-    (place / "x.zip").write_bytes(honest)
-    done = run_cli(place, "import", "x.zip")
-    assert done.returncode == 0 and "report.html" not in done.stderr
-    assert (place / "home" / "runs" / RUN / "report.html").is_file()
-
-
 def test_it_is_shown_and_the_home_keeps_its_bytes(
     honest: bytes, place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

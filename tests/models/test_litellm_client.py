@@ -80,20 +80,6 @@ def client(provider: Provider, name: str = "openai/x", **options: Any) -> tuple[
     return model, waits
 
 
-async def test_a_reply_with_usage_and_an_unknown_price(provider: Provider) -> None:
-    provider.says("hello back")
-    model, _ = client(provider)
-    reply = await model.complete(ASK)
-    assert reply.text == "hello back"
-    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.cached_tokens) == (11, 5, 4)
-    assert reply.cost_usd is None  # unknown is not free
-    body, authorization = provider.asked[0]
-    assert body["model"] == "x"
-    assert body["messages"] == [{"role": "user", "content": "hello"}]
-    assert authorization == "Bearer none-needed"
-    assert not {"stage", "nodes", "cutoff"} & set(body)
-
-
 async def test_a_key_that_is_set_is_used_and_the_placeholder_is_not(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,6 @@
 """For each family of providers: the reply read from a stream is the plain one, and a bad line is told from slow work."""
 
 import asyncio
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -160,48 +159,6 @@ async def test_a_drip_of_bytes_ends_at_the_total(name: str, kind: str) -> None:
         with pytest.raises(ModelUnavailable) as stopped:
             await client(name, url.removesuffix("/v1"), timeout=5, total=0.4).complete(request())
     assert stopped.value.billed and len(bodies) == 1
-
-
-OVERLOADED = {
-    "anthropic": {"type": "error", "error": {"type": "overloaded_error", "message": "overloaded"}},
-    "gemini": {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}},
-    "openai-responses": {
-        "type": "response.failed",
-        "response": {"error": {"code": "server_error", "message": "overloaded"}},
-    },
-    "deepseek": {"error": {"message": "overloaded", "code": 503}},
-}
-
-
-@pytest.mark.parametrize("name", OVERLOADED)
-async def test_an_error_in_the_middle_of_a_stream_is_the_providers(name: str, recorded: Recorded) -> None:
-    shape = SHAPES[name]
-    first, *_ = shape.wire(shape.whole(SILENT), [4])
-    error = json.dumps(OVERLOADED[name]).encode()
-    line = error + b"\n" if shape.kind != "text/event-stream" else b"data: " + error + b"\n\n"
-    recorded.answers = [(200, first + line, {"Content-Type": shape.kind})]
-    with pytest.raises(ModelUnavailable, match="overloaded"):
-        await client(name, recorded.url).complete(request())
-
-
-async def test_thoughts_that_come_as_parts_are_put_together(recorded: Recorded) -> None:
-    """Mistral's reasoning models send thoughts as a list of parts, then the answer as a text."""
-    contents: list[Any] = [
-        [{"type": "thinking", "thinking": [{"type": "text", "text": "I "}]}],
-        [{"type": "thinking", "thinking": [{"type": "text", "text": "think."}]}],
-        "The ",
-        "answer",
-    ]
-    deltas: list[dict[str, Any]] = [
-        {"choices": [{"index": 0, "delta": {"content": content}}]} for content in contents
-    ]
-    deltas.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-    lines = b"".join(
-        b"data: %b\n\n" % json.dumps({"id": "1", "model": "m", **one}).encode() for one in deltas
-    )
-    recorded.answers = [(200, lines + b"data: [DONE]\n\n", {"Content-Type": "text/event-stream"})]
-    reply = await client("mistral", recorded.url).complete(request())
-    assert (reply.text, reply.thoughts) == ("The answer", "I think.")
 
 
 def line(*pieces: tuple[float, bytes]) -> Any:

@@ -172,19 +172,3 @@ async def test_a_refusal_about_the_order_of_thoughts_is_asked_without_once_and_t
     assert (await model.complete(ask())).text == "again"
     assert ["thinking" in body for body in wire.bodies] == [True, True, False, True]
     assert model.abilities.refused == set()
-
-
-@pytest.mark.filterwarnings("ignore:Items .* on TypedDict class")  # of LiteLLM's own types
-async def test_cohere_is_asked_plainly_and_its_thoughts_are_kept(wire: Wire) -> None:
-    parts = [{"type": "thinking", "thinking": "Hm, rain."}, {"type": "text", "text": "No."}]
-    counts = {"tokens": {"input_tokens": 5, "output_tokens": 2}}
-    message = {"role": "assistant", "content": parts}
-    wire.answers.append(
-        (200, {"id": "x", "finish_reason": "COMPLETE", "message": message, "usage": counts}, {})
-    )
-    retries = RetrySettings(attempts=1, timeout=20)
-    name = "cohere_chat/command-a-reasoning-08-2025"
-    model = LiteLLMModel(name, api_base=f"{wire.url}/v2/chat", api_key=KEY, retries=retries)
-    reply = await model.complete(ask(effort=None))
-    assert (reply.text, reply.thoughts, reply.finish) == ("No.", "Hm, rain.", "complete")
-    assert reply.usage.input_tokens == 5 and not wire.bodies[0].get("stream")

@@ -6,9 +6,6 @@ The law is stronger than hunting planted tokens: counts, notes, totals and error
 
 from typing import Any
 
-import pytest
-
-from tests.fakes.upstream import Seen
 from tests.fakes.upstream_fmp import Change, Fmp, Index
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.two_worlds import MEMBERS, read
@@ -31,30 +28,3 @@ async def test_who_joins_or_leaves_an_index_later_changes_no_byte() -> None:
         for changes in (before, [*before, *later], [*before, Change("2019-07-01", "", "K"), *later])
     ]
     assert '"symbol":"C"' in told[0] and told == [told[0]] * 3
-
-
-@pytest.mark.parametrize("late", [30, 2600])
-async def test_pages_full_of_later_rows_change_no_byte(late: int) -> None:
-    """Undated rows count only before the last row that is handed out: where pages end follows from late rows."""
-    rows: list[Any] = [{"symbol": "X", "title": f"n{n}", "publishedDate": "2025-01-01 10:00:00"} for n in range(late)]  # fmt: skip
-    for n in range(60):
-        rows.append({"symbol": "X", "title": f"e{n}", "publishedDate": f"2023-05-{1 + n % 28:02} 10:00:00"})
-        if n % 7 == 0:
-            rows.append({"symbol": "X", "title": "?", "publishedDate": "soon"})
-
-    def news(seen: Seen) -> Any:
-        page, size = int(seen.query["page"]), int(seen.query["limit"])
-        return rows[page * size : (page + 1) * size]
-
-    desk = Desk(news)
-    first = await desk("fmp/news/symbol/news/stock", symbols="X", limit=10, page=0)
-    second = await desk("fmp/news/symbol/news/stock", symbols="X", limit=10, page=1)
-    await desk.broker.aclose()
-    assert [row["title"] for row in first.data] == [f"e{n}" for n in range(10)]
-    assert [row["title"] for row in second.data] == [f"e{n}" for n in range(10, 20)]
-    assert (first.meta["undated"], second.meta["undated"]) == (2, 1)
-    assert first.meta["notes"] == second.meta["notes"] and "rows_dropped" not in first.meta
-    calls = list(desk.ledger.rows.values())
-    # of many pages those are passed over that hold later rows alone
-    dropped = calls[0].dropped_why.get("known on or after the cutoff", 0)
-    assert dropped == late if late <= 250 else 250 <= dropped < late

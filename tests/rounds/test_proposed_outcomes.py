@@ -186,6 +186,27 @@ def test_a_quotation_counts_only_if_its_words_stand_on_the_page_in_a_row(
     assert bool(faults_of(asked, "yes", moved, date(2026, 3, 1))) is not stands
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("edition.cnn.com", "cnn.com", True),
+        ("news.bbc.co.uk", "www.bbc.co.uk", True),
+        ("bbc.co.uk", "itv.co.uk", False),
+        ("asahi.city.kobe.jp", "other.city.kobe.jp", True),
+        ("smith.github.io", "jones.github.io", False),
+        ("first.gov.in", "second.gov.in", False),
+    ],
+)
+def test_an_owner_is_who_registered_a_name(one: str, other: str, same: bool) -> None:
+    owners = [registrable_domain(f"https://{host}/page") for host in (one, other)]
+    assert all(owners) and (owners[0] == owners[1]) is same
+
+
+@pytest.mark.parametrize("host", ["co.uk", "10.0.0.1", "[::1]", "localhost", "github.io"])
+def test_what_nobody_registered_has_no_owner(host: str) -> None:
+    assert registrable_domain(f"https://{host}/page") == ""
+
+
 @given(st.lists(st.tuples(st.sampled_from(["a.org", "x.a.org", "b.co.uk", "n.b.co.uk", "c.com"]), WORDS), max_size=6))  # fmt: skip
 def test_independent_sources_have_owners_and_texts_of_their_own(pages: list[tuple[str, list[str]]]) -> None:
     sources = [Source(url=f"https://{host}/p", title="", published="2026-01-01", quote="", text=" ".join(text)) for host, text in pages]  # fmt: skip

@@ -91,16 +91,6 @@ async def test_calls_of_a_thread_that_its_cell_left_behind_count(box: Sandbox, s
     assert result.limit == "api_calls" and result.api_calls <= 1
 
 
-async def test_output_is_that_of_the_whole_session(box: Sandbox, spec_for):
-    spec = spec_for(limits=Limits(output_bytes=1000, journal_bytes=1000))
-    session = await box.open(spec, _answer)
-    for _ in range(9):
-        assert (await session.execute("print('x' * 999)")).limit is None
-    await session.close()
-    session = await box.open(spec, _answer)
-    assert [(await session.execute("print('x' * 999)")).limit for _ in range(2)] == [None, "output_bytes"]
-
-
 async def test_processor_time_is_that_of_the_whole_session(box: Sandbox, spec_for):
     spec = spec_for(limits=Limits(cpu_seconds=3))
     session = await box.open(spec, _answer)

@@ -52,11 +52,6 @@ def test_sides_mirror_and_the_price_itself_is_bet_at_the_price(p: float, q: floa
         assert payoffs([q], [q], [outcome])[0] == pytest.approx(1)
 
 
-def test_certain_forecasts_are_not_clipped() -> None:
-    assert crra_allocation([0.0, 1.0], [0.5, 0.5], 0.5).tolist() == [0.0, 1.0]
-    assert crra_allocation([0.0, 1.0], [0.5, 0.5], 1.0).tolist() == [0.0, 1.0]
-
-
 def test_ties_by_all_four_rules() -> None:
     p, q, o = [0.36500000000000005, 0.6], [0.365, 0.5], [1, 1]
     assert ties(p, q).tolist() == [True, False]

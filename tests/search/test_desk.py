@@ -14,7 +14,6 @@ from workbench.agents.errors import BadSetting
 from workbench.models.base import ModelRequest
 from workbench.search.engines import usable_engines
 from workbench.search.leaf_web import NO_COPY
-from workbench.search.leak_filter import Verdicts
 from workbench.search.web_options import WebOptions
 
 OUTLOOK = WebPage(
@@ -90,23 +89,6 @@ async def test_a_reply_that_is_no_verdict_is_asked_for_again_and_then_drops_ever
     ask = ScriptedReader(reply, "1: KEEP - old\n2: KEEP - old")
     web = leaf_web(FakeWeb([OUTLOOK, NOTE]), ask=ask, engines=("brave",))
     assert len((await web.search("Fed", step=0)).results) == 2
-
-
-async def test_verdicts_are_shared_by_the_leaves_of_a_run_and_only_by_equal_questions(
-    leaf_web: Opener,
-) -> None:
-    verdicts = Verdicts(model="m")
-    ask = ScriptedReader("1: KEEP - old\n2: DROP - late", "1: KEEP - old\n2: KEEP - old")
-
-    async def count(question: str) -> int:
-        web = leaf_web(
-            FakeWeb([OUTLOOK, NOTE]), ask=ask, verdicts=verdicts, question=question, engines=("brave",)
-        )
-        return len((await web.search("Fed", step=0)).results)
-
-    assert [await count(QUESTION), await count(QUESTION)] == [1, 1] and len(ask.calls) == 1
-    ask.calls.clear()
-    assert await count("Another question") == 2
 
 
 async def test_the_filter_reads_no_dates_of_engines_and_quotes_strangers(leaf_web: Opener) -> None:

@@ -198,3 +198,16 @@ def test_a_verdict_keeps_only_what_is_named_once_and_clearly(
         assert verdicts is not None and [v.keep for v in verdicts] == [
             named[n] == {"KEEP"} for n in range(1, count + 1)
         ]
+
+
+@pytest.mark.parametrize(
+    "line", ["1: KEEP - old", "**1**: KEEP", "- 1. keep — old", "1) KEEP: fine", "> 1: KEEP"]
+)
+def test_forms_of_a_verdict_that_leave_no_doubt_count(line: str) -> None:
+    verdicts = read_verdicts(f"<think>1: DROP</think>\n{line}", 1)
+    assert verdicts is not None and verdicts[0].keep
+
+
+@pytest.mark.parametrize("line", ["1: KEEPER", "Result one: KEEP", "1 KEEP", "KEEP 1", "1: I would KEEP it"])
+def test_other_forms_do_not(line: str) -> None:
+    assert read_verdicts(line, 1) is None

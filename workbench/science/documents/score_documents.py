@@ -145,34 +145,6 @@ def score_document(
 ) -> Document:
     """Score every method by question type and overall: the document of `score`.
 
-    Parameters
-    ----------
-    events, forecasts : Events, Forecasts
-        Forecasts tied to these very events.
-    recipe : Recipe
-        What is done to the raw forecasts first.
-    metrics : sequence of str
-        Keys of `workbench.science.scoring.scorecard.METRICS`.
-    methods, baselines : sequence of str
-        All methods of the file when empty; specifications of `baseline_forecast`.
-    variant : str
-        Which published forecast is scored.
-    by : str
-        A column: also score within each of its values.
-    subsets : int, optional
-        Average the scores over all subsets of so many trials.
-    resampling : Resampling
-        Behind ``intervals``, one of each score; none with 0 resamples.
-    utility : UtilityRule, optional
-        Also the utility of going long or short on every market event (paper A, section 5.1).
-
-    Raises
-    ------
-    UsageError
-        An unknown name, or a method that cannot be scored; the line starts with the method.
-
-    Examples
-    --------
     >>> events = Events.of([1, 0], kind=["market", "dataset"])
     >>> forecasts = Forecasts.of(events, {"m": {"forecast": [0.5, 0.0]}}, keyed_by="variant")
     >>> score_document(events, forecasts, Recipe(), metrics=["brier"])["methods"]["m"]["brier"]
@@ -280,7 +252,7 @@ def _subset_entry(raw: FloatArray, events: Events, scores: SubsetScores, resampl
     }
     if resampling.resamples:
         entry["intervals"] = card_of(
-            lambda inside: {name: losses[inside] for name, losses in scores.per_event.items()},
+            scores.per_event,
             events.kind[rows],
             events.question[rows],
             event_clusters(events)[rows],
@@ -394,24 +366,6 @@ def returns_document(
 ) -> Document:
     """Compute the returns of a dollar on every market event, per method: the document of `returns`.
 
-    Parameters
-    ----------
-    events : Events
-    values : mapping of str to ndarray of shape (n,)
-        As from `market_forecasts`.
-    rules : BettingRules
-    by : str
-        A column: also within each of its values.
-    resampling : Resampling
-        Behind ``intervals``, one of each figure that is no count; none with 0 resamples.
-
-    Raises
-    ------
-    UsageError
-        No market event, no such column, or a price that cannot be bet at.
-
-    Examples
-    --------
     >>> events = Events.of([1, 0], kind="market", crowd=[0.5, 0.5])
     >>> document = returns_document(events, {"m": np.array([0.7, 0.2])}, rules=BettingRules(levels=(0.0,)))
     >>> document["methods"]["m"]["average_return"]

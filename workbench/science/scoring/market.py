@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, sigmoid, ways
+from workbench.science.arrays import BoolArray, FloatArray, as_outcomes, as_probabilities, sigmoid, ways
 from workbench.science.errors import DomainError
 from workbench.science.scoring.score_checks import checked
 
@@ -97,29 +97,19 @@ TIE_WIDTH = 1e-9
 _ROUNDING = 1e-12
 
 
-def edge(forecast: ArrayLike, price: ArrayLike) -> FloatArray:
-    """Forecast minus price, in [-1, 1]: what a Yes share is expected to earn, by the forecaster's own belief.
-
-    Its sign is the side of the bet, its size says nothing about being right.
-    """
-    return np.asarray(np.asarray(forecast, dtype=np.float64) - np.asarray(price, dtype=np.float64))
-
-
 def _prices(forecast: ArrayLike, price: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    p, q = np.asarray(forecast, dtype=np.float64), np.asarray(price, dtype=np.float64)
-    if p.size == 0 or p.ndim != 1 or p.shape != q.shape:
+    p, q = as_probabilities(forecast), np.asarray(price, dtype=np.float64)
+    if p.ndim != 1 or p.shape != q.shape:
         raise DomainError(f"forecasts of shape {p.shape} need prices of the same shape, not {q.shape}")
-    if not ((p >= 0) & (p <= 1)).all():
-        raise DomainError(f"forecast at position {int(np.argmin((p >= 0) & (p <= 1)))} is not in [0, 1]")
     if not ((q > 0) & (q < 1)).all():
         where = int(np.argmin((q > 0) & (q < 1)))
         raise DomainError(f"price {q[where]:g} at position {where} is not strictly between 0 and 1")
     return p, q
 
 
-def ties(forecast: ArrayLike, price: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def ties(forecast: ArrayLike, price: ArrayLike) -> BoolArray:
     """Return True where the forecast equals the price to within 1e-9."""
-    return np.asarray(np.abs(edge(forecast, price)) <= TIE_WIDTH, dtype=bool)
+    return np.asarray(np.abs(np.subtract(forecast, price)) <= TIE_WIDTH, dtype=bool)
 
 
 def crra_allocation(
