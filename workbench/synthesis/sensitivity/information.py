@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.propositions import NodeId, Tree, check_probability
 from workbench.synthesis.errors import SensitivityError
-from workbench.synthesis.sensitivity.paths import swings
+from workbench.synthesis.sensitivity.paths import path_weights, swings
 from workbench.synthesis.whatif.evaluation import evaluate, root_if
 
 
@@ -51,10 +51,11 @@ def value_of_information(
     Raises `SensitivityError, ProbabilityOutOfRange`.
     """
     evaluation = evaluate(tree)
+    weights = path_weights(tree, evaluation=evaluation)
     maps = swings(tree, evaluation=evaluation)
     rows = []
     for leaf in tree.leaves():
-        p, swing = evaluation.values[leaf], maps[leaf]
+        p, weight, swing = evaluation.values[leaf], weights[leaf], maps[leaf]
         # A value with no trials on record counts as one trial.
         values = list((trials or {}).get(leaf, () if p is None else (p,)))
         cost = (costs or {}).get(leaf)
@@ -62,7 +63,7 @@ def value_of_information(
             raise SensitivityError(f"the cost of {leaf} is {cost:g}; dollars are not negative")
         variance = _trial_variance(leaf, values, assumed_sd)
         resolve = reground = None
-        if p is not None and swing is not None:
+        if p is not None and swing is not None and weight is not None:
             # Otherwise the swing is a tangent at the present value and says nothing about 0 and 1.
             if swing.exact:
                 ends: tuple[float | None, float | None] = swing(1.0), swing(0.0)
@@ -73,7 +74,7 @@ def value_of_information(
             count = max(1, len(values))
             # The mean of n trials has variance v / n, so this is what one more takes away.
             if variance is not None:
-                reground = swing.slope**2 * variance * (1 / count - 1 / (count + 1))
+                reground = weight**2 * variance * (1 / count - 1 / (count + 1))
         per_dollar = None
         if reground is not None and cost is not None:
             per_dollar = reground / cost if cost > 0 else (inf if reground > 0 else 0.0)

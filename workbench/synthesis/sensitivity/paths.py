@@ -59,13 +59,28 @@ class TornadoRow:
 
 
 def path_weights(tree: Tree, *, evaluation: Evaluation | None = None) -> dict[NodeId, float | None]:
-    """Differentiate the root by every proposition, at the tree's values: the slopes of :func:`swings`.
+    """Differentiate the root by every proposition, at the tree's values: products of local ones from the root down.
 
     For linear rules these are the beta paths (paper A, section 4.2), the same at every point. Below a pinned node 0, below
-    a node without a function or without values None. Saturation is not counted.
+    a node without a function or without values None. Saturation is not counted: see :func:`swings`.
     """
-    slopes = swings(tree, evaluation=evaluation).items()
-    return {node: None if swing is None else swing.slope for node, swing in slopes}
+    evaluation = evaluation or evaluate(tree)
+    weights: dict[NodeId, float | None] = {ROOT: 1.0}
+    for node_id in tree.ids():
+        node = tree[node_id]
+        if not node.children:
+            continue
+        above = weights[node_id]
+        local = _local(tree, node_id, evaluation)
+        for child in node.children:
+            # 0 before None: what hangs below a pinned node moves nothing, whether or not it could be computed.
+            if node.pinned or above == 0.0:
+                weights[child] = 0.0
+            elif above is None or local is None:
+                weights[child] = None
+            else:
+                weights[child] = above * local.get(child, 0.0)
+    return weights
 
 
 def swings(tree: Tree, *, evaluation: Evaluation | None = None) -> dict[NodeId, Swing | None]:
@@ -83,8 +98,7 @@ def _swings_in_steps(tree: Tree, evaluation: Evaluation) -> Steps[dict[NodeId, S
         local = _local(tree, node_id, evaluation)
         for child in node.children:
             value = evaluation.values[child]
-            # First: what hangs below a pinned node moves nothing, whether or not it could be computed.
-            if evaluation.root is not None and (node.pinned or (above is not None and above.slope == 0.0)):
+            if node.pinned and evaluation.root is not None:
                 swing_of[child] = Swing(0.0, evaluation.root, evaluation.root, evaluation.root)
             elif above is None or local is None or value is None or node.rule is None:
                 swing_of[child] = None
@@ -119,11 +133,12 @@ def tornado_in_steps(
     spans = ranges or {}
     evaluation = evaluate(tree)
     yield
+    weights = path_weights(tree, evaluation=evaluation)
+    yield
     maps = yield from _swings_in_steps(tree, evaluation)
     rows = []
     for leaf in tree.leaves():
-        p, swing = evaluation.values[leaf], maps[leaf]
-        weight = None if swing is None else swing.slope
+        p, weight, swing = evaluation.values[leaf], weights[leaf], maps[leaf]
         low = high = None
         if swing is not None:
             start, end = spans.get(leaf, (0.0, 1.0))

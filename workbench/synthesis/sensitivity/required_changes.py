@@ -6,13 +6,13 @@ A goal seek: `what_if` asked backwards.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from workbench.propositions import NodeId, Tree, check_probability
 from workbench.synthesis.errors import SensitivityError
-from workbench.synthesis.sensitivity.paths import Swing, swings
+from workbench.synthesis.sensitivity.paths import Swing, path_weights, swings
 from workbench.synthesis.whatif.evaluation import Evaluation, evaluate, reachable_ranges, root_if
 
 #: Halvings of an interval: the last digit of a float.
@@ -95,7 +95,7 @@ def ways_to_reach(tree: Tree, target: float) -> Reaching:
         if needed is not None:
             alone.append(Way(id=leaf, p=p, needed=needed))
     low, high = reachable_ranges(tree)[tree.root.id]
-    share, together = _all_leaves(tree, leaves, maps, target, evaluation)
+    share, together = _all_leaves(tree, leaves, target, evaluation)
     return Reaching(
         target=target,
         root=root,
@@ -150,16 +150,13 @@ def _boundary(below: Callable[[float], bool], low: float, high: float) -> float:
 
 
 def _all_leaves(
-    tree: Tree,
-    leaves: list[NodeId],
-    maps: Mapping[NodeId, Swing | None],
-    target: float,
-    evaluation: Evaluation,
+    tree: Tree, leaves: list[NodeId], target: float, evaluation: Evaluation
 ) -> tuple[float | None, tuple[Way, ...]]:
     root = evaluation.root
     assert root is not None
     up = target >= root
-    ends = {leaf: float((way.slope > 0) == up) for leaf in leaves if (way := maps[leaf]) and way.slope}
+    weights = path_weights(tree, evaluation=evaluation)
+    ends = {leaf: float((weight > 0) == up) for leaf in leaves if (weight := weights[leaf])}
 
     now = {leaf: evaluation.values[leaf] or 0.0 for leaf in ends}
 
