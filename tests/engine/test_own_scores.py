@@ -24,18 +24,6 @@ def own(home: Path, *words: str) -> Any:
     return done
 
 
-def test_four_runs_of_one_claim_are_one_cluster_and_a_claim_of_another_year_a_second(tmp_path: Path) -> None:
-    for p in (0.8, 0.7, 0.6, 0.9):
-        run = planted(tmp_path, "A", p)
-        run_ok(tmp_path, "resolve", run, "yes", "--on", "2018-08-01")
-    counted = own(tmp_path)["methods"]["own"]["n"]
-    assert (counted["overall"], counted["clusters"]) == (4, 1)
-    other = planted(tmp_path, "B", 0.6, cutoff="2019-06-30")
-    run_ok(tmp_path, "resolve", other, "yes", "--on", "2019-08-01")
-    counted = own(tmp_path)["methods"]["own"]["n"]
-    assert (counted["questions"], counted["clusters"]) == (2, 2)
-
-
 def test_scores_by_month_and_a_revised_outcome(tmp_path: Path) -> None:
     runs = [planted(tmp_path, text, p) for text, p in (("A", 0.8), ("B", 0.6), ("C", 0.3))]
     for run, answer, day in zip(
