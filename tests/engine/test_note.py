@@ -27,6 +27,7 @@ from workbench.errors import UsageError
 from workbench.formatting import percent
 from workbench.packages.export import format_of
 from workbench.propositions.values import Override
+from workbench.reports.full_figures import full_figures
 from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown, words
 from workbench.reports.note_page import driver_chart, note_html
@@ -55,6 +56,7 @@ from workbench.synthesis.whatif.edits import SetValue
 from workbench.whatif.band import run_band
 from workbench.whatif.saved_scenarios import save_scenario
 from workbench.whatif.stored_reports import without_records
+from workbench.whatif.tree_documents import sensitivity_report
 
 CANARY = "http://127.0.0.1:9"
 
@@ -144,6 +146,17 @@ def test_every_document_has_every_word_and_number_of_the_tree(note: Note) -> Non
         shown = " ".join(document.split())
         for text in (note.title, note.mark, *chain.from_iterable(map(texts, note.blocks))):
             assert " ".join(text.split()) in shown, (name, text)
+
+
+def test_every_number_that_stands_rounded_stands_with_all_its_digits(home: Path) -> None:
+    with closing(Store(home)) as store:
+        state = load_state(store, RUN)
+        rows = dict(full_figures(state, state.tree.ids(), sensitivity_report(state.tree), 0.125, None, None))
+    for row in sensitivity_report(state.tree)["tornado"]:
+        numbers = set(map(float, re.findall(r"-?[0-9][0-9.e-]*", rows[row["id"]])))
+        assert {row[name] for name in ("p", "low", "high", "path_weight", "contribution")} <= numbers
+    assert rows["base rate"] == "p 0.125"
+    assert all(repr(state.tree[node].p) in rows[node] for node in state.tree.ids())
 
 
 def test_a_note_tells_of_scenarios_review_outcome_and_manifest(note: Note) -> None:

@@ -51,8 +51,7 @@ from workbench.views.wording import (
     rule_remarks,
     sign_off_line,
 )
-from workbench.whatif.band import Band, no_band_reason, past_windows, run_band
-from workbench.whatif.run_sensitivity import leaf_trials
+from workbench.whatif.band import Band, no_band_reason, run_band
 from workbench.whatif.tree_documents import scenario_table, sensitivity_report
 
 #: Drivers in the chart.
@@ -112,22 +111,7 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
             Text("What stands rounded above, with all its digits.", "soft"),
             Table(
                 ("of", "with all digits"),
-                table_rows(
-                    full_figures(
-                        tree,
-                        rows,
-                        tornado=() if sensitivity is None else sensitivity["tornado"],
-                        reachable=reachable,
-                        base_rate=view.base_rate,
-                        band=band,
-                        scenarios=scenarios,
-                        trials=leaf_trials(state),
-                        by_chance={
-                            leaf: windows.band(tree[leaf].p or 0.0)
-                            for leaf, windows in past_windows(tree).items()
-                        },
-                    )
-                ),
+                table_rows(full_figures(state, rows, sensitivity, view.base_rate, band, scenarios)),
                 (0.2, 0.8),
                 "figures",
             ),
