@@ -68,7 +68,8 @@ def _prophet_question(entry: Mapping[str, Any]) -> Question:
     unknown = [winner for winner in winners if winner not in outcomes]
     if unknown:
         raise QuestionError(f"the winner {unknown[0]!r:.60} is none of its outcomes")
-    binary = outcomes == YES_NO
+    # The shape of a task of the past may not hang on a label that was edited later; what the client writes is of now.
+    binary = "market_ticker" in entry and outcomes == YES_NO
     question = Question(
         id=str(entry["task_id"]),
         title=text_of(entry["title"]),
