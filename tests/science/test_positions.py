@@ -97,7 +97,9 @@ def test_the_position_log_adds_up() -> None:
     rules = BettingRules(levels=(0.0, 0.5), tie="abstain")
     rows = position_rows(Events.of(o, kind="market", crowd=q), {"m": p}, rules=rules)
     log = [dict(zip(POSITION_COLUMNS, row, strict=True)) for row in rows]
-    assert log[29]["running_total"] == pytest.approx(market_returns(p, q, o, 0.0, tie="abstain").total - 30)
+    assert log[29]["running_total"] == pytest.approx(
+        market_returns(p, q, o, 0.0, tie="abstain").total_payoff - 30
+    )
     assert [log[3][name] for name in ("side", "on_yes", "payoff", "stake")] == ["none", "", 1, 0]
     assert all(line["payoff"] - 1 == pytest.approx(line["expected"] + line["luck"]) for line in log)
     assert {line["side"] for line in log[30:]} == {"both"}

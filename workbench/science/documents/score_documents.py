@@ -18,7 +18,7 @@ from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
 from workbench.science.scoring.calibration_error import calibrated_error, calibration_error
 from workbench.science.scoring.consistency import consistency_scores
-from workbench.science.scoring.market import TIE_WIDTH, TIES, EdgeAndLuck, Tie, returns_of, ties
+from workbench.science.scoring.market import TIE_WIDTH, TIES, EdgeAndLuck, Returns, Tie, returns_of, ties
 from workbench.science.scoring.payoffs import payoff_rule
 from workbench.science.scoring.positions import Costs, Positions, whole_dollar, with_costs
 from workbench.science.scoring.scorecard import (
@@ -421,18 +421,6 @@ def _market_rows(name: str, p: FloatArray, rules: BettingRules, events: Events) 
     return rows
 
 
-#: Figures of `returns_of` by their names in a document.
-_OF_RETURNS = {
-    "average_return": "average_return",
-    "sharpe": "sharpe",
-    "sharpe_ddof0": "sharpe_ddof0",
-    "total_payoff": "total",
-    "max_payoff": "largest",
-    "zero_payoffs": "lost",
-    "payoff_sd": "deviation",
-}
-
-
 def _returns(
     forecast: FloatArray, events: Events, rows: IntArray, rules: BettingRules, resampling: Resampling
 ) -> Document:
@@ -441,18 +429,12 @@ def _returns(
     belief = rules.beliefs(events, p, rows)
     bets = {f"{level:g}": rules.positions(events, p, rows, level) for level in rules.levels}
     splits: dict[str, EdgeAndLuck] = {key: positions.split(o, belief) for key, positions in bets.items()}
-    results = {
-        key: returns_of(split.gain + 1.0, level)
-        for (key, split), level in zip(splits.items(), rules.levels, strict=True)
-    }
+    results = {key: returns_of(split.gain + 1.0)._asdict() for key, split in splits.items()}
     entry: Document = {
         "n": len(p),
         "clusters": cluster_count(clusters),
         "days": day_count(events, rows),
-        **{
-            name: {key: getattr(result, figure) for key, result in results.items()}
-            for name, figure in _OF_RETURNS.items()
-        },
+        **{name: {key: result[name] for key, result in results.items()} for name in Returns._fields},
         "edge": {key: float(split.edge.mean()) for key, split in splits.items()},
         "luck": {key: float(split.luck.mean()) for key, split in splits.items()},
         "luck_z": {key: split.luck_z(clusters) for key, split in splits.items()},

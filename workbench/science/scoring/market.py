@@ -1,7 +1,7 @@
 """Forecasts against market prices: edge, bets under constant relative risk aversion, returns split into edge and luck."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -170,20 +170,18 @@ def sharpe(payoff: ArrayLike, *, ddof: int = 1) -> float | None:
     return excess / deviation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Returns:
-    """The returns of a dollar on every market, at one level of risk aversion."""
+class Returns(NamedTuple):
+    """The returns of a dollar on every market."""
 
-    risk_aversion: float
     average_return: float
     """Mean payoff per dollar; 1 breaks even, higher is better."""
     sharpe: float | None
     sharpe_ddof0: float | None
-    total: float
-    largest: float
-    lost: int
+    total_payoff: float
+    max_payoff: float
+    zero_payoffs: int
     """Bets that paid nothing at all."""
-    deviation: float
+    payoff_sd: float
 
 
 def market_returns(
@@ -204,23 +202,22 @@ def market_returns(
     2.0
     """
     paid = payoffs(crra_allocation(forecast, price, risk_aversion, tie=tie), price, outcome)
-    return returns_of(paid, risk_aversion)
+    return returns_of(paid)
 
 
-def returns_of(payoff: ArrayLike, risk_aversion: float) -> Returns:
+def returns_of(payoff: ArrayLike) -> Returns:
     """Average, Sharpe ratio and extremes of what dollars came back as.
 
-    >>> returns_of([2.0, 0.0], 0.0).lost
+    >>> returns_of([2.0, 0.0]).zero_payoffs
     1
     """
     r = np.asarray(payoff, dtype=np.float64)
     return Returns(
-        risk_aversion=risk_aversion,
         average_return=float(r.mean()),
         sharpe=sharpe(r),
         sharpe_ddof0=sharpe(r, ddof=0),
-        total=float(r.sum()),
-        largest=float(r.max()),
-        lost=int((r == 0.0).sum()),
-        deviation=float(r.std(ddof=1)) if len(r) > 1 else float("nan"),
+        total_payoff=float(r.sum()),
+        max_payoff=float(r.max()),
+        zero_payoffs=int((r == 0.0).sum()),
+        payoff_sd=float(r.std(ddof=1)) if len(r) > 1 else float("nan"),
     )
