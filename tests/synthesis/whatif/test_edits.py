@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.propositions.strategies import probabilities, words
+from workbench.errors import UsageError
 from workbench.propositions import EditConflict, Override, Polarity, TreeFormatError
 from workbench.synthesis.whatif.edits import (
     AddChild,
@@ -98,3 +99,18 @@ def test_a_stale_edit_is_a_conflict_and_changes_nothing() -> None:
     assert book.apply(record("close", 3), 4).scenarios == {}
     with pytest.raises(TreeFormatError, match="no scenario 'soft'; there are: hard"):
         book["soft"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"action": "explode"},
+        {"scenario": " "},
+        {"action": "edit"},
+        {"probability": 1.5},
+        {"edit": Pin(node="P1")},
+    ],
+)
+def test_what_is_no_record_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        ScenarioRecord(**{"action": "open", "scenario": "hard", "author": "Ann", "at": "now", **changes})
