@@ -40,6 +40,7 @@ from workbench.propositions.edits import (
 from workbench.synthesis.whatif.ranges import Span, reachable_ranges
 from workbench.terminal import printable
 from workbench.views.answer import answer_sentence, short_name
+from workbench.views.direct_forecasts import direct_forecasts, direct_lines
 from workbench.whatif.typed_values import TypedValue
 
 if TYPE_CHECKING:
@@ -270,6 +271,9 @@ def run_lines(
     lines += finding_lines(findings)
     cost = "cost unknown" if view.cost_usd is None else f"${view.cost_usd:.4f}"
     lines.append(f"{view.model_calls} model calls ({cost}), {view.api_calls} data calls")
+    lines += direct_lines(direct_forecasts(view.state))
+    if news := view.state.news_line():
+        lines.append(printable(news, keep=""))
     if view.base_rate is not None:
         root = view.tree.root.p
         gap = "" if root is None else f" ({point_change(view.base_rate, root)} from it)"
