@@ -31,7 +31,7 @@ async def search_first(home: Home, run_id: str) -> None:
             home.store.append(run_id, ev.RunStopped(why="budget", detail=str(stop)))
             raise
         except (UsageError, ProxyError, AgentGaveUp) as error:
-            found = ev.NewsSearched(reason=" ".join(str(error).split())[:300])
+            found = ev.NewsSearched(reason=" ".join(str(error).split()).rstrip(".")[:300])
         home.store.append(run_id, found)
     home.say(home.state(run_id).news_line())
 

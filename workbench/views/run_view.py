@@ -211,7 +211,7 @@ class RunView:
             "prior": self.prior,
             "record": self.record(),
             **({"direct": direct} if (direct := direct_forecasts(self.state)) else {}),
-            **({"news": news.model_dump(exclude={"kind", "news"})} if (news := self.state.news) else {}),
+            **({"news": line} if (line := self.state.news_line()) else {}),
             **({"fan": self.fan(), **self._band_document()} if nodes else {}),
             "nodes": [self._node_document(*item) for item in reachable_ranges(tree).items()] if nodes else [],
             "n_nodes": len(tree),

@@ -254,7 +254,8 @@ def run_lines(
             ),
             "",
         ]
-    facts = [f"run {view.run_id}", view.state.status, f"cutoff {view.cutoff}", view.state.settings.model]
+    models = dict.fromkeys((view.state.settings.model, *view.state.settings.direct_models))
+    facts = [f"run {view.run_id}", view.state.status, f"cutoff {view.cutoff}", " and ".join(models)]
     if view.state.isolation:
         facts.append(f"sandbox {sandbox_words(view.state.isolation)}")
     lines.append(" · ".join(facts))
