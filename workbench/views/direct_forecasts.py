@@ -47,9 +47,9 @@ def direct_lines(document: Mapping[str, Any] | None) -> list[str]:
         return []
     each = ", ".join(percent(p) for p in document["forecasts"])
     lines = [
-        f"{counted(len(document['forecasts']), 'direct forecast')}: {each}; together {percent(document['p'])}"
+        f"{counted(len(document['forecasts']), 'direct forecast')}: {each}; together {percent(document['p'])}."
     ]
     if len(document["by_model"]) > 1:
         models = ", ".join(f"{model} {percent(p)}" for model, p in document["by_model"].items())
-        lines.append(f"direct forecasts by model: {models}")
+        lines.append(f"By model: {models}.")
     return lines
