@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.arguments import parse
 from workbench.science.arrays import FloatArray, sigmoid
-from workbench.science.calibrating.leave_out import leave_out_platt
+from workbench.science.calibrating.calibration import leave_out_platt
 from workbench.science.comparing.bootstrap import stratified_index
 from workbench.science.pooling.pool import pool_logit_mean, pool_mean, pool_median
 from workbench.science.pooling.shrinkage import trial_logits

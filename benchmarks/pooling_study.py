@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.arguments import parse
 from workbench.science.arrays import FloatArray, codes_of, logit, sigmoid
-from workbench.science.calibrating.leave_out import leave_out_platt
+from workbench.science.calibrating.calibration import leave_out_platt
 from workbench.science.calibrating.logistic import leave_out_logistic
 from workbench.science.comparing.bootstrap import StratifiedIndex, stratified_index
 from workbench.science.pooling.pool import pool

@@ -19,21 +19,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.arguments import parse
-from workbench.propositions import ROOT, Belief, NodeId, Proposition, Rule, Tree, child_ids, parent_of
-from workbench.synthesis import (
-    LinearRule,
-    LogicRule,
-    average_rule,
-    evaluate,
-    inject_noise,
-    path_weights,
-    resynthesize,
-    settle,
-    tornado,
-)
+from workbench.propositions import ROOT, Belief, NodeId, Proposition, Rule, Tree, parent_of
+from workbench.propositions.ids import child_ids
+from workbench.synthesis import LinearRule, LogicRule, average_rule, evaluate, resynthesize, settle
 from workbench.synthesis.rules.exact_logic import expand, probability
 from workbench.synthesis.rules.formula import fold, parse_formula
-from workbench.synthesis.sensitivity.leaf_noise import Noise
+from workbench.synthesis.sensitivity.leaf_noise import Noise, inject_noise
+from workbench.synthesis.sensitivity.paths import path_weights, tornado
 
 Maker = Callable[[tuple[NodeId, ...], random.Random], Rule]
 

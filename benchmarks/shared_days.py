@@ -18,7 +18,7 @@ from scipy.special import ndtr
 from benchmarks.arguments import parse
 from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray, sigmoid
-from workbench.science.calibrating.platt import fit_platt
+from workbench.science.calibrating.calibration import fit_platt
 from workbench.science.comparing.clusters import event_clusters
 from workbench.science.comparing.comparison import judge, mixed_comparisons, paired_comparisons
 from workbench.science.comparing.mean_intervals import Bounds, Resampling, loss_interval

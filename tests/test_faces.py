@@ -16,8 +16,8 @@ from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.engine.named_settings import SETTINGS, read_settings, settings_by_name
 from workbench.errors import UsageError
 from workbench.operations.what_if import WhatIf
-from workbench.propositions.edits import Edit, SetValue
 from workbench.requests import Says, fields_of
+from workbench.synthesis.whatif.edits import Edit, SetValue
 from workbench.whatif.edit_request import EditRequest
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -15,11 +15,12 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import RunSettings
 from workbench.prompts import TODAY
 from workbench.propositions import Belief, Tree
-from workbench.propositions.edits import Restate, SetValue
 from workbench.reports.note_page import write_report
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.synthesis import LinearRule, resynthesize, settle, tornado
+from workbench.synthesis import LinearRule, resynthesize, settle
+from workbench.synthesis.sensitivity.paths import tornado
+from workbench.synthesis.whatif.edits import Restate, SetValue
 from workbench.templates import html_environment, text_environment
 from workbench.views.run_view import load_run
 from workbench.widgets import drivers, panels

@@ -215,6 +215,16 @@ def signed_figure(value: float, digits: int = 1) -> str:
     return text if not float(text) else f"{'+' if value > 0 else MINUS}{text}"
 
 
+def signed_interval(value: float, interval: Sequence[float] | None, digits: int = 1) -> str:
+    """Return a difference with the ends of its interval, where it has one.
+
+    >>> signed_interval(2.14, (-0.4, 3.8)), signed_interval(-0.5, None)
+    ('+2.1 [−0.4, +3.8]', '−0.5')
+    """
+    ends = "" if interval is None else f" [{', '.join(signed_figure(end, digits) for end in interval)}]"
+    return f"{signed_figure(value, digits)}{ends}"
+
+
 def single_line(text: str) -> str:
     """Return a text on one line, each stretch of white space one blank."""
     return " ".join(text.split())

@@ -41,8 +41,8 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
-from workbench.propositions.edits import Restate, SetValue
 from workbench.store import ApiLedger, ModelLedger, Store
+from workbench.synthesis.whatif.edits import Restate, SetValue
 from workbench.views.run_view import view_of
 from workbench.whatif.full_resynthesis import full_what_if
 

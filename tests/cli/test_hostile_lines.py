@@ -15,7 +15,7 @@ from tests.command_line import run_cli
 from tests.fakes.hostile_text import FORMULAS, RUN, STEERING, corpus, hostile_tree, make_hostile_run
 from workbench.cli.common import say
 from workbench.spreadsheet import csv_text, guard_formula, unguard_formula
-from workbench.synthesis import export_tree, import_tree
+from workbench.synthesis.exchange.tree_formats import export_tree, import_tree
 from workbench.terminal import json_printable, printable
 
 CANARY = "http://127.0.0.1:9"

@@ -42,31 +42,6 @@ def words(files: tuple[Path, Path]) -> tuple[object, ...]:
     return ("--events", files[0], "--forecasts", files[1])
 
 
-def test_methods_of_one_day_are_compared_without_a_verdict(files: tuple[Path, Path], tmp_path: Path) -> None:
-    rows = list(csv.DictReader(files[0].read_text().splitlines()))
-    events = tmp_path / "one-day.csv"
-    write(
-        events,
-        HEADER
-        + "".join(",".join({**row, "forecast_due_date": "2025-01-15"}.values()) + "\n" for row in rows),
-    )
-    forecasts = tmp_path / "two.csv"
-    write(forecasts, files[1].read_text() + "".join(f"half,{row['event_id']},forecast,0.5\n" for row in rows))
-    document = run_json(
-        "compare",
-        "--events",
-        events,
-        "--forecasts",
-        forecasts,
-        "--reference",
-        "half",
-        "--set",
-        "resamples=50",
-    )
-    row = document["paired_test"]["m"]["overall"]
-    assert (row["clusters"], row["days"], row["verdict"]) == (1, 1, None) and document["sample_size"] == {}
-
-
 def test_a_calibration_is_learned_kept_and_applied(files: tuple[Path, Path], tmp_path: Path) -> None:
     model, output = tmp_path / "model.json", tmp_path / "calibrated.csv.gz"
     report = run_json(
@@ -251,33 +226,3 @@ def test_elicitation_by_hand(tmp_path: Path) -> None:
     assert "two answers" in refused(
         "elicit", "--answers", write(tmp_path / "z.csv", "event_id,kind,value\na,yes,0.5\na,yes,0.5\n")
     )
-
-
-def test_tables_for_people(files: tuple[Path, Path], tmp_path: Path) -> None:
-    assert "brier overall" in run("score", *words(files)).stdout
-    log = tmp_path / "log.csv"
-    text = run("returns", *words(files), "--set", f"log={log}", "--risk-aversion", "0,1").stdout
-    assert "return 0" in text
-    rows = list(csv.DictReader(log.read_text().splitlines()))
-    assert len(rows) == 80 and {row["side"] for row in rows} == {"yes", "no", "both"}
-    text = run("compare", *words(files), "--reference", "0.5", "--set", "resamples=50").stdout
-    assert "clusters" in text and "by chance alone" in text and "verdict" in text
-
-
-def test_comparison_with_a_baseline(files: tuple[Path, Path]) -> None:
-    result = run_json("compare", *words(files), "--reference", "crowd", "--set", "resamples=200")
-    assert set(result) >= {
-        "paired_test",
-        "paired_bootstrap",
-        "mcnemar",
-        "consensus",
-        "als",
-        "anova",
-        "mixed_model",
-        "sample_size",
-    }
-
-
-def test_compare_needs_two(files: tuple[Path, Path]) -> None:
-    assert "nothing to compare" in refused("compare", *words(files), "--reference", "m")
-    assert "--unit" in refused("compare", *words(files), "--reference", "0.5", "--unit", "day")

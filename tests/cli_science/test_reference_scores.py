@@ -222,7 +222,7 @@ def test_calibration(reference: Reference, base: str) -> None:
 
 def test_stored_leave_one_out_forecasts_agree_with_a_refit(reference: Reference) -> None:
     """Where the authors fitted on these 791 events alone, their stored forecasts are ours to 3e-4."""
-    from workbench.science.calibrating.leave_out import leave_out_platt
+    from workbench.science.calibrating.calibration import leave_out_platt
     from workbench.science.tables import read_events, read_forecasts
 
     events = read_events(reference.folder / "events.csv.gz")

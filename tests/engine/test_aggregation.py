@@ -267,39 +267,12 @@ def test_what_later_runs_knew_changes_nothing_of_what_a_cutoff_learns(tmp_path: 
     store.close(), other.close()
 
 
-def test_leaves_of_few_claims_teach_nothing_however_many_they_are() -> None:
-    """80 leaves, 95 or 5 %, that are right in three of five: of four runs they are four questions, of 80 runs 80."""
-    leaf = ResolvedLeaf(run_id="r", node="P1", trials=(0.95,), dead=0, parts=(), outcome=1.0, day="2018-12-31", cost_usd=None)  # fmt: skip
-    for runs, learned in ((4, 0), (80, 80)):
-        leaves = [
-            replace(
-                leaf,
-                run_id=f"r{n % runs}",
-                node=f"P{n}",
-                trials=(0.95 if n % 2 else 0.05,),
-                outcome=float((n % 2 == 1) == (n % 5 < 3)),
-            )
-            for n in range(80)
-        ]
-        assert learn(with_preset("blf-paper"), leaves).aggregation.learned_from == learned
-
-
 def test_claims_that_differ_in_days_and_figures_are_one_topic() -> None:
     assert topic_of("VIX above 20 on 2019-06-30") == topic_of("The VIX closes above 25.5 on 2020-01-31")
     assert topic_of("Will Foo sell 1,200 cars by March 2026?") == topic_of(
         "Will Foo sell 900 cars by June 2027?"
     )
     assert topic_of("Will Foo sell 900 cars?") != topic_of("Will Bar sell 900 cars?")
-
-
-def test_records_name_grounders_by_what_they_said_and_cost() -> None:
-    leaf = ResolvedLeaf(
-        run_id="r", node="P1", trials=(0.5,), dead=0, parts=(("search", 0.9), ("statistical", 0.4)), outcome=1.0,
-        day="2018-01-01", cost_usd=0.02,
-    )  # fmt: skip
-    records = records_of([leaf, replace(leaf, parts=(("search", 0.7),), cost_usd=0.04)])
-    assert records["search"] == {"n": 2, "brier": pytest.approx(0.05), "cost_usd": pytest.approx(0.03)}
-    assert records["statistical"] == {"n": 1, "brier": pytest.approx(0.36), "cost_usd": pytest.approx(0.02)}
 
 
 def test_a_leaf_is_resolved_by_hand_and_the_claim_keeps_its_own_outcome(tmp_path: Path) -> None:

@@ -9,11 +9,8 @@ import pytest
 from sandbox.record.journal import GENESIS, Journal, ends_at, read_head, read_journal, read_lines
 from sandbox.record.session_notebook import render_notebook, write_notebook
 from tests.command_line import run_cli, run_ok
-from tests.conftest import FinishedRun
 from tests.engine.test_signatures import in_log
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.store import Store
-from workbench.store import events as ev
 
 
 def written_anew(folder: Path, node: str, old: str, new: str) -> None:
@@ -71,21 +68,6 @@ def test_an_anchored_journal_that_is_gone_or_broken_is_named_once(tmp_path: Path
     assert len({row["what"] for row in document["differing"]}) == len(document["differing"])
 
 
-@pytest.mark.long
-def test_every_grounding_of_a_real_run_is_anchored_at_the_last_line_of_its_journal(demo: FinishedRun) -> None:
-    store = Store(demo.home / "home")
-    try:
-        (run_id,) = store.run_ids()
-        grounded = [row.event for row in store.events(run_id) if isinstance(row.event, ev.LeafGrounded)]
-    finally:
-        store.close()
-    assert len(grounded) > 1
-    sessions = demo.home / "home" / "runs" / run_id / "sessions"
-    for event in grounded:
-        last = read_lines(sessions / f"{event.node}.{event.trial}.{event.attempt}.jsonl")[-1]
-        assert (last["kind"], last["hash"]) == ("close", event.journal_head)
-
-
 def test_a_head_is_the_journals_own_and_stamps_may_follow(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     assert read_head(path) is None
@@ -128,13 +110,3 @@ def test_a_number_above_the_proofs_that_was_changed_is_found_by_verify_and_audit
         {name: row[name] for name in ("node", "check")} for row in document["differing"]
     ]
     assert run_cli(tmp_path, "audit", RUN).returncode == 6
-
-
-def test_of_one_leaf_its_own_differences_count(tmp_path: Path) -> None:
-    make_small_run(tmp_path / "home")
-    in_log(
-        tmp_path,
-        "UPDATE events SET data = json_set(data, '$.p', 0.9) WHERE kind = 'leaf.pooled' AND node = 'P1'",
-    )
-    assert verified(tmp_path, "P1")[0] == 6
-    assert verified(tmp_path, "P2")[0] == 0

@@ -1,6 +1,5 @@
 """What people say of a run: events that are shown everywhere, travel with a package, and reach no agent."""
 
-import ast
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,9 +10,8 @@ from hypothesis import strategies as st
 
 from tests.fakes.small_run import RUN
 from workbench.annotations.entries import CHECKLIST, add_comment, add_note, sign_off, sign_off_rows
-from workbench.annotations.outcomes import record_outcome, resolve_from_series
+from workbench.annotations.outcomes import record_outcome
 from workbench.engine.record.fold import load_state
-from workbench.engine.record.people import Outcome
 from workbench.errors import UsageError
 from workbench.packages.export import export_run
 from workbench.packages.package import import_package
@@ -23,27 +21,10 @@ from workbench.store import Store
 from workbench.store import events as ev
 from workbench.views.run_view import view
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 @pytest.fixture
 def store(run_store: Store) -> Store:
     return run_store
-
-
-def test_comments_notes_and_tags_are_in_the_document_of_the_run(store: Store) -> None:
-    add_comment(store, RUN, "P1", "Why this series?", author="Ann")
-    add_note(store, RUN, "for the desk", tags=["Macro", "q3"])
-    add_note(store, RUN, "look again", node="P2", untagged=["q3"])
-    document = view(store, RUN).document()
-    assert [(row["node"], row["text"], row["author"]) for row in document["comments"]] == [
-        ("P1", "Why this series?", "Ann")
-    ]
-    assert [(row["node"], row["text"]) for row in document["notes"]] == [
-        (None, "for the desk"),
-        ("P2", "look again"),
-    ]
-    assert document["tags"] == ["macro"]
 
 
 def test_what_is_no_comment_and_no_note_is_refused(store: Store) -> None:
@@ -84,15 +65,6 @@ def test_an_outcome_is_scored_and_can_be_revised(store: Store) -> None:
     assert outcome["brier"] == pytest.approx((p - 0.3) ** 2)
 
 
-@given(forecast=st.floats(0, 1), p=st.sampled_from([0.0, 1.0]))
-def test_the_brier_score_is_0_for_certainty_that_is_right_and_1_for_certainty_that_is_not(
-    forecast: float, p: float
-) -> None:
-    outcome = Outcome(p=p, day="2018-12-31", source="person", author="", at_utc="")
-    assert 0.0 <= outcome.brier(forecast) <= 1.0
-    assert outcome.brier(p) == 0.0 and outcome.brier(1 - p) == 1.0 and outcome.brier(0.5) == 0.25
-
-
 @pytest.mark.parametrize("text", ["maybe", "1.2", "-0.1", "120%", "", "nan"])
 def test_an_outcome_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="an outcome is yes, no or a share"):
@@ -117,11 +89,6 @@ def test_an_outcome_of_a_day_that_has_not_come_is_refused(store: Store) -> None:
     assert load_state(store, RUN).annotations.outcome is None
 
 
-async def test_a_claim_in_words_is_not_resolved_by_the_data(store: Store) -> None:
-    assert not await resolve_from_series(store, RUN)
-    assert load_state(store, RUN).annotations.outcome is None
-
-
 def test_annotations_move_no_address_of_a_request(store: Store) -> None:
     """A full what-if asks at the number of the last change: were it moved, the same what-if would be bought again."""
     before = load_state(store, RUN)
@@ -133,45 +100,6 @@ def test_annotations_move_no_address_of_a_request(store: Store) -> None:
     assert after.seq == before.seq + 4
     assert (after.changed_seq, after.worked_seconds) == (before.changed_seq, before.worked_seconds)
     assert after.tree == before.tree
-
-
-def names_in(path: Path) -> set[str]:
-    """Attributes, names and modules that a source names."""
-    words: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        match node:
-            case ast.Attribute(attr=name) | ast.Name(id=name):
-                words.add(name)
-            case ast.ImportFrom(module=str(name)):
-                words.update(name.split("."))
-    return words
-
-
-def test_the_outcome_never_reaches_an_agent() -> None:
-    """No module that makes a prompt or works on a run reads what people said of it; only screens and the doors do."""
-    rooms = (
-        "agents",
-        "offline",
-        "models",
-        "prompts",
-        "synthesis",
-        "propositions",
-        "science",
-        "engine",
-        "whatif",
-    )
-    # The folds that make what people said of the log.
-    folds = {"state.py", "fold.py", "people.py"}
-    # Outcomes of earlier runs, decided before the cutoff of the one that is opened: tests/engine/test_aggregation.py holds it to that.
-    folds.add("own_record.py")
-    sources = [
-        path for room in rooms for path in (ROOT / "workbench" / room).rglob("*.py") if path.name not in folds
-    ]
-    forbidden = {"annotations", "annotating", "known_outcome", "OutcomeRecorded"}
-    reading = {str(path.relative_to(ROOT)): hits for path in sources if (hits := names_in(path) & forbidden)}
-    assert len(sources) > 40 and reading == {}
-    # the same look sees a screen that does read them
-    assert names_in(ROOT / "workbench" / "views" / "run_view.py") & forbidden
 
 
 # --- sign-off -----------------------------------------------------------------------------------------------------------

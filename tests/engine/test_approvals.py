@@ -71,38 +71,6 @@ def refusals(home: Path, run_id: str) -> list[str | None]:
         return [row.refused for row in ApiLedger(store).rows(run_id)]
 
 
-async def test_each_call_waits_for_a_yes_and_the_log_shows_that_it_waits(
-    store: Store, tmp_path: Path
-) -> None:
-    run_id, person = opened(tmp_path), Person(tmp_path, yes)
-    state = await work(tmp_path, run_id, person)
-    assert state.finished and person.shown == [FIRST, SECOND] and refusals(tmp_path, run_id) == [None, None]
-    assert {phase for phase, _ in person.phases} == {"waiting"}
-    assert all(f"workbench approve {run_id}" in (reason or "") for _, reason in person.phases)
-    given: list[Any] = [each.event for each in store.events(run_id, kinds=("approval.given",))]
-    assert [(event.verdict, event.author) for event in given] == [("yes", "Ann")] * 2
-
-
-async def test_nothing_is_asked_of_a_source_while_nobody_answers(store: Store, tmp_path: Path) -> None:
-    run_id, person = opened(tmp_path), Person(tmp_path, lambda text: None)
-    sitting = asyncio.create_task(work(tmp_path, run_id, person))
-    while not person.shown:
-        await asyncio.sleep(0.01)
-    sitting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await sitting
-    assert refusals(tmp_path, run_id) == []
-    state = load_state(store, run_id)
-    assert (state.phase, state.undecided) == ("stopped", {})
-
-
-@pytest.mark.parametrize("approve", ["none", "pages"])
-async def test_where_no_call_needs_a_word_nothing_is_asked(tmp_path: Path, approve: str) -> None:
-    run_id, person = opened(tmp_path, approve), Person(tmp_path, yes)
-    assert (await work(tmp_path, run_id, person)).finished
-    assert person.shown == []
-
-
 @pytest.mark.parametrize("judge", [yes, no_to_second])
 @pytest.mark.parametrize("cut_at", [1, 2])
 async def test_a_run_that_is_cut_off_while_it_waits_asks_nobody_twice(

@@ -16,10 +16,8 @@ from hypothesis import strategies as st
 from proxies.asof.clock import Cutoff
 from tests.fakes.asking_run import Provider, open_run, sit
 from tests.fakes.models import ScriptedModel
-from workbench.agents import base
 from workbench.agents.asked import day_words, last_day_named
 from workbench.engine import flow
-from workbench.engine.access import model_gateway
 from workbench.engine.access.budget import Budget
 from workbench.engine.access.model_gateway import ModelGateway, run_gateway
 from workbench.engine.record.fold import load_state
@@ -89,26 +87,6 @@ def test_every_request_holds_the_day_the_days_left_and_the_whole_question(
     assert "in full is 2018-06-29 (New York time)" in past and "Today" not in past
 
 
-@pytest.mark.parametrize(
-    ("name", "part"), list(zip(["background", "criteria", "criteria", "choices", "news"], PARTS, strict=True))
-)
-def test_the_law_sees_each_part_that_is_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, part: str
-) -> None:
-    rest = {key: words for key, words in base.CONTEXT_TEXTS.items() if key != name}
-    monkeypatch.setattr(base, "CONTEXT_TEXTS", rest)
-    text = sent(tmp_path, "step", "P0", "now")
-    assert part not in text and sum(other in text for other in PARTS) == len(PARTS) - (
-        2 if name == "criteria" else 1
-    )
-
-
-def test_without_the_day_the_law_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_gateway, "day_words", lambda *args: "")
-    text = sent(tmp_path, "step", "P0", "now")
-    assert "2026-11-28" not in text and "days are left" not in text
-
-
 class Refusing(Provider):
     """Takes no more than so many requests a sitting, and keeps the text of each."""
 
@@ -163,34 +141,6 @@ def test_a_run_of_two_days_records_the_day_of_each_attempt_and_of_each_reply(bef
             if f"Today is {day}" in messages[0]["content"]
         )
         assert state.finished and [shown[day] for day in days] == [before, 8 - before]
-
-
-@given(st.lists(st.integers(1, 4), min_size=2, max_size=4))
-def test_each_day_buys_only_what_has_no_reply(steps: list[int]) -> None:
-    """A sitting a day, each as far as it comes, of the same attempt."""
-    model = ScriptedModel([str(number) for number in range(20)])
-    with TemporaryDirectory() as folder, closing(Store(Path(folder) / "home", durable=False)) as store:
-        reached = 0
-        for day, count in enumerate(steps, 1):
-            gateway = ModelGateway(
-                model, ModelLedger(store), Budget(), rebuy=False, clock=lambda day=day: datetime(2026, 11, day, 18, tzinfo=UTC)
-            )  # fmt: skip
-            ask = gateway.asker(run="r", node="P0", trial=1, attempt=1)
-            reached = max(reached, count)
-            replies = [
-                asyncio.run(ask(
-                    ModelRequest(messages=(Message(role="user", content=f"{step}"),), stage="step", cutoff="now"),
-                    stage="step", step=step, retry=0,
-                )).text
-                for step in range(count)
-            ]  # fmt: skip
-            assert replies == [str(step) for step in range(count)] and len(model.requests) == reached
-    # What was bought was asked with the day it was bought on.
-    bought = [next(day for day, count in enumerate(steps, 1) if count > step) for step in range(reached)]
-    assert [
-        f"2026-11-{day:02}" in request.messages[0].content
-        for day, request in zip(bought, model.requests, strict=True)
-    ] == [True] * reached
 
 
 @given(st.dates(date(2000, 1, 3), date(2090, 1, 1)), st.integers(0, 4000))

@@ -116,16 +116,6 @@ def test_no_limit_is_passed_by_calls_side_by_side(
     assert all(sent >= FLOORS["step"] for sent in provider.limits_sent)
 
 
-async def test_a_budget_that_is_large_enough_changes_nothing(store: Store) -> None:
-    model = ScriptedModel([reply(), reply()])
-    asking = gateway(store, model, Budget(BudgetLimits(usd=100.0, tokens=10**7, calls=100)))
-    ask = asking.asker(run=RUN, node="P1", trial=1, attempt=1)
-    for step in range(2):
-        await ask(request(step, max_tokens=700), **place(step))
-    assert [sent.max_tokens for sent in model.requests] == [700, 700]
-    assert asking.budget.run.usd == pytest.approx(2 * (100e-6 + 50e-5))
-
-
 async def test_a_reply_is_shortened_to_what_fits_and_found_again_with_more_to_spend(store: Store) -> None:
     """The shortened limit is no part of the address: a resumed run must not buy the reply again."""
     model = ScriptedModel([reply()])
@@ -135,14 +125,6 @@ async def test_a_reply_is_shortened_to_what_fits_and_found_again_with_more_to_sp
     assert sent.max_tokens is not None and FLOORS["step"] <= sent.max_tokens < 2000
     rich = gateway(store, ScriptedModel(), Budget(BudgetLimits(tokens=10**6)))
     assert await rich.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0)) == first
-
-
-async def test_below_the_floor_the_run_stops_and_the_message_names_the_option(store: Store) -> None:
-    model = ScriptedModel()
-    asking = gateway(store, model, Budget(BudgetLimits(tokens=FLOORS["step"] - 1)))
-    with pytest.raises(BudgetStop, match="--budget-tokens"):
-        await asking.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
-    assert not model.requests
 
 
 async def test_the_limit_of_a_leaf_stops_that_leaf_alone(store: Store) -> None:

@@ -8,9 +8,8 @@ from proxies.asof.clock import Cutoff
 from proxies.ledger import Address
 from tests.fakes.small_run import RUN, make_small_run
 from tests.fakes.stored_run import CUTOFF, PATH, RunWriter
-from workbench.audit.proof_checks import tokens
 from workbench.audit.run_audit import audit_run
-from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, Usage
+from workbench.models.base import ModelReply, NodeRef
 from workbench.prompts import PromptSet
 from workbench.quoting import Marks
 from workbench.search.engines import Hit
@@ -48,33 +47,6 @@ def test_rows_of_the_last_day_before_the_cutoff_pass(tmp_path: Path) -> None:
 def test_a_row_dated_after_the_cutoff_is_named(tmp_path: Path, day: str) -> None:
     verdict, words = dates_check(tmp_path, "2018-06-29", day)
     assert verdict == "warn" and f"{PATH} (1)" in words
-
-
-def test_tokens_and_their_cached_share_are_named_per_proposition(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    make_small_run(home)
-    store = Store(home)
-    counted = Usage(input_tokens=1000, cached_tokens=900, output_tokens=50)
-    reply = ModelReply(text="yes", model="m", usage=counted, cost_usd=0.01)
-    request = ModelRequest(messages=(Message(role="user", content="x"),), stage="step", cutoff=CUTOFF)
-    address = Address(run=RUN, node="P2", trial=1, attempt=1, stage="step", step=90, retry=0)
-    before = audit_run(store, RUN)
-    ModelLedger(store).record(address, request, "h", reply)
-    page = audit_run(store, RUN)
-    store.close()
-    assert "input tokens" not in str(before["checks"])  # nobody counted those of the offline analyst
-    assert [row["node"] for row in page["spending"]] == ["P1", "P2"]
-    assert page["spending"][1]["calls"] > 1 and page["spending"][1]["input_tokens"] is None
-
-
-def test_the_line_on_tokens_gives_share_and_dollars() -> None:
-    rows = [
-        {"node": "P1", "calls": 2, "input_tokens": 2000, "cached_tokens": 1700, "cost_usd": 0.02},
-        {"node": "P2", "calls": 1, "input_tokens": 1000, "cached_tokens": None, "cost_usd": None},
-        {"node": "P3", "calls": 1, "input_tokens": None, "cached_tokens": None, "cost_usd": None},
-    ]
-    assert tokens(rows) == "; input tokens 3,000: P1 2,000, 85% cached, $0.0200, P2 1,000"
-    assert tokens(rows[2:]) == ""
 
 
 def test_the_audit_lists_what_the_filter_of_web_results_removed_and_why(tmp_path: Path) -> None:

@@ -54,12 +54,6 @@ def test_a_leaf_that_prints_another_p_moves_the_claim_by_the_stored_rules(state:
     assert drift_line(found).endswith("drift -10 points (P2.1 50.0% to 0.0%)")
 
 
-def test_of_one_leaf_its_own_p_is_said(state: RunState) -> None:
-    (check,) = [check for check in checks(state, {"P2.1": '{"p": 0.4}'}) if check.node == "P2.1"]
-    found = drift(state, [check], rerun=True)
-    assert (found["node"], found["p"], found["recorded_p"]) == ("P2.1", 0.4, 0.5)
-
-
 def test_where_records_differ_nothing_is_concluded(state: RunState) -> None:
     found = drift(state, checks(state, {}), rerun=False)
     assert (found["p"], found["drift"]) == (None, None)

@@ -96,7 +96,7 @@ def sitting(store: Store, run_id: str, url: str) -> Any:
     return sit(store, run_id, model, leaves=LEAVES, steps=STEPS)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moment=st.integers(1, 45), concurrency=st.integers(1, 8))
 def test_a_full_disk_ends_the_asking_and_no_reply_is_bought_twice(
     tmp_path_factory: pytest.TempPathFactory, moment: int, concurrency: int

@@ -5,7 +5,6 @@ import pytest
 from proxies.asof.clock import Cutoff
 from workbench.engine.hindsight import hindsight
 from workbench.engine.run_settings import RunSettings
-from workbench.models.training_ends import cutoff_table, training_cutoff
 
 BEFORE, AFTER = Cutoff.parse("2018-06-30"), Cutoff.parse("2026-01-15")
 
@@ -31,11 +30,3 @@ def test_a_model_trained_after_the_cutoff_or_nobody_knows_when_is_warned_of(
 def test_models_of_roles_and_of_the_chain_are_warned_of_too() -> None:
     settings = RunSettings(models={"grounder": "openai/gpt-4o"}, fallback=["openai/o3"])
     assert len(hindsight(settings, BEFORE)) == 2
-
-
-def test_every_row_of_the_table_has_a_source_and_a_date_that_can_be_read() -> None:
-    for row in cutoff_table():
-        assert row["source"].strip()
-        if row["cutoff"] != "never":
-            name = row["match"].replace("*[Ll]lama", "llama").replace("*", "x")
-            assert training_cutoff(name) is not None

@@ -13,18 +13,14 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.asking_run import open_run, sit
 from tests.fakes.hostile_packages import members_of, pack
 from tests.fakes.small_run import RUN
-from workbench.annotations.entries import add_comment
 from workbench.audit.badges import Badge
 from workbench.audit.run_audit import audit_run
 from workbench.packages.export import export_run
 from workbench.packages.package import import_run
-from workbench.propositions.edits import SetValue
 from workbench.store import PackageRefused, Store
 from workbench.views.run_view import load_run
-from workbench.whatif.saved_scenarios import SavedScenarios
 
 
 @contextmanager
@@ -68,24 +64,6 @@ def test_the_second_opening_walks_no_answer_and_says_when_they_were_walked(home:
     assert second == [] and again == shown
     assert {badge.checked_utc for badge in again.values()} == {shown["Verified"].checked_utc}
     assert shown["Verified"].checked_utc.endswith("Z")
-
-
-def test_what_is_said_and_tried_on_the_page_has_the_run_audited_no_second_time(home: Path) -> None:
-    badges(home)
-    SavedScenarios(home, RUN).save("draft", [SetValue(node="P1", p=0.9)], author="")
-    with closing(Store(home)) as store:
-        add_comment(store, RUN, "P1", "Is that so?", author="Ada")
-    with walked() as calls:
-        badges(home)
-    assert calls == []
-
-
-def test_a_run_that_has_finished_is_not_audited_by_its_page(store: Store, tmp_path: Path) -> None:
-    run_id = open_run(store)
-    sit(store, run_id, leaves=2, steps=1)
-    with walked() as calls:
-        assert load_run(tmp_path, run_id).badges()
-    assert calls == []
 
 
 BODY = "UPDATE bodies SET data = CAST(replace(CAST(data AS TEXT), '2716.31', '9716.31') AS BLOB)"
@@ -152,17 +130,6 @@ def test_a_damaged_file_is_made_anew(home: Path, content: str) -> None:
     assert json.loads(path.read_text())["checks"]
 
 
-def test_results_of_other_checks_do_not_count(home: Path) -> None:
-    badges(home)
-    path = home / "runs" / RUN / "checks.json"
-    stored = json.loads(path.read_text())
-    stored["key"] = "0" * 64
-    path.write_text(json.dumps(stored))
-    with walked() as calls:
-        badges(home)
-    assert "_row_days" in calls
-
-
 def test_no_package_carries_results_and_one_that_does_is_refused(home: Path, tmp_path: Path) -> None:
     badges(home)
     with closing(Store(home)) as store:
@@ -174,19 +141,6 @@ def test_no_package_carries_results_and_one_that_does_is_refused(home: Path, tmp
         with pytest.raises(PackageRefused, match="no file of a run"):
             import_run(other, tmp_path / "x.zip", anyway=True)
         assert other.run_ids() == []
-
-
-def test_an_import_has_its_results_made_here(home: Path, tmp_path: Path) -> None:
-    change(home, "UPDATE api_calls SET cutoff = '2019-01-01'")
-    with closing(Store(home)) as store:
-        (tmp_path / "x.zip").write_bytes(export_run(store, RUN, "zip")[0])
-    with closing(Store(tmp_path / "other")) as other, walked() as calls:
-        import_run(other, tmp_path / "x.zip", anyway=True)
-        assert calls
-    with walked() as calls:
-        shown = badges(tmp_path / "other")
-    assert calls == [] and shown["Leak audit"].verdict == "bad"
-    assert any(check.name == "origin" for check in shown["Verified"].checks)
 
 
 def test_a_home_that_takes_no_writes_is_audited_at_each_opening(home: Path) -> None:

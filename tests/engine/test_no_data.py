@@ -18,10 +18,9 @@ from workbench.engine.record.state import RunState
 from workbench.operations.base import Home
 from workbench.operations.evidence import Evidence
 from workbench.packages.package import import_run
-from workbench.propositions import Polarity, Tree
 from workbench.store import Store
 from workbench.views.run_view import view
-from workbench.widgets import answer_panel, panels
+from workbench.widgets import panels
 from workbench.widgets.edits.edit_session import WhatIfSession
 
 RUN = "20260301-120000-aced"
@@ -57,49 +56,46 @@ def test_the_ledger_alone_says_who_read_data(store: Store) -> None:
         assert [each["words"] for each in findings] == words
 
 
-def test_leaves_that_read_data_are_not_named(store: Store) -> None:
-    assert leaves_without_data(store, made(store, fault="")) == {}
+ROW = {"date": "2018-06-29", "value": 1.0}
+DOCUMENTATION = ("# fred/series/observations: a page of documentation", {"path": "catalogue/doc"})
 
 
 @pytest.mark.parametrize(
-    "data",
-    [[], {}, None, "", {"count": 0, "observations": []}, {"results": [], "news": {"items": []}}],
-)
-def test_an_answer_without_rows_is_no_data(store: Store, data: object) -> None:
-    state = made(store)
-    call(store, data)
-    assert leaves_without_data(store, state) == {"P2": NOTHING}
-
-
-@pytest.mark.parametrize(
-    "data",
+    ("calls", "words"),
     [
-        [{"date": "2018-06-29", "value": 1.0}],
-        {"count": 1, "observations": [1.0]},
-        {"price": 3.5},  # a snapshot has no list
-        {"results": [], "pages": ["a page"]},
-        "text of a page",
-        {"observations": [], "padding": "x" * 2000},  # more than an empty answer has: not opened
+        *(
+            ([(empty, {})], NOTHING)
+            for empty in (
+                [],
+                {},
+                None,
+                "",
+                {"count": 0, "observations": []},
+                {"results": [], "news": {"items": []}},
+            )
+        ),
+        ([(None, {"refused": "not before the cutoff"}), DOCUMENTATION], NOTHING),
+        ([DOCUMENTATION], TYPED),
+        *(
+            ([(data, {})], None)
+            for data in (
+                [ROW],
+                {"count": 1, "observations": [1.0]},
+                {"price": 3.5},  # a snapshot has no list
+                {"results": [], "pages": ["a page"]},
+                "text of a page",
+                {"observations": [], "padding": "x" * 2000},  # more than an empty answer has: not opened
+            )
+        ),
     ],
 )
-def test_an_answer_that_holds_something_is_data(store: Store, data: object) -> None:
+def test_rows_alone_are_data(
+    store: Store, calls: list[tuple[object, dict[str, str]]], words: str | None
+) -> None:
     state = made(store)
-    call(store, data)
-    assert leaves_without_data(store, state) == {}
-
-
-def test_neither_a_refusal_nor_the_catalogue_is_data(store: Store) -> None:
-    state = made(store)
-    call(store, None, refused="not before the cutoff")
-    assert leaves_without_data(store, state) == {"P2": NOTHING}
-    call(store, "# fred/series/observations: a page of documentation", path="catalogue/doc")
-    assert leaves_without_data(store, state) == {"P2": NOTHING}
-
-
-def test_the_catalogue_alone_is_no_data_call(store: Store) -> None:
-    state = made(store)
-    call(store, "# fred/series/observations: a page of documentation", path="catalogue/doc")
-    assert leaves_without_data(store, state) == {"P2": TYPED}
+    for data, more in calls:
+        call(store, data, **more)
+    assert leaves_without_data(store, state) == ({"P2": words} if words else {})
 
 
 def test_calls_of_another_trial_or_attempt_do_not_count(store: Store) -> None:
@@ -129,36 +125,6 @@ def test_a_value_of_a_person_or_a_file_is_marked_in_its_own_words(store: Store, 
     words = "the value was set by a person or came from a file, and nothing was read"
     assert leaves_without_data(store, state) == {"P1": words, "P2": words}
     assert no_data_lines(leaves_without_data(store, state)) == [f"READ NO DATA: P1, P2: {words}"]
-
-
-def test_a_line_names_three_leaves_and_counts_the_others() -> None:
-    found = {count: no_data_lines({f"P{n}": "why" for n in range(1, count + 1)}) for count in (3, 15)}
-    assert found[3] == ["READ NO DATA: P1, P2, P3: why"]
-    assert found[15] == ["READ NO DATA: 15 drivers (P1, P2, P3 and 12 more): why"]
-
-
-def unread_of(count: int) -> tuple[list[dict[str, str]], Tree]:
-    """Findings that so many drivers of a claim read no data, and its tree."""
-    names = [f"P{n}" for n in range(1, count + 1)]
-    statements = {name: f"Reason {name[1:]} holds" for name in names}
-    tree = Tree.root_only("It holds").expand("P0", statements, dict.fromkeys(names, Polarity.POSITIVE), "")
-    return [{"node": name, "check": "data read", "words": "why"} for name in names], tree
-
-
-def test_the_page_lists_no_more_of_them_than_an_edit_can_draw_anew() -> None:
-    shown = answer_panel.checks({}, caveats=answer_panel.finding_caveats(*unread_of(200)))
-    assert shown.count("data-select=") == 30 and "and 170 more, marked in the tree" in shown
-
-
-def test_the_page_names_all_of_them_behind_a_fold_and_each_leads_to_its_driver() -> None:
-    rows, tree = unread_of(5)
-    shown = answer_panel.checks({}, caveats=answer_panel.finding_caveats(rows, tree))
-    line = "READ NO DATA: 5 drivers (P1, P2, P3 and 2 more): why"
-    assert shown.count(line) == 1 and "<summary>Which</summary>" in shown
-    for n in range(1, 6):
-        assert f'data-select="P{n}"' in shown and f"Reason {n} holds" in shown
-    alone = answer_panel.checks({}, caveats=answer_panel.finding_caveats(rows[:1], tree))
-    assert "READ NO DATA: P1: why" in alone and "<summary>Which</summary>" not in alone
 
 
 def test_the_row_of_the_page_is_marked_until_a_person_gives_a_value(store: Store) -> None:

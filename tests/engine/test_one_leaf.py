@@ -16,7 +16,6 @@ from workbench.engine.run_settings import RunSettings
 from workbench.errors import ProviderError, UsageError
 from workbench.propositions import Proposition
 from workbench.store import Store
-from workbench.store import events as ev
 
 LEAVES = 6
 
@@ -97,23 +96,6 @@ def test_only_the_leaf_is_worked_on_and_the_others_stay_as_they_are(store: Store
     assert state.finished and state.tree.root.p is not None
 
 
-def test_a_leaf_that_fails_once_more_leaves_the_run_failed(store: Store) -> None:
-    run_id, failed = failed_at(store, 2)
-    with pytest.raises(ProviderError, match="failed for good"):
-        sitting(store, run_id, Choosy(failed[0]), (failed[0],))
-    assert load_state(store, run_id).phase == "failed"
-
-
-def test_the_price_names_what_follows_and_what_is_left(store: Store) -> None:
-    run_id, failed = failed_at(store, 2)
-    state = load_state(store, run_id)
-    one = trying_line(state, failed[:1])
-    assert one.startswith(f"trying {failed[0]}: about ") and "nothing above can follow yet" in one
-    assert one.endswith(f"; {failed[1]} left as they are")
-    both = trying_line(state, failed)
-    assert "then " in both and "P0" in both and "left as they are" not in both
-
-
 def test_a_failed_synthesis_is_tried_alone_and_no_leaf_with_it(store: Store, tmp_path: Path) -> None:
     run_id = open_run(store)
     with pytest.raises(ProviderError, match="P2, P5 failed for good"):
@@ -150,16 +132,3 @@ def test_what_is_no_leaf_without_a_value_is_refused_and_nothing_is_asked(store: 
             sitting(store, run_id, Choosy(), (place,))
     kinds = [stored.event.kind for stored in store.events(run_id)]
     assert kinds.count("run.resumed") == 0
-
-
-def test_a_leaf_that_a_kill_left_open_is_no_leaf_in_work_of_such_a_sitting(store: Store) -> None:
-    run_id, failed = failed_at(store, 2)
-    store.append(run_id, ev.RunResumed())
-    store.append(run_id, ev.LeafStarted(node=failed[1], trial=1, attempt=2))  # and the process is gone
-    store.append(run_id, ev.RunResumed(only=(failed[0],)))
-    state = load_state(store, run_id)
-    assert state.node_status(failed[1]) == "failed" and state.trial(failed[1], 1).since is None
-    assert state.trial(failed[1], 1).failure == "left for a later session"
-    store.append(run_id, ev.RunResumed())
-    state = load_state(store, run_id)
-    assert state.node_status(failed[1]) == "grounding" and state.trial(failed[1], 1).attempt == 2

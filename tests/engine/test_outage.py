@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from proxies.fetch.pacing import Pace, backoff, reset_seconds
+from proxies.fetch.pacing import Pace, reset_seconds
 from tests.fakes.asking_run import FakeTime
 from workbench.engine.access.outage import Outage, ProviderDown, Timing
 from workbench.models.errors import ModelUnavailable
@@ -92,34 +92,6 @@ async def test_a_server_that_nobody_ever_heard_of_is_given_up_soon() -> None:
     with pytest.raises(ProviderDown):
         await time.drive(breaker.call(refused))
     assert 15 <= time.now - 1000 < 60
-
-
-async def test_retry_after_is_obeyed_in_full_and_uses_up_no_tries() -> None:
-    time = FakeTime()
-    breaker, _ = outage(time, patience=300.0)
-    sent: list[float] = []
-
-    async def limited() -> str:
-        sent.append(time.now)
-        if len(sent) <= 12:
-            raise ModelUnavailable("429", rate_limited=True, retry_after=120.0, heard=True)
-        return "yes"
-
-    assert await time.drive(breaker.call(limited)) == "yes"
-    assert all(later - earlier >= 120 for earlier, later in itertools.pairwise(sent))
-
-
-async def test_calls_that_fail_together_are_one_failure_and_wait_as_for_one() -> None:
-    time = FakeTime()
-    breaker, _ = outage(time)
-    server = Server(time, lambda now: now < 0.5)
-
-    async def run() -> list[str]:
-        return await asyncio.gather(*(breaker.call(server) for _ in range(20)))
-
-    assert await time.drive(run()) == ["yes"] * 20
-    assert server.refused == 20
-    assert time.now - 1000.0 < 2  # a pause of a second at most, and the answers
 
 
 @pytest.mark.parametrize("limited", [True, False])
@@ -236,22 +208,6 @@ async def test_a_refusal_halves_the_calls_at_once_and_answers_give_them_back() -
     assert pace.allowed == 1
 
 
-async def test_a_slot_is_given_back_by_one_who_leaves_while_it_waits() -> None:
-    pace = Pace(1)
-    async with pace.slot():
-        waiting = [asyncio.ensure_future(_hold(pace)) for _ in range(3)]
-        await asyncio.sleep(0)
-        waiting[0].cancel()
-        await asyncio.sleep(0)
-    await asyncio.gather(*waiting[1:])
-    assert pace.running == 0
-
-
-async def _hold(pace: Pace) -> None:
-    async with pace.slot():
-        await asyncio.sleep(0)
-
-
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
@@ -266,9 +222,3 @@ async def _hold(pace: Pace) -> None:
 )
 def test_resets_are_read_in_every_spelling(text: str, seconds: float | None) -> None:
     assert reset_seconds(text) == seconds
-
-
-def test_the_pause_grows_to_its_longest_and_is_drawn_from_the_upper_half() -> None:
-    pauses = [backoff(n, first=1.0, longest=30.0, jitter=lambda: 1.0) for n in (1, 2, 3, 6, 2000)]
-    assert pauses == [1.0, 2.0, 4.0, 30.0, 30.0]
-    assert backoff(3, first=1.0, longest=30.0, jitter=lambda: 0.0) == 2.0

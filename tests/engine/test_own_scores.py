@@ -1,6 +1,5 @@
 """The own record: resolved runs of this home, scored together and month by month; revised outcomes count as they stand."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -92,16 +91,3 @@ def test_what_does_not_count_says_why(tmp_path: Path) -> None:
     assert [row["run_id"] for row in document["runs"]] == [good]  # the cutoff's own day is not visible at it
     reasons = {row["run_id"]: row["reason"] for row in document["left_out"]}
     assert "share" in reasons[share] and "before its cutoff" in reasons[early]
-
-
-def test_somebody_else_s_runs_do_not_count(tmp_path: Path) -> None:
-    nothing = run_cli(tmp_path, "score", "--own")
-    assert nothing.returncode == 2 and "no run in this home has an outcome yet" in nothing.stderr
-    (tmp_path / "tree.csv").write_text("id,statement,p\nP0,A,0.8\n")
-    taken = run_cli(tmp_path, "import", "tree.csv", "--cutoff", "2018-06-30", "--json")
-    run = str(json.loads(taken.stdout)["run_id"])
-    run_ok(tmp_path, "resolve", run, "yes", "--on", "2018-08-01")
-    refused = run_cli(tmp_path, "score", "--own")
-    assert refused.returncode == 2 and "somebody else" in refused.stderr
-    for bad in (("--events", "e.csv"), ("--by", "colour"), ("--method", "m")):
-        assert run_cli(tmp_path, "score", "--own", *bad).returncode == 2

@@ -1,8 +1,10 @@
 """One process works on a run; a second one is told who does, and another writer's line is never followed by one of ours."""
 
+import fcntl
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from sandbox.errors import AnotherWriter
 from sandbox.record.journal import Journal, read_lines
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.engine.detached import stop_run
-from workbench.engine.ownership import LOCK_NAME, RunInWork, own_run, owner_of
+from workbench.engine.ownership import LOCK_NAME, RunInWork, own_folder, own_run, owner_of
 from workbench.store import Store
 
 #: Owns a run, and told to end takes its name out of the file a while before it lets go of the lock.
@@ -104,3 +106,16 @@ def test_what_a_full_disk_took_of_a_line_is_taken_back(
     journal.append("markdown", id="cell-001", source="y")
     journal.close()
     assert [line["kind"] for line in read_lines(journal.path)] == ["open", "markdown"]
+
+
+def test_a_holder_that_has_not_said_who_it_is_is_waited_for(tmp_path: Path) -> None:
+    descriptor = os.open(tmp_path / LOCK_NAME, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    says = threading.Timer(
+        0.1, os.pwrite, (descriptor, b'{"pid": 7, "since_utc": "2026-01-01", "host": "h"}', 0)
+    )
+    says.start()
+    with pytest.raises(RunInWork, match="it is running: process 7"), own_folder(tmp_path, what="it"):
+        pass
+    says.join()
+    os.close(descriptor)

@@ -3,7 +3,6 @@
 import json
 from datetime import date, timedelta
 from math import sqrt
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +18,6 @@ from workbench.synthesis import LinearRule, settle
 from workbench.whatif.band import (
     Band,
     PastWindows,
-    no_band_reason,
     past_windows,
     refits_band,
     window_correlation,
@@ -94,18 +92,6 @@ def test_the_same_past_errs_as_one_and_the_opposite_past_cancels() -> None:
         # 4 separate windows: sd 0.25 a leaf.
         assert band.high - 0.5 == pytest.approx(1.6449 * 2.5 * sd, abs=1e-4)
     assert "not certainty" in windows_band(tree_of((0.5, "0110", 4.0), (0.5, "1001", 4.0))).line()  # type: ignore[union-attr]
-
-
-def test_a_leaf_on_more_windows_has_a_narrower_band_and_the_sentence_says_what_it_is() -> None:
-    few, many = (windows_band(tree_of((0.6, "0110" * 30, count))) for count in (8.0, 80.0))
-    assert few is not None and many is not None
-    assert many.high - many.low == pytest.approx((few.high - few.low) / sqrt(10))
-    assert (
-        "8 independent past periods for 1 driver" in few.line() and "not how certain the event" in few.line()
-    )
-    both = windows_band(tree_of((0.6, "0110", 4.0), (0.6, "0111", 3.0)))
-    assert both is not None and "3 to 4 independent past periods for 2 drivers" in both.line()
-    assert "P1 and P2 +0.58" in both.line()
 
 
 @pytest.mark.parametrize(
@@ -189,18 +175,6 @@ def test_a_root_that_is_a_forecast_has_its_own_band_until_a_driver_is_edited() -
     assert windows_band(with_root({**said, "effective_windows": 1.3})) is None
 
 
-def test_a_root_without_a_band_says_why() -> None:
-    def reason(tree: Tree) -> str:
-        return no_band_reason(SimpleNamespace(tree=tree))  # type: ignore[arg-type]
-
-    assert "P1 rests on 1.4 independent past periods" in reason(
-        tree_of((0.5, "0110", 1.4), (0.5, "0111", 4.0))
-    )
-    assert "no probability yet" in reason(Tree.root_only("It holds"))
-    plain = Tree.root_only("It holds").with_belief("P0", Belief(p=0.6, key_factor="", report="A report."))
-    assert "no driver rests on past periods, each has one trial" in reason(plain)
-
-
 def refitted(node: str, sd: float, *, count: int = 5, failed: int = 0) -> NodeRefitted:
     p = demo_tree()[node].p
     assert p is not None
@@ -216,16 +190,6 @@ def test_the_spread_of_each_node_is_carried_up_by_its_weight() -> None:
     assert (band.low, band.high) == pytest.approx((tree.root.p - 0.03678, tree.root.p + 0.03678), abs=1e-5)
     assert "5 refits of the weights of 2 combined drivers" in band.line()
     assert "not how certain the event" in band.line()
-
-
-def test_refits_that_agree_are_said_to_be_no_certainty() -> None:
-    band = refits_band(demo_tree(), {"P0": refitted("P0", 0.0)})
-    assert band is not None and band.is_point and "The refits agree" in band.line()
-
-
-def test_the_band_stays_within_probabilities() -> None:
-    band = refits_band(demo_tree(), {"P0": refitted("P0", 0.9)})
-    assert band is not None and (band.low, band.high) == (0.0, 1.0)
 
 
 def test_there_is_no_band_of_one_usable_refit_or_none() -> None:

@@ -1,7 +1,7 @@
 """Leaves are analyzed side by side, and the tree is the same whichever is ready first."""
 
 import asyncio
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +22,6 @@ from workbench.propositions import Tree
 from workbench.propositions.growth import next_leaf
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.views.run_view import view
 
 
 class SlowAnalyzer:
@@ -87,20 +86,6 @@ def test_the_tree_does_not_depend_on_who_is_ready_first(
     assert first.to_json() == second.to_json()
     left_as_leaf = [event for event in events if isinstance(event, ev.LeafKept)]
     assert len(left_as_leaf) == (which != 0)
-
-
-@pytest.mark.parametrize(
-    ("odd", "kept"), [({}, []), ({"gives_up": "claim 2"}, ["P2"]), ({"repeats": "claim 2 1"}, ["P2.1"])]
-)
-def test_a_leaf_that_could_not_be_deepened_is_named_with_its_reason(
-    odd: dict[str, str], kept: list[str], tmp_path: Path
-) -> None:
-    planned(tmp_path, SlowAnalyzer({}, **odd))
-    with closing(Store(tmp_path)) as store:
-        run = view(store, store.run_ids()[0])
-        rows = [row for row in run.document()["findings"] if row["check"] == "depth"]
-    assert [row["node"] for row in rows] == list(run.state.kept) == kept
-    assert all(reason in row["words"] for row, reason in zip(rows, run.state.kept.values(), strict=True))
 
 
 def one_after_another(analyzer: SlowAnalyzer, target: int) -> Tree:

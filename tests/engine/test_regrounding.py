@@ -10,8 +10,7 @@ from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
 from workbench.engine.proof_check import combined_faults, verify_run
 from workbench.engine.record.fold import load_state
-from workbench.errors import ProviderError, UsageError
-from workbench.models.errors import ModelUnavailable
+from workbench.errors import UsageError
 from workbench.propositions import Belief
 from workbench.store import Store
 from workbench.store import events as ev
@@ -87,17 +86,6 @@ def test_a_new_attempt_that_comes_to_nothing_leaves_the_old_value(store: Store) 
     assert after.finished and after.tree == before.tree
     assert after.trial(leaf, 1).attempt == 2 and after.trial(leaf, 1).concluded == 1
     assert combined_faults(store, after) == [] and not asyncio.run(verify_run(store, run_id)).differing
-
-
-def test_an_outage_in_the_new_attempt_is_resumed_under_the_same_number(store: Store) -> None:
-    run_id = finished(store)
-    leaf = leaf_of(store, run_id)
-    reopen_leaf(store, run_id, leaf)
-    with pytest.raises(ProviderError):
-        sit(store, run_id, leaves=12, grounder=Second(ModelUnavailable("down for a while")))
-    assert load_state(store, run_id).trial(leaf, 1).open
-    after = sit(store, run_id, leaves=12, grounder=Second(0.2))
-    assert after.finished and after.tree[leaf].p == 0.2 and after.trial(leaf, 1).concluded == 2
 
 
 def test_of_several_trials_only_new_conclusions_count(store: Store) -> None:

@@ -58,16 +58,13 @@ def stopped(home: Path, before: Any) -> Any:
     return said
 
 
-@pytest.mark.parametrize("number", [1, 5, 12])
-def test_few_descriptors_stop_a_run_that_can_be_resumed(tmp_path: Path, number: int) -> None:
-    said = stopped(tmp_path / "home", partial(few_descriptors, number))
-    assert said == "done" or (said[1] in (2, 3) and "\n" not in said[2]), said
-    assert number > 5 or said != "done"
+def test_few_descriptors_stop_a_run_that_can_be_resumed(tmp_path: Path) -> None:
+    said = stopped(tmp_path / "home", partial(few_descriptors, 1))
+    assert said[1] in (2, 3) and "\n" not in said[2], said
 
 
-@pytest.mark.parametrize("size", [20_000, 100_000])
-def test_files_that_may_not_grow_stop_a_run_that_can_be_resumed(tmp_path: Path, size: int) -> None:
-    said = stopped(tmp_path / "home", partial(small_files, size))
+def test_files_that_may_not_grow_stop_a_run_that_can_be_resumed(tmp_path: Path) -> None:
+    said = stopped(tmp_path / "home", partial(small_files, 20_000))
     assert said[1] in (2, 3) and "\n" not in said[2], said
 
 

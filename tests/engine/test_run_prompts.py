@@ -1,7 +1,6 @@
 """A run that was begun goes on with its own prompts; what it would have to buy again, it says, and buys only when it may."""
 
 import json
-import pickle
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -20,17 +19,14 @@ from tests.fakes.loop_run import (
     calls,
     open_run,
     page,
-    says,
     work,
 )
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 from workbench.agents.grounders.search_grounder import SearchGrounder
-from workbench.engine.access.model_gateway import run_gateway
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.fold import load_state
-from workbench.engine.run_prompts import run_prompts
-from workbench.models.base import Message, ModelRequest
+from workbench.models.base import ModelRequest
 from workbench.models.errors import ContextOverflow
 from workbench.prompts import PromptSet, load, names
 from workbench.search.base import SearchAnswer
@@ -62,23 +58,6 @@ def begin_with(store: Store, run_id: str, prompts: dict[str, str]) -> Path:
     document["prompts"] |= {name: {"version": 1, "sha256": digest} for name, digest in prompts.items()}
     path.write_text(json.dumps(document))
     return path
-
-
-async def test_an_agent_that_asks_two_things_in_one_place_is_not_stopped(home: Store) -> None:
-    """A stranger's may; only what is first asked there in a sitting can have changed."""
-    model, run_id = ScriptedModel({"step": [says("yes")]}), open_run(home)
-    for begun in ("a", "ab"):
-        gateway = run_gateway(home, load_state(home, run_id), model, rebuy=False)
-        ask = gateway.asker(run=run_id, node=LEAF, trial=1, attempt=1)
-        for text in begun:
-            request = ModelRequest(messages=(Message(role="user", content=text),), stage="step", cutoff="2018-06-30")  # fmt: skip
-            await ask(request, stage="step", step=0, retry=0)
-    assert [request.messages[0].content[-3:] for request in model.requests] == ["\n\na", "\n\nb"]
-    gateway = run_gateway(home, load_state(home, run_id), model, rebuy=False)
-    with pytest.raises(RebuyNeeded, match="2 replies"):
-        request = replace(request, messages=(Message(role="user", content="c"),))
-        await gateway.asker(run=run_id, node=LEAF, trial=1, attempt=1)(request, stage="step", step=0, retry=0)
-    assert gateway.blocked is not None and len(model.requests) == 2
 
 
 class OtherReader(BrokerWeb):
@@ -156,24 +135,6 @@ def test_an_earlier_file_that_asks_for_less_is_filled_and_one_that_asks_for_more
         prompts = PromptSet.of({"debug": digest}, home.text)
         assert prompts.missing == lost
         assert (EARLIER in prompts.render("debug", **inputs).text) is not bool(lost)
-
-
-def test_a_set_is_today_s_where_nothing_is_named_and_goes_to_workers(home: Store) -> None:
-    run_id = open_run(home)
-    assert run_prompts(home, load_state(home, run_id)).earlier == {}
-    path = begin_with(home, run_id, {name: load(name).sha256 for name in names()})
-    assert run_prompts(home, load_state(home, run_id)).earlier == {}
-    for broken in (
-        "",
-        "[]",
-        '{"prompts": []}',
-        '{"prompts": {"debug": 1}}',
-        '{"prompts": {"debug": {"sha256": 1}}}',
-    ):
-        path.write_text(broken)
-        assert run_prompts(home, load_state(home, run_id)).earlier == {}
-    prompts = PromptSet.of({"debug": "sha256:1", "gone": "sha256:2"})
-    assert prompts.missing == ("debug", "gone") and pickle.loads(pickle.dumps(prompts)) == prompts
 
 
 async def test_a_page_that_is_read_otherwise_stops_the_run_before_it_buys_again(home: Store) -> None:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxies.asof.clock import Cutoff
 from sandbox.record.verify import content_hash
 from tests.command_line import run_cli
 from tests.fakes.model_policy import fenced
@@ -19,14 +18,12 @@ from tests.fakes.stored_run import RunWriter
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.errors import MalformedReply
 from workbench.agents.judges import DIMENSIONS, parse_judgement, parse_leaks, parse_recall
-from workbench.annotations.second_opinions import family_of, kept_texts, late_by_rule, leak_rates
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.science.comparing.rates import rate_over_runs, wilson_interval
-from workbench.store import ApiLedger, Store
+from workbench.store import Store
 from workbench.store import events as ev
 
-CUTOFF = Cutoff.parse("2018-06-30")
 EARLY = "The index closed at 2,718 on June 29, 2018, and analysts expect a rate decision in September 2018."
 LATE = "The index fell to 2,507 on December 31, 2018, after it had closed at 2,718 in June."
 GOOD = dict.fromkeys(DIMENSIONS, 4)
@@ -234,35 +231,6 @@ def test_recall_counts_what_is_remembered_and_what_is_remembered_wrongly(
 # --- parts -----------------------------------------------------------------------------------------------------------------------
 
 
-def test_texts_of_results_and_reports_are_kept_once_and_figures_are_not(
-    server: Upstream, tmp_path: Path
-) -> None:
-    small_run(tmp_path, server, EARLY, EARLY, LATE)
-    store = Store(tmp_path / "home")
-    texts = kept_texts(load_state(store, RUN), ApiLedger(store).rows(RUN))
-    assert [text.where for text in texts if text.kind == "result"] == ["brave/web"] * 2
-    store.close()
-
-
-def test_the_date_rules_tell_past_from_plan() -> None:
-    assert late_by_rule(LATE, CUTOFF) and not late_by_rule(EARLY, CUTOFF)
-
-
-@pytest.mark.parametrize(
-    ("model", "family"),
-    [
-        ("anthropic/claude-sonnet-4-5", "claude"),
-        ("bedrock/anthropic.claude-v2", "claude"),
-        ("openai/o3", "gpt"),
-        ("azure/gpt-5", "gpt"),
-        ("xai/grok-4.1-fast", "grok"),
-        ("house/own", "house"),
-    ],
-)
-def test_families(model: str, family: str) -> None:
-    assert family_of(model) == family
-
-
 @pytest.mark.parametrize(
     ("parse", "reply"),
     [
@@ -297,22 +265,6 @@ def test_intervals_hold_their_rate_and_stay_in_bounds(counts: list[int]) -> None
     assert (over_runs is None) == (len(counts) < 6)
     if over_runs is not None:
         assert 0 <= over_runs[0] <= rate + 1e-12 and rate <= over_runs[1] + 1e-12 <= 1 + 1e-11
-
-
-def test_runs_that_differ_widen_the_interval_over_runs() -> None:
-    leak = {"kind": "result", "model": "leak"}
-    clean = {"kind": "result", "model": "no leak"}
-    even = leak_rates({f"r{k}": [leak, *[clean] * 9] for k in range(8)}, "result")
-    uneven = leak_rates(
-        {f"r{k}": [leak] * (4 * (k < 2)) + [clean] * (10 - 4 * (k < 2)) for k in range(8)}, "result"
-    )
-    assert even["rate"] == uneven["rate"] and even["wilson"] == uneven["wilson"]
-
-    def width(rates: dict[str, Any]) -> float:
-        return float(rates["over_runs"][1] - rates["over_runs"][0])
-
-    assert width(uneven) > 1.2 * width(even)
-    assert leak_rates({"a": [leak, clean], "b": [clean]}, "result")["over_runs"] is None
 
 
 def test_findings_of_another_shape_are_not_counted(store: Store, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import AgentSettings
 from workbench.engine.new_run import check_statement, new_run
-from workbench.engine.run_settings import PRESETS, RunSettings, with_preset
+from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
 from workbench.propositions.values import MAX_STATEMENT
 from workbench.store import Store
@@ -43,12 +43,6 @@ def test_settings_come_back_as_they_were_stored(settings: RunSettings) -> None:
     assert RunSettings.from_json(orjson.loads(orjson.dumps(settings.to_json()))) == settings
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_comes_back(preset: str) -> None:
-    settings = with_preset(preset)
-    assert RunSettings.from_json(orjson.loads(orjson.dumps(settings.to_json()))) == settings
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -74,11 +68,6 @@ def test_a_setting_that_is_none_is_one_line_that_names_it(change: dict[str, Any]
     with pytest.raises(UsageError, match=named) as refused:
         RunSettings.from_json(stored | change)
     assert "\n" not in str(refused.value)
-
-
-def test_settings_that_say_nothing_are_refused() -> None:
-    with pytest.raises(UsageError, match="no bounds of the agents"):
-        RunSettings.from_json({})
 
 
 def test_a_statement_of_six_hundred_characters_is_taken_and_one_more_is_not(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """A package is looked at without being taken in: checked as by an import, shown by our own pages, and no home is touched."""
 
 import json
-import os
 import webbrowser
 from contextlib import closing
 from pathlib import Path
@@ -57,14 +56,6 @@ def below(folder: Path) -> dict[str, tuple[int, bytes | None]]:
     }
 
 
-def test_a_package_holds_no_report_and_its_home_does(honest: bytes, place: Path) -> None:
-    assert "report.html" not in members_of(honest)
-    (place / "x.zip").write_bytes(honest)
-    done = run_cli(place, "import", "x.zip")
-    assert done.returncode == 0 and "report.html" not in done.stderr
-    assert (place / "home" / "runs" / RUN / "report.html").is_file()
-
-
 def test_it_is_shown_and_the_home_keeps_its_bytes(
     honest: bytes, place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -115,25 +106,6 @@ def test_a_page_in_a_package_is_refused_and_the_note_that_is_opened_is_ours(
         page.parent.rmdir()
     assert "<script" not in text and "The first reason holds by 2030" in text
     assert "default-src 'none'" in text and "NOT TAKEN IN, unsigned" in text
-
-
-@pytest.mark.parametrize("starts", [True, False])
-def test_where_no_browser_starts_it_is_said(
-    place: Path, monkeypatch: pytest.MonkeyPatch, starts: bool
-) -> None:
-    monkeypatch.setattr(webbrowser, "open", lambda address: starts)
-    monkeypatch.setattr("tempfile.tempdir", str(place))
-    done = run_cli(place, "show", VICTIM, "--open")
-    assert ("no browser could be started" in done.stderr) is not starts
-    assert "the note: " in done.stderr
-
-
-def test_the_note_of_a_run_of_this_home_is_opened_too(place: Path, opened: list[Path]) -> None:
-    done = run_cli(place, "show", VICTIM, "--open", "--json")
-    (page,) = opened
-    assert json.loads(done.stdout)["run_id"] == VICTIM and "NOT TAKEN IN" not in page.read_text()
-    page.unlink()
-    page.parent.rmdir()
 
 
 def test_what_an_import_refuses_is_not_shown(honest: bytes, place: Path, opened: list[Path]) -> None:
@@ -212,9 +184,3 @@ def test_a_note_stands_beside_a_package_and_never_in_it(place: Path) -> None:
         done = run_cli(place, "export", VICTIM, *words)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
         assert not any((place / name).exists() for name in ("x.html", "x.zip", "y.html", "y.csv", "y"))
-
-
-def test_a_file_of_another_age_is_packed(place: Path) -> None:
-    for path in (place / "home" / "runs" / VICTIM).rglob("*.json"):
-        os.utime(path, (0, 0))  # zip knows no year before 1980
-    run_ok(place, "export", VICTIM, "-o", "run.zip")

@@ -12,13 +12,11 @@ from tests.fakes.screens import RUN, make_run
 from workbench.cli.run.terminal_progress import TerminalProgress, shown_progress
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.progress import print_progress
-from workbench.engine.record.stages import LeafPace, Stages, pace_of, replay, reply_heading
+from workbench.engine.record.stages import LeafPace, Stages, pace_of, replay
 from workbench.engine.record.state import RunState
 from workbench.propositions import Belief, Tree
 from workbench.store import Store
 from workbench.store import events as ev
-
-PACE = LeafPace(replies=5, seconds=4)
 
 
 def step(number: int, about: str = "Past windows") -> ev.LeafStep:
@@ -36,22 +34,6 @@ def with_evidence(state: RunState) -> RunState:
     return state
 
 
-def test_a_leaf_says_what_it_is_at_and_nothing_once_it_has_its_evidence() -> None:
-    stages = Stages(PACE)
-    stages.take(ev.LeafStarted(node="P0", trial=1, attempt=1))
-    assert stages.words == {"P0": "opening its notebook"}
-    for number in (1, 2, 3):
-        stages.take(step(number))
-    assert stages.words == {"P0": "step 3 of 5: Past windows"}
-    for number in (4, 5, 6):
-        stages.take(step(number, about=""))
-    assert stages.words == {"P0": "step 6 of 6: step"}, (
-        "a leaf that takes longer than usual is not past its end"
-    )
-    stages.take(ev.LeafPooled(node="P0", p=0.5, key_factor="", report="sha256:" + "0" * 64, trials=(0.5,)))
-    assert stages.words == {}
-
-
 @given(replies=st.integers(0, 40), usual=st.floats(0.5, 20))
 def test_the_share_never_falls_and_is_whole_with_the_evidence_alone(replies: int, usual: float) -> None:
     state, stages = in_work(), Stages(LeafPace(replies=usual, seconds=3))
@@ -61,17 +43,6 @@ def test_the_share_never_falls_and_is_whole_with_the_evidence_alone(replies: int
         shares.append(stages.share(state))
     assert shares == sorted(shares) and shares[0] == 0.0 and shares[-1] < 1.0
     assert stages.share(with_evidence(state)) == 1.0
-
-
-def test_the_time_left_is_that_of_past_runs_and_unsaid_without_one() -> None:
-    state = in_work()
-    assert Stages().left(state) == ""
-    stages = Stages(LeafPace(replies=4, seconds=40))
-    assert stages.left(state) == "about 40 s left"
-    stages.take(step(1))
-    assert stages.left(state) == "about 30 s left"
-    assert stages.left(with_evidence(state)) == "combining the drivers"
-    assert Stages(LeafPace(replies=4, seconds=600)).left(in_work()) == "about 10 min left"
 
 
 def test_the_pace_is_that_of_finished_runs_with_this_model_and_grounder(store: Store, tmp_path: Path) -> None:
@@ -86,20 +57,6 @@ def test_the_pace_is_that_of_finished_runs_with_this_model_and_grounder(store: S
     other = SimpleNamespace(run_id="later", settings=SimpleNamespace(model="other", grounder="x"))
     assert pace_of(store, other) is None  # type: ignore[arg-type]
     assert replay(Stages(), store.events(RUN)).words == {}, "a finished run is at nothing"
-
-
-@pytest.mark.parametrize(
-    ("text", "heading"),
-    [
-        ("<markdown_cell>\n## 3. Paths\nEach ...", "Paths"),
-        ("# 1) The claim\n", "The claim"),
-        ("<python_cell>\nx = 1  # no heading\n</python_cell>", ""),
-        ("", ""),
-        ("## " + "x" * 200, "x" * 60),
-    ],
-)
-def test_a_reply_is_about_the_heading_it_wrote(text: str, heading: str) -> None:
-    assert reply_heading(text) == heading
 
 
 def test_a_terminal_is_drawn_on_and_a_file_gets_lines(store: Store, tmp_path: Path) -> None:

@@ -4,17 +4,14 @@ import csv
 from contextlib import closing
 from math import log
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.command_line import run_cli, run_json
 from tests.fakes.small_run import make_small_run
 from workbench.annotations.outcomes import record_outcome
-from workbench.audit.track_record import reliability, surprises
-from workbench.engine.record.fold import load_state
-from workbench.propositions.edits import SetValue
 from workbench.store import Store
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.whatif.saved_scenarios import save_scenario
 
 
@@ -58,26 +55,6 @@ def test_the_record_equals_the_sums_by_hand(home: Path) -> None:
     for column in ("tag", "horizon", "data", "author"):
         assert run_cli(home, "score", "--own", "--by", column).returncode == 0, column
     assert "came true" in run_cli(home, "score", "--own").stdout
-
-
-def test_an_interval_is_over_clusters() -> None:
-    """Ten forecasts of one series are one piece of luck: no interval."""
-    bins = reliability([0.75] * 10, [1.0] * 10, ["a"] * 10)
-    assert (bins[0]["n"], bins[0]["clusters"], bins[0]["low"]) == (10, 1, None)
-    many = reliability([0.75] * 12, [1.0, 0.0, 1.0] * 4, [str(number) for number in range(12)])
-    assert many[0]["low"] < 2 / 3 < many[0]["high"]
-
-
-def test_surprises_stand_by_how_far_they_move(home: Path) -> None:
-    with closing(Store(home / "home")) as store:
-        run = store.run_ids()[1]
-        for node in ("P1", "P2"):
-            record_outcome(store, run, "no", on="2018-09-01", node=node)
-        state = load_state(store, run)
-        row: dict[str, Any] = {"run_id": run, "p": state.tree.root.p, "outcome": 1.0}
-        listed = surprises([row], {run: state})
-    assert [each["node"] for each in listed] == ["P1", "P2"]
-    assert [each["moved"] for each in listed] == pytest.approx([-0.45, -0.2])
 
 
 def test_a_history_of_another_place_is_scored_beside_the_own_record(home: Path) -> None:

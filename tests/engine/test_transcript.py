@@ -20,7 +20,7 @@ from tests.fakes.model_policy import Asked, Policy
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.screens import RUN, make_run
 from workbench.engine.record.fold import load_state
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import UsageError
 from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec, Usage
 from workbench.models.thoughts import well_formed
 from workbench.packages.export import export_run
@@ -120,14 +120,6 @@ def test_every_message_of_every_call_can_be_read_in_its_transcript(
             shown.add((*spelt, f"assistant: {reply}"))
 
 
-def test_a_search_keeps_the_calls_in_which_every_word_stands(store: Store) -> None:
-    _record(store, "P1.1", 0, [_said("user", "Steel prices?")], text="They rose.")
-    _record(store, "P2.1", 0, [_said("user", "Copper prices?")], text="They fell.")
-    assert [call["node"] for call in _document(store, search="PRICES fell")["calls"]] == ["P2.1"]
-    assert _document(store, search="tin")["calls"] == []
-    assert _document(store, search="tin")["n_calls"] == 2
-
-
 def test_a_call_of_a_tool_and_a_request_without_a_reply_are_shown(store: Store) -> None:
     wish = ToolCall(id="1", name="call_api", arguments={"path": "embedded/series/list"})
     _record(store, "P1.1", 0, [_said("user", "Go.")], tool_calls=(wish,), finish="truncated")
@@ -141,11 +133,6 @@ def test_a_call_of_a_tool_and_a_request_without_a_reply_are_shown(store: Store) 
     assert parts["tools on offer"] == "call_api"
     assert parts["ended"] == "truncated"
     assert [row["reason"][:15] for row in document["unanswered"]] == ["429: slow down", "no reply: the p"]
-
-
-def test_an_unknown_node_is_refused(store: Store) -> None:
-    with pytest.raises(WorkbenchError, match="P9"):
-        _document(store, "P9")
 
 
 @pytest.fixture

@@ -4,38 +4,9 @@ from typing import Any
 import pytest
 
 from tests.synthesis.whatif.test_scenarios import three_levels
-from workbench.propositions.edits import SetValue
-from workbench.propositions.scenario_set import ScenarioRecord, ScenarioSet
-from workbench.synthesis import VanillaRule
-from workbench.whatif.tree_documents import scenario_table, sensitivity_report, sensitivity_rows
-
-
-def test_sensitivity_rows_are_those_of_the_contract() -> None:
-    rows = json.loads(json.dumps(sensitivity_rows(three_levels())))
-    assert [row["id"] for row in rows] == ["P1", "P2.1", "P2.2"]
-    assert all(row.keys() == {"id", "path_weight", "p", "low", "high", "contribution"} for row in rows)
-    assert rows[0] == {
-        "id": "P1",
-        "path_weight": 0.5,
-        "p": 0.9,
-        "low": pytest.approx(0.24),
-        "high": pytest.approx(0.74),
-        "contribution": pytest.approx(0.45),
-    }
-    assert sum(row["contribution"] for row in rows) == pytest.approx(0.69)
-
-
-def test_below_a_node_without_a_function_the_rows_are_null() -> None:
-    rows = {row["id"]: row for row in sensitivity_rows(three_levels(VanillaRule()))}
-    assert rows["P2.1"] == {
-        "id": "P2.1",
-        "path_weight": None,
-        "p": 0.5,
-        "low": None,
-        "high": None,
-        "contribution": None,
-    }
-    assert next(iter(rows)) == "P1" and rows["P1"]["contribution"] == pytest.approx(0.45)
+from workbench.synthesis.whatif.edits import SetValue
+from workbench.synthesis.whatif.scenarios import ScenarioRecord, ScenarioSet
+from workbench.whatif.tree_documents import scenario_table, sensitivity_report
 
 
 def test_the_report_holds_what_the_page_shows() -> None:

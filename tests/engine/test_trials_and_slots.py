@@ -48,21 +48,6 @@ def test_a_leaf_whose_trials_are_all_dead_stops_the_run_and_the_others_are_kept(
     assert [stored.event.node for stored in store.events(run_id, kinds=("leaf.pooled",))] == ["P2"]
 
 
-def test_a_leafs_time_ends_its_work_and_not_the_others(store: Store) -> None:
-    grounder = Odd(lambda task, number: asyncio.Event().wait() if task.node.id == "P1" else None)
-    run_id = open_run(store, leaf_budget_seconds=0.3)
-    with pytest.raises(ProviderError, match="--set leaf_budget_seconds"):
-        sit(store, run_id, leaves=2, grounder=grounder)
-    state = load_state(store, run_id)
-    assert state.trial("P1", 1).open and state.trial("P1", 1).until("") >= 0.3
-    assert state.tree["P2"].belief is not None
-    # Used up is used up: the next sitting gives it no time anew, and asks nothing for it.
-    before = grounder.calls["P1"]
-    with pytest.raises(ProviderError, match="--set leaf_budget_seconds"):
-        sit(store, run_id, leaves=2, grounder=grounder)
-    assert grounder.calls["P1"] <= before + 1
-
-
 @pytest.mark.parametrize("again", [False, True], ids=["the same attempt", "another attempt"])
 def test_a_leafs_time_is_that_of_all_its_sittings_and_attempts(store: Store, again: bool) -> None:
     """The log says that P1 has worked for 100 of its 60 seconds: nothing waits for it any more."""

@@ -22,13 +22,6 @@ def test_first_and_last_value_of_each_period() -> None:
     )
 
 
-def test_one_vintage_is_no_revision() -> None:
-    assert vintages_of(ROWS[:1] + ROWS[2:]) == ()
-    assert (
-        vintages_of([{"date": "2018-06-29", "value": 16.09}]) == vintages_of(None) == vintages_of(["x"]) == ()
-    )
-
-
 def test_what_a_day_knew() -> None:
     def known(day: date) -> list[tuple[str, float, float]]:
         return [(str(each.period), each.value, each.last) for each in values_known(ROWS, day)]

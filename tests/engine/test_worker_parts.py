@@ -19,7 +19,6 @@ from sandbox import Limits
 from sandbox.cell_library import CellLibrary, library_path
 from sandbox.errors import IsolationUnavailable, JournalBroken
 from sandbox.record.journal import Journal, read_lines
-from tests.command_line import run_cli
 from workbench.agents.base import GroundingFailure
 from workbench.engine.access.budget import LeafBudgetSpent
 from workbench.engine.leaves.forecast_library import forecast_library
@@ -326,16 +325,6 @@ def small_pool(workers: dict[str, Any], say: Any = print) -> tuple[WorkerPool, F
     return WorkerPool(client, requirements, say, no_worker=60), client
 
 
-async def test_an_older_worker_among_others_gets_no_work_and_one_line() -> None:
-    said: list[str] = []
-    workers = {"tls://a:1": FACTS, "tls://b:1": dataclasses.replace(FACTS, version="0.9")}
-    pool, client = small_pool(workers, said.append)
-    await pool.start()
-    await pool.aclose()
-    assert said == ["worker tls://b:1 has version 0.9, this is 1: install the same; it gets no work"]
-    assert client.described == ["tls://a:1", "tls://b:1"]  # each once
-
-
 async def test_a_worker_that_never_answers_gets_no_leaf_and_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,12 +341,6 @@ async def test_a_worker_that_never_answers_gets_no_leaf_and_one_line(
     assert line.startswith("worker tls://mute:1 cannot say what it is") and line.endswith("it gets no work")
 
 
-async def test_a_run_whose_workers_are_all_refused_says_why() -> None:
-    pool, _ = small_pool({"tls://b:1": dataclasses.replace(FACTS, catalogue="old")})
-    with pytest.raises(UsageError, match="no worker may work: tls://b:1 has another catalogue"):
-        await pool.start()
-
-
 # -- the command line
 
 
@@ -372,11 +355,3 @@ def test_workers_are_a_number_or_a_scheduler(text: str) -> None:
 def test_nothing_else_is_taken_for_workers(text: str) -> None:
     with pytest.raises(UsageError, match="write dask://HOST:PORT"):
         WorkerPlace(text)
-
-
-def test_what_is_no_place_for_workers_is_refused_before_a_run_is_opened(tmp_path: Path) -> None:
-    done = run_cli(
-        tmp_path, "analyze", "The S&P 500 rises", "--cutoff", "2018-06-30", "--workers", "tcp://x:1"
-    )
-    assert done.returncode == 2 and "write dask://HOST:PORT" in done.stderr
-    assert "run " not in done.stdout

@@ -17,13 +17,11 @@ import psutil
 import pytest
 from distributed import Scheduler
 
-import workbench as wb
 from proxies.asof.clock import Cutoff
 from tests.command_line import cli_environment, run_process
 from tests.fakes.cluster import TLS, Cluster, certificate, cluster
 from tests.fakes.upstream import Sent, Upstream
 from tests.test_stranger_package import PACKAGE, PARTS, STATEMENT, catalogue, package
-from workbench.blocking import run_blocking
 from workbench.engine.access.model_gateway import spending
 from workbench.engine.assembly import open_engine
 from workbench.engine.new_run import new_run
@@ -40,7 +38,6 @@ from workbench.studies.study_plan import plan_study
 from workbench.studies.study_table import tidy_table
 from workbench.workers import cluster as cluster_module
 from workbench.workers import worker_facts as facts_module
-from workbench.workers import worker_pool as pool_module
 from workbench.workers.job_service import JobService
 from workbench.workers.worker_choice import workers_at
 
@@ -179,46 +176,6 @@ def test_a_killed_worker_changes_neither_result_nor_ledger_nor_bill(
     assert all(spread["verified"]) and spread["bill"][0] > 0 and spread["data"]
 
 
-def test_the_python_api_grounds_and_resumes_on_workers(
-    package: object,
-    catalogue: object,
-    running: Cluster,
-    upstream: Upstream,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name, value in {
-        "WORKBENCH_HOME": str(tmp_path),
-        "WORKBENCH_UPSTREAM_STRANGER": upstream.url,
-    }.items():
-        monkeypatch.setenv(name, value)
-    jobs: list[str] = []
-    ground = pool_module.WorkerPool.ground
-
-    async def counted(self: Any, job: Any, owner: Any) -> Any:
-        jobs.append(job.node)
-        return await ground(self, job, owner)
-
-    monkeypatch.setattr(pool_module.WorkerPool, "ground", counted)
-    settings = {**PARTS, "model": "stranger/priced", "grounder": "stranger-steps"}
-    options = {"analyzer": {"reasons": 2}}
-    planned = wb.analyze_sync(
-        STATEMENT, cutoff="2018-06-30", quiet=True, plan_only=True, options=options, **settings
-    )
-    assert planned.p is None and not jobs
-    ended = run_blocking(wb.resume(planned.run_id, quiet=True, workers=running.where))
-    assert ended.p is not None and sorted(jobs) == ["P1", "P2"]
-    whole = wb.analyze_sync(
-        STATEMENT,
-        cutoff="2018-06-30",
-        quiet=True,
-        workers=running.where,
-        options=options,
-        **settings,
-    )
-    assert whole.p == ended.p and sorted(jobs) == ["P1", "P1", "P2", "P2"]
-
-
 def study_table(home: Path, environ: dict[str, str], **runner: Any) -> Any:
     """The tidy table of a study with an arm of runs and one without; less the names of runs and the clocks."""
     home.mkdir()
@@ -236,16 +193,6 @@ def study_table(home: Path, environ: dict[str, str], **runner: Any) -> Any:
         return tidy_table(study, plan.exam, state).drop(columns=["run", "seconds"])
     finally:
         store.close()
-
-
-def test_a_study_gives_the_same_table_on_workers(
-    package: object, catalogue: object, running: Cluster, upstream: Upstream, tmp_path: Path
-) -> None:
-    environ = {"WORKBENCH_UPSTREAM_STRANGER": upstream.url}
-    alone = study_table(tmp_path / "alone", environ)
-    spread = study_table(tmp_path / "spread", environ, workers=running.place)
-    assert alone.equals(spread) and len(alone) == 4 and not alone["missing"].any()
-    assert (alone["calls"] > 0).tolist() == [False, False, True, True]
 
 
 async def refusal(home: Path, where: str) -> str:

@@ -24,10 +24,10 @@ from workbench.errors import WorkbenchError
 from workbench.packages.export import export_run
 from workbench.packages.package import import_package
 from workbench.propositions import Polarity, Tree
-from workbench.propositions.edits import AddChild, Restate, SetValue
 from workbench.propositions.values import Override
 from workbench.store import ApiLedger, Store
 from workbench.store import events as ev
+from workbench.synthesis.whatif.edits import AddChild, Restate, SetValue
 from workbench.terminal import shown_line, shown_text
 from workbench.views.run_view import view
 from workbench.views.wording import sign_off_line

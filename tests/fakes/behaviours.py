@@ -87,9 +87,7 @@ def streamed(
     *,
     newline: str = "\n",
     done: bool = True,
-    space: bool = True,
     mark: bytes = b"",
-    each_usage: bool = False,
     fails: bool = False,
     drip: float = 0.0,
 ) -> Wire:
@@ -99,8 +97,6 @@ def streamed(
         event: dict[str, Any] = {
             "id": "x", "choices": [{"index": 0, "delta": {"content": good[start : start + 5]}, "finish_reason": None}]
         }  # fmt: skip
-        if each_usage:
-            event["usage"] = {"prompt_tokens": 900, "completion_tokens": start, "total_tokens": 900 + start}
         events.append(event)
         if fails and start > len(good) // 2:
             events.append({"error": {"message": "Provider returned error", "code": 502}})
@@ -108,7 +104,7 @@ def streamed(
     if not fails:
         events.append({"id": "x", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
         events.append({"id": "x", "choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}})  # fmt: skip
-    lines = [f"data:{' ' * space}{json.dumps(event, ensure_ascii=False)}" for event in events]
+    lines = [f"data: {json.dumps(event, ensure_ascii=False)}" for event in events]
     lines = [": OPENROUTER PROCESSING", *lines, *(["data: [DONE]"] if done and not fails else [])]
     text = "".join(f"{line}\n\n" for line in lines).replace("\n", newline)
     return Wire(raw=RawAnswer(body=mark + text.encode(), kind="text/event-stream", drip=drip))
@@ -255,10 +251,8 @@ _COMPUTED: dict[str, Behaviour] = {
     "lines end in CR and LF": Behaviour(script=lambda turn, good: streamed(says_odd_letters(good), newline="\r\n")),
     "lines end in CR": Behaviour(script=lambda turn, good: streamed(good, newline="\r")),
     "no mark of the end": Behaviour(script=lambda turn, good: streamed(good, done=False)),
-    "counts in every piece": Behaviour(script=lambda turn, good: streamed(good, each_usage=True)),
     "an error inside a stream, once": Behaviour(script=once(lambda turn, good: streamed(good, fails=True))),
     "an error inside a stream, always": Behaviour(script=only("conclude", lambda turn, good: streamed(good, fails=True)), end="stop", cause="Provider returned error"),
-    "no space after data": Behaviour(script=lambda turn, good: streamed(good, space=False)),
     "a byte order mark": Behaviour(script=lambda turn, good: streamed(good, mark=b"\xef\xbb\xbf")),
     "tool calls between the text": Behaviour(script=interleaved),
     # -- bodies
@@ -266,7 +260,6 @@ _COMPUTED: dict[str, Behaviour] = {
     "UTF-16, once": Behaviour(script=once(lambda turn, good: raw(json.dumps(completion(says(good), turn.asked)).encode("utf-16"), turn, kind="application/json; charset=utf-16"))),
     "latin-1": Behaviour(script=only("conclude", lambda turn, good: raw(json.dumps(completion(says("Größe. " + good), turn.asked), ensure_ascii=False).encode("latin-1"), turn, kind="application/json; charset=iso-8859-1"))),
     "half a body, once": Behaviour(script=once(lambda turn, good: raw(good, turn, cut=True))),
-    "closes after each answer": Behaviour(script=lambda turn, good: raw(good, turn, headers={"Connection": "close"})),
     "two megabytes": Behaviour(script=concludes("word " * 400_000 + report())),
     "two choices, the second first": Behaviour(script=two_choices),
     "a message without a role": Behaviour(script=no_role),
@@ -284,9 +277,6 @@ _COMPUTED: dict[str, Behaviour] = {
     "all in an XML fence": Behaviour(script=only("step", lambda turn, good: f"```xml\n{good}\n```" if turn.steps < 2 else good)),
     "answers the question before": Behaviour(script=answers_the_question_before()),
     "Markdown alone, three times": Behaviour(script=first_step(lambda turn, good: cells(("markdown", "Only words.")) if turn.n < 3 else good)),
-    "thirty cells": Behaviour(script=first_step(lambda turn, good: "\n".join(step(f"print({n})") for n in range(30)))),
-    "the same cell three times": Behaviour(script=first_step(lambda turn, good: step(FIRST, FIRST, FIRST))),
-    "a report of a megabyte": Behaviour(script=concludes("So it is. " * 100_000 + report())),
     "a key factor of 100,000 letters": Behaviour(script=concludes(report({**GOOD, "key_factor": "k " * 50_000}))),
     "the notebook says otherwise": Behaviour(script=contradicted_by_its_notebook, p=0.93, findings=["figures from no cell"]),
     # -- trees

@@ -6,8 +6,8 @@ from pathlib import Path
 from tests.fakes.small_run import RUN
 from workbench.annotations.entries import add_comment, add_note, sign_off
 from workbench.annotations.outcomes import record_outcome
-from workbench.propositions.edits import SetValue
 from workbench.store import Store
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.whatif.saved_scenarios import save_scenario
 
 

@@ -53,3 +53,23 @@ class _JsonHandler(Quiet):
 def serving_json(answer: Answer) -> Any:
     """Serve what ``answer`` says while the block runs; yields the address."""
     return serving(_JsonHandler, answer=answer)
+
+
+class Recorded:
+    """Answers from a list, and keeps path, body and headers of each request; an answer without a status is a body of 200."""
+
+    def __init__(self) -> None:
+        self.answers: list[Any] = []
+        self.requests: list[tuple[str, dict[str, Any], dict[str, str]]] = []
+        self.url = ""
+
+    def answer(
+        self, path: str, body: dict[str, Any], headers: dict[str, str]
+    ) -> tuple[int, Any, Mapping[str, str]]:
+        self.requests.append((path, body, headers))
+        answer = self.answers.pop(0)
+        return answer if isinstance(answer, tuple) else (200, answer, {})
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        return [body for _, body, _ in self.requests]

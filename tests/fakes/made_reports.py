@@ -10,7 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+
+#: The words of each piece: its cell, the outputs that it may have, the sentences that may quote them.
+PIECES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class _Writer:
         self.evidence: list[int] = []
 
     def pick(self, *choices: str) -> str:
-        return self.rng.choice(choices)
+        return self.rng.choice(choices) if len(choices) > 1 else choices[0]
 
     # -- how figures are written
 
@@ -73,6 +77,9 @@ class _Writer:
     def rate(self) -> Callable[[float], str]:
         """A change in percent, with its sign."""
         return lambda value: f"{'+' if value > 0 else self.minus}{abs(value):.1f}{self.percent}"
+
+    def percents(self, decimals: int) -> Callable[[float], str]:
+        return lambda value: f"{value:.{decimals}f}{self.percent}"
 
     def whole(self, value: float) -> str:
         text = f"{value:,.0f}"
@@ -111,25 +118,31 @@ class _Writer:
             self.prose.append(figures[piece])
         self.prose.append(self.pick(" ", " ", " ", "\n\n"))
 
+    def show(self, piece: str, **values: Any) -> None:
+        """Add the cell of a piece with one of its outputs."""
+        words = PIECES[piece]
+        self.cell(words["cell"].format(**values), self.pick(*words["outputs"]).format(**values))
+
+    def sentence(self, piece: str, **values: Any) -> str:
+        return self.pick(*PIECES[piece]["sentences"]).format(**values)
+
     def aside(self) -> None:
         """A sentence with numbers that are no evidence."""
-        day = date(2016, 1, 4) + timedelta(days=self.rng.randrange(900))
-        said = self.pick(
-            f"The last release before the cutoff came on {day:%d %B %Y}.",
-            f"On {day.isoformat()} the committee met, as it does eight times a year.",
-            f"Cell {self.rng.randint(2, 9)} repeats this for the last {self.rng.randint(2, 12)} years with the same picture.",
-            f"Data go back to {self.rng.randint(1950, 1999)}; I leave out the crisis of 2008-09.",
-            "The 10-year note and the S&P 500 tell a similar story.",
-            f"There are {self.rng.randint(21, 190)} days left until the deadline, roughly {self.rng.randint(2, 6)} months.",
-            f"A {self.rng.choice([80, 90, 95])}{self.percent} band around this is wide.",
-            "I see no reason for 50-50 here, nor for 100% certainty.",
-            f"See P1.{self.rng.randint(1, 9)} for the other half of the argument.",
-            f"The next Q{self.rng.randint(1, 4)} {self.rng.randint(2015, 2019)} report may change that.",
-            f"If it rose by {self.rng.randint(20, 60)}{self.percent} from here, the answer would be clear.",
-            f"Between {day:%B %d} and the end of the month nothing is scheduled.",
-            "Nothing in the news speaks against that.",
-        )
-        self.prose += [said, " "]
+        rng = self.rng
+        values = {
+            "day": date(2016, 1, 4) + timedelta(days=rng.randrange(900)),
+            "cell": rng.randint(2, 9),
+            "years": rng.randint(2, 12),
+            "since": rng.randint(1950, 1999),
+            "days": rng.randint(21, 190),
+            "months": rng.randint(2, 6),
+            "band": rng.choice([80, 90, 95]),
+            "leaf": rng.randint(1, 9),
+            "quarter": rng.randint(1, 4),
+            "year": rng.randint(2015, 2019),
+            "rise": rng.randint(20, 60),
+        }
+        self.prose += [self.pick(*PIECES["asides"]).format(**values, percent=self.percent), " "]
 
     # -- what was found
 
@@ -139,16 +152,9 @@ class _Writer:
         )
         hits = max(3, round(n * self.rng.uniform(0.06, 0.94)))
         share, horizon = hits / n, self.rng.choice([21, 42, 63, 126, 180])
-        self.cell(
-            f"h = {horizon}\nhit = moves(series, h) > need\nprint(hit.sum(), hit.size)",
-            self.pick(
-                f"{hits} {n} {share:.4f}",
-                f"hits {hits} of {n} = {100 * share:.2f} %",
-                f"share {share:.4f}\nwindows {n}\nhits    {hits}",
-                f"{{'n': {n}, 'hits': {hits}, 'share': {share!r}}}",
-                f"       count  share\nTrue   {hits:5d}  {share:.3f}\nFalse  {n - hits:5d}  {1 - share:.3f}\nall {n}",
-            ),
-        )
+        self.show(
+            "windows", horizon=horizon, hits=hits, n=n, share=share, percent=100 * share, misses=n - hits, missed=1 - share
+        )  # fmt: skip
         figures = {
             "k": Quoted(hits, self.whole),
             "n": Quoted(n, self.whole),
@@ -156,110 +162,58 @@ class _Writer:
             "rest_": Quoted(n - hits, self.whole),
             "miss_": Quoted(1 - share, self.share(1)),
         }
-        self.say(
-            self.pick(
-                f"In {{k}} of {{n}} windows of {horizon} trading days it did, or {{q}}.",
-                "Of {n} comparable windows {q} ended on the right side of the line.",
-                "History says {q}: {k} of {n} cases.",
-                "The record ({n} observations) has it true in {q} of the cases; {rest_} times it was not.",
-                "{k} out of {n} episodes count, which leaves {rest_}, i.e. {miss_}, that do not.",
-                "It held in {q} of {n} instances.",
-            ),
-            **figures,
-        )
+        self.say(self.sentence("windows", horizon=horizon), **figures)
         return share, n
 
     def gap(self) -> None:
         last = round(self.rng.choice([self.rng.uniform(20, 99), self.rng.uniform(1000, 9000)]), 2)
         line = round(last * (1 + self.rng.uniform(-0.12, 0.12)), 2)
         sd = round(self.rng.uniform(1.2, 9.8), 2)
-        self.cell(
-            "p = CALL_API('yahoo/history', {'symbol': 'X'})\nprint(p.tail(3))",
-            f"2018-06-27 {last * 0.993:.2f}\n2018-06-28 {last * 1.004:.2f}\n2018-06-29 {last:.2f}\nneeded {line:.2f}",
-        )
-        self.cell("print(moves.std())", self.pick(f"sd {sd}", f"{sd:.3f}", f"std of changes: {sd} %"))
-        move = 100 * (line / last - 1)
-        write = self.level()
+        self.show("gap", first=last * 0.993, second=last * 1.004, last=last, line=line)
+        self.show("deviation", sd=sd)
+        move, write = 100 * (line / last - 1), self.level()
         self.say(
-            self.pick(
-                "The last close was {last} and the line is {line}, a distance of {far_} or {move_}.",
-                "From {last} to {line} it takes {move_}.",
-                "At {last}, it would have to move {move_} to get to {line}.",
-            ),
+            self.sentence("gap"),
             last=Quoted(last, write),
             line=Quoted(line, write),
             far_=Quoted(abs(line - last), write),
-            move_=Quoted(abs(move), lambda value: f"{value:.1f}{self.percent}"),
+            move_=Quoted(abs(move), self.percents(1)),
         )
         if self.rng.random() < 0.6:
-            self.say(
-                self.pick(
-                    "With a standard deviation of {sd}{p}, that is {z_} of them.",
-                    "The standard deviation of such moves is {sd}{p}, so the line lies {z_} deviations away.",
-                ).replace("{p}", self.percent),
-                sd=Quoted(sd, lambda value: f"{value:.2f}"),
-                z_=Quoted(abs(move) / sd, lambda value: f"{value:.2f}"),
-            )
+            sentence = self.sentence("deviation", p=self.percent)
+            self.say(sentence, sd=Quoted(sd, "{:.2f}".format), z_=Quoted(abs(move) / sd, "{:.2f}".format))
 
     def table(self) -> None:
-        rows = self.rng.randint(5, 9)
-        values = [round(self.rng.uniform(110, 420), 1) for _ in range(rows)]
+        values = [round(self.rng.uniform(110, 420), 1) for _ in range(self.rng.randint(5, 9))]
         unit = self.pick("", "k", " thousand")
-        self.cell(
-            "d = CALL_API('fred/observations', {'series_id': 'X'})\nprint(d.tail(9))",
-            "      date  value\n"
-            + "\n".join(f"201{2 + row % 7}-0{1 + row // 7}-01  {value}" for row, value in enumerate(values)),
-        )
-        write = lambda value: f"{value:.1f}{unit}"  # noqa: E731
+        days = (f"201{2 + row % 7}-0{1 + row // 7}-01  {value}" for row, value in enumerate(values))
+        self.show("table", rows="\n".join(days))
+        *_, a, b, c = values
+        figures = {
+            "a": a, "b": b, "c": c, "top": max(values), "low": min(values), "mean_": sum(values) / len(values),
+            "step_": abs(c - a), "range_": max(values) - min(values), "turn_": abs(c - b),
+        }  # fmt: skip
+        sentence = self.sentence("table", more="above" if c > b else "below")
         self.say(
-            self.pick(
-                "The last three readings were {a}, {b} and {c}; the mean of all is {mean_}.",
-                "It went from {a} to {c}, a difference of {step_}.",
-                "The highest was {top}, the lowest {low}, a range of {range_}.",
-                "The newest value, {c}, is {turn_} {more} the one before, {b}.",
-            ).replace("{more}", "above" if values[-1] > values[-2] else "below"),
-            a=Quoted(values[-3], write),
-            b=Quoted(values[-2], write),
-            c=Quoted(values[-1], write),
-            top=Quoted(max(values), write),
-            low=Quoted(min(values), write),
-            mean_=Quoted(sum(values) / rows, write),
-            step_=Quoted(abs(values[-1] - values[-3]), write),
-            range_=Quoted(max(values) - min(values), write),
-            turn_=Quoted(abs(values[-1] - values[-2]), write),
+            sentence, **{name: Quoted(value, f"{{:.1f}}{unit}".format) for name, value in figures.items()}
         )
 
     def events(self) -> None:
         rate, months = round(self.rng.uniform(0.04, 0.6), 3), self.rng.randint(3, 9)
-        self.cell(
-            "print(events / months)", self.pick(f"per month {rate}", f"{rate}", f"rate: {rate} a month")
-        )
-        expected = rate * months
+        self.show("events", rate=rate)
         self.say(
-            self.pick(
-                f"At {{rate}} events a month, {months} months make {{sum_}}, so the chance of at least one is {{some_}}.",
-                f"The rate is {{rate}} per month; over {months} months I expect {{sum_}}.",
-            ),
-            rate=Quoted(rate, lambda value: f"{value:.3f}"),
-            sum_=Quoted(expected, lambda value: f"{value:.2f}"),
-            some_=Quoted(1 - math.exp(-expected), lambda value: f"{100 * value:.0f}{self.percent}"),
+            self.sentence("events", months=months),
+            rate=Quoted(rate, "{:.3f}".format),
+            sum_=Quoted(rate * months, "{:.2f}".format),
+            some_=Quoted(100 * (1 - math.exp(-rate * months)), self.percents(0)),
         )
 
     def simulation(self) -> float:
-        paths, share = (
-            self.rng.choice([5_000, 10_000, 20_000, 50_000]),
-            round(self.rng.uniform(0.07, 0.93), 4),
-        )
-        self.cell(
-            f"import numpy as np\nrng = np.random.default_rng(7)\nprint(simulate(paths={paths:_}, days=126))",
-            self.pick(f"{share}", f"p = {share}", f"above: {100 * share:.2f} %"),
-        )
+        paths = self.rng.choice([5_000, 10_000, 20_000, 50_000])
+        share = round(self.rng.uniform(0.07, 0.93), 4)
+        self.show("simulation", paths=paths, share=share, percent=100 * share)
         self.say(
-            self.pick(
-                "A simulation of {paths_} paths puts {share} above the line.",
-                "Of {paths_} simulated paths {share} end there.",
-                "The simulated share is {share} ({paths_} paths).",
-            ),
+            self.sentence("simulation"),
             paths_=Quoted(paths, self.whole),
             share=Quoted(share, self.share(1)),
         )
@@ -267,59 +221,29 @@ class _Writer:
 
     def money(self) -> None:
         value, before = self.rng.randint(1_100_000, 9_900_000), self.rng.randint(1_100_000, 9_900_000)
-        self.cell(
-            "print(sales.tail(2))",
-            self.pick(
-                f"2017Q4 {before}\n2018Q1 {value}",
-                f"{before:,} {value:,}",
-                f"before {before / 1e6} m\nnow {value / 1e6} m",
-            ),
-        )
-        write = self.amount()
-        more = 100 * (value / before - 1)
+        self.show("money", value=value, before=before, value_m=value / 1e6, before_m=before / 1e6)
+        write, more = self.amount(), 100 * (value / before - 1)
         self.say(
-            self.pick(
-                "Sales came to {now}, after {before} a year earlier.",
-                "At {now} sales were {growth_} {way} the {before} of the year before.",
-            ).replace("{way}", "above" if more > 0 else "below"),
+            self.sentence("money", way="above" if more > 0 else "below"),
             now=Quoted(value, write),
             before=Quoted(before, write),
-            growth_=Quoted(abs(more), lambda value: f"{value:.1f}{self.percent}"),
+            growth_=Quoted(abs(more), self.percents(1)),
         )
 
     def trend(self) -> None:
         change = round(self.rng.choice([-1, 1]) * self.rng.uniform(11, 38), 1)
-        self.cell(
-            "print(100 * (s.iloc[-1] / s.iloc[-252] - 1))",
-            self.pick(f"{change}", f"12m change {change} %", f"{change / 100:+.4f}"),
-        )
-        self.say(
-            self.pick(
-                "Over the past twelve months the change was {move}.",
-                "The trend of a year is {move}, which matters little here.",
-                "Twelve-month change: {move}.",
-            ),
-            move=Quoted(change, self.rate()),
-        )
+        self.show("trend", change=change, share=change / 100)
+        self.say(self.sentence("trend"), move=Quoted(change, self.rate()))
 
     def polls(self) -> None:
-        mean, sd, n = (
-            round(self.rng.uniform(21, 58), 1),
-            round(self.rng.uniform(1.1, 4.9), 2),
-            self.rng.randint(21, 99),
-        )
-        self.cell(
-            "print(polls.mean(), polls.std(), len(polls))",
-            self.pick(f"{mean} {sd} {n}", f"mean {mean} sd {sd} n {n}"),
-        )
+        mean, sd = round(self.rng.uniform(21, 58), 1), round(self.rng.uniform(1.1, 4.9), 2)
+        n = self.rng.randint(21, 99)
+        self.show("polls", mean=mean, sd=sd, n=n)
         self.say(
-            self.pick(
-                "The mean of {n} polls is {mean}, with a standard deviation of {sd}.",
-                "{n} polls average {mean} (sd {sd}).",
-            ),
+            self.sentence("polls"),
             n=Quoted(n, self.whole),
-            mean=Quoted(mean, lambda value: f"{value:.1f}{self.percent}"),
-            sd=Quoted(sd, lambda value: f"{value:.2f}"),
+            mean=Quoted(mean, self.percents(1)),
+            sd=Quoted(sd, "{:.2f}".format),
         )
 
     # -- the whole
@@ -332,26 +256,7 @@ class _Writer:
                 lambda value: f"{100 * value:.0f}{self.percent}",
             ]
         )
-        before, after = self.rng.choice(
-            [
-                ("I put the probability at ", "."),
-                ("I end at ", "."),
-                ("Taken together, my probability is ", "."),
-                ("So my estimate is ", "."),
-                ("On balance: ", "."),
-                ("Probability: ", ""),
-                ("**Result.** ", "."),
-                ("I therefore conclude with a probability of about ", "."),
-                ("My final estimate is ", ", a little away from the record."),
-                ("I settle on ", "."),
-                ("My number is ", "."),
-                ("We land at ", "."),
-                ("Overall probability: ", "."),
-                ("I estimate a chance of ", " that it comes true."),
-                ("p = ", "."),
-                ("I'd say ", "."),
-            ]
-        )
+        before, after = self.rng.choice(PIECES["conclusions"])
         return [self.pick(" ", "\n\n") + before, Quoted(p, write), after]
 
     def report(self) -> MadeReport:

@@ -3,7 +3,6 @@
 The rules are those of the site's published code (questions/serializers, questions/services/forecasts, comments), August 2026.
 """
 
-import json
 import math
 import threading
 import time
@@ -291,8 +290,3 @@ def forecast_fault(asked: dict[str, Any], value: Any) -> str:
     if curve[-1] > 0.999 if asked["open_upper_bound"] else curve[-1] != 1.0:
         return "continuous_cdf at upper bound"
     return ""
-
-
-def dumped(site: FakeMetaculus) -> str:
-    """All that the site was sent, to be searched for what should not be there."""
-    return json.dumps([site.forecasts, site.comments])

@@ -212,6 +212,8 @@ class Policy:
         Loops look something up as long as they may call what they like.
     remembers : bool
         Every event is recognized, and recalled as come true.
+    caches : bool
+        Usage says how much of a request was in the provider's cache: beginnings that were answered before.
     claim : mapping or str
         The slots that a claim is put into, or the reply as it is; it fits no series without.
     resolve : callable
@@ -230,6 +232,7 @@ class Policy:
     hold: dict[str, threading.Event] = field(default_factory=dict)
     restless: bool = False
     remembers: bool = False
+    caches: bool = False
     claim: Mapping[str, Any] | str = field(default_factory=lambda: {"series": None})
     resolve: Callable[[Asked], dict[str, Any]] = lambda _: {"came_to": "open"}
     scores: Mapping[str, int] = field(default_factory=lambda: dict(SCORES))

@@ -56,8 +56,3 @@ class ScriptedModel:
             if (request.stage, node.id) in self._by_stage:
                 return self._by_stage[request.stage, node.id]
         return self._by_stage.get(request.stage, self._queue)
-
-    def assert_used_up(self) -> None:
-        """Fail if a scripted reply was never asked for."""
-        left = len(self._queue) + sum(len(queue) for queue in self._by_stage.values())
-        assert left == 0, f"{left} scripted replies were never asked for"

@@ -9,7 +9,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -20,12 +20,20 @@ from tests.fakes.provider_rules import Rule, fault, finish_reason, possible
 from tests.fakes.upstream import Seen, Sent
 
 
+def shared_beginning(texts: Sequence[str]) -> str:
+    """What all of these texts begin with."""
+    first, last = min(texts), max(texts)
+    return first[
+        : next((n for n, pair in enumerate(zip(first, last, strict=False)) if len(set(pair)) > 1), len(first))
+    ]
+
+
 class OpenAIServer:
     """The server; use it as a context manager.
 
     ``url`` is what ``--api-base`` takes. ``asked`` holds the requests that were answered in full, in order of arrival;
     ``refused`` the words of 400 for what providers refuse (``provider_rules``, and ``rule`` if given);
-    ``held`` those that came to a hold, answered or not yet; ``turned_away`` those that got a status code instead; ``unread`` bodies it could make nothing of (answered 400).
+    ``held`` those that came to a hold, answered or not yet; ``turned_away`` those that got a status code instead; ``usages`` what was counted of each answer; ``unread`` bodies it could make nothing of (answered 400).
     """
 
     def __init__(self, policy: Policy | None = None, *, port: int = 0, rule: Rule | None = None) -> None:
@@ -36,6 +44,7 @@ class OpenAIServer:
         self.held: list[Asked] = []
         self.turned_away: list[tuple[int, Asked]] = []
         self.unread: list[str] = []
+        self.usages: list[tuple[Asked, dict[str, Any]]] = []
         self.abandoned: list[Asked] = []
         self.lock = threading.Lock()
         self._http = _Http(("127.0.0.1", port), _Handler, self)
@@ -65,6 +74,13 @@ class OpenAIServer:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
+
+    def _cached(self, asked: Asked) -> int:
+        """Tokens of the longest beginning that an answered request had, from 1,024 on, as OpenAI counts them."""
+        text = "".join(map(text_of, asked.messages))
+        before = ("".join(map(text_of, one.messages)) for one in self.asked if one is not asked)
+        longest = max((len(shared_beginning([text, other])) for other in before), default=0) // 4
+        return longest if longest >= 1024 else 0
 
     def refusal(self, body: Mapping[str, Any]) -> str | None:
         """A provider's words for what it does not take in this request."""
@@ -108,7 +124,14 @@ class OpenAIServer:
             message = possible(body, self.policy.answer(asked))
         sent = sum(len(text_of(turn)) for turn in asked.messages) // 4 + 1
         made = len(json.dumps(message)) // 4 + 1
-        usage = {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made}
+        usage: dict[str, Any] = {
+            "prompt_tokens": sent,
+            "completion_tokens": made,
+            "total_tokens": sent + made,
+        }
+        if self.policy.caches:
+            usage["prompt_tokens_details"] = {"cached_tokens": self._cached(asked)}
+        self.usages.append((asked, usage))
         return (
             200,
             {

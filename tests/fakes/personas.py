@@ -368,10 +368,6 @@ def _ctx2(turn: Turn, good: str) -> Wire | str:
     return CONTEXT if turn.stage == "step" and turn.steps >= 2 and turn.total < 14 else good
 
 
-#: A server that never answers; `silent_wire` has the client's patience end at once.
-SILENCE = Wire(raw=RawAnswer(headers={"x-silent": "yes"}))
-
-
 _handle = httpx.AsyncHTTPTransport.handle_async_request
 
 

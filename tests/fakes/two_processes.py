@@ -34,8 +34,8 @@ from workbench.errors import WorkbenchError
 from workbench.packages import package
 from workbench.packages.export import export_run
 from workbench.packages.package import import_package
-from workbench.propositions.edits import SetValue
 from workbench.store import Store, database, removal
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.whatif.saved_scenarios import SavedScenarios
 
 STUDY = """

@@ -19,7 +19,7 @@ from proxies.settings import ProxySettings
 from sandbox import CellResult, Limits, Sandbox, SessionSpec
 from sandbox.kernels.forkserver import close_servers
 from tests.fakes.upstream_fred import KEY, SYNTHETIC, FredUpstream, frbny
-from tests.fakes.upstream_yahoo import Stock, YahooUpstream, made_up
+from tests.fakes.upstream_yahoo import YahooUpstream, made_up
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:yfinance")
 
@@ -171,23 +171,6 @@ async def test_fredapi_in_the_kernel_equals_the_real_one_outside(kernel_of: Call
         assert (await kernel.told("fred.search('syn', limit=1)"))["index"] == ["SYNGDP"]
 
 
-async def test_fredapi_takes_any_key_and_says_what_it_cannot_do(kernel_of: Callable[..., Any]) -> None:
-    with FredUpstream() as upstream:
-        kernel = await kernel_of(CUTOFF, fred=upstream.url)
-        assert (await kernel.run("import fredapi\nfred = fredapi.Fred(api_key='0' * 32)")).status == "ok"
-        for call, words in [
-            ("get_series('NOSUCH')", ""),
-            ("get_series('SYNGDP', vintage_dates='2016-05-01')", "vintage_dates"),
-            ("search('syn', order_by='popularity')", "popularity"),
-        ]:
-            result = await kernel.run(f"fred.{call}")
-            assert result.error.ename == "ApiRefused" and words in result.error.evalue, result.text()
-        assert all(seen.query["api_key"] == KEY for seen in upstream.seen)
-        undeclared = await kernel_of(None, fred=upstream.url)
-        result = await undeclared.run("import fredapi\nfredapi.Fred().get_series('SYNGDP')")
-        assert result.error.ename == "ApiRefused" and "%cutoff" in result.error.evalue
-
-
 async def test_a_frame_in_the_kernel_holds_the_rows(kernel_of: Callable[..., Any]) -> None:
     with FredUpstream() as upstream:
         kernel = await kernel_of(CUTOFF, fred=upstream.url)
@@ -309,26 +292,3 @@ async def test_a_cell_asks_the_same_when_it_is_run_again(kernel_of: Callable[...
             last = max(address.step for address in kernel.ledger.rows)
             asked.append([(r.path, r.asked) for a, r in sorted(kernel.ledger.rows.items()) if a.step == last])
         assert asked[0] == asked[1] and asked[0]
-
-
-async def test_what_yfinance_cannot_do_names_call_api(kernel_of: Callable[..., Any]) -> None:
-    with YahooUpstream(STOCKS, date(2026, 11, 20)) as upstream:
-        kernel = await kernel_of(CUTOFF, yfinance=upstream.url)
-        await kernel.run("import yfinance as yf")
-        for call in ("yf.Ticker('ACME').info", "yf.Ticker('ACME').income_stmt", "yf.Search('acme').quotes",
-                     "yf.Ticker('ACME').option_chain()", "yf.screen('day_gainers')",
-                     "yf.Ticker('ACME').get_earnings_dates()"):  # fmt: skip
-            result = await kernel.run(call)
-            assert result.status == "error" and "CALL_API" in result.error.evalue, (call, result.text())
-        undeclared = await kernel_of(None, yfinance=upstream.url)
-        for call in (
-            "yf.Ticker('ACME').history(period='1mo')",
-            "yf.download('ACME', period='1mo', progress=False)",
-        ):
-            result = await undeclared.run(f"import yfinance as yf\n{call}")
-            assert result.status == "error" and "%cutoff" in result.error.evalue, result.text()
-
-
-def test_the_emulator_scales_by_what_came_until_its_day() -> None:
-    stock: Stock = STOCKS["ACME"]
-    assert max(stock.splits) > LAST_DAY and max(stock.dividends) > LAST_DAY

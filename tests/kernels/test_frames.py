@@ -64,7 +64,6 @@ def test_the_rows_are_the_list_or_the_list_in_an_object(data: Any, shape: tuple[
     assert framed(data).shape == shape
 
 
-NAMES = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=5, unique=True)
 VALUES = st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(max_size=3) | st.booleans()  # fmt: skip
 
 
@@ -136,8 +135,3 @@ def test_nested_answers_have_a_column_for_each_of_their_figures() -> None:
         "metrics": [{"name": "m", "values": [{"x": "2022-03-26", "y": 1.0}, {"x": "2022-06-25", "y": 2.0}]}],
     }
     assert framed(metrics)[["name", "y"]].values.tolist() == [["m", 1.0], ["m", 2.0]]
-
-
-def test_lists_of_objects_in_a_list_of_rows_stay_cells() -> None:
-    events = framed([{"id": "1", "markets": [{"id": "2"}], "values": "x"}])
-    assert events["markets"].tolist() == [[{"id": "2"}]] and events.shape == (1, 3)

@@ -16,8 +16,8 @@ from workbench.errors import UsageError
 from workbench.mcp import server as mcp_server
 from workbench.mcp.client_home import VisibleRuns
 from workbench.mcp.transports import visible_runs
-from workbench.propositions.edits import SetValue
 from workbench.store import ApiLedger, Store
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.whatif.saved_scenarios import change_scenario, save_scenario
 
 LATER = "20190630-120000-beef"

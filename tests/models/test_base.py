@@ -1,9 +1,7 @@
 from dataclasses import replace
 
-from tests.fakes.models import ScriptedModel
 from workbench.models.base import (
     Message,
-    Model,
     ModelReply,
     ModelRequest,
     NodeRef,
@@ -77,16 +75,3 @@ def test_a_reply_survives_the_ledger_with_unknown_cost_and_usage() -> None:
     )
     assert reply_from_json(reply_to_json(reply)) == reply
     assert reply_from_json(reply_to_json(reply)).cost_usd is None
-
-
-async def test_the_scripted_model_is_a_model_and_running_out_is_a_failure() -> None:
-    model = ScriptedModel(["one"])
-    assert isinstance(model, Model)
-    assert (await model.complete(REQUEST)).text == "one"
-    model.assert_used_up()
-    try:
-        await model.complete(REQUEST)
-    except AssertionError as problem:
-        assert "P1" in str(problem)
-    else:
-        raise RuntimeError("the script should have run out")

@@ -9,7 +9,6 @@ import pytest
 
 from tests.fakes.loopback import serving_json
 from tests.models.test_litellm_client import ASK, Provider
-from workbench.models.providers import connections
 from workbench.models.providers.litellm_client import LiteLLMModel
 from workbench.models.registry import open_model
 
@@ -50,18 +49,3 @@ def test_no_connection_outlives_its_loop(name: str) -> None:
     while sockets() > before and time.monotonic() < deadline:
         time.sleep(0.02)
     assert sockets() <= before
-
-
-def test_the_end_of_the_loop_is_what_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    around = []
-    close = connections.close_connections
-
-    async def counted(litellm: object) -> None:
-        around.append(sockets())
-        await close(litellm)
-        around.append(sockets())
-
-    monkeypatch.setattr(connections, "close_connections", counted)
-    asyncio.run(ask(NAMES[0], 1))
-    before, after = around
-    assert after < before

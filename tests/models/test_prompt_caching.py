@@ -1,11 +1,12 @@
 """What is sent so that a provider can serve the beginning of a dialogue from its cache, and what that saves."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from benchmarks.tokens import BEFORE, PRICES, Part, Tally, anthropic, measure, openai
+from benchmarks.tokens import BEFORE, PRICES, measure
 from workbench.models.base import Message, ModelRequest, ReplySchema, ToolSpec
 from workbench.models.providers.abilities import NONE, Abilities
 from workbench.models.providers.litellm_client import LiteLLMModel
@@ -46,18 +47,6 @@ def test_a_leaf_of_twelve_steps_is_served_from_the_cache(family: str) -> None:
     assert dollars / tally.dollars(PRICES[family]) >= least
 
 
-def test_without_marks_anthropic_serves_nothing() -> None:
-    parts = [Part("a", 2000), Part("b", 500)]
-    assert anthropic([parts, [*parts, Part("c", 500)]]) == Tally(plain=5500, written=0, read=0)
-    marked_parts = [Part("a", 2000, True), Part("b", 500, True)]
-    assert anthropic([marked_parts, [*marked_parts, Part("c", 500)]]) == Tally(
-        plain=500, written=2500, read=2500
-    )
-    # another beginning, and all is read anew
-    assert openai([parts, [Part("schema", 9), *parts]]).read == 0
-    assert openai([parts, [*parts, Part("c", 500)]]).read == 2432  # whole steps of 128
-
-
 def test_anthropic_gets_marks_on_the_system_message_and_the_last_two_turns() -> None:
     body = sent("anthropic/claude-sonnet-4-5", request())
     assert marked(body["messages"]) == [0, 1, 3]
@@ -69,9 +58,36 @@ def test_anthropic_gets_marks_on_the_system_message_and_the_last_two_turns() -> 
     assert marked(sent("anthropic/claude-sonnet-4-5", request(choice="none", tools=()))["messages"]) == []
 
 
-def test_others_get_no_marks() -> None:
-    for name in ("openai/gpt-5", "deepseek/deepseek-chat", "mistral/mistral-large-latest"):
-        assert marked(sent(name, request())["messages"]) == []
+NEWS = "What was gathered: " + "officials met again. " * 400
+
+
+def sample(own: str) -> ModelRequest:
+    """One of a question's samples: all but its ``own`` words are those of every sample."""
+    turns = (Message(role="system", content="Rules."), Message(role="user", content=f"{NEWS}{own}"))
+    return ModelRequest(messages=turns, stage="answer-1", cutoff="now", choice="none", own=own)
+
+
+@pytest.mark.parametrize("own", ["", "\n\nFor this forecast argue No first."])
+@pytest.mark.parametrize(
+    "name", ["anthropic/claude-sonnet-4-5", "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"]
+)
+def test_samples_of_a_question_share_every_byte_up_to_the_mark(name: str, own: str) -> None:
+    def parts(request: ModelRequest) -> list[Any]:
+        system, user = sent(name, request)["messages"]
+        return [system, *user["content"]]
+
+    plain, other = parts(sample("")), parts(sample(own))
+    marked_at = [place for place, part in enumerate(other) if "cache_control" in part]
+    assert marked_at == [1] and other[1]["text"] == NEWS
+    assert plain[:2] == other[:2] and "".join(part["text"] for part in other[1:]) == NEWS + own
+    # what is stored, and found again on resume, is the same with a mark and without
+    assert sample(own).canonical_hash(name) == replace(sample(own), own=None).canonical_hash(name)
+
+
+def test_samples_of_a_question_have_one_cache_key() -> None:
+    keys = {sent("openai/gpt-5", sample(own))["prompt_cache_key"] for own in ("", " Argue No first.")}
+    assert len(keys) == 1
+    assert "prompt_cache_key" not in sent("openai/gpt-5", replace(sample(""), own=None))
 
 
 def test_an_answer_of_a_tool_is_marked_where_litellm_looks() -> None:

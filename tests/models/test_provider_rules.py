@@ -5,25 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.provider_rules import body_of, fault, strictly
-from tests.fakes.provider_shapes import SCHEMA, TOOL, TURNS, request
+from tests.fakes.provider_rules import body_of, fault
+from tests.fakes.provider_shapes import TOOL, TURNS, request
 from workbench.agents.replies import reply_schemas
-from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec
-from workbench.models.errors import ModelRefused
+from workbench.models.base import Message, ModelRequest, ToolCall, ToolSpec
 from workbench.models.providers.abilities import Abilities
-from workbench.models.providers.litellm_messages import wire_messages, wire_schema, wire_tool
-from workbench.prompts import TODAY, load, names
+from workbench.models.providers.litellm_messages import wire_messages, wire_schema
+from workbench.prompts import TODAY, load
 
 BODY: dict[str, Any] = {"model": "x", **body_of(request())}
-SUBMIT = wire_tool(ToolSpec(name="submit", description="d", parameters={"type": "object", "properties": {}}))
-NAMED = {"type": "function", "function": {"name": "submit"}}
-FORMAT = {"response_format": wire_schema(SCHEMA)}
-
-
-def test_what_our_requests_are_made_of_is_taken() -> None:
-    assert fault(BODY) is None
-    assert fault({**BODY, "tool_choice": "none", **FORMAT, "temperature": 0, "max_tokens": 9}) is None
-    assert fault({**BODY, "tools": [SUBMIT], "tool_choice": NAMED}) is None
 
 
 @pytest.mark.parametrize(
@@ -64,10 +54,6 @@ def test_one_format_is_asked_for(name: str, takes: bool) -> None:
     assert ('"base_rate" is how often' in sent) == ('"base_rate" is how often' in form)
 
 
-def test_no_prompt_holds_a_fence_that_markdown_alone_needs() -> None:
-    assert [name for name in names() if "````" in load(name).body] == []
-
-
 def dialogue(name: str, tools: tuple[ToolSpec, ...]) -> ModelRequest:
     """A dialogue in which a model called something of its own making."""
     said = replace(request().messages[2], tool_calls=(ToolCall(id="c1", name=name, arguments={"q": "x"}),))
@@ -85,12 +71,3 @@ def test_a_call_where_no_tool_is_on_offer_goes_back_in_words() -> None:
     assert fault(body) is None
     assert "```tool_call" in body["messages"][2]["content"]
     assert body["messages"][3]["role"] == "user" and "the answer" in body["messages"][3]["content"]
-
-
-def test_an_in_process_model_is_held_to_the_same() -> None:
-    reply = ModelReply(text="", model="m", tool_calls=(ToolCall(id="c", name="look_up", arguments={}),))
-    assert strictly(request(), reply) == reply
-    assert not strictly(request(choice="none"), reply).tool_calls
-    broken = replace(request(), messages=(*request().messages, Message(role="assistant", content="so")))
-    with pytest.raises(ModelRefused, match="Expected last role"):
-        strictly(broken, reply)

@@ -1,53 +1,30 @@
 """Each family of providers as it documents itself: the request on the wire through LiteLLM, the reply read right."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.fakes.loopback import serving_json
+from tests.fakes.loopback import Recorded
 from tests.fakes.provider_shapes import FAMILIES, KEY, SCHEMA, TURNS, Family, anthropic, chat, gemini, request
 from workbench.models.base import Message, ModelRequest
 from workbench.models.model_options import RetrySettings
 from workbench.models.providers.litellm_client import LiteLLMModel
 
 
-class Server:
-    """Answers from a list and keeps path, body and headers of each request."""
-
-    def __init__(self) -> None:
-        self.answers: list[dict[str, Any]] = []
-        self.requests: list[tuple[str, dict[str, Any], dict[str, str]]] = []
-        self.url = ""
-
-    def answer(
-        self, path: str, body: dict[str, Any], headers: dict[str, str]
-    ) -> tuple[int, Any, dict[str, str]]:
-        self.requests.append((path, body, headers))
-        return 200, self.answers.pop(0), {}
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    fake = Server()
-    with serving_json(fake.answer) as fake.url:
-        yield fake
-
-
-def client(family: Family, server: Server, **options: Any) -> LiteLLMModel:
+def client(family: Family, recorded: Recorded, **options: Any) -> LiteLLMModel:
     retries = RetrySettings(attempts=1, timeout=20)
     return LiteLLMModel(
-        family.model, api_base=server.url + family.base, api_key=KEY, retries=retries, **options
+        family.model, api_base=recorded.url + family.base, api_key=KEY, retries=retries, **options
     )
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-async def test_a_dialogue_goes_out_as_documented_and_a_text_comes_back(name: str, server: Server) -> None:
+async def test_a_dialogue_goes_out_as_documented_and_a_text_comes_back(name: str, recorded: Recorded) -> None:
     family = FAMILIES[name]
-    server.answers = [family.text]
-    reply = await client(family, server).complete(request())
-    ((path, body, headers),) = server.requests
+    recorded.answers = [family.text]
+    reply = await client(family, recorded).complete(request())
+    ((path, body, headers),) = recorded.requests
     assert path == family.path
     wire = json.dumps(body)
     assert "iVBO" in wire or name == "deepseek", "the picture went along"
@@ -63,19 +40,19 @@ async def test_a_dialogue_goes_out_as_documented_and_a_text_comes_back(name: str
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-async def test_a_tool_call_comes_back_as_one(name: str, server: Server) -> None:
+async def test_a_tool_call_comes_back_as_one(name: str, recorded: Recorded) -> None:
     family = FAMILIES[name]
-    server.answers = [family.call]
-    reply = await client(family, server).complete(request())
+    recorded.answers = [family.call]
+    reply = await client(family, recorded).complete(request())
     (call,) = reply.tool_calls
     assert (call.name, call.arguments, reply.finish) == ("look_up", {"q": "y"}, "complete")
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-async def test_a_reply_that_was_cut_off_says_so(name: str, server: Server) -> None:
+async def test_a_reply_that_was_cut_off_says_so(name: str, recorded: Recorded) -> None:
     family = FAMILIES[name]
-    server.answers = [family.cut]
-    assert (await client(family, server).complete(request())).finish == "truncated"
+    recorded.answers = [family.cut]
+    assert (await client(family, recorded).complete(request())).finish == "truncated"
 
 
 @pytest.mark.parametrize(
@@ -89,20 +66,22 @@ async def test_a_reply_that_was_cut_off_says_so(name: str, server: Server) -> No
     ],
 )
 async def test_a_reply_that_was_declined_or_empty_says_so(
-    name: str, answer: dict[str, Any], finish: str, server: Server
+    name: str, answer: dict[str, Any], finish: str, recorded: Recorded
 ) -> None:
-    server.answers = [answer]
-    assert (await client(FAMILIES[name], server).complete(request())).finish == finish
+    recorded.answers = [answer]
+    assert (await client(FAMILIES[name], recorded).complete(request())).finish == finish
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name != "ollama"])
-async def test_a_schema_is_asked_for_where_it_is_wanted_and_nowhere_else(name: str, server: Server) -> None:
+async def test_a_schema_is_asked_for_where_it_is_wanted_and_nowhere_else(
+    name: str, recorded: Recorded
+) -> None:
     family = FAMILIES[name]
-    server.answers = [family.text, family.text]
+    recorded.answers = [family.text, family.text]
     turns = (TURNS[0], Message(role="user", content="conclude"))
     ask = ModelRequest(messages=turns, stage="conclude", cutoff="2018-06-30", reply_schema=SCHEMA)
-    await client(family, server, reply_form="schema").complete(ask)
-    await client(family, server, reply_form="text").complete(ask)
-    with_schema, without = (json.dumps(body) for _, body, _ in server.requests)
+    await client(family, recorded, reply_form="schema").complete(ask)
+    await client(family, recorded, reply_form="text").complete(ask)
+    with_schema, without = (json.dumps(body) for _, body, _ in recorded.requests)
     assert "p_true" in with_schema and "As one JSON object." in with_schema
     assert "p_true" not in without and "As one JSON object." not in without

@@ -76,46 +76,6 @@ async def complete(url: str, *, silence: float = 5.0, total: float = 20.0) -> Mo
     return await LiteLLMModel("openai/x", api_base=url, retries=retries).complete(ASK)
 
 
-async def test_a_streamed_reply_is_whole_with_its_usage() -> None:
-    async def stream(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
-        writer.write(head("text/event-stream") + b": alive\n\n")
-        for line in events("the whole answer — ja"):
-            writer.write(line)
-            await writer.drain()
-
-    async with server(stream) as (url, bodies):
-        reply = await complete(url)
-    assert (reply.text, reply.usage.input_tokens, reply.usage.output_tokens) == (
-        "the whole answer — ja",
-        7,
-        9,
-    )
-    assert bodies[0]["stream"] is True
-
-
-async def test_a_slow_answer_is_waited_for_and_a_silent_line_is_not() -> None:
-    async def slow(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
-        writer.write(head("text/event-stream"))
-        for line in events("slow but sure"):
-            await asyncio.sleep(0.25)
-            writer.write(line)
-            await writer.drain()
-
-    async with server(slow) as (url, _):
-        assert (await complete(url, silence=1.5)).text == "slow but sure"  # takes 2 seconds in all
-
-    async def silent(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
-        writer.write(head("text/event-stream"))
-        writer.write(events("half", end=False)[0])
-        await writer.drain()
-        await asyncio.sleep(60)
-
-    async with server(silent) as (url, _):
-        with pytest.raises(ModelUnavailable) as stopped:
-            await complete(url, silence=0.5)
-    assert stopped.value.billed and stopped.value.heard
-
-
 async def test_the_limits_in_the_headers_are_reported() -> None:
     async def stream(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         writer.write(head("text/event-stream", x_ratelimit_limit_requests="60") + b"".join(events("yes")))

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.loopback import serving_json
+from tests.fakes.loopback import Recorded, serving_json
 from tests.fakes.provider_shapes import KEY, TOOL, anthropic
 from tests.fakes.streamed_shapes import SHAPES, pieces
 from workbench.models.base import Message, ModelReply, ModelRequest, reply_from_json, reply_to_json
 from workbench.models.model_options import THINKING, RetrySettings
-from workbench.models.providers.abilities import Abilities
 from workbench.models.providers.litellm_client import LiteLLMModel
 
 SSE = {"Content-Type": "text/event-stream"}
@@ -21,17 +20,8 @@ HIDDEN = {"type": "redacted_thinking", "data": "aGlkZGVu"}
 ORDER = "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."
 
 
-class Wire:
-    """Answers from a list, streamed, and keeps the bodies."""
-
-    def __init__(self) -> None:
-        self.answers: list[tuple[int, Any, dict[str, str]]] = []
-        self.bodies: list[dict[str, Any]] = []
-        self.url = ""
-
-    def answer(self, path: str, body: dict[str, Any], headers: Any) -> tuple[int, Any, dict[str, str]]:
-        self.bodies.append(body)
-        return self.answers.pop(0)
+class Wire(Recorded):
+    """A provider that can answer as Claude, streamed."""
 
     def says(self, *blocks: dict[str, Any]) -> None:
         calls = any(block["type"] == "tool_use" for block in blocks)
@@ -167,15 +157,6 @@ async def test_an_effort_has_its_budget_and_the_reply_its_own_room(
     assert body["max_tokens"] - body["thinking"]["budget_tokens"] >= (limit or 4_096)
 
 
-async def test_a_model_whose_replies_are_short_gets_the_effort_that_fits(wire: Wire) -> None:
-    wire.says({"type": "text", "text": "so"})
-    model = claude(wire)
-    model.abilities.max_output = 32_000
-    await model.complete(ask(effort="high"))
-    (body,) = wire.bodies
-    assert body["thinking"]["budget_tokens"] == THINKING["medium"] < body["max_tokens"] <= 32_000
-
-
 async def test_a_refusal_about_the_order_of_thoughts_is_asked_without_once_and_teaches_nothing(
     wire: Wire,
 ) -> None:
@@ -191,32 +172,3 @@ async def test_a_refusal_about_the_order_of_thoughts_is_asked_without_once_and_t
     assert (await model.complete(ask())).text == "again"
     assert ["thinking" in body for body in wire.bodies] == [True, True, False, True]
     assert model.abilities.refused == set()
-
-
-def test_a_model_that_does_not_think_is_still_learned() -> None:
-    assert (
-        Abilities().learn("reasoning is not supported by this model", {"reasoning_effort"})
-        == "reasoning_effort"
-    )
-    for words in (
-        ORDER,
-        "Invalid `signature` in `thinking` block",
-        "Function call is missing a thought_signature; only such",
-    ):
-        assert Abilities().learn(words, {"reasoning_effort", "tools"}) is None
-
-
-@pytest.mark.filterwarnings("ignore:Items .* on TypedDict class")  # of LiteLLM's own types
-async def test_cohere_is_asked_plainly_and_its_thoughts_are_kept(wire: Wire) -> None:
-    parts = [{"type": "thinking", "thinking": "Hm, rain."}, {"type": "text", "text": "No."}]
-    counts = {"tokens": {"input_tokens": 5, "output_tokens": 2}}
-    message = {"role": "assistant", "content": parts}
-    wire.answers.append(
-        (200, {"id": "x", "finish_reason": "COMPLETE", "message": message, "usage": counts}, {})
-    )
-    retries = RetrySettings(attempts=1, timeout=20)
-    name = "cohere_chat/command-a-reasoning-08-2025"
-    model = LiteLLMModel(name, api_base=f"{wire.url}/v2/chat", api_key=KEY, retries=retries)
-    reply = await model.complete(ask(effort=None))
-    assert (reply.text, reply.thoughts, reply.finish) == ("No.", "Hm, rain.", "complete")
-    assert reply.usage.input_tokens == 5 and not wire.bodies[0].get("stream")

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from tests.fakes.loopback import serving_json
-from tests.fakes.provider_shapes import FAMILIES, KEY, TOOL, chat, request
-from workbench.models.base import Message, ModelReply, ModelRequest, ToolSpec
+from tests.fakes.provider_shapes import FAMILIES, KEY, TOOL, request
+from workbench.models.base import ModelReply, ModelRequest, ToolSpec
 from workbench.models.errors import ModelRefused
 from workbench.models.model_options import RetrySettings
-from workbench.models.providers.abilities import NAMED, NONE, REQUIRED, Abilities
 from workbench.models.providers.litellm_client import LiteLLMModel
 
 SUBMIT = ToolSpec(name="submit", description="d", parameters={"type": "object", "properties": {}})
@@ -143,46 +142,3 @@ async def test_another_400_teaches_nothing_of_the_choice(words: str) -> None:
     with pytest.raises(ModelRefused):
         await provider.ask(asked())
     assert len(provider.refused) == 1
-
-
-def test_each_form_is_learned_by_itself() -> None:
-    words = "Invalid tool_choice"
-    abilities = Abilities()
-    assert abilities.learn(words, {"tools", NONE}) == NONE
-    assert abilities.learn(words, {"tools", NAMED}) == NAMED
-    assert abilities.learn(words, {"tools", REQUIRED}) == REQUIRED
-    assert abilities.calls_tools
-    thinking = "Thinking may not be enabled when tool_choice forces tool use."
-    assert Abilities().learn(thinking, {"tools", NAMED}) == NAMED
-    # what a request sends without a choice of ours is a refusal of tools themselves (vLLM without a parser)
-    assert abilities.learn('"auto" tool choice requires --enable-auto-tool-choice', {"tools"}) == "tools"
-
-
-async def test_a_call_of_a_named_tool_ends_with_stop_and_is_a_call() -> None:
-    call = {"id": "c", "type": "function", "function": {"name": "submit", "arguments": "{}"}}
-    provider = Provider("openai-chat")
-    provider.family = replace(provider.family, text=chat(None, "stop", tool_calls=[call]))
-    (reply,) = await provider.ask(asked())
-    assert [call.name for call in reply.tool_calls] == ["submit"] and reply.finish == "complete"
-
-
-def test_the_choice_is_no_part_of_what_is_stored() -> None:
-    # the hash under which recorded replies are found; taken before there was a choice
-    dialogue = ModelRequest(
-        messages=(Message(role="system", content="be brief"), Message(role="user", content="answer")),
-        stage="act", cutoff="2018-06-30", tools=(SUBMIT,),
-    )  # fmt: skip
-    hashes = {
-        replace(dialogue, choice=choice, spare_cache=spare).canonical_hash("openai/x")
-        for choice in ("auto", "none", "submit")
-        for spare in (False, True)
-    }
-    assert hashes == {"sha256:162f9a521d02ddfe3ac7edb86280029681d8c6d5ad2950c493c5f459b8d66e34"}
-
-
-async def test_what_is_sent_is_a_copy_that_a_provider_may_be_written_anew_for() -> None:
-    # LiteLLM rewrites schemas in place for Gemini: the dialogue's next request would be hashed with what it left
-    asked_for = asked()
-    before = asked_for.canonical_hash("gemini/x")
-    await Provider("gemini").ask(asked_for)
-    assert asked_for.canonical_hash("gemini/x") == before

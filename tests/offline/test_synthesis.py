@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.agents.replies.stage_replies import parse_conclusion, parse_linear
+from workbench.formatting import MINUS
 from workbench.models.base import NodeRef
 from workbench.offline.driver_weights import CONSTANT_MAX, divide
 from workbench.offline.offline_synthesis import (
@@ -192,7 +193,9 @@ def test_the_rule_gives_the_forecast_and_says_how_it_comes_about() -> None:
     steps = [
         float(number)
         for number in re.findall(
-            r"^- (?:base rate|P\d|the simulation's own share, [a-z ]+:) ([+-]?[0-9.]+)", reply, re.MULTILINE
+            r"^- (?:base rate|P\d|the simulation's own share, [a-z ]+:) ([+-]?[0-9.]+)",
+            reply.replace(MINUS, "-"),
+            re.MULTILINE,
         )
     ]
     assert sum(steps[:4]) == pytest.approx(62.0, abs=0.03)
@@ -203,7 +206,7 @@ def test_what_no_rule_can_give_is_printed() -> None:
     children = read_children(text, [ONE])
     held = combine(parent_record(0.9), children, constant_max=CONSTANT_MAX)
     assert held.p == held.forecast < 0.6
-    assert f"a difference of {100 * (held.p - 0.9):+.4f} points" in linear_reply(PARENT, held)
+    assert f"a difference of {MINUS}{100 * (0.9 - held.p):.4f} points" in linear_reply(PARENT, held)
     free = combine(parent_record(0.9), children)
     assert free.p == pytest.approx(0.9) and free.intercept > CONSTANT_MAX
 

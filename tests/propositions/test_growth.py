@@ -3,8 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.propositions.strategies import bare_trees
-from workbench.propositions import Belief, Tree, TreeError, child_ids
+from workbench.propositions import Belief, Tree, TreeError
 from workbench.propositions.growth import next_leaf, recursion_round, trim
+from workbench.propositions.ids import child_ids
 
 
 def branch(name: str, width: int) -> Tree:

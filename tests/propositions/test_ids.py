@@ -6,15 +6,14 @@ from workbench.propositions import (
     ROOT,
     IdMismatch,
     child_id,
-    child_ids,
     depth_of,
     is_id,
-    is_under,
     natural_order,
     parent_of,
     parse_id,
     to_global,
 )
+from workbench.propositions.ids import child_ids, is_under
 
 ids = st.lists(st.integers(1, 30), max_size=6).map(
     lambda parts: "P" + ".".join(map(str, parts)) if parts else ROOT

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import random
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -14,7 +13,7 @@ import orjson
 import pytest
 
 from proxies.asof.clock import Cutoff
-from proxies.broker import Broker, open_broker
+from proxies.broker import Broker
 from proxies.catalogue import load_catalogue
 from proxies.errors import (
     CutoffRefused,
@@ -24,7 +23,6 @@ from proxies.errors import (
     QuotaExhausted,
     Refused,
     SchemaDrift,
-    SourceError,
     SourceRejected,
     SourceUnavailable,
 )
@@ -32,7 +30,7 @@ from proxies.fetch.pacing import retry_after
 from proxies.fetch.transport import EndpointLimits, HttpRequest, HttpResponse, RetryingTransport
 from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings, Retry
-from tests.fakes.upstream import Seen, Sent, Upstream
+from tests.fakes.upstream import Sent, Upstream
 from tests.proxies.conftest import asker
 
 EOD = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
@@ -88,40 +86,6 @@ async def test_another_request_at_the_same_address_is_a_mismatch(broker: Broker)
             await session.call(path, params, place())
 
 
-async def test_a_refusal_is_recorded_and_recalled_in_its_words(broker: Broker) -> None:
-    ledger = MemoryLedger()
-    session = broker.session(Cutoff.parse("2024-06-01"), ledger)
-    texts = set()
-    for _ in range(2):
-        with pytest.raises(Refused) as caught:
-            await session.call(EOD, {"symbol": "A", "limit": 3}, place())
-        texts.add(caught.value.reason)
-    assert len(texts) == len(ledger.rows) == 1
-
-
-async def test_a_failed_upstream_is_not_recorded_so_that_it_is_asked_again(
-    broker: Broker, vendor: Upstream
-) -> None:
-    ledger = MemoryLedger()
-    session = broker.session(Cutoff.parse("2024-06-01"), ledger)
-    vendor.faults.extend([Sent({}, 500)] * 3)
-    with pytest.raises(SourceUnavailable):
-        await session.call(EOD, {"symbol": "A"}, place())
-    assert ledger.rows == {}
-    assert len((await session.call(EOD, {"symbol": "A"}, place())).data) == 1
-
-
-async def test_the_content_hash_is_of_the_data_and_the_body_is_the_data(broker: Broker) -> None:
-    import hashlib
-
-    answer = await asker(broker, "2024-06-01")(EOD, symbol="A")
-    canonical = json.dumps(answer.data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-    assert answer.meta["content_hash"] == "sha256:" + hashlib.sha256(canonical).hexdigest()
-    assert orjson.loads(answer.encoded()) == answer.data
-    expected = {"as_of", "policy", "clamped", "undated", "residual", "source", "endpoint"}
-    assert expected | {"fetched_at", "content_hash", "notes"} == set(answer.meta)
-
-
 # -- cache and calls in flight ----------------------------------------------------------------------------------------
 
 
@@ -169,33 +133,6 @@ async def test_a_live_answer_is_served_again_only_while_it_is_young(
         assert len(vendor.seen) == calls
 
 
-async def test_an_answer_fetched_before_a_cutoff_does_not_serve_it(
-    vendor: Upstream, broker_of: Callable[..., Broker], tmp_path: Path
-) -> None:
-    clock = [datetime(2026, 1, 1, tzinfo=UTC)]
-    made: dict[str, Any] = {"keys": {"fmp": KEY}, "upstreams": {"fmp": vendor.url}, "now": lambda: clock[0]}
-    broker = broker_of(**made)
-    path = "fmp/calendar/splits/splits"
-    await asker(broker, "2025-12-01")(path, symbol="n", limit=1000)
-    clock[0] = datetime(2026, 3, 1, tzinfo=UTC)
-    await asker(broker, "2026-02-01")(path, symbol="n", limit=1000)
-    assert len(vendor.seen) == 2, "the first fetch was before this cutoff"
-    await asker(broker, "2026-01-15")(path, symbol="n", limit=1000)
-    assert len(vendor.seen) == 2
-
-
-async def test_the_cache_is_bounded(
-    vendor: Upstream, broker_of: Callable[..., Broker], tmp_path: Path
-) -> None:
-    made: dict[str, Any] = {"keys": {"fmp": KEY}, "upstreams": {"fmp": vendor.url}}
-    ask = asker(broker_of(**made, cache_path=tmp_path / "raw.db", cache_bytes=20_000), "2024-06-01")
-    for number in range(150):
-        await ask(EOD, symbol=f"S{number}")
-    with sqlite3.connect(tmp_path / "raw.db") as db:
-        [(stored,)] = db.execute("SELECT sum(length(body)) FROM raw").fetchall()
-    assert 0 < stored <= 20_000
-
-
 async def test_what_is_used_stays_when_the_cache_is_full(
     vendor: Upstream, broker_of: Callable[..., Broker], tmp_path: Path
 ) -> None:
@@ -223,24 +160,6 @@ async def test_what_is_used_stays_when_the_cache_is_full(
 
 
 # -- failures ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("status", [429, 500, 502, 503])
-async def test_busy_and_broken_are_asked_again(broker: Broker, vendor: Upstream, status: int) -> None:
-    vendor.faults.extend([Sent({}, status), Sent({}, status)])
-    assert len((await asker(broker, "2024-06-01")(EOD, symbol="A")).data) == 1 and len(vendor.seen) == 3
-
-
-@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 409, 422])
-async def test_other_complaints_are_not_asked_again(broker: Broker, vendor: Upstream, status: int) -> None:
-    vendor.faults.append(Sent({"message": "no"}, status))
-    try:
-        await asker(broker, "2024-06-01")("fmp/mergers-acquisitions-search", name="A")
-    except (Refused, SourceError) as error:
-        assert "\n" not in str(error)
-        # a plan without this endpoint has calls left for the others
-        assert not isinstance(error, QuotaExhausted)
-    assert len(vendor.seen) == 1
 
 
 async def test_retry_after_is_obeyed_and_a_long_one_is_a_used_up_quota(
@@ -387,29 +306,6 @@ def test_settings_come_from_the_environment_and_hide_the_keys() -> None:
         ProxySettings.from_environment({"WORKBENCH_UPSTREAM_FRED": "ftp://x"})
 
 
-async def test_several_hosts_of_a_source_share_a_stand_in_by_their_first_label(
-    broker_of: Callable[..., Broker],
-) -> None:
-    def handler(seen: Seen) -> Sent:
-        return Sent({"history": []} if "history" in seen.path else [])
-
-    with Upstream(handler) as upstream:
-        ask = asker(
-            broker_of(upstreams={"polymarket": upstream.url, "fred": upstream.url}, keys={"fred": KEY}),
-            "2024-06-01",
-        )
-        await ask("polymarket/markets")
-        await ask("polymarket/prices-history", market="1")
-        await ask("polymarket/trades")
-        assert [seen.path for seen in upstream.seen] == [
-            # what is open now, and what is closed
-            "/gamma-api/markets/keyset",
-            "/gamma-api/markets/keyset",
-            "/clob/prices-history",
-            "/data-api/v2/trades",
-        ]
-
-
 def test_waiting_times_are_read_from_both_headers() -> None:
     assert retry_after({"retry-after": "7"}) == 7
     assert retry_after({"x-ratelimit-reset": "3, 86400"}) == 3
@@ -417,26 +313,3 @@ def test_waiting_times_are_read_from_both_headers() -> None:
     ahead = (datetime.now(UTC) + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
     waited = retry_after({"retry-after": ahead})
     assert waited is not None and 80 < waited < 95
-
-
-def test_importing_and_opening_does_nothing_outside(tmp_path: Path) -> None:
-    open_broker(ProxySettings(cache_path=tmp_path / "deep" / "raw.db"))
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("first", [False, True])
-async def test_a_strict_session_is_refused_what_another_one_was_answered(
-    first: bool, broker_of: Callable[..., Broker]
-) -> None:
-    endpoint = load_catalogue().resolve("dbnomics/series")
-    assert endpoint.as_of.residual == "high"
-    with Upstream(lambda seen: Sent({"series": {"docs": []}})) as vendor:
-        broker = broker_of(upstreams={"dbnomics": vendor.url})
-        for strict in (first, not first, first):
-            ask = asker(broker, "2024-06-01", strict=strict)
-            if strict:
-                with pytest.raises(CutoffRefused):
-                    await ask(endpoint.path, **endpoint.example)
-            else:
-                answer = await ask(endpoint.path, **endpoint.example)
-                assert answer.data["series"]["docs"] == []

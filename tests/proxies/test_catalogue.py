@@ -19,7 +19,6 @@ from proxies.catalogue import (
     load_catalogue,
 )
 from proxies.catalogue.docs import MOST_MATCHES, MOST_PATHS
-from proxies.catalogue.not_offered import NOT_OFFERED, advice
 from proxies.errors import ParameterInvalid, ProxyError, UnknownPath
 from proxies.request import check
 
@@ -50,25 +49,6 @@ def test_a_short_form_that_several_share_lists_them() -> None:
         CATALOGUE.resolve("fmp/historical-price-eod/light")
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    ["fred/series/observation", "fred/observations_", "FRED/seris/observations", "fred/series observations"],
-)
-def test_the_nearest_path_is_offered(wrong: str) -> None:
-    with pytest.raises(UnknownPath, match="fred/series/series/observations"):
-        CATALOGUE.resolve(wrong)
-
-
-@given(st.text(max_size=60))
-def test_any_text_resolves_or_is_unknown(text: str) -> None:
-    try:
-        CATALOGUE.resolve(text)
-    except UnknownPath as error:
-        assert any(
-            word in str(error) for word in ("nearest", "names", "the sources are", "no dated form", ": use ")
-        )
-
-
 def test_no_words_list_everything_and_nonsense_leads_to_sources_that_can_be_searched() -> None:
     assert len(api_matches(CATALOGUE)) == len(CATALOGUE) == 251
     matches = api_matches(CATALOGUE, "xyzzyq")
@@ -88,18 +68,6 @@ def test_every_example_is_a_request_that_fits_and_stands_in_the_page() -> None:
         assert len(endpoint.about) < 140 and endpoint.about.endswith((".", ")"))
 
 
-def test_what_cannot_be_used_stands_behind_what_can_and_says_why() -> None:
-    setting = Availability(keyed=frozenset({"fmp"}))
-    matches = api_matches(CATALOGUE, "unemployment rate observations", setting)
-    obstacles = [match.obstacle for match in matches]
-    assert "needs FRED_API_KEY" in obstacles and "" in obstacles
-    assert sorted(obstacles, key=bool) == obstacles
-    listed = {match.endpoint.path: match.obstacle for match in api_matches(CATALOGUE, "", setting)}
-    assert listed["fred/series/series/observations"] == "needs FRED_API_KEY"
-    assert listed["fmp/economics/treasury-rates"] == "" == listed["wikipedia/page"]
-    assert listed["fmp/economics/economic-indicators"] == "refused while a cutoff is set"
-
-
 def test_pages_come_for_one_to_twenty_five_paths() -> None:
     paths = CATALOGUE.paths()
     assert api_doc(CATALOGUE, paths[:MOST_PATHS]).count("## ") == MOST_PATHS
@@ -117,13 +85,6 @@ def test_a_search_is_short_whatever_is_asked() -> None:
     for words in ("", " ", "?!"):
         with pytest.raises(ParameterInvalid):
             api_search(CATALOGUE, words)
-
-
-def test_a_search_gives_the_call_of_a_series_and_names_the_key_of_one_that_is_out_of_reach() -> None:
-    line = '- `fred/series/series/observations` {"series_id": "UNRATE"}'
-    assert line in api_search(CATALOGUE, "unemployment")
-    without = api_search(CATALOGUE, "unemployment", Availability())
-    assert line not in without and "UNRATE" in without and "needs FRED_API_KEY" in without
 
 
 def test_the_map_shows_what_works_and_names_the_rest_in_one_line() -> None:
@@ -207,15 +168,3 @@ def test_clamping_twice_changes_nothing_and_no_date_passes_the_cutoff(
 def test_a_known_path_that_is_not_offered_says_what_to_ask_for(wrong: str, instead: str) -> None:
     with pytest.raises(UnknownPath, match=instead):
         CATALOGUE.resolve(wrong)
-
-
-def test_what_is_named_instead_exists_and_what_exists_is_not_called_missing() -> None:
-    for path, (_, instead) in NOT_OFFERED.items():
-        assert not instead or instead in CATALOGUE
-        assert path not in CATALOGUE and advice(path)
-
-
-def test_a_refused_macro_series_names_the_series_to_ask_for() -> None:
-    endpoint = CATALOGUE.resolve("fmp/economics/economic-indicators")
-    named = endpoint.as_of.instead_names
-    assert named["CPI"] == "CPIAUCSL" and set(named) <= set(endpoint.params["name"].choices)

@@ -11,7 +11,7 @@ from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest
 from proxies.asof.upstream_plan import plan_request
 from proxies.catalogue import load_catalogue
-from proxies.errors import CutoffRefused, NoSuch, ProxyError, QuotaExhausted, SourceRejected
+from proxies.errors import CutoffRefused, ProxyError, QuotaExhausted, SourceRejected
 from proxies.request import check
 from tests.fakes.upstream import Seen, Sent
 from tests.proxies.leaks.desk import Desk
@@ -74,12 +74,6 @@ async def test_a_complaint_says_what_helps(
     assert "\n" not in str(raised.value)
     if load_catalogue().resolve(path).source.key is None:
         assert "key" not in str(raised.value)
-
-
-async def test_a_mistyped_series_is_no_question_of_a_vintage_live() -> None:
-    sent = Sent({"error_code": 400, "error_message": "Bad Request.  The series does not exist."}, 400)
-    with pytest.raises(NoSuch):
-        await Desk(sent)("fred/series/series/observations", "live", series_id="NO")
 
 
 @pytest.mark.parametrize("status", [402, 403, 404, 429, 500, 503])
@@ -147,47 +141,3 @@ async def test_lists_with_cursors_tell_what_is_settled_by_now_beside_what_is_ope
 
     answer = await Desk(vendor)(path, "2024-05-01", limit=70, offset=20)
     assert [row["id"] for row in answer.data] == [str(number) for number in range(20, 90)]
-
-
-async def test_trades_of_the_present_service_are_read_in_its_names() -> None:
-    row = {
-        "condition_id": "0x2",
-        "token_id": "1",
-        "side": "BUY",
-        "size": 1,
-        "price": 0.5,
-        "timestamp": 1700000000,
-        "outcome": "Yes",
-        "outcome_index": 0,
-    }
-    desk = Desk({"data": [row], "pagination": {"has_more": False, "next_cursor": None}})
-    (told,) = (await desk("polymarket/trades", market="0x2")).data
-    assert (told["conditionId"], told["asset"], told["outcomeIndex"], told["price"]) == ("0x2", "1", 0, 0.5)
-    assert desk.seen[0].query["condition"] == "0x2"
-
-
-async def test_no_note_of_no_rows_stands_beside_rows() -> None:
-    bars = {"meta": {"symbol": "A"}, "timestamp": [1612189800], "indicators": {"quote": [{"close": [10.0]}]}}
-    chart = {"chart": {"result": [bars], "error": None}}
-    values = {"period": ["2019"], "period_start_day": ["2019-01-01"], "value": [1.5], "@frequency": "annual"}
-    series = {"series": {"docs": [values]}}
-    for path, params, body, empty in (
-        ("yfinance/history", YAHOO, chart, {"chart": {"result": [{**bars, "timestamp": []}], "error": None}}),
-        (
-            "dbnomics/series",
-            {"provider": "P", "dataset": "D", "series": "A"},
-            series,
-            {"series": {"docs": []}},
-        ),
-    ):
-        assert not [note for note in (await Desk(body)(path, **params)).meta["notes"] if "no rows" in note]
-        assert [note for note in (await Desk(empty)(path, **params)).meta["notes"] if "no rows" in note]
-
-
-async def test_yahoo_takes_indian_symbols_and_its_days_of_earnings_end_where_its_list_does() -> None:
-    desk = Desk({"chart": {"result": [], "error": None}})
-    await desk("yfinance/history", **{**YAHOO, "symbol": "M&M.NS"})
-    assert "M&M.NS" in desk.seen[0].path or "M%26M.NS" in desk.seen[0].path
-    for when in ("2026-01-01", "live"):
-        with pytest.raises(CutoffRefused, match="after 2025-06-30"):
-            await Desk([])("yfinance/earnings-dates", when, symbol="A")

@@ -5,7 +5,6 @@ figures that were rounded after it is made by the companies of test_law_of_split
 """
 
 import random
-import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,13 +15,10 @@ from proxies.asof import guards
 from proxies.asof.clock import Cutoff
 from proxies.catalogue import Endpoint, load_catalogue
 from proxies.catalogue.schema import exceeds, least_residual
-from proxies.errors import CutoffRefused
-from tests.fakes.upstream import Seen
 from tests.fakes.upstream_world import JUNK
-from tests.proxies.leaks.desk import Desk
 from tests.proxies.test_law_of_splits import SCALED, split_tells
 from tests.proxies.two_worlds import MEMBERS, in_both
-from tests.proxies.undated_changes import ALL, can_be_made, goes_by_ticker, possible, shows, told
+from tests.proxies.undated_changes import ALL, can_be_made, possible, shows, told
 from tests.proxies.worlds import ASKED, CUTOFFS
 
 pytestmark = pytest.mark.usefixtures("one_loop")
@@ -102,47 +98,3 @@ def test_random_pairs_of_worlds_read_the_same_but_for_what_is_listed(pairs: int)
     for _ in range(pairs):
         what, one, other = random_pair(draw)
         assert one == other, what
-
-
-TRANSCRIPTS = "fmp/earnings-transcripts/earning-call-transcript-dates"
-
-
-def renaming(new: str | None) -> Any:
-    """A vendor that keeps a company under one ticker, FB, or under the one that it got later, for all its history."""
-
-    def answer(seen: Seen) -> Any:
-        kept = seen.query.get("symbol") == (new or "FB")
-        return [{"quarter": 1, "fiscalYear": 2021, "date": "2021-04-28"}] if kept else []
-
-    return answer
-
-
-async def test_a_ticker_that_was_given_later_answers_for_the_time_before_and_the_list_says_so() -> None:
-    """The list of renamings that FMP keeps goes back some months only, so that it cannot tell when a ticker was given."""
-    told = {
-        (symbol, new): (await Desk(renaming(new))(TRANSCRIPTS, "2021-06-30", symbol=symbol)).data
-        for symbol in ("FB", "META")
-        for new in (None, "META")
-    }
-    assert bool(told["FB", None]) and not told["META", None]  # before the company was renamed
-    assert bool(told["META", "META"]) and not told["FB", "META"]  # and after
-    listed = load_catalogue().resolve(TRANSCRIPTS).as_of
-    assert "ticker" in listed.open_to and listed.residual == "medium"
-    with pytest.raises(CutoffRefused, match="residual"):
-        await Desk(renaming(None))(TRANSCRIPTS, "2021-06-30", most="low", symbol="FB")
-
-
-def test_what_a_withdrawal_leaves_is_as_of_the_cutoff() -> None:
-    """Under ``--set max_residual=low``: FRED's vintages and copies of pages. Of a withdrawn one nothing is told."""
-    low = [e for e in ASKED if e.as_of.residual == "low" and e.as_of.open_to]
-    assert {e.source.name for e in low} == {"fred", "wayback"}
-    for endpoint in low:
-        before, after = told(endpoint, CUT, None)[0], told(endpoint, CUT, "removed")[0]
-        tokens = set(re.findall(r"early\w+", after))
-        assert tokens <= set(re.findall(r"early\w+", before)), "what is still told was told before"
-
-
-async def test_companies_are_the_same_by_any_ticker_where_they_are_asked_for_by_number() -> None:
-    for endpoint in ASKED:
-        if endpoint.source.name == "sec":
-            assert not goes_by_ticker(endpoint) and "ticker" not in endpoint.as_of.open_to

@@ -15,18 +15,10 @@ from proxies.errors import (
     ParameterNotListed,
     SourceUnavailable,
 )
-from proxies.vendors.embedded import SERIES, known
+from proxies.vendors.embedded import known
 from tests.proxies.conftest import asker
 
 PATH = "embedded/series/observations"
-
-
-async def test_the_seven_series_are_listed_without_telling_where_they_end(
-    broker_of: Callable[..., Broker],
-) -> None:
-    answer = await asker(broker_of(), "2018-06-30")("embedded/series/list")
-    assert [row["series_id"] for row in answer.data] == list(SERIES)
-    assert "2018" not in answer.encoded().decode() and "2019" not in answer.encoded().decode()
 
 
 @pytest.mark.parametrize(
@@ -53,35 +45,6 @@ async def test_the_last_visible_row_is_the_last_one_known_before_the_cutoff(
     answer = await asker(broker_of(), cutoff)(PATH, series_id=series, start="2018-01-01")
     assert (answer.data[-1]["date"], answer.data[-1]["value"]) == (last, value)
     assert [row["date"] for row in answer.data] == sorted(row["date"] for row in answer.data)
-
-
-async def test_bars_have_their_prices_and_no_row_tells_its_publication(
-    broker_of: Callable[..., Broker],
-) -> None:
-    answer = await asker(broker_of(), "2018-06-30")(PATH, series_id="SP500", start="2018-06-28")
-    assert list(answer.data[0]) == ["date", "value", "open", "high", "low", "volume"]
-    assert answer.data[-1]["volume"] == 3565620000
-    vix = await asker(broker_of(), "2018-06-30")(PATH, series_id="VIX", start="2018-06-28")
-    assert list(vix.data[0]) == ["date", "value"]
-
-
-async def test_an_end_after_the_cutoff_is_pulled_back_and_said(broker_of: Callable[..., Broker]) -> None:
-    answer = await asker(broker_of(), "2018-06-30")(
-        PATH, series_id="SP500", start="2018-06-25", end="2018-12-31"
-    )
-    assert answer.data[-1]["date"] == "2018-06-29"
-    assert answer.meta["clamped"] == ["end: 2018-12-31 -> 2018-06-29"]
-    assert answer.meta["as_of"] == "2018-06-30T04:00:00Z"
-
-
-async def test_a_window_wholly_after_the_cutoff_is_empty_and_tells_nothing(
-    broker_of: Callable[..., Broker],
-) -> None:
-    ask = asker(broker_of(), "2018-06-30")
-    inside = await ask(PATH, series_id="SP500", start="2018-07-01", end="2018-12-31")
-    beyond = await ask(PATH, series_id="SP500", start="2031-07-01", end="2031-12-31")
-    assert inside.data == beyond.data == []
-    assert inside.meta == beyond.meta
 
 
 async def test_rows_after_the_cutoff_do_not_matter_and_the_last_visible_close_does(

@@ -12,14 +12,12 @@ import pytest
 
 from proxies.broker import Broker
 from proxies.errors import ProxyError, SchemaDrift, SourceError, SourceRejected
-from proxies.ledger import Address
 from tests.fakes.upstream import Seen, Sent, Upstream
 from tests.fakes.vendors import KEY, VendorShape
 from tests.proxies.conftest import asker
 from tests.proxies.test_vendors import ask_of, by_source, keyed, told, world_for
 
 SPLITS = "fmp/calendar/splits/splits"
-STATEMENT = "fmp/statements/financial-statements/income-statement"
 CUTOFF = "2024-05-04"
 SPLIT = {"symbol": "A", "date": "2020-01-02", "numerator": 4, "denominator": 1}
 PAGE = b"<html>Sign in to this network</html>"
@@ -54,24 +52,6 @@ async def test_b1_what_is_no_answer_is_a_failure_and_is_recorded_nowhere(
         # the legitimate neighbour: FMP's own "no rows"
         vendor.handler = lambda seen: Sent([])
         assert (await ask(SPLITS, symbol="A")).data == [] and len(ask.ledger.rows) == 1
-
-
-async def test_b1_a_wrong_address_leaves_nothing_behind_once_it_is_mended(
-    broker_of: Callable[..., Broker],
-) -> None:
-    report = {"symbol": "A", "date": "2023-09-30", "acceptedDate": "2023-11-02 18:08:27", "revenue": 383}
-    place = Address(run="r", node="P9", trial=1, attempt=1, stage="cell", step=0, retry=0)
-    with Upstream(lambda seen: Sent(b"<html>nginx</html>", 404, HTML)) as vendor:
-        ask = asker(fmp_broker(broker_of, vendor), "2024-01-01")
-        with pytest.raises(SourceRejected, match="WORKBENCH_UPSTREAM_FMP"):
-            await ask.session.call(STATEMENT, {"symbol": "A"}, place)
-        vendor.handler = lambda seen: Sent([report])
-        for address in (place, Address(**{**_fields(place), "step": 1})):
-            assert len((await ask.session.call(STATEMENT, {"symbol": "A"}, address)).data) == 1
-
-
-def _fields(address: Address) -> dict[str, Any]:
-    return {name: getattr(address, name) for name in address.__slots__}
 
 
 @by_source
@@ -218,19 +198,6 @@ async def test_b4_a_renamed_date_is_seen_in_answers_of_any_size(
         with pytest.raises(SchemaDrift):
             await ask(SPLITS, symbol="A")
         assert not ask.ledger.rows
-
-
-async def test_b4_pages_of_undated_rows_are_a_failure_too(broker_of: Callable[..., Broker]) -> None:
-    news = [{"symbol": "A", "title": f"n{n}", "published": "2023-01-02 10:00:00"} for n in range(60)]
-
-    def paged(seen: Seen) -> Sent:
-        page, size = int(seen.query["page"]), int(seen.query["limit"])
-        return Sent(news[page * size : (page + 1) * size])
-
-    with Upstream(paged) as vendor:
-        ask = asker(fmp_broker(broker_of, vendor), CUTOFF)
-        with pytest.raises(SchemaDrift):
-            await ask("fmp/news/symbol/news/stock", symbols="A", limit=10, page=0)
 
 
 # -- one bad figure -------------------------------------------------------------------------------------------------------

@@ -115,26 +115,6 @@ async def test_live_or_archived_an_agent_reads_the_same(path: str) -> None:
     assert "candle" not in path or ('"close_dollars":"0.4350"' in one and '"open_interest_fp":"55.50"' in one)
 
 
-async def test_a_market_that_was_created_later_is_not_asked_for_nor_told() -> None:
-    later = {**MARKET, "ticker": "FED-T2", "created_time": "2024-02-01T00:00:00Z"}
-    plain = kalshi(settled=False)
-
-    def answer(seen: Seen) -> Any:
-        sent = plain(seen)
-        return {"markets": [later], "cursor": ""} if "historical/markets" in seen.path else sent
-
-    desk = Desk(answer)
-    assert [
-        row["ticker"]
-        for row in (await desk("kalshi/markets", "2024-01-05", series_ticker="FED")).data["markets"]
-    ] == ["FED-T1"]
-    live, archive = (seen.query for seen in desk.seen)
-    assert live["max_created_ts"] == "1704430800" and "max_created_ts" not in archive
-    desk = Desk(answer)
-    await desk("kalshi/markets", "2024-01-05", tickers="FED-T1")
-    assert all("max_created_ts" not in seen.query for seen in desk.seen)
-
-
 @pytest.mark.parametrize("later", [0, 130])
 async def test_however_many_markets_of_later_the_archive_holds_a_series_is_read(later: int) -> None:
     """The archive takes no time: its pages of later markets, newest first, count towards no limit."""

@@ -3,11 +3,10 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from proxies.broker import Broker
 from proxies.catalogue import load_catalogue
-from proxies.live_check import SourceCheck, check_sources, example_of
+from proxies.live_check import SourceCheck, check_sources
 from tests.command_line import run_cli
 from tests.fakes.upstream import Seen, Sent, Upstream
 from tests.fakes.vendors import TELLTALE
@@ -67,15 +66,6 @@ async def test_each_source_says_what_became_of_its_example(broker_of: Callable[.
     assert "HTTP 302" in checks["brave"].says
     for check in checks.values():
         assert KEY not in check.says and TELLTALE not in check.says and "\n" not in check.says
-
-
-async def test_an_example_shows_dates_where_the_source_has_them() -> None:
-    listed: dict[str, list[Any]] = {}
-    for endpoint in load_catalogue():
-        listed.setdefault(endpoint.source.name, []).append(endpoint)
-    chosen = {name: example_of(endpoints) for name, endpoints in listed.items()}
-    assert all(endpoint.as_of.policy != "snapshot_refused" for endpoint in chosen.values())
-    assert sum(endpoint.as_of.stamp is not None for endpoint in chosen.values()) >= len(chosen) - 3
 
 
 def test_doctor_asks_the_sources_only_when_told_to_and_shows_no_key(tmp_path: Path) -> None:

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxies.asof.row_filter import Filtered
 from proxies.errors import CutoffRefused
-from proxies.fetch.stretches import MOST_STRETCHES, Stretches
+from proxies.fetch.stretches import MOST_STRETCHES
 from tests.fakes.upstream import Seen
 from tests.fakes.upstream_fmp import Fmp, Share, weekdays
 from tests.proxies.leaks.desk import Desk
@@ -37,29 +36,6 @@ async def test_a_whole_window_is_asked_for_once() -> None:
     assert len((await desk(RAW, cutoff=CUTOFF, symbol="X")).data) == 500 and len(desk.seen) == 1
 
 
-async def test_a_share_younger_than_the_window_costs_one_more_request() -> None:
-    young = {day: close for day, close in CLOSES.items() if day >= "2023-01-02"}
-    desk = Desk(Fmp({"X": Share(young)}))
-    answer = await desk(RAW, cutoff=CUTOFF, symbol="X", **{"from": "2015-01-01"})
-    assert len(desk.seen) == 2 and len(answer.data) == len(known("2023-01-02"))
-    few = dict(list(young.items())[:20])
-    desk = Desk(Fmp({"X": Share(few)}))
-    await desk(RAW, cutoff=CUTOFF, symbol="X", **{"from": "2015-01-01"})
-    assert len(desk.seen) == 1, "so few rows were not cut"
-
-
-@pytest.mark.parametrize("most", [120, 500, 5000])
-async def test_a_vendor_that_ignores_the_end_of_a_window_gets_nothing_of_later_out(most: int) -> None:
-    for keeps in ("newest", "oldest"):
-        vendor = Fmp({"X": Share(CLOSES)}, most=most, keeps=keeps, ignores_end=True)
-        answer = await Desk(vendor)(
-            RAW, cutoff=CUTOFF, symbol="X", **{"from": "2024-01-01", "to": "2024-12-31"}
-        )
-        told = [row["date"] for row in answer.data]
-        assert set(told) <= set(known("2024-01-01")) and len(told) == len(set(told))
-        assert most < 300 or len(told) == len(known("2024-01-01")), "what lies before the cutoff comes"
-
-
 def minute_bars(first: str, days: int) -> list[dict[str, Any]]:
     start = date.fromisoformat(first)
     return [
@@ -67,17 +43,6 @@ def minute_bars(first: str, days: int) -> list[dict[str, Any]]:
         for d in range(days)
         for m in range(30, 420)
     ]
-
-
-async def test_minutes_cut_in_the_middle_of_a_day_lose_and_double_no_bar() -> None:
-    bars = minute_bars("2024-05-20", 20)
-    vendor = Fmp({"EURUSD": Share({})}, most=1000, bars=lambda tail: bars)
-    desk = Desk(vendor)
-    answer = await desk(
-        ONE_MINUTE, cutoff=CUTOFF, symbol="EURUSD", **{"from": "2024-05-01", "to": "2024-06-30"}
-    )
-    told = [row["date"] for row in answer.data]
-    assert told == [row["date"] for row in bars if row["date"] < "2024-06-01"][::-1]
 
 
 @pytest.mark.long
@@ -106,30 +71,6 @@ def test_however_it_is_cut_a_window_is_whole(
     expected = [day for day in closes if first <= day <= min(last, "2024-05-31")]
     told = sorted(row["date"] for row in answer.data)
     assert told == expected
-
-
-def fed(stretches: Stretches, *pages: list[dict[str, Any]]) -> list[Any]:
-    """The joined rows of pages fed by hand; there are as many stretches as pages."""
-    for page in pages:
-        assert stretches.next() is not None
-        stretches.add(page, Filtered(data=page))
-    assert stretches.next() is None
-    return list(stretches.result().data)
-
-
-def test_what_a_vendor_sends_outside_the_window_does_not_keep_it_going() -> None:
-    # the window's first weeks hold no bars, and rows from before it came: nothing was cut
-    rows = [{"date": day} for day in DAYS if not "2020-01-01" <= day < "2020-01-20"]
-    year = {"from": "2020-01-01", "to": "2020-12-31"}
-    assert fed(Stretches(year, "from", "to", "date"), rows) == rows
-
-
-def test_a_day_told_twice_is_the_fuller_of_the_two() -> None:
-    window = {"from": "2020-01-01", "to": "2020-01-31"}
-    whole = [{"date": f"2020-01-{31 - n // 10:02d}", "n": n} for n in range(100)]
-    older = [{"date": "2020-01-22", "n": 90}] + [{"date": "2020-01-01", "n": 200 + n} for n in range(9)]
-    told = fed(Stretches(window, "from", "to", "date"), whole, older)
-    assert [row["n"] for row in told] == [*range(100), *range(200, 209)]
 
 
 def minutes_vendor(*, goes_on: bool, most: int, last: str = "15:55") -> Any:
@@ -174,46 +115,3 @@ async def test_bars_after_the_cutoff_push_none_of_its_own_day_out(window: dict[s
         told.append(read(answer))
     assert told[0] == told[1]
     assert ("cannot be told" in told[0]) == (most <= 78 and window == {"from": "2019-06-28"})
-
-
-async def test_a_cutoff_between_two_days_and_longer_bars_cost_no_request_more() -> None:
-    for path, cutoff, count in (
-        (FIVE, "2019-06-28", 1),
-        (FIVE, NOON, 2),
-        ("fmp/forex/interval/historical-chart/1hour", NOON, 1),
-        (RAW, NOON, 1),
-    ):
-        desk = Desk(minutes_vendor(goes_on=True, most=5000))
-        await desk(path, cutoff, symbol="EURUSD", **{"from": "2019-06-19"})
-        assert len([seen for seen in desk.seen if "from" in seen.query]) == count, path
-
-
-@pytest.mark.parametrize("most", [100, 5000])
-async def test_without_a_start_a_bar_of_the_cutoffs_day_pushes_none_out(most: int) -> None:
-    days = [day for day in DAYS if day <= "2024-05-31"]
-    told = [
-        read(
-            await Desk(Fmp({"X": Share({day: 1.0 for day in days[:last]})}, most=most))(
-                RAW, "2024-05-31T14:00-04:00", symbol="X"
-            )
-        )
-        for last in (-1, None)
-    ]
-    assert told[0] == told[1] and "2024-05-30" in told[0]
-
-
-async def test_in_which_order_later_rows_stand_changes_no_byte() -> None:
-    """A vendor that ignores the window, in an order of its own: the joined rows come as those of before the cutoff stand."""
-    early, own = "2019-06-26 10:00:00", "2019-06-28 10:00:00"
-    told = []
-    for late in ([], ["2019-07-02 10:00:00"]):
-        bars = [{"date": text, "close": 1.0} for text in (own, early, *late)]
-
-        def vendor(seen: Seen, bars: Any = bars) -> Any:
-            probe = seen.query["to"] != seen.query["from"] != "2019-06-20"
-            return minutes_vendor(goes_on=True, most=5000)(seen) if probe else bars
-
-        told.append(
-            read(await Desk(vendor)(FIVE, NOON, symbol="EURUSD", to="2019-06-28", **{"from": "2019-06-20"}))
-        )
-    assert told[0] == told[1] and early in told[0] and own in told[0]

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxies.errors import CutoffRefused
-from proxies.vendors.fmp.members import spells
 from tests.fakes.upstream_fmp import Change, Fmp, Index
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.two_worlds import read
@@ -35,24 +34,6 @@ async def members(cutoff: str) -> dict[str, str | None]:
     return {row["symbol"]: row["dateAdded"] for row in answer.data}
 
 
-async def test_who_joined_later_is_out_and_who_left_later_is_in() -> None:
-    assert await members("2024-06-01") == {
-        "FIRST": "2001-05-01", "JOIN": "2010-02-01", "BACK": "2018-03-01", "EVE": "2024-05-31",
-    }  # fmt: skip
-    assert "JOIN" in await members("2025-01-15") and "JOIN" not in await members("2025-01-16")
-    # nobody wrote down when OLD joined, nor LATER, which left: told by the day beside its name OLD would be one that stays
-    assert "BACK" not in await members("2015-06-01")
-
-
-async def test_nothing_of_today_and_no_later_change_stands_in_the_answer() -> None:
-    answer = await Desk(Fmp(index=INDEX))(PATH, cutoff="2024-06-01")
-    text = answer.encoded().decode()
-    assert not [
-        word for word in ("FUTURE", "DAY", "2025", "as of today", "until", "reach", "sector") if word in text
-    ]
-    assert answer.meta["notes"] == ["members whose joining is on no record are left out"]
-
-
 async def test_before_the_record_begins_it_is_refused() -> None:
     assert (await members("2001-05-02"))["FIRST"] == "2001-05-01"
     for cutoff in ("2001-05-01", "1999-01-01"):
@@ -60,11 +41,6 @@ async def test_before_the_record_begins_it_is_refused() -> None:
             await members(cutoff)
     with pytest.raises(CutoffRefused, match="begins later"):
         await Desk(Fmp(index=Index(INDEX.began, [])))(PATH, cutoff="2024-06-01")
-
-
-async def test_live_it_is_the_list_of_today() -> None:
-    answer = await Desk(Fmp(index=INDEX))(PATH, cutoff="now")
-    assert {row["symbol"] for row in answer.data} == INDEX.on("9999-12-31")
 
 
 names = st.sampled_from("ABCDEFGH")
@@ -94,18 +70,6 @@ def test_the_members_are_those_of_any_day(index: Index, day: str, off: int, rng:
     joined = {change.joined for change in index.changes if change.day < cutoff}
     expected = index.on(cutoff) & joined
     assert sorted(row["symbol"] for row in answer.data) == sorted(expected), "each company once"
-
-
-def test_what_cannot_be_dated_is_not_vouched_for() -> None:
-    rows = spells(
-        [{"symbol": "A", "name": "A", "dateFirstAdded": "n/a"}, {"name": "no symbol"}, "x",
-         {"symbol": "B", "name": "B", "dateFirstAdded": "2001-01-01"}],
-        [{"date": "n/a", "symbol": "A", "removedTicker": "Z"}, {"date": "2010-01-01", "symbol": "C", "removedTicker": "B"}, None],
-    )  # fmt: skip
-    by = {(row["symbol"], row["until"]): row["since"] for row in rows}
-    # neither day beside a name is read; B left in 2010 and is inside today without having joined again
-    assert by == {("A", None): None, ("B", None): None, ("B", "2010-01-01"): None}
-    assert spells(None, {"a": 1}) == []
 
 
 @pytest.mark.parametrize("day", [None, "", "1990-01-02", "2010-05-03"])

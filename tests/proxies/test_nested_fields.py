@@ -16,7 +16,6 @@ from proxies.asof.clock import Cutoff
 from proxies.catalogue import Endpoint, load_catalogue
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import World
-from tests.proxies.leaks.desk import EOD, Desk
 from tests.proxies.two_worlds import ask, close
 from tests.proxies.worlds import ASKED, ask_for, params_of, world_broker
 
@@ -139,34 +138,3 @@ def test_without_its_guard_what_nobody_listed_comes_out(guard: str, monkeypatch:
     assert PLANT not in told(endpoint, plant)[0]
     monkeypatch.setattr(guards, name, off)
     assert PLANT in told(endpoint, plant)[0]
-
-
-async def test_what_is_listed_inside_an_object_comes() -> None:
-    lines = {"timeseries": {"result": [{"meta": {"symbol": ["A"], "type": ["x"]}, "timestamp": [1], "annualTotalRevenue": [
-        {"asOfDate": "2019-12-31", "periodType": "12M", "reportedValue": {"raw": 5.0, "fmt": "5", "longFmt": "5.0"}}]}]}}  # fmt: skip
-    params = {"symbol": "A", "type": "annualTotalRevenue", "period1": 1546300800, "period2": 1609459200}
-    answer = await Desk(lines)("yfinance/fundamentals", "2021-03-15", **params)
-    result = answer.data["timeseries"]["result"][0]
-    assert result["annualTotalRevenue"][0]["reportedValue"] == {"raw": 5.0, "fmt": "5"}
-    assert result["meta"] == {"symbol": ["A"], "type": ["x"]}
-    point = {"query": "x", "value": "7", "extracted_value": 7, "link": "later"}
-    trend = {
-        "interest_over_time": {"timeline_data": [{"date": "d", "timestamp": "1577836800", "values": [point]}]}
-    }
-    answer = await Desk(trend)(
-        "gt/google-trends/google_trends_overtime", "2021-03-15", q="x", time="2020-01-01 2020-03-01"
-    )
-    assert answer.data["interest_over_time"]["timeline_data"][0]["values"] == [{"query": "x", "value": "7", "extracted_value": 7}]  # fmt: skip
-    segments = [{"symbol": "A", "fiscalYear": 2019, "period": "FY", "date": "2019-09-28", "data": {"iPhone": 1, "new": {"of": "today"}}}]  # fmt: skip
-    answer = await Desk(lambda seen: segments if "segmentation" in seen.path else [])(
-        "fmp/statements/segmentation/revenue-product-segmentation", "2021-03-15", symbol="A"
-    )
-    assert answer.data[0]["data"] == {"iPhone": 1}
-
-
-async def test_a_long_plain_list_is_not_looked_through_and_an_object_in_one_is_left_out() -> None:
-    rows: list[dict[str, Any]] = [
-        {"symbol": "A", "date": f"2019-01-{1 + n % 28:02}", "adjClose": n} for n in range(300)
-    ]
-    told = [(await Desk(body)(EOD, "2021-03-15", symbol="A")).data for body in (rows, [*rows, {**rows[0], "volume": {"of": PLANT}}])]  # fmt: skip
-    assert told[0] == rows and told[1] == [*rows, rows[0]]

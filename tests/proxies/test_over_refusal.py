@@ -121,10 +121,6 @@ def verdicts(endpoint: Endpoint) -> list[Verdict]:
     return [verdict(endpoint.path, text) for text in CUTOFFS.values()]
 
 
-def instead(endpoint: Endpoint) -> str:
-    return f"`{endpoint.as_of.instead}`" if endpoint.as_of.instead else "nothing dated"
-
-
 def table() -> str:
     """What each source answers, then what is refused."""
     lines = [

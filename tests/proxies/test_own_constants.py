@@ -10,9 +10,7 @@ from proxies.asof.asof_text import as_of
 from proxies.asof.clock import Cutoff
 from proxies.catalogue import Availability, load_catalogue
 from proxies.catalogue.docs import api_doc, api_map, api_search
-from proxies.catalogue.endpoint_search import search_of
 from proxies.errors import UnknownPath
-from tests.proxies.leaks.desk import Desk
 
 CATALOGUE = load_catalogue()
 KEYS = [source.name for source in CATALOGUE.sources()]
@@ -20,40 +18,6 @@ KEYS = [source.name for source in CATALOGUE.sources()]
 
 def at(cutoff: str) -> Availability:
     return Availability.of(KEYS, Cutoff.parse(cutoff))
-
-
-@pytest.mark.parametrize(
-    ("words", "ticker", "before", "after"),
-    [
-        ("coinbase share price", "COIN", "2015-06-01", "2021-06-01"),
-        ("facebook share price", "META", "2019-06-01", "2023-01-01"),
-        ("spotify share price", "SPOT", "2018-04-03", "2018-04-05"),
-        ("solana price", "SOL-USD", "2019-01-01", "2021-01-01"),
-        ("overnight repo rate", "SOFR", "2017-01-01", "2019-01-01"),
-    ],
-)
-def test_what_began_later_is_not_offered(words: str, ticker: str, before: str, after: str) -> None:
-    assert f'"{ticker}"' not in api_search(CATALOGUE, words, at(before))
-    for setting in (at(after), at("live"), None):
-        assert f'"{ticker}"' in api_search(CATALOGUE, words, setting)
-
-
-def test_no_topic_place_or_example_is_told_before_its_day() -> None:
-    items = search_of(CATALOGUE).items
-    days = [day for item in items for day in (item.since, *(place.since for place in item.places)) if day]
-    days += [date.fromisoformat(p.since) for e in CATALOGUE for p in e.params.values() if p.since]
-    assert len(days) > 30
-    for day in days:
-        assert not at(day.isoformat()).knows(day) and at("live").knows(day)
-
-
-def test_an_example_that_tells_of_a_later_level_of_interest_rates_is_the_parameters_name() -> None:
-    paths = [e.path for e in CATALOGUE if e.source.name in ("kalshi", "polymarket")]
-    early, late = (api_doc(CATALOGUE, paths, at(day)) for day in ("2022-06-01", "2025-01-01"))
-    assert "24JAN" not in early and "T5.25" not in early and "fed-decision" not in early
-    assert "FED-24JAN-T5.25" in late and '"ticker": "TICKER"' in early
-    # without a cutoff a person reads calls that run
-    assert api_doc(CATALOGUE, paths) == late
 
 
 @settings(max_examples=10)
@@ -96,28 +60,3 @@ def test_a_source_is_offered_from_its_first_row_on(source: str, before: str, aft
         ) <= (day == after)
     with pytest.raises(UnknownPath):
         api_doc(CATALOGUE, [path], at(before))
-
-
-def test_no_documentation_names_a_later_shutdown() -> None:
-    setting = at("2015-01-01")
-    pages = [api_doc(CATALOGUE, [e.path], setting) for e in CATALOGUE if setting.knows(e.since)]
-    assert not [page for page in pages if "shutdown" in page and ("2018" in page or "2025" in page)]
-
-
-@pytest.mark.parametrize(
-    ("code", "before", "after", "day"),
-    [
-        ("MK", "Macedonia", "North Macedonia", "2019-02-12"),
-        ("SZ", "Swaziland", "Eswatini", "2018-04-19"),
-        ("CZ", "Czech Republic", "Czechia", "2016-07-05"),
-    ],
-)
-async def test_a_country_bears_its_name_of_then(code: str, before: str, after: str, day: str) -> None:
-    async def name(cutoff: str) -> str:
-        rows = (await Desk({})("gt/google_trends_geo", cutoff)).data
-        assert all(row.keys() == {"geo_id", "geo_description"} for row in rows)
-        [found] = [row["geo_description"] for row in rows if row["geo_id"] == code]
-        return str(found)
-
-    assert await name("2012-01-01") == await name(day) == before
-    assert await name("2024-01-01") == await name("live") == after

@@ -194,18 +194,6 @@ def test_a_package_that_does_not_fit_is_named_in_one_line(
 TEXTS = [CatalogueText(name="a.yaml", text="a: [1, 2020-01-02]"), CatalogueText(name="b.yaml", text="{}")]
 
 
-def test_parsed_texts_are_stored_under_their_hash(tmp_path: Path) -> None:
-    folder = tmp_path / "compiled"
-    parsed = compiled_documents(TEXTS, folder)
-    assert parsed == [{"a": [1, "2020-01-02"]}, {}] == compiled_documents(TEXTS, None)
-    [file] = folder.iterdir()
-    file.write_bytes(orjson.dumps([{"stored": "once"}, {}]))
-    assert compiled_documents(TEXTS, folder) == [{"stored": "once"}, {}]
-    edited = [CatalogueText(name="a.yaml", text="a: [1, 2020-01-02] "), TEXTS[1]]
-    assert compiled_documents(edited, folder) == parsed
-    assert len(list(folder.iterdir())) == 2
-
-
 @pytest.mark.parametrize("how", ["writable", "link"])
 def test_a_stored_catalogue_that_others_may_have_written_is_not_read(tmp_path: Path, how: str) -> None:
     folder = tmp_path / "compiled"
@@ -231,10 +219,3 @@ def test_a_stored_catalogue_that_is_cut_off_or_cannot_be_written_is_no_obstacle(
     blocked = tmp_path / "file"
     blocked.write_text("")
     assert compiled_documents(TEXTS, blocked) == parsed
-
-
-def test_the_stored_catalogue_is_the_shipped_one(tmp_path: Path) -> None:
-    plain = list(load_catalogue())
-    for _ in range(2):
-        load_catalogue.cache_clear()
-        assert list(load_catalogue(None, tmp_path / "compiled")) == plain

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from proxies.asof.clock import Cutoff
-from proxies.asof.row_filter import Filtered
 from proxies.catalogue import load_catalogue
 from proxies.errors import CutoffRefused, SchemaDrift
 from proxies.fetch import read_back
@@ -130,65 +128,6 @@ async def test_a_vendor_that_ignores_the_order_it_documents_is_not_believed() ->
         await Desk(vendor(Computed(60, 2600), MARKETS, orders=False))(MARKETS, CUTOFF, tag_id=2)
 
 
-@pytest.mark.parametrize("late", [0, 260])
-async def test_later_pages_of_a_list_follow_each_other_whatever_came_later(late: int) -> None:
-    names = []
-    for page in range(4):
-        desk = Desk(vendor(Computed(700, late), INSIDERS))
-        answer = await desk(INSIDERS, CUTOFF, symbol="X", limit=200, page=page)
-        names += [row["reportingName"] for row in answer.data]
-    assert names == [f"r{n}" for n in range(699, -1, -1)]
-
-
-PAGES = 2**20
-PACES: dict[str, Callable[[float], float]] = {
-    "even": lambda n: n,
-    "slowing": lambda n: (n * PAGES) ** 0.5,
-    "bursts": lambda n: n // 2**16 * 2**16 + n * 1e-6,
-    "quickening": lambda n: 2 ** (n / PAGES * 12),
-}
-
-
-@pytest.mark.parametrize("pace", PACES)
-def test_a_list_of_a_million_pages_is_read_back_however_unevenly_its_rows_came(pace: str) -> None:
-    """With an even pace from few requests, and never from more than the bound."""
-    least = {"even": 12}.get(pace, read_back.MOST_SEARCHED)
-    now, came = END.timestamp(), PACES[pace]
-    for edge in (1, 2, 9, 40, 1000, 30_000, PAGES // 3, PAGES - 17):
-
-        def page(number: int, edge: int = edge) -> list[float]:
-            if number >= edge:
-                return [now - number * 10 - n for n in range(10)]
-            return [now + 1 + (came(edge) - came(number + n / 10)) * 60 for n in range(10)]
-
-        rows, requests = from_pages(page)
-        assert rows == [now - edge * 10] and requests <= least
-
-
-def from_pages(page: Callable[[int], list[float]], wanted: int = 1) -> tuple[list[float], int]:
-    """The rows told of a list of seconds in pages, and from how many requests."""
-    reader = read_back.ReadBack(
-        params={}, endpoint=load_catalogue().resolve(INSIDERS), instant=lambda row: row, cutoff=Cutoff.parse("2019-06-30T00:00:00Z"),
-        page_rows=0, by_rows=False, skip=0, wanted=wanted,
-    )  # fmt: skip
-    requests = 0
-    while (params := reader.next()) is not None:
-        rows, requests = page(params["page"]), requests + 1
-        reader.add(rows, Filtered(data=[second for second in rows if second <= END.timestamp()]))
-    return list(reader.result().data), requests
-
-
-def test_rows_out_of_order_on_pages_that_a_search_would_pass_over_are_told() -> None:
-    day, end = 86400.0, END.timestamp()
-
-    def page(number: int) -> list[float]:
-        # on every third page a row stands twelve days too early: on pages 5 and 8 it is of before the cutoff
-        newest = end + (10 - number) * 2 * day
-        return [newest, newest - (12 if number % 3 == 2 or not number else 1) * day] if number < 40 else []
-
-    assert from_pages(page, 2)[0] == [end - 2 * day, end - 8 * day]
-
-
 @pytest.mark.parametrize("beyond", ["error", "empty", "repeats"])
 @pytest.mark.parametrize("path", [INSIDERS, TRADES])
 async def test_a_list_that_the_vendor_cuts_before_the_cutoff_is_refused_and_never_empty(
@@ -213,13 +152,6 @@ async def test_so_many_rows_as_the_vendor_does_not_reach_are_refused_and_fewer_a
     text, _ = await told(world, INSIDERS, limit=600)
     assert text.startswith("refused") and "ask for fewer" in text
     assert not (await told(world, INSIDERS, limit=200))[0].startswith("refused")
-
-
-async def test_a_vendor_that_gives_smaller_pages_than_asked_is_read_without_gaps() -> None:
-    for path in (INSIDERS, TRADES):
-        one = await told(vendor(Computed(300, 0), path, most=100), path, limit=250)
-        other = await told(vendor(Computed(300, 777), path, most=100), path, limit=250)
-        assert one[0] == other[0] and one[0].count("{") >= 250
 
 
 async def test_a_list_in_no_order_is_walked_and_refused_if_it_does_not_end() -> None:
@@ -271,20 +203,6 @@ async def test_a_little_disorder_moves_the_edge_and_loses_no_row() -> None:
     assert len({text for text, _ in texts}) == 1 and max(n for _, n in texts) <= 8
 
 
-@pytest.mark.parametrize("late", [35, 2600])
-async def test_a_list_of_one_page_is_asked_for_whole(late: int) -> None:
-    rows = [
-        {"symbol": "X", "date": f"{END + timedelta(days=late - n):%Y-%m-%d}", "rating": "A"}
-        for n in range(late + 40)
-    ]
-    for params in ({"limit": 5}, {}):
-        desk = Desk(lambda seen: rows[: int(seen.query["limit"])])
-        asked: dict[str, Any] = {"symbol": "X", **params}
-        answer = await desk(RATINGS, CUTOFF, **asked)
-        assert len(answer.data) == (5 if params else 39) and answer.data[0]["date"] == "2019-06-29"
-        assert len(desk.seen) == (1 if late < 960 else 2)
-
-
 async def test_a_list_of_one_page_that_the_vendor_cuts_is_refused() -> None:
     rows = [
         {"symbol": "X", "date": f"{END + timedelta(days=2600 - n):%Y-%m-%d}", "rating": "A"}
@@ -294,14 +212,3 @@ async def test_a_list_of_one_page_that_the_vendor_cuts_is_refused() -> None:
     with pytest.raises(CutoffRefused, match="does not reach back"):
         await desk(RATINGS, CUTOFF, symbol="X", limit=5)
     assert (await desk(RATINGS, "2025-06-30", symbol="X", limit=5)).data
-
-
-def test_every_list_that_pages_back_says_how_far() -> None:
-    """A list that begins with its newest rows has a stamp to search by, a largest page, and a reader."""
-    paged = [
-        e for e in load_catalogue() if "overfetch" in e.as_of.guards and e.page.style in ("page", "offset")
-    ]
-    assert len(paged) > 15
-    for endpoint in paged:
-        assert endpoint.as_of.stamp is not None and endpoint.rows == "[]", endpoint.path
-        assert endpoint.page.size in endpoint.params or not endpoint.page.size

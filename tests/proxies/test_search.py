@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
 from proxies.catalogue import Availability, everything, load_catalogue
 from proxies.catalogue.endpoint_search import Match, Search, search_of
-from proxies.errors import ANOTHER_WAY, CutoffRefused, MissingKey, ParameterInvalid, Refused, UnknownPath
+from proxies.errors import ParameterInvalid, Refused, UnknownPath
 from proxies.ledger import Address, MemoryLedger
 from proxies.request import check
 
@@ -66,16 +64,6 @@ def test_an_answer_stands_among_the_first_five_of_nine_questions_in_ten(half: st
         assert asked >= questions_at_least and hit / asked >= least
 
 
-def test_every_question_is_told_once_and_its_answers_exist() -> None:
-    rows = questions("held_out") + questions("tuning")
-    assert len(rows) == len({row["ask"] for row in rows}) == 150
-    sources = {source.name for source in CATALOGUE.sources()}
-    for row in rows:
-        for accepted in row["accept"]:
-            source, series, _ = accepted.partition("#")
-            assert source in sources if series else accepted in CATALOGUE, accepted
-
-
 @pytest.mark.realdata
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 def test_questions_of_strangers_lead_to_their_source_or_to_one_that_is_searched_on(
@@ -112,36 +100,6 @@ def test_every_topic_leads_to_calls_that_the_broker_takes() -> None:
             given = {**place.endpoint.example, **place.params}
             words = {place.words: "unemployment"} if place.words else {}
             check(place.endpoint, {**given, **words}, live)
-
-
-@given(st.text(max_size=300))
-def test_any_text_is_searched_and_what_can_be_used_comes_first(text: str) -> None:
-    for setting in SETTINGS.values():
-        matches = SEARCH.find(text, setting)
-        blocked = [bool(match.obstacle) for match in matches]
-        assert blocked == sorted(blocked)
-        assert len({(match.endpoint.path, match.id) for match in matches}) == len(matches)
-        if any(character.isascii() and character.isalnum() for character in text):
-            assert any(match.searches == "events" for match in matches[:5])
-            assert any(match.searches == "series" for match in matches[:5])
-
-
-@pytest.mark.parametrize(
-    "order", ["{} unemployment rate", "is the unemployment rate {}", "{0} {0} unemployment"]
-)
-def test_words_that_match_nothing_take_nothing_away(order: str) -> None:
-    first = SEARCH.find(order.format("qwertyuiop"), SETTINGS["all keys"])[0]
-    assert names(first) == "fred#UNRATE"
-
-
-def test_a_country_chooses_among_series_and_is_never_enough_by_itself() -> None:
-    def found(question: str) -> list[str]:
-        return [names(match) for match in SEARCH.find(question, SETTINGS["all keys"])[:5]]
-
-    assert "fred#CPIAUCSL" in found("inflation") and "fred#CPIAUCSL" not in found("inflation in Turkey")
-    turkey = SEARCH.find("inflation in Turkey", SETTINGS["all keys"])
-    assert {"turkey consumer price index"} <= {str(match.params.get("q")) for match in turkey}
-    assert not any("#" in name for name in found("Turkey"))
 
 
 def test_a_ticker_that_no_list_holds_is_taken_from_the_question() -> None:
@@ -195,23 +153,3 @@ async def test_a_cell_that_reads_the_catalogue_wrongly_is_refused(
 ) -> None:
     with pytest.raises(error):
         await broker_of().session(Cutoff.parse("2018-06-30"), MemoryLedger()).call(path, params, place())
-
-
-async def test_only_refusals_that_no_other_spelling_can_mend_send_the_agent_elsewhere(
-    broker_of: Callable[..., Broker],
-) -> None:
-    session = broker_of().session(Cutoff.parse("2018-06-30"), MemoryLedger())
-    for step, (path, params, error) in enumerate(
-        [
-            ("fred/series/observations", {"series_id": "UNRATE"}, MissingKey),
-            ("fmp/economics/economic-indicators", {"name": "GDP"}, CutoffRefused),
-        ]
-    ):
-        with pytest.raises(error, match=ANOTHER_WAY):
-            await session.call(path, params, place(step))
-        with pytest.raises(Refused, match=ANOTHER_WAY):  # as the ledger has it
-            await session.call(path, params, place(step))
-    for step, path in enumerate(["fred/no-such-path", "embedded/series/observations"]):
-        with pytest.raises(Refused) as refusal:
-            await session.call(path, {"series_id": "NOPE"}, place(9 + step))
-        assert ANOTHER_WAY not in str(refusal.value)

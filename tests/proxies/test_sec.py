@@ -74,49 +74,6 @@ async def test_a_filing_counts_from_its_acceptance_in_new_york(cutoff: str, visi
     assert "Apple" not in answer.encoded().decode()
 
 
-async def test_an_old_filing_without_a_time_counts_from_the_next_day() -> None:
-    old = {**filing(1, "1996-12-19"), "acceptanceDateTime": "1996-12-19T00:00:00.000Z"}
-    for cutoff, count in (("1996-12-19T23:00-05:00", 0), ("1996-12-20", 1)):
-        assert len((await Desk(Edgar([old], 1))("sec/submissions", cutoff, cik="320193")).data) == count
-
-
-async def test_in_which_file_a_filing_lies_today_changes_no_byte() -> None:
-    rows = [filing(n, f"20{10 + n:02}-03-01") for n in range(9, -1, -1)]
-    later = [filing(90 + n, f"202{n}-05-01") for n in range(4, -1, -1)]
-    told = []
-    for known, recent in ((rows, 10), (rows, 4), ([*later, *rows], 5), ([*later, *rows], 2)):
-        desk = Desk(Edgar(known, recent))
-        answer = await desk("sec/submissions", "2019-06-01", cik="320193", **{"from": "2012-01-01"})
-        told.append(read(answer))
-        assert [row["filingDate"][:4] for row in answer.data] == [str(year) for year in range(2012, 2020)]
-        assert desk.seen[0].path.endswith("/submissions/CIK0000320193.json") and desk.seen[0].query == {}
-    assert told == [told[0]] * 4
-
-
-async def test_in_which_form_an_older_file_is_kept_changes_no_byte() -> None:
-    """EDGAR's first file has columns that old ones lack, and writes empty texts where they hold nothing."""
-    rows = [{**filing(n, f"20{10 + n}-03-01"), "act": "34", "size": 5} for n in range(9, 3, -1)]
-    rows += [{**filing(n, f"20{10 + n}-03-01"), "act": "", "size": 5} for n in range(3, -1, -1)]
-    told = []
-    for recent in (10, 6):
-
-        def answer(seen: Seen, recent: int = recent) -> Any:
-            older = {name: [row.get(name) for row in rows[recent:]] for name in REPORT}
-            older |= {"size": [row["size"] for row in rows[recent:]]}
-            if seen.path.endswith("-001.json"):
-                return older
-            first = {
-                name: [row.get(name, "") for row in rows[:recent]] for name in {**REPORT, "act": 1, "size": 1}
-            }
-            files = [
-                {"name": "CIK-submissions-001.json", "filingFrom": "2010-01-01", "filingTo": "2014-01-01"}
-            ]
-            return {"filings": {"recent": first, "files": files if recent < 10 else []}}
-
-        told.append(read(await Desk(answer)("sec/submissions", "2019-06-01", cik="320193")))
-    assert told[0] == told[1] and '"act":"34"' in told[0] and '"act":null' in told[0]
-
-
 async def test_of_a_company_with_very_many_filings_a_window_is_wanted() -> None:
     files = [
         {"name": f"f{n}", "filingFrom": f"19{70 + n}-01-01", "filingTo": f"19{70 + n}-12-31"}
@@ -166,15 +123,6 @@ async def test_a_search_is_asked_for_whole_days_and_tells_no_name_of_today() -> 
     assert answer.data == [{"document": "a.htm", "adsh": ACCESSION, "form": "10-K", "file_date": "2019-10-31", "ciks": ["0000320193"]}]  # fmt: skip
     query = desk.seen[0].query
     assert (query["enddt"], query["dateRange"], query["ciks"]) == ("2019-10-31", "custom", "0000320193")
-
-
-async def test_only_the_stores_own_words_say_that_there_is_none() -> None:
-    asked = {"cik": "1", "taxonomy": "us-gaap", "tag": "X"}
-    none = Sent(b"<Error><Code>NoSuchKey</Code></Error>", 404)
-    assert (await Desk(none)("sec/company-concept", "2020-01-01", **asked)).data == {"units": {}}
-    for body in (Sent(b"<html>Not Found</html>", 404), Sent(b"<html>Undeclared Automated Tool</html>", 403)):
-        with pytest.raises(SourceRejected):
-            await Desk(body)("sec/company-concept", "2020-01-01", **asked)
 
 
 async def test_the_contact_of_the_settings_is_told_and_a_refusal_names_it(broker_of: Any) -> None:

@@ -63,10 +63,6 @@ def test_every_spelling_is_found_and_masked(registry: SecretRegistry, spelling: 
     assert registry.clean(f"401: {KEY} is no key") == "401: [key] is no key"
 
 
-def test_without_the_key_registered_nothing_is_found() -> None:
-    assert not any(SecretRegistry({}).held_in(text.encode()) for text in SPELLINGS.values())
-
-
 def test_what_holds_no_key_is_the_same_object(registry: SecretRegistry) -> None:
     for text in ("", "p = 0.5 %2F \\u0041 &amp; \u0130stanbul", KEY[:11], "sk-CANARY", "x" * 200_000):
         assert registry.clean(text) is text
@@ -81,13 +77,6 @@ def test_a_short_secret_counts_whole_and_in_its_place_only() -> None:
         assert "hunter2" not in registry.clean(text)
     for text in ("hunter2", "the hunter2 fund", "key=hunter23", "?apikey=demo", "key: hunter"):
         assert registry.clean(text) is text
-
-
-def test_a_row_of_one_letter_is_no_piece() -> None:
-    registry = SecretRegistry({})
-    registry.add("000000000000000000000000abcdefg")
-    assert registry.clean("0" * 18) == "0" * 18
-    assert "abcdefg" not in registry.clean("x 000000000000000000000000abcdefg")
 
 
 @pytest.mark.parametrize("name", sorted({*OTHER_KEY_NAMES, "X_APIKEY", "X_API_TOKEN", "OPENAI_API_KEY"}))

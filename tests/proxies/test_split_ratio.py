@@ -10,12 +10,9 @@ from proxies.asof import split_ratio
 from proxies.asof.clock import Cutoff
 from proxies.asof.readjust import scale
 from tests.fakes.upstream import Seen
-from tests.proxies.leaks.desk import Desk
-from tests.proxies.two_worlds import read
 
 CUT = Cutoff.parse("2022-03-05")
 DAYS = ("2022-03-01", "2022-03-02", "2022-03-03", "2022-03-04")
-FULL = "fmp/chart/end-of-day/historical-price-eod/full"
 #: Spin-offs that were booked as splits: GE HealthCare, Solventum, Viatris, Organon, Kyndryl, Warner Bros. Discovery.
 SPIN_OFFS = [(1281, 1000), (1196, 1000), (1054, 1000), (1048, 1000), (1046, 1000), (1324, 1000)]
 STOCK_DIVIDENDS = [(1004, 1000), (103, 100), (21, 20)]
@@ -61,15 +58,6 @@ def test_random_lists_of_later_events_are_undone_by_their_exact_product() -> Non
             assert told == close or (error > 0.004 and abs(told - close) <= error + 0.006)
 
 
-@pytest.mark.parametrize("ratio", SPIN_OFFS + STOCK_DIVIDENDS)
-def test_what_the_vendor_lists_and_does_not_apply_is_not_undone(ratio: Ratio) -> None:
-    closes = [300.37, 303.11, 306.29, 306.29]
-    assert factor_of(closes, [], listed([ratio]), 6) == 1
-    # of two it knows one: announced, or left out
-    assert factor_of(closes, [ratio], listed([ratio, (2, 1)]), 6) == pytest.approx(ratio[0] / ratio[1])
-    assert factor_of(closes, [ratio], listed([(2, 1), ratio]), 6) == pytest.approx(ratio[0] / ratio[1])
-
-
 def test_without_a_listed_event_the_measured_ratio_stands_and_no_fraction_wider_than_the_rounding() -> None:
     closes = [300.37, 303.11, 306.29, 306.29]
     for ratio in [*SPIN_OFFS, (1004, 1000)]:
@@ -79,30 +67,6 @@ def test_without_a_listed_event_the_measured_ratio_stands_and_no_fraction_wider_
     assert factor_of([3.01, 3.02, 3.07, 3.05], [(3, 2)], None, 2) == 1.5
     # an event that is not the one measured is not taken for it
     assert factor_of(closes, [(1046, 1000)], listed([(1048, 1000)]), 6) == pytest.approx(1.046, rel=1e-7)
-
-
-def test_a_split_shortly_before_the_cutoff_is_not_measured_as_a_later_one() -> None:
-    traded = [600.0, 606.0, 303.5, 304.0]
-    adjusted = bars([150.0, 151.5, 151.75, 152.0])
-    assert split_ratio.bar_factor(bars(traded, "adjClose"), adjusted, CUT, listed([(2, 1)])) == 2
-
-
-@pytest.mark.parametrize("ratio", [(1004, 1000), (1005, 1000)])
-def test_an_event_of_the_last_visible_day_is_no_later_one(ratio: Ratio) -> None:
-    """Both prices know it; in prices of a dollar the rounding hides such a ratio."""
-    closes = [1.02, 1.03, 1.01, 1.02]
-    for day, found in ((DAYS[-1], 1), (CUT.instant.date().isoformat(), ratio[0] / ratio[1])):
-        events = [{**listed([ratio])[0], "date": day}]
-        assert factor_of(closes, [], events, 2) == pytest.approx(found, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    "event",
-    [{}, {"numerator": 0, "denominator": 1}, {"numerator": 1e-9, "denominator": 1e-9}, {"numerator": "2"}],
-)
-def test_an_event_that_cannot_be_read_is_no_candidate(event: dict[str, Any]) -> None:
-    rows = [{"date": "2023-01-02", **event}, *listed([(1281, 1000)])]
-    assert factor_of([300.37, 303.11, 306.29, 306.29], [(1281, 1000)], rows, 6) == 1.281
 
 
 def test_a_cent_is_told_only_where_the_rounding_leaves_it_open() -> None:
@@ -126,11 +90,3 @@ def vendor(ratio: Ratio | None) -> Any:
         return [{**row, "close": row["price"], "volume": round(1000 * true)} for row in rows]
 
     return answer
-
-
-@pytest.mark.parametrize("ratio", [SPIN_OFFS[0], STOCK_DIVIDENDS[0]])
-async def test_a_later_spin_off_or_stock_dividend_changes_no_byte_and_no_request(ratio: Ratio) -> None:
-    desks = [Desk(vendor(one)) for one in (None, ratio)]
-    told = [read(await desk(FULL, "2022-03-05", symbol="Q")) for desk in desks]
-    assert told[0] == told[1] and "306.29" in told[0]
-    assert desks[0].seen == desks[1].seen  # as many requests: they would tell that one is coming

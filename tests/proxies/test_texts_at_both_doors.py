@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
-from proxies.asof.row_texts import MARKET_TEXTS, REPLACED_WHOLE, cut_market, cut_page
-from proxies.catalogue import load_catalogue
+from proxies.asof.row_texts import MARKET_TEXTS, cut_market, cut_page
 from tests.fakes.upstream import Sent
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.worlds import EASY
@@ -66,21 +65,6 @@ def test_a_later_day_is_cut_in_any_script_and_an_earlier_one_stays(
     assert "resigned" in told(date(2024, 1, 6) - timedelta(days))
 
 
-AHEAD = (
-    "{} is the deadline.",
-    "The market closes on {}.",
-    "If it falls by {}, Yes.",
-    "The vote is scheduled for {}.",
-)
-
-
-@MANY
-@given(days=st.integers(1, 900), form=st.sampled_from(FORMS[:4]), words=st.sampled_from(AHEAD))
-def test_a_day_that_is_ahead_stays(days: int, form: Any, words: str) -> None:
-    text = f"{RULES} {words.format(form(date(2024, 1, 15) + timedelta(days)))}"
-    assert cut_market({"rules_primary": text}, CUTOFF) == {"rules_primary": text}
-
-
 @pytest.mark.parametrize(
     "field, text, left",
     [
@@ -105,14 +89,6 @@ def test_each_text_of_a_market_is_cut_as_what_it_is(field: str, text: str, left:
     assert cut_market({"open_time": OPENED, field: text}, CUTOFF)[field] == (
         text if left is None else left or None
     )
-
-
-@pytest.mark.parametrize("gap", [",", ", "])
-def test_outcomes_that_were_renamed_later_are_told_in_the_form_of_those_that_were_not(gap: str) -> None:
-    first, edited = (
-        cut_market({"outcomes": f'["Yes{edit}"{gap}"No"]'}, CUTOFF) for edit in ("", " (resigned 2024-02-27)")
-    )
-    assert first == edited == {"outcomes": '["Yes", "No"]'}
 
 
 def kalshi(edit: str) -> dict[str, Any]:
@@ -238,19 +214,3 @@ def test_a_list_that_the_cut_shortens_keeps_no_empty_place(
     known = cut_page({**row, field: before}, CUTOFF, fields)
     assert cut_page({**row, field: [*later, *before]}, CUTOFF, fields) == known
     assert before or known == cut_page(row, CUTOFF, fields), "like a page that never had one"
-
-
-def test_every_market_row_is_cut_by_the_one_list_and_tells_no_other_text_of_anybody() -> None:
-    prose = {"name", "text", "comment", "bio", "note", "rules", "body", "summary"}
-    for endpoint in load_catalogue():
-        if endpoint.as_of.state or endpoint.path == "polymarket/search":
-            assert endpoint.as_of.texts == "market" and "content_check" in endpoint.as_of.guards, (
-                endpoint.path
-            )
-            told = {*endpoint.as_of.keep, *(name for item in endpoint.as_of.nested for name in item.keep)}
-            assert not REPLACED_WHOLE & {*told, *endpoint.fields}, endpoint.path
-            assert not {
-                name
-                for name in told
-                if any(word in name.lower() for word in prose) and name not in MARKET_TEXTS
-            }, endpoint.path

@@ -7,9 +7,7 @@ import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
-import httpx
 import orjson
 import pytest
 
@@ -217,20 +215,6 @@ async def test_b3_silence_ends_with_the_timeout_of_a_read(make: Callable[[], Tra
         await transport.aclose()
 
 
-async def test_b3_the_timeout_of_the_catalogue_reaches_the_transport() -> None:
-    transport = TRANSPORTS["httpx"]()
-    limits = EndpointLimits(timeout=0.3, total=60.0)
-    sender = RetryingTransport(source="s", transport=transport, limits=limits, retry=Retry(tries=1))
-    try:
-        async with server(b"[", b"]", pause=30.0) as url:
-            began = time.monotonic()
-            with pytest.raises(SourceUnavailable, match="no answer in time"):
-                await sender.send(request_to(url))
-            assert time.monotonic() - began < 8
-    finally:
-        await transport.aclose()
-
-
 async def test_b3_the_caller_reads_what_was_wrong_and_the_vendor_is_asked_once(
     broker_of: Callable[..., Broker],
 ) -> None:
@@ -239,22 +223,6 @@ async def test_b3_the_caller_reads_what_was_wrong_and_the_vendor_is_asked_once(
         with pytest.raises(SourceRejected, match=r"^fmp sent an answer that cannot be read"):
             await ask("fmp/calendar/splits/splits", symbol="A")
         assert len(vendor.seen) == 1 and not ask.ledger.rows
-
-
-async def test_two_first_calls_at_once_open_one_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = []
-
-    class Counted(httpx.AsyncClient):
-        def __init__(self, **settings: Any) -> None:
-            opened.append(self)
-            super().__init__(**settings)
-
-    monkeypatch.setattr(httpx, "AsyncClient", Counted)
-    transport = HttpxTransport(key=None, secret="", agent="test")
-    with Upstream(lambda seen: Sent(body=ROWS)) as upstream:
-        await asyncio.gather(*(transport.exchange(request_to(upstream.url), 10) for _ in range(2)))
-        await transport.aclose()
-    assert [client.is_closed for client in opened] == [True]
 
 
 async def test_b3_an_answer_that_is_too_large_unpacked_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
-from proxies.errors import ProxyError, QuotaExhausted, Refused, SourceError, SourceRejected, SourceUnavailable
+from proxies.errors import ProxyError, Refused
 from proxies.settings import Retry
 from tests.fakes.upstream_world import World
 from tests.fakes.vendors import KEY, TELLTALE, VENDORS, Vendor, VendorShape
@@ -55,10 +55,6 @@ async def told(ask: Asker, kind: VendorShape, world: World) -> str:
     return (await ask(kind.path, **params_of(ENDPOINTS[kind.path], world))).encoded().decode()
 
 
-def test_there_is_a_vendor_for_every_source() -> None:
-    assert {kind.source for kind in VENDORS} == {e.source.name for e in REST}
-
-
 @by_source
 async def test_rows_come_and_the_key_is_where_the_vendor_wants_it(
     kind: VendorShape, broker_of: Callable[..., Broker]
@@ -92,22 +88,6 @@ async def test_a_vendor_that_asks_to_wait_is_asked_again(
 
 
 @by_source
-async def test_a_vendor_that_never_has_time_is_named(
-    kind: VendorShape, broker_of: Callable[..., Broker]
-) -> None:
-    world = world_for(kind)
-    with kind(world, calls=0) as vendor:
-        ask = ask_of(broker_of, vendor, tries=2)
-        with pytest.raises((QuotaExhausted, SourceUnavailable), match=f"^{kind.source}") as caught:
-            await told(ask, kind, world)
-        assert vendor.turned_away == 2 and "\n" not in str(caught.value)
-        assert not ask.ledger.rows
-        # nothing of the trouble was kept
-        vendor.calls = 1000
-        assert await told(ask, kind, world)
-
-
-@by_source
 async def test_what_a_vendor_does_not_know_is_told_in_our_words(
     kind: VendorShape, broker_of: Callable[..., Broker]
 ) -> None:
@@ -121,26 +101,3 @@ async def test_what_a_vendor_does_not_know_is_told_in_our_words(
             assert isinstance(error, Refused), error
             text = str(error)
         assert TELLTALE not in text and TELLTALE not in str(ask.ledger.rows)
-
-
-@keyed
-async def test_a_refused_key_names_its_variable_and_is_not_told(
-    kind: VendorShape, broker_of: Callable[..., Broker]
-) -> None:
-    world = world_for(kind)
-    wrong = KEY[::-1]
-    with kind(world) as vendor:
-        with pytest.raises(SourceError) as caught:
-            await told(ask_of(broker_of, vendor, key=wrong), kind, world)
-        assert isinstance(caught.value, SourceRejected) and "_API_KEY" in str(caught.value)
-        assert wrong not in str(caught.value) and len(vendor.seen) == 1
-
-
-@pytest.mark.parametrize("kind", [v for v in VENDORS if v.used_up], ids=lambda kind: kind.source)
-async def test_a_used_up_plan_is_told_at_once(kind: VendorShape, broker_of: Callable[..., Broker]) -> None:
-    world = world_for(kind)
-    with kind(world) as vendor:
-        vendor.handler = lambda seen: kind.used_up
-        with pytest.raises(QuotaExhausted, match=r"used up|no more calls"):
-            await told(ask_of(broker_of, vendor), kind, world)
-        assert len(vendor.seen) == 1

@@ -2,7 +2,6 @@
 
 import pytest
 
-from proxies.errors import Refused
 from tests.fakes.upstream_wikipedia import Edit, Wiki
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.two_worlds import read
@@ -52,31 +51,6 @@ async def test_a_title_leads_where_it_led_then(title: str, cutoff: str, told: tu
     assert await page(title, cutoff) == told
 
 
-async def test_a_page_moved_since_is_told_under_its_title_of_then() -> None:
-    assert await page("Bank A", "2022-06-01") == ("Bank A", "A bank.")
-    # once the move is known so is the new title
-    assert await page("Bank A", "2023-06-01") == ("Bank B", "A bank.")
-    answer = await Desk(wiki())("wikipedia/page", cutoff="2022-06-01", title="Bank A")
-    assert "collapse" not in answer.encoded().decode() + str(answer.meta)
-
-
-async def test_a_name_made_up_later_and_one_that_never_was_read_the_same() -> None:
-    words = set()
-    for title in ("Great slump", "No such thing"):
-        with pytest.raises(Refused) as caught:
-            await page(title, "2022-06-01")
-        words.add(caught.value.reason)
-    assert len(words) == 1
-    assert (await page("Great slump", "2023-06-01"))[0] == "Slump of 2020"
-
-
-async def test_a_first_edit_that_tells_of_another_pages_move_leads_nowhere() -> None:
-    made = wiki()
-    made.edit("Bank Z", "2023-03-02T00:00:00Z", "A list.", "after Editor moved page [[Bank A]] to [[Bank B]]")
-    with pytest.raises(Refused):
-        await Desk(made)("wikipedia/page", cutoff="2022-06-01", title="Bank Z")
-
-
 async def test_redirects_that_run_in_a_circle_end() -> None:
     desk = Desk(wiki())
     answer = await desk("wikipedia/page", cutoff="2022-06-01", title="Loop")
@@ -94,32 +68,6 @@ async def test_sections_and_edits_are_those_of_the_page_of_then() -> None:
         "2021-01-01T10:00:00Z",
         "2020-03-15T10:00:00Z",
     ]
-
-
-async def test_live_a_title_leads_where_it_leads_now() -> None:
-    answer = await Desk(wiki())("wikipedia/page", cutoff="now", title="Bank A")
-    assert (answer.data["title"], answer.data["wikitext"]) == ("Bank C after the collapse", "A bank.")
-
-
-async def test_a_later_redirect_that_comes_all_the_same_leads_nowhere() -> None:
-    """A server that ignores the asked time must not get the title's later target out."""
-    row = {
-        "revid": 1,
-        "timestamp": "2023-01-01T00:00:00Z",
-        "slots": {"main": {"content": "#REDIRECT [[Telltale]]"}},
-    }
-    desk = Desk({"query": {"pages": [{"title": "T", "revisions": [row]}]}})
-    with pytest.raises(Refused) as caught:
-        await desk("wikipedia/page", cutoff="2022-06-01", title="T")
-    assert "Telltale" not in caught.value.reason and len(desk.seen) == 2
-
-
-async def test_a_page_whose_old_title_was_deleted_after_a_move_is_found_under_it() -> None:
-    deleted = wiki()
-    del deleted.pages["Bank A"]
-    assert (await Desk(deleted)("wikipedia/page", cutoff="2022-06-01", title="Bank A")).data[
-        "wikitext"
-    ] == "A bank."
 
 
 def swapped(times: int, at: str = "2023-04-01T00:00:00Z") -> Wiki:

@@ -28,7 +28,7 @@ from workbench.questions.claims import BY_READING, Claim
 from workbench.questions.decision import check
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings.choice import ReadClaim, UnclearClaim, day_of, read_for_run
-from workbench.questions.readings.read import TWO_CLAIMS, read
+from workbench.questions.readings.read import read
 from workbench.questions.readings.slots import stored_claim
 from workbench.questions.readings.tokens import spelled
 from workbench.questions.series.readings_of_claims import claim_reading
@@ -56,24 +56,6 @@ LISTED = (
     "spx up in at least 4 of the next 6 weeks",
     "S&P 500 gains in each of the next three months",
 )
-UX = """the S&P 500 closes 2018 higher|2018-06-30
-SPX will be above 3000 by year end 2018|2018-06-30
-S&P drops 10% before Christmas|2018-09-30
-will oil go over $80 this year?|2018-06-30
-WTI crude > 75 by October 2018|2018-06-30
-VIX spikes above 30 in the next 3 months|2018-09-30
-nasdaq beats sp500 in H2 2018|2018-06-30
-Is inflation going to be above 2.5% at year end|2018-06-30
-core CPI yoy above 2.3% in December 2018|2018-06-30
-credit spreads widen to 120bp by year end|2018-06-30
-The Fed cuts rates in September 2026|2026-11-23
-recession in 2019|2018-12-31
-the s&p closses higer on friday|2018-06-26
-BAA yield above 5% end of 2018|2018-06-30
-AAPL above 250 by Dec 2018|2018-06-30
-markets crash|2018-06-30
-The S&P 500 falls more than 5% in any month of H2 2018|2018-06-30
-S&P 500 ends Q4 2018 between 2600 and 2800|2018-06-30"""
 
 
 @cache
@@ -132,23 +114,6 @@ def test_hardly_a_claim_is_misread(half: str) -> None:
     assert misread == [], "\n".join(misread)
 
 
-@pytest.mark.parametrize(
-    ("text", "statement"),
-    [
-        ("S&P gains between 2 % and 5 % by year end", "The S&P 500 rises by between 2 and 5% on 2018-12-31"),
-        ("S&P 500 falls between 2% and 5% by year end", "The S&P 500 falls by between 2 and 5% on 2018-12-31"),
-        ("WTI rises 3% or more on any day in July", "WTI crude oil rises by at least 3% on at least one day through 2018-07-31"),
-        ("tech-heavy Nasdaq lags the S&P into year-end", "The NASDAQ Composite underperforms the S&P 500 by 2018-12-31"),
-        ("S&P 500 is 10% below its top by year end", "The S&P 500 closes 10% or more below its highest close of the window through 2018-12-31"),
-        ("the yield curve (10y-3m) inverts by year end", "fred:T10Y3M closes at or below 0 at least once through 2018-12-31"),
-        ("yahoo:MSFT beats the S&P 500 by year end", "yahoo:MSFT outperforms the S&P 500 by 2018-12-31"),
-    ],
-)  # fmt: skip
-def test_no_word_of_a_claim_is_passed_over(text: str, statement: str) -> None:
-    best = read(text, JUNE).best
-    assert best is not None and best.statement == statement
-
-
 def test_a_word_that_says_nothing_is_named_and_the_rest_offered() -> None:
     found = read("the tech-obsessed Nasdaq closes above 8000 on 2018-07-31", JUNE)
     assert found.best is None and found.leftover == ("tech-obsessed",)
@@ -156,19 +121,6 @@ def test_a_word_that_says_nothing_is_named_and_the_rest_offered() -> None:
         "The NASDAQ Composite closes above 8,000 on 2018-07-31"
     ]
     assert "ignored: 'tech-obsessed'" in found.others[0].notes
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Apple's market cap above 200 on 2018-12-31",
-        "WTI above 80 or so on 2018-12-31",
-        "S&P 500 earnings grow 10% in 2018",
-        "WTI around 70 on 2018-12-31",
-    ],
-)
-def test_a_word_that_may_mean_another_thing_is_not_passed_over(text: str) -> None:
-    assert not read(text, JUNE).choices
 
 
 def test_a_move_either_way_is_the_complement_of_a_range() -> None:
@@ -179,20 +131,6 @@ def test_a_move_either_way_is_the_complement_of_a_range() -> None:
     assert out is not None and stays is not None
     assert (out.comparison, out.level, out.upper, out.never) == ("between", -10.0, 10.0, True)
     assert (stays.comparison, stays.level, stays.upper, stays.never) == ("between", -10.0, 10.0, False)
-
-
-@pytest.mark.parametrize(
-    ("text", "low", "high"),
-    [
-        ("VIX with a 14 handle on 2018-07-31", 14, 15),
-        ("WTI with an 8 handle on 2018-07-31", 80, 90),
-        ("SPX 28 handle on 2018-07-31", 2800, 2900),
-        ("Nasdaq with a 7 handle on 2018-07-31", 7000, 8000),
-    ],
-)
-def test_a_handle_is_as_wide_as_its_series_is_quoted(text: str, low: float, high: float) -> None:
-    first = read(text, JUNE).others[0]
-    assert (first.comparison, first.level, first.upper) == ("between", low, high)
 
 
 def test_weeks_in_a_row_are_no_days() -> None:
@@ -230,17 +168,6 @@ def test_a_range_of_a_fall_is_the_mirror_of_a_rise(level: float) -> None:
     assert functional_of(rises) is not None and functional_of(falls) is not None
 
 
-def test_a_hole_after_to_is_named() -> None:
-    found = read("WTI crude will rise to by the end of September", JUNE)
-    assert found.best is None and not found.others and "level" in found.missing
-
-
-@pytest.mark.parametrize("line", UX.splitlines())
-def test_the_claims_of_the_first_visitors_are_read_or_asked_about(line: str) -> None:
-    text, _, cutoff = line.partition("|")
-    assert read(text, date.fromisoformat(cutoff)).choices
-
-
 def accepted() -> dict[str, Claim]:
     """Every sentence of the tests and stored runs that the grammar accepts, and its claim."""
     found = {}
@@ -263,7 +190,7 @@ def accepted() -> dict[str, Claim]:
 def test_what_the_grammar_accepts_is_the_same_claim() -> None:
     """Law: stored runs resolve by it."""
     sentences = accepted()
-    assert len(sentences) > 80
+    assert len(sentences) > 60
     for text, claim in sentences.items():
         best = read(text, JUNE).best
         assert best is not None and best.claim == claim and best.statement == claim.statement, text
@@ -328,143 +255,6 @@ def test_what_the_analyst_forecasts_is_the_functional_of_the_reading() -> None:
     assert patterns == set(BY_READING)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "WTI above 80 on 2018-12-31 unless OPEC cuts",
-        "WTI above 80 on 2018-12-31 because of OPEC",
-        "WTI above 80 and VIX below 15 on 2018-12-31",
-        "WTI futures above 80 on 2018-12-31",
-        "oil hits 80 and then 90 by year end",
-        "core CPI accelerates in November 2018",
-        "the Fed leaves mortgage rates unchanged at its next meeting",
-    ],
-)
-def test_a_word_of_no_part_stands_in_the_way(text: str) -> None:
-    found = read(text, JUNE)
-    assert not found.choices and (found.leftover or found.missing)
-
-
-@pytest.mark.parametrize(
-    ("text", "statement"),
-    [
-        ("Tesla shares plummet below $250 by year end", "yahoo:TSLA closes at or below 250 at least once through 2018-12-31"),
-        ("oil bulls are rewarded with $90 crude by the end of 2018", "WTI crude oil closes at or above 90 on 2018-12-31"),
-        ("S&P 500 moves 5% in October 2018", "The S&P 500 moves by at least 5% either way from 2018-09-30 to 2018-10-31"),
-        ("Fed: a cumulative 50 bp of tightening as of 31 Dec, relative to today's setting", "fred:DFEDTARU rises by at least 0.5 points by 2018-12-31"),
-        ("Goldman calls for WTI at $82.50 in six months", "WTI crude oil closes at or above 82.5 on 2018-12-30"),
-        ("the FOMC stands pat in August 2018", "Federal funds rate does not change from 2018-07-31 to 2018-08-31"),
-        ("US crude tacks on a further $5 by 2018-08-31", "WTI crude oil rises by at least 5 points by 2018-08-31"),
-    ],
-)  # fmt: skip
-def test_a_claim_in_other_words_is_offered_and_not_taken(text: str, statement: str) -> None:
-    found = read(text, JUNE)
-    assert found.best is None
-    assert statement in [each.statement for each in found.others]
-
-
-def test_a_second_series_is_not_dropped() -> None:
-    assert read("average of VIX and VXN below 15 in July", JUNE).best is None
-
-
-@pytest.mark.parametrize(
-    "text", ["WTI below the forties on 2018-12-31", "WTI falls out of the sixties by year end", "WTI stays out of the fifties in 2018"]
-)  # fmt: skip
-def test_what_lies_out_of_a_range_is_not_taken_to_lie_in_it(text: str) -> None:
-    found = read(text, JUNE)
-    assert found.best is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The VIX stays out of the 15-20 range through December",
-        "S&P 500 leaves the 2600-2900 range by year end",
-        "oil breaks out of 60-70 by Christmas",
-        "VIX outside the range 12 to 20 on 2018-12-31",
-        "WTI not between 60 and 70 on 2018-12-31",
-        "WTI either above 90 or below 50 at year end",
-    ],
-)
-def test_what_lies_out_of_a_range_is_refused_with_a_way_to_ask_it(text: str) -> None:
-    """Not even offered as lying in it: that is the contrary."""
-    found = read(text, JUNE)
-    assert not found.choices and TWO_CLAIMS in found.notes
-
-
-@pytest.mark.parametrize(
-    ("text", "statements"),
-    [
-        # of a move that stays small
-        ("S&P 500 moves less than 5% either way by year end", ["The S&P 500 does not move by at least 5% either way by 2018-12-31"]),
-        ("S&P 500 moves at most 5% either way by year end", ["The S&P 500 does not move by more than 5% either way by 2018-12-31"]),
-        ("S&P 500 doesn't move less than 5% either way by year end", ["The S&P 500 moves by at least 5% either way by 2018-12-31"]),
-        ("S&P 500 loses less than 5% by year end", ["The S&P 500 does not fall at least 5% by 2018-12-31"]),
-        ("S&P 500 neither above 2900 nor below 2500 at year end", ["The S&P 500 closes between 2,500 and 2,900 on 2018-12-31"]),
-        # of a record on one day: the last on which the exchanges are open
-        ("S&P 500 at a record high on 2018-12-31", ["The S&P 500 closes at a new high at least once from 2018-12-30 to 2018-12-31"]),
-        ("S&P 500 at a record high on new year's day 2019", ["The S&P 500 closes at a new high at least once from 2018-12-30 to 2019-01-01"]),
-        ("S&P 500 makes a record high by 2018-12-31", ["The S&P 500 closes at a new high at least once through 2018-12-31"]),
-        # of deadlines
-        ("WTI hits 80 by new year 2019", ["WTI crude oil touches 80 through 2018-12-31"]),
-        ("WTI hits 80 by new year", ["WTI crude oil touches 80 through 2018-12-31"]),
-        ("WTI hits 80 before the new year", ["WTI crude oil touches 80 through 2018-12-31"]),
-        ("WTI hits 80 by new year's day 2019", ["WTI crude oil touches 80 through 2019-01-01"]),
-        ("WTI closes above 80 on new year's day 2019", ["WTI crude oil closes above 80 on 2019-01-01"]),
-        ("WTI hits 80 before June", ["WTI crude oil touches 80 through 2019-05-31"]),
-        ("WTI hits 80 before Q2", ["WTI crude oil touches 80 through 2019-03-31"]),
-        # the grammar of whole sentences and the reader of words agree
-        ("WTI hits 80 before June 2019", ["WTI crude oil touches 80 through 2019-05-31"]),
-        ("VIX never closes above 30 before June 2019", ["The VIX never closes at or above 30 through 2019-05-31"]),
-        ("WTI hits 80 before the end of June 2019", ["WTI crude oil touches 80 through 2019-06-30"]),
-        ("WTI hits 80 before year end 2018", ["WTI crude oil touches 80 through 2018-12-31"]),
-        ("WTI hits 80 before 2018-12-31", ["WTI crude oil touches 80 through 2018-12-30"]),
-        ("WTI hits 80 before the next FOMC meeting", ["WTI crude oil touches 80 through 2018-07-31"]),
-        # of the end of a month that is named
-        ("VIX > 20 eom august", ["The VIX closes above 20 on 2018-08-31"]),
-        ("VIX above 20 month-end August 2019", ["The VIX closes above 20 on 2019-08-31"]),
-        # of two months without a word before them
-        ("VIX averages above 20, October to December", ["The VIX has its average above 20 from 2018-09-30 to 2018-12-31"]),
-        ("the highest VIX close of Q4 is above 20", ["The VIX has its highest value above 20 from 2018-09-30 to 2018-12-31"]),
-        # of a level: that it is a record, or reached by falling, changes nothing of it
-        ("S&P 500 tops its record close of 2,873 by year end", ["The S&P 500 closes at or above 2,873 at least once through 2018-12-31"]),
-        ("WTI drops under $60 on any day in August", ["WTI crude oil closes at or below 60 at least once from 2018-07-31 to 2018-08-31"]),
-        ("WTI drops by $5 on any day in August", ["WTI crude oil falls by 5 or more within one of the steps from 2018-07-31 to 2018-08-31"]),
-        ("core CPI (1982-84=100) above 258 in August", ["US core CPI is above 258 on 2018-08-31"]),
-        # of a change since the month before
-        ("payrolls for August up by more than 200k over July", ["US nonfarm payrolls rises by at least 200,000 from 2018-07-31 to 2018-08-31"]),
-        ("the VIX on 31 December is higher than it was on 30 April", ["The VIX closes higher on 2018-12-31 than on 2018-04-30"]),
-        # of a day without a year that comes before the end
-        ("the VIX is 2 points lower on Christmas Eve than on Halloween", ["The VIX falls by at least 2 points from 2018-10-31 to 2018-12-24"]),
-        ("the VIX is lower at the end of August than at the end of July", ["The VIX closes lower on 2018-08-31 than on 2018-07-31"]),
-        ("S&P 500 ends 2018 above its July 14 close", ["The S&P 500 closes higher on 2018-12-31 than on 2017-07-14"]),
-        ("the VIX averages above 20 in 2018 through September", ["The VIX has its average above 20 through 2018-09-30"]),
-        # of a rate of its own
-        ("the effective fed funds rate above 2 % at year end", ["fred:DFF is above 2 on 2018-12-31"]),
-        ("the fed funds rate above 2 % at year end", ["fred:DFEDTARU is above 2 on 2018-12-31"]),
-    ],
-)  # fmt: skip
-def test_what_was_once_misread_in_silence_is_read(text: str, statements: list[str]) -> None:
-    assert [each.statement for each in read(text, JUNE).choices] == statements
-
-
-@pytest.mark.parametrize(
-    ("text", "statement"),
-    [
-        ("WTI hits 80 before the summer", "WTI crude oil touches 80 through 2019-05-31"),
-        ("WTI hits 80 in early 2019", "WTI crude oil touches 80 from 2018-12-31 to 2019-03-31"),
-        ("WTI hits 80 in late September", "WTI crude oil touches 80 from 2018-09-21 to 2018-09-30"),
-        ("BAA spread widens by 25 bps by end of September", "The BAA-AAA spread rises by at least 0.25 points by 2018-09-30"),
-        ("BAA spread widens by 25 bps by end of September", "fred:BAA10Y rises by at least 0.25 points by 2018-09-30"),
-        ("S&P 500 above 2.800 on 31 December 2018", "The S&P 500 closes above 2.8 on 2018-12-31"),
-    ],
-)  # fmt: skip
-def test_a_day_or_a_series_that_nobody_named_is_asked(text: str, statement: str) -> None:
-    found = read(text, JUNE)
-    assert found.best is None and found.notes
-    assert statement in [each.statement for each in found.others]
-
-
 def test_thousands_and_ranges_of_moves_are_refused_with_how_to_write_them() -> None:
     assert (
         "write 2800 for 2.800 where thousands are meant"
@@ -481,33 +271,6 @@ def test_thousands_and_ranges_of_moves_are_refused_with_how_to_write_them() -> N
 )
 def test_a_word_of_its_own_is_not_mended_into_another(word: str) -> None:
     assert spelled(word) == word
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "gold bugs get 1,400 if the Fed cuts",
-        "oil bears rejoice: WTI plummets to 50 and stays there all year",
-        "S&P 500 almost doubles by 2019-12-31",
-        "S&P 500 hardly closes above 2800 at year end",
-    ],
-)
-def test_another_claim_is_not_offered(text: str) -> None:
-    assert not read(text, JUNE).choices
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "she'll be above 200 on 2018-12-31",
-        "up at least 4 percent on 2018-12-31",
-        "less falls by 5 % by 2018-12-31",
-        "qwer zxcv 42",
-    ],
-)
-def test_a_word_that_names_nothing_is_no_series(text: str) -> None:
-    found = read(text, JUNE)
-    assert not found.choices and "series" in found.missing
 
 
 def test_nothing_is_taken_for_read_while_a_word_is_left_over() -> None:
@@ -541,25 +304,6 @@ def test_days_that_are_counted_go_the_way_that_was_typed(word: str, side: str) -
     in_a_row = read(f"the S&P 500 closes {word} 4 days in a row in July 2018", JUNE).best
     assert counted is not None and counted.comparison == side and counted.times == 3
     assert in_a_row is not None and in_a_row.comparison == side and in_a_row.relation == "streak"
-
-
-@pytest.mark.parametrize(
-    ("text", "statement"),
-    [
-        ("WTI hits 80 before 60 by year end", "WTI crude oil reaches 80 before 60 through 2018-12-31"),
-        ("oil: 60 or 80 first, by year end?", "WTI crude oil reaches 60 before 80 through 2018-12-31"),
-        ("does WTI reach $76 before it falls to $60 by 2018-12-31", "WTI crude oil reaches 76 before 60 through 2018-12-31"),
-        ("the S&P 500 falls 10% before it rises 10% in H2 2018", "The S&P 500 falls 10% before it rises 10% through 2018-12-31"),
-        ("SPX up 5% before down 5% by year end", "The S&P 500 rises 5% before it falls 5% through 2018-12-31"),
-        ("WTI will not reach 80 before 60 by year end", "WTI crude oil does not reach 80 before 60 through 2018-12-31"),
-    ],
-)  # fmt: skip
-def test_which_of_two_levels_comes_first(text: str, statement: str) -> None:
-    best = read(text, JUNE).best
-    assert best is not None and best.claim is not None and best.statement == statement
-    functional = functional_of(best)
-    assert functional is not None and functional.statistic == claim_reading(best.claim).statistic == "first"
-    assert read_claim(statement) == best.claim
 
 
 @pytest.mark.parametrize(
@@ -673,25 +417,6 @@ def test_what_cannot_be_treated_says_what_would_help(
     assert reading_document(readings, instant, "openai/gpt")["coverage"]["treatable"]
     if "cutoff" in fix:
         assert coverage(readings.best, Cutoff.parse(fix["cutoff"]), OFFLINE).treatable
-
-
-@pytest.mark.parametrize(
-    ("text", "statement"),
-    [
-        ("Bitcoin closes above 100k on 2019-12-31", "yahoo:BTC-USD closes above 100,000 on 2019-12-31"),
-        ("AAPL above $250 on 2019-12-31", "yahoo:AAPL closes above 250 on 2019-12-31"),
-        ("Facebook above 250 on 2019-12-31", "yahoo:META closes above 250 on 2019-12-31"),
-        ("unemployment rate below 4% in December 2019", "fred:UNRATE is below 4 on 2019-12-31"),
-        ("headline CPI inflation above 3% in December 2019", "fred:CPIAUCNS rises at least 3% from 2018-12-31 to 2019-12-31"),
-        ("the Fed cuts in December 2019", "fred:DFEDTARU is lower on 2019-12-31 than on 2019-11-30"),
-        ("Tesla outperforms the S&P 500 in 2019", "yahoo:TSLA outperforms the S&P 500 from 2018-12-31 to 2019-12-31"),
-        ("jobless claims above 250k on 2019-12-31", "fred:ICSA is above 250,000 on 2019-12-31"),
-    ],
-)  # fmt: skip
-def test_a_name_is_a_claim_about_the_series_that_a_source_has_under_it(text: str, statement: str) -> None:
-    best = read(text, date(2018, 12, 1)).best
-    assert best is not None and best.claim is not None
-    assert best.statement == best.claim.statement == statement and read_claim(statement) == best.claim
 
 
 def test_a_name_whose_unit_is_another_there_is_no_claim() -> None:

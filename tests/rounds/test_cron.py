@@ -3,14 +3,17 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.command_line import run_cli
 from tests.fakes.sittings import context
 from tests.rounds.killed import Scene, scene, sitting_in_process
 from workbench.engine.ownership import own_folder
+from workbench.operations import forecasting
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.studies.rounds import round_work as work
@@ -18,6 +21,17 @@ from workbench.studies.rounds.round_state import rounds_of
 
 DUE = ("forecast", "--due", "--quiet")
 CLAIM = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
+
+
+def at(later: timedelta) -> type[datetime]:
+    """A clock that is ahead."""
+
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Ahead":
+            return super().now(tz) + later
+
+    return Ahead
 
 
 def begin(made: Scene, *, sets: tuple[str, ...] = ("q",)) -> None:
@@ -64,6 +78,36 @@ def test_a_set_that_is_held_or_cannot_go_on_does_not_hold_up_the_others(tmp_path
         poor = made.run(*DUE, "--budget-usd", "0.00001")
         assert poor.returncode == 3 and "`workbench forecast q` goes on" in poor.stderr and not poor.stdout
         assert made.run(*DUE, "--budget-usd", "9").stdout == "q.2: 2 forecasts, 0 missing\n"
+
+
+def test_one_cron_line_begins_with_a_first_round_and_may_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scene(tmp_path) as made:
+        settings = (
+            "model=openai/x",
+            f"api_base={made.server.url}",
+            "preset=quick",
+            "trials=2",
+        )
+        line = ("forecast", "q", "--due", "--quiet", *(word for pair in settings for word in ("--set", pair)))
+        assert made.run("forecast", "--due", "--quiet").stdout == ""  # no set is forecast that nobody named
+        quiet = {**made.environ, "WORKBENCH_NETWORK": "off"}
+        newsless = run_cli(made.home, *line, **quiet)
+        assert newsless.returncode == 2 and "`workbench tournament run q --contexts none`" in newsless.stderr
+        assert not made.policy.keys
+        assert made.run(*line).stdout == "q.1: 8 forecasts, 0 missing\n"
+        asked = len(made.policy.keys)
+        again = made.run(*line)
+        assert (again.returncode, again.stdout, again.stderr) == (0, "", "") and len(
+            made.policy.keys
+        ) == asked
+        rules = json.loads(made.run("tournament", "show", "q", "--json").stdout)["rules"]
+        assert (rules["pool"], rules["promote"], rules["contexts"]) == ("median", 0, "gather")
+        # later rounds go by the same line
+        monkeypatch.setattr(forecasting, "datetime", at(timedelta(days=40)))
+        later = made.run(*line)
+        assert (later.returncode, later.stdout) == (0, "q.2: 8 forecasts, 0 missing\n"), later.stderr
 
 
 @pytest.mark.soak

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.command_line import run_cli, run_json
-from tests.fakes.model_policy import Policy
-from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.model_policy import Policy, text_of
+from tests.fakes.openai_server import OpenAIServer, shared_beginning
 from tests.fakes.upstream import Upstream
 from tests.fakes.web_upstream import FakeWeb, WebPage
 from workbench.models.costs import count_tokens
@@ -147,6 +147,50 @@ def test_what_a_preset_plans_is_what_it_asks(
         assert (rules["pool"], rules["promote"]) == ("median", 0)
     else:
         assert 0 < asked["trees"] <= plan["trees"] <= 25
+
+
+@pytest.mark.parametrize("preset", ["quick", "best"])
+def test_all_samples_but_the_first_of_a_question_are_read_from_the_providers_cache_and_billed_so(
+    home: Path, preset: str
+) -> None:
+    long = [{**each, "criteria": "Resolves by what both governments publish, " * 110} for each in QUESTIONS]
+    (home / "q.json").write_text(json.dumps({"format": OWN, "questions": long}))
+    assert run_cli(home, "questions", "import", "q.json", "--as", "q").returncode == 0
+    words = (
+        "--preset",
+        preset,
+        "--promote",
+        "0",
+        "--contexts",
+        "none",
+        "--set",
+        "price=openai/x=3000,15000,300",
+    )
+    with OpenAIServer(Policy(caches=True)) as server:
+        plan = tournament(home, server, {}, *words, "--set", "reply_tokens=250", "--plan-only").stdout
+        done = tournament(home, server, {}, *words, "--json")
+        assert done.returncode == 0, done.stderr
+    samples: dict[str, list[str]] = {}
+    for asked in server.asked:
+        text = "".join(map(text_of, asked.messages))
+        samples.setdefault(next(each["id"] for each in QUESTIONS if each["title"] in text), []).append(text)
+    assert {name: len(texts) for name, texts in samples.items()} == {"june": 5, "july": 5, "party": 5}
+    for name, texts in samples.items():
+        shared = shared_beginning(texts)
+        # rules, question, context and form of the reply stand before what a sample alone is told
+        assert len(shared) > 4096 and {len(text.removeprefix(shared)) < 400 for text in texts} == {True}
+        assert len(set(texts)) == (3 if preset == "best" and name != "party" else 1)
+    read = [usage["prompt_tokens_details"]["cached_tokens"] for _, usage in server.usages]
+    assert sum(count > 1024 for count in read) >= 12  # the first of each question is read anew
+    bill = sum(3 * (usage["prompt_tokens"] - count) + 0.3 * count + 15 * usage["completion_tokens"] for count, (_, usage) in zip(read, server.usages, strict=True))  # fmt: skip
+    document = json.loads(done.stdout)
+    assert document["cost_usd"] == pytest.approx(bill / 1e3, rel=1e-3)
+    sent, dollars = re.search(r"quick pass .* ([\d,]+) tokens sent, about \$([\d.]+)", plan).groups()  # type: ignore[union-attr]
+    # of a round's input the plan expects the same share to be paid in full as the bill does
+    written = 15 * 250 * 15e-3
+    expected = (float(dollars) - written) / (float(sent.replace(",", "")) * 3e-3)
+    paid = 1 - 0.9 * sum(read) / sum(usage["prompt_tokens"] for _, usage in server.usages)
+    assert expected == pytest.approx(paid, abs=0.06) and paid < 0.4
 
 
 def test_close_questions_buy_one_search(home: Path, web: tuple[FakeWeb, dict[str, str]]) -> None:

@@ -4,7 +4,7 @@ Every forecast is judged by what it is expected to lose against the truth, so th
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -16,6 +16,7 @@ from benchmarks.tournament import ROWS, compared, law
 from tests.command_line import run_cli, run_ok
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.skilled_forecasters import Skill, World, draw, excess_brier, excess_log, shifted
+from workbench.agents.base import FRAMINGS
 from workbench.agents.conversation import LoopLimits, Spent
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.questions.formats.format_registry import OWN
@@ -102,6 +103,24 @@ def test_a_leaf_that_stops_where_its_probability_stands_loses_little_and_asks_ha
     assert fmean(taken) < 5  # calls a leaf
     assert stopped - fixed[10] <= 0.001  # of a Brier score
     assert stopped <= fixed[5]
+
+
+@pytest.mark.parametrize(("shared", "lean"), [(0.6, 0.3), (0.4, 0.6)])
+def test_framings_that_lean_either_way_cost_next_to_nothing_and_pay_where_they_part_errors(
+    shared: float, lean: float
+) -> None:
+    """``lean`` in logits: how far "No first" and "Yes first" push a forecast; ``shared``: what samples of different framings share."""
+    leans = {"outside": 0.0, "no_first": -lean, "yes_first": lean}
+    framed = replace(STATED, skills={"direct": Skill(samples=shared, models=0.3)})
+
+    def pool(world: World, event: int, turned: Sequence[float]) -> float:
+        return Aggregation().combine([shifted(world.direct(event, sample=n), turn) for n, turn in enumerate(turned)])  # fmt: skip
+
+    turned = [leans[FRAMINGS[n % 3]] for n in range(5)]
+    free = mean_excess(pool(STATED, event, [0.0] * 5) for event in range(STATED.events))
+    in_turn = mean_excess(pool(framed, event, turned) for event in range(STATED.events))
+    assert in_turn - free <= 0.001
+    assert shared == 0.6 or in_turn < free
 
 
 def test_another_model_is_worth_more_than_further_samples_of_one() -> None:

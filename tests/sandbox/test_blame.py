@@ -122,21 +122,6 @@ async def test_what_a_cell_leaves_running_is_held_against_it_and_not_against_the
     assert [cell.result for cell in read_journal(session.spec.journal)] == [c.result for c in session.cells]
 
 
-async def test_a_limit_that_the_clock_hid_is_not_counted_for_the_next_cell(
-    open_session: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if cgroups.available() is None:
-        pytest.skip("no control groups here")
-    monkeypatch.setattr(MemoryWatch, "wait_exceeded", lambda self: asyncio.sleep(3600))
-    session = await open_session(limits=Limits(memory_mb=64, disk_mb=8, cell_seconds=3))
-    cell = "import os, time\nif os.fork() == 0:\n    held = bytearray(b'x') * (200 << 20)\n    os._exit(0)\n"
-    first = await session.execute(cell + "print(os.wait()[1])\ntime.sleep(60)")
-    assert (first.limit, first.text()[:1]) == ("cell_seconds", "9"), first.text()
-    second = await session.execute("6 * 7")
-    assert (second.limit, second.text()) == (None, "42")
-    assert session.cells[0].result == first
-
-
 @pytest.mark.parametrize("level", LEVELS)
 async def test_a_child_within_the_limits_outlives_its_cell(level: str, open_session: Opener) -> None:
     session = await open_session(level=level, limits=_LIMITS)

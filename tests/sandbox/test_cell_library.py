@@ -1,7 +1,6 @@
 """Source that cells may import: mounted at every level, filed by its hash, and the same when a proof is run again."""
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -59,16 +58,6 @@ async def test_a_cell_imports_it_at_every_level_and_nothing_installed_is_hidden(
     await plain.close()
 
 
-async def test_without_one_there_is_nothing_to_import(
-    box: Sandbox, spec_for: Callable[..., SessionSpec]
-) -> None:
-    session = await box.open(spec_for(), echo)
-    assert (await session.execute(CELL)).error.ename == "ModuleNotFoundError"
-    await session.close()
-    assert named_library(read_lines(session.spec.journal)) is None
-    assert os.listdir(session.spec.journal.parent) == [session.spec.journal.name]
-
-
 async def test_a_proof_is_run_again_with_the_text_it_was_made_with(box: Sandbox, proof: SessionSpec) -> None:
     folder = proof.journal.parent
     assert named_library(read_lines(proof.journal)) == LIBRARY.digest
@@ -87,27 +76,6 @@ def test_a_text_that_is_another_or_gone_is_a_difference_and_nothing_runs(
     path.unlink() if text is None else path.write_bytes(text)
     (found,) = compare_proof(journal=proof.journal, notebook=proof.notebook, rows=[]).differing
     assert found.check == "chain" and says in found.what
-
-
-async def test_a_session_taken_up_again_keeps_its_text(box: Sandbox, proof: SessionSpec) -> None:
-    session = await box.open(replace(proof, library=OTHER), echo)
-    assert (await session.execute("print(add(1))")).text() == "2"
-    await session.close()
-    assert named_library(read_lines(proof.journal)) == LIBRARY.digest
-
-
-async def test_a_session_that_had_none_is_given_one_when_it_is_taken_up(
-    box: Sandbox, spec_for: Callable[..., SessionSpec]
-) -> None:
-    spec = spec_for()
-    session = await box.open(spec, echo)
-    await session.execute("print(1)")
-    await session.close()
-    session = await box.open(replace(spec, library=LIBRARY), echo)
-    assert (await session.execute(CELL)).text() == "42"
-    await session.close()
-    outcome = await verify_proof(box, journal=spec.journal, notebook=spec.notebook, rows=[])
-    assert outcome.verified and outcome.printed == ("1", "42")
 
 
 def test_a_stranger_names_no_path_and_no_two_texts(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 from sandbox import Limits
 from sandbox.limits import cgroups
 from sandbox.limits.memory import private_bytes
-from sandbox.record.journal import read_lines
 from tests.sandbox.conftest import LEVELS, Opener
 
 pytestmark = pytest.mark.long
@@ -164,34 +163,6 @@ except KeyboardInterrupt:
     if level == "namespaces":  # there the files' share is room that the watch has to act in
         assert (result.status, result.error.ename) == ("error", "KeyboardInterrupt"), result.text()
         assert session.kernel.process.pid == pid
-
-
-async def test_a_killed_child_names_the_limit_and_the_kernel_stays(open_session: Opener, seldom):
-    session = await open_session(limits=_SMALL)
-    cell = f"""
-import os
-pid = os.fork()
-if pid == 0:
-    held = bytearray(b'x') * ({BOUND} << 20)
-    os._exit(0)
-print(os.waitpid(pid, 0)[1])
-"""
-    result = await session.execute(cell)
-    assert (result.text(), result.status, result.limit) == ("9", "ok", "memory")
-    assert (await session.execute("6 * 7")).limit is None
-
-
-async def test_the_journal_and_the_notebook_say_what_bounds_the_memory(open_session: Opener, without):
-    session = await open_session()
-    assert session.memory == cgroups.memory_bound() and re.fullmatch(r"cgroup v[12]", session.memory)
-    assert [line["memory"] for line in read_lines(session.spec.journal) if line["kind"] == "kernel"] == [
-        session.memory
-    ]
-    await session.close()
-    assert f'"memory": "{session.memory}"' in session.spec.notebook.read_text()
-    without()
-    control = await open_session("P2.1.1", limits=Limits(memory_mb=1000))
-    assert control.memory == "watched"
 
 
 @pytest.mark.parametrize("level", LEVELS)

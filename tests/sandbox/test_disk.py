@@ -110,27 +110,6 @@ print(len([name for name in os.listdir(tempfile.gettempdir()) if name.startswith
     assert (result.status, result.limit, result.text()) == ("ok", None, "50")
 
 
-async def test_too_much_that_is_taken_back_costs_the_cell_and_not_the_kernel(open_session: Opener):
-    session = await open_session(level="landlock", limits=_SMALL)
-    pid = session.kernel.process.pid
-    cell = """
-import os, time
-try:
-    for number in range(14):
-        with open(f'fill-{number}', 'wb') as file:
-            file.write(b'x' * (1 << 20))
-    time.sleep(30)
-finally:
-    for name in os.listdir():
-        if name.startswith('fill-'):
-            os.unlink(name)
-"""
-    result = await session.execute(cell)
-    assert (result.status, result.limit, result.error.ename) == ("error", "disk", "KeyboardInterrupt")
-    assert "take more space, than it may have" in result.text()
-    assert result.stopped and session.kernel.process.pid == pid
-
-
 LEFT_WRITING = """
 import threading, time
 def fill():

@@ -42,15 +42,6 @@ def test_a_changed_line_breaks_the_chain(tmp_path: Path, line: int):
         read_lines(path)
 
 
-def test_removed_and_swapped_lines_break_the_chain(tmp_path: Path):
-    path = tmp_path / "j.jsonl"
-    lines = _write(path)
-    for changed in ([*lines[:1], *lines[2:]], [lines[0], lines[2], lines[1], *lines[3:]]):
-        path.write_text("\n".join(changed) + "\n")
-        with pytest.raises(JournalBroken):
-            read_lines(path)
-
-
 def test_half_a_line_at_the_end_is_cut_when_the_journal_is_taken_up(tmp_path: Path):
     path = tmp_path / "j.jsonl"
     lines = _write(path)
@@ -61,12 +52,6 @@ def test_half_a_line_at_the_end_is_cut_when_the_journal_is_taken_up(tmp_path: Pa
     journal.append("close")
     journal.close()
     assert [line["kind"] for line in read_lines(path)] == ["open", "markdown", "code", "result", "close"]
-
-
-def test_no_journal_at_all_is_said_so(tmp_path: Path):
-    (tmp_path / "j.jsonl").write_text("hello\n")
-    with pytest.raises(JournalBroken, match="no journal line"):
-        read_journal(tmp_path / "j.jsonl")
 
 
 _json = st.recursive(
@@ -119,19 +104,6 @@ def test_a_line_that_was_changed_and_sealed_again_breaks_the_chain_at_the_next(t
     lines[line] = json.dumps(fields)
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(JournalBroken, match=f"line {line + 2} is not the line that was written"):
-        read_lines(path)
-
-
-def test_a_line_with_another_number_breaks_the_chain(tmp_path: Path):
-    path = tmp_path / "j.jsonl"
-    _write(path)
-    head, changed = "0" * 64, []
-    for number, raw in enumerate(path.read_text().splitlines()):
-        fields = json.loads(raw) | {"seq": number + 1, "prev": head}
-        fields["hash"] = head = seal_line(fields)
-        changed.append(json.dumps(fields))
-    path.write_text("\n".join(changed) + "\n")
-    with pytest.raises(JournalBroken, match="line 1 "):
         read_lines(path)
 
 

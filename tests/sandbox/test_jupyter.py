@@ -40,16 +40,6 @@ def _text(cell) -> str:
     return "".join(output.get("text", "") for output in cell.outputs)
 
 
-async def test_nbclient_runs_the_sealed_kernel():
-    notebook = _notebook(
-        "%cutoff 2018-06-30", FETCH, "import os\nprint(os.getpid(), os.path.exists('/home/user'))"
-    )
-    await NotebookClient(notebook, kernel_name="analyst").async_execute()
-    assert "last visible day is 2018-06-29" in _text(notebook.cells[0])
-    assert _text(notebook.cells[1]).splitlines()[-1] == "2018-06-29 True"
-    assert _text(notebook.cells[2]) == "1 False\n"
-
-
 async def test_what_was_run_is_found_again_by_tail_and_search():
     manager = AsyncKernelManager(kernel_name="analyst")
     await manager.start_kernel()
@@ -125,23 +115,6 @@ async def test_a_declared_cutoff_can_only_move_back():
         await NotebookClient(
             _notebook("%cutoff 2018-06-30", "%cutoff live"), kernel_name="analyst"
         ).async_execute()
-
-
-def test_papermill_runs_the_sealed_kernel_with_a_cutoff_from_the_launch(tmp_path: Path):
-    source, target = tmp_path / "in.ipynb", tmp_path / "out.ipynb"
-    source.write_text(nbformat.writes(_notebook(FETCH)))
-    # papermill brings warnings of its own dependencies along, so it runs apart from our strict ones
-    done = subprocess.run(
-        [sys.executable, "-m", "papermill", "--no-progress-bar", "-k", "analyst", str(source), str(target)],
-        env={**os.environ, "ANALYST_CUTOFF": "2018-06-30"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    cells = nbformat.read(target, as_version=4).cells
-    assert _text(cells[-1]).splitlines()[-1] == "2018-06-29 True"
 
 
 @pytest.fixture

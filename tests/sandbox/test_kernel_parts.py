@@ -26,39 +26,6 @@ async def test_what_programs_print_belongs_to_the_cell_that_started_them(open_se
         assert below in printed and "".join(printed.replace(below, "", 1).split()) == "above"
 
 
-async def test_output_of_threads_and_both_streams_comes_before_the_end(open_session: Opener):
-    session = await open_session()
-    source = (
-        "import sys, threading\n"
-        "threads = [threading.Thread(target=print, args=(f'thread {n}',)) for n in range(5)]\n"
-        "[thread.start() for thread in threads]; [thread.join() for thread in threads]\n"
-        "print('out', end=''); print('err', file=sys.stderr, end='')"
-    )
-    for _ in range(10):
-        result = await session.execute(source)
-        text = "".join(output["text"] for output in result.outputs)
-        assert "out" in text and "err" in text and all(f"thread {n}" in text for n in range(5))
-
-
-async def test_a_kernel_starts_clean(open_session: Opener):
-    session = await open_session()
-    result = await session.execute(
-        "import threading, sys\n"
-        "names = [name for name in globals() if not name.startswith('_')]\n"
-        "print(get_ipython().execution_count, [n for n in names if n not in ('threading', 'sys')])\n"
-        "names = [t.name for t in threading.enumerate()]\n"
-        "print(len(names) == len(set(names)), getattr(sys, 'last_type', None))\n"
-        "import matplotlib.pyplot\nprint(matplotlib.pyplot.get_fignums(), _, Out)"
-    )
-    # IPython counts on before it runs a cell: the first is number 1, the next will be 2
-    ours = ["In", "Out", "get_ipython", "exit", "quit", "open", "CALL_API", "ApiRefused", "ApiUnavailable"]
-    assert result.text().splitlines() == [
-        f"2 {ours}",
-        "True None",  # no thread twice: those of the rehearsal are gone
-        "[]  {}",
-    ]
-
-
 @pytest.mark.parametrize("level", LEVELS)
 async def test_temporary_files_lie_in_the_kernels_own_folder(open_session: Opener, level: str):
     session = await open_session(level=level)

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import Limits, read_journal
+from sandbox import read_journal
 from sandbox.kernels.folders import make_held_folder, remove_orphaned_folders
 from sandbox.limits import cgroups
 from sandbox.limits.cgroup_tree import CgroupTree, identity
-from tests.sandbox.conftest import LEVELS, Opener, echo
+from tests.sandbox.conftest import LEVELS, Opener
 
 pytestmark = pytest.mark.long
 
@@ -175,16 +175,6 @@ async def test_many_kernels_at_once_all_come_up(open_session: Opener):
     assert len(pids) == 10
 
 
-async def test_random_numbers_and_set_order_are_the_same_in_every_kernel(open_session: Opener):
-    source = (
-        "import random, numpy as np\n"
-        "print(random.random(), np.random.rand(), np.random.default_rng().normal(), list({'a', 'b', 'c'}))"
-    )
-    first = await (await open_session("P1.1.1")).execute(source)
-    second = await (await open_session("P2.1.1")).execute(source)
-    assert first.status == "ok" and first.text() == second.text()
-
-
 async def test_two_kernels_have_different_users_and_processes(open_session: Opener):
     first, second = [await open_session(f"P{n}.1.1", level="namespaces") for n in (1, 2)]
     source = "import os; print(os.getpid(), len([p for p in os.listdir('/proc') if p.isdigit()]))"
@@ -203,47 +193,3 @@ async def test_a_kernel_killed_from_outside_is_reported(open_session: Opener):
     session.kernel.process.signal(signal.SIGKILL)
     result = await asyncio.wait_for(running, 10)
     assert result.status == "died" and "SIGKILL" in result.error.evalue
-
-
-def _groups() -> int:
-    groups = cgroups.available()
-    return 0 if groups is None else sum(1 for folder in groups.folders for _ in folder.glob("kernel-*"))
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(1800)
-async def test_a_thousand_kernels_leave_nothing(box, spec_for):
-    from sandbox.kernels.forkserver import fork_server
-    from sandbox.kernels.kernel import start_kernel
-
-    server = await fork_server("namespaces")
-    await (await start_kernel(server, Limits())).kill()
-    fds, mounts, ours = len(os.listdir("/proc/self/fd")), _mounts(), set(_descendants(os.getpid()))
-    groups = _groups()
-    for _ in range(1000):
-        await (await start_kernel(server, Limits())).kill()
-    assert len(os.listdir("/proc/self/fd")) <= fds + 2
-    assert (_mounts(), set(_descendants(os.getpid()))) == (mounts, ours)
-    deadline = time.monotonic() + 10
-    while _groups() > groups and time.monotonic() < deadline:
-        await asyncio.sleep(0.05)
-    assert _groups() <= groups
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(1800)
-async def test_three_hundred_kernels_that_plotted_fit_into_ten_gigabytes(open_session: Opener, is_root: bool):
-    if not is_root:
-        pytest.skip("proportional memory of the kernels is readable for root only")
-    sessions = []
-    for n in range(300):
-        session = await open_session(f"P{n}.1.1", api=echo)
-        plot = await session.execute("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")
-        assert plot.images()
-        sessions.append(session)
-    total = 0
-    for session in sessions:
-        text = Path(f"/proc/{session.kernel.process.pid}/smaps_rollup").read_text()
-        total += int(next(line for line in text.splitlines() if line.startswith("Pss:")).split()[1])
-    print(f"proportional memory of 300 kernels: {total / 1024 / 1024:.2f} GiB")
-    assert total < 10 * 1024 * 1024, f"{total / 1024 / 1024:.1f} GiB"

@@ -7,7 +7,7 @@ import signal
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sandbox import Limits, Sandbox, read_journal
+from sandbox import Limits
 from sandbox.errors import KernelStartFailed
 from sandbox.kernels.client import KernelClient
 from sandbox.kernels.kernel_pool import ReadyKernel
@@ -130,56 +130,3 @@ print(late, datetime.date.today(), time.strftime('%Y'), isinstance(pd.Timestamp.
     assert read_lines(spec.journal)[0]["clock"] == "2018-06-30T00:00:00+00:00"
     true = await box.open(spec_for("P2.1.1"), echo)
     assert (await true.execute("import time; time.time() > 1.7e9")).text() == "True"
-
-
-async def test_children_count_against_the_memory_of_a_session(open_session: Opener):
-    session = await open_session(limits=Limits(memory_mb=200, grace_seconds=2))
-    await session.execute("kept = 4")
-    cell = """
-import os, time
-for _ in range(4):
-    if os.fork() == 0:
-        try:
-            held = bytearray(os.urandom(1 << 20)) * 120
-            time.sleep(60)
-        finally:
-            os._exit(0)
-time.sleep(60)
-"""
-    result = await session.execute(cell)
-    assert result.limit == "memory" and result.status in ("error", "died")
-    assert result.duration_s < 30 and "more memory than the session may have" in result.text()
-    small = await session.execute("len(bytearray(50 << 20)), kept")
-    assert (small.status, small.limit, small.text()) == ("ok", None, "(52428800, 4)")
-
-
-async def test_output_that_was_cut_is_in_the_journal(open_session: Opener):
-    session = await open_session(limits=Limits(output_bytes=1000, journal_bytes=3000))
-    result = await session.execute("print('a' * 1500)")
-    assert "500 more characters are in the journal only" in result.text().replace("501", "500")
-    flood = await session.execute("print('b' * 10_000)")
-    assert "9001 more characters are in the journal only, and 6001 of them nowhere" in flood.text()
-    lines = [line for line in read_lines(session.spec.journal) if line["kind"] == "result"]
-    assert [sum(len(o["text"]) for o in line["rest"]) for line in lines] == [501, 3000]
-    assert lines[0]["rest"][0]["text"] == "a" * 500 + "\n"
-    assert [len(cell.result.outputs[0]["text"]) for cell in read_journal(session.spec.journal)] == [
-        1000,
-        1000,
-    ]
-
-
-async def test_a_sandbox_that_is_warmed_starts_its_fork_server_beside_the_callers_work(monkeypatch):
-    started = []
-
-    async def server(level: str, *, packages: tuple[str, ...]) -> None:
-        started.append(level)
-        if len(started) > 1:
-            raise KernelStartFailed("it did not come up")
-
-    monkeypatch.setattr("sandbox.manager.fork_server", server)
-    for _ in range(2):  # what fails is raised by whoever opens a session, not by this
-        warmed = Sandbox(isolation="none")
-        warmed.warm()
-        warmed.warm()
-        await warmed.aclose()
-    assert started == ["none", "none"]

@@ -11,7 +11,7 @@ import pytest
 from proxies.asof.clock import Cutoff
 from proxies.errors import Refused, SourceUnavailable
 from proxies.ledger import Address
-from sandbox import Limits, Sandbox, SessionClosed, read_journal
+from sandbox import Limits, Sandbox, read_journal
 from sandbox.kernels.client import CellRun, KernelClient
 from sandbox.limits import cgroups
 from sandbox.record.cell_results import cell_result
@@ -49,20 +49,6 @@ async def test_a_session_leaves_a_valid_notebook_with_its_failed_cells(open_sess
     assert failed.metadata.jupyter == {"source_hidden": True, "outputs_hidden": True}
     assert failed.outputs[0].ename == "ZeroDivisionError"
     assert notebook.cells[2].metadata.analyst.status == "ok"
-
-
-PAGED = {
-    "len?": "Return the number of items in a container.", "def double(x):\n    'Twice x.'\n    return 2 * x\n%pinfo double": "Twice x.",
-    "import json\njson.dumps??": "skipkeys", "%psource double": "return 2 * x", "nothing_of_this_name?": "not found",
-    "get_ipython().set_next_input('x = 6 * 7')": "x = 6 * 7", "2 * 3": "6",
-}  # fmt: skip
-
-
-async def test_what_a_pager_would_show_stands_among_the_outputs(open_session: Opener):
-    session = await open_session()
-    for source, words in PAGED.items():
-        cell = await session.execute(source)
-        assert cell.status == "ok" and words in cell.text(), source
 
 
 async def test_source_is_in_the_journal_before_the_cell_ends(open_session: Opener):
@@ -258,14 +244,6 @@ async def test_a_cell_that_never_ended_is_taken_back_on_resume(box: Sandbox, spe
     assert again.cells[0].superseded and fixed.cell_id == "cell-003"
 
 
-async def test_a_closed_session_says_so(open_session: Opener):
-    session = await open_session()
-    await session.close()
-    await session.close()
-    with pytest.raises(SessionClosed):
-        await session.execute("1")
-
-
 async def test_nothing_is_left_of_a_closed_session(open_session: Opener):
     session = await open_session()
     # a command line that no other suite on this machine has: the test looks through all processes
@@ -287,22 +265,6 @@ async def test_nothing_is_left_of_a_closed_session(open_session: Opener):
             break
         await asyncio.sleep(0.02)
     assert not _processes(line)
-
-
-async def test_a_killed_fork_server_costs_a_restart_but_no_cell(open_session: Opener):
-    from sandbox.kernels.forkserver import fork_server
-
-    session = await open_session(level="namespaces")
-    await session.execute("kept = 5")
-    server = await fork_server("namespaces")
-    os.kill(server.pid, signal.SIGKILL)
-    for _ in range(100):
-        if server.dead and not session.kernel.process.alive:
-            break
-        await asyncio.sleep(0.05)
-    assert server.dead
-    assert (await session.execute("kept")).text() == "5"
-    assert [cell.replayed for cell in session.cells] == [True, False]
 
 
 @pytest.mark.long

@@ -33,18 +33,6 @@ async def test_a_wedged_kernel_is_started_anew_without_the_cell_that_wedged_it(
     assert "started anew without that cell" in cells[3].findings[0]
 
 
-async def test_cells_that_only_wait_restart_nothing(open_session: Opener) -> None:
-    session = await open_session(limits=Limits(cell_seconds=1.0, grace_seconds=1.0))
-    await session.execute("import time; x = 7")
-    for _ in range(3):
-        result = await session.execute("time.sleep(60)")
-        assert (result.status, result.wedged) == ("timeout", None)
-    assert (await session.execute("print(x)")).text().strip() == "7"
-    lines = session.spec.journal.read_text()
-    assert lines.count('"kind":"kernel"') == 1
-    await session.close()
-
-
 @pytest.mark.parametrize(
     ("source", "repeats"),
     [

@@ -6,10 +6,8 @@ import importlib.util
 import json
 import socket
 import struct
-from datetime import date
 from pathlib import Path
 
-import numpy as np
 import orjson
 import pandas as pd
 import pytest
@@ -289,15 +287,6 @@ async def test_a_frame_of_any_size_is_the_frame_of_the_rows(ends, rows):
         frame = await asyncio.to_thread(call.frame, path)
         pd.testing.assert_frame_equal(frame, wanted, check_dtype="date" not in frame)
         assert frame.dtypes.astype(str).tolist()[1:] == wanted.dtypes.astype(str).tolist()[1:]
-
-
-async def test_an_answer_of_numpy_and_odd_keys_comes_through(ends):
-    async def api(path, params, *, cell, nth):
-        return Told(data={1: np.arange(3), "when": date(2018, 6, 29)}, meta={2: np.float64(0.5)})
-
-    _, call = ends(api)
-    assert await asyncio.to_thread(call, "x") == {"1": [0, 1, 2], "when": "2018-06-29"}
-    assert call.meta == {"2": 0.5}
 
 
 LIES = """

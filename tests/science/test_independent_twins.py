@@ -145,15 +145,3 @@ def test_the_bootstrap_of_paper_b_is_the_enumerated_one() -> None:
             assert (drawn <= level).mean() == pytest.approx((gap <= level).mean(), abs=0.01), (part, share)
         opposite = float((gap <= 0).mean() if pair.difference > 0 else (gap >= 0).mean())
         assert pair.p_one_sided == pytest.approx(max(opposite, 2.0**-pair.units), abs=0.006), part
-
-
-def test_the_bootstrap_s_error_is_the_delta_method_s_in_many_questions() -> None:
-    rng = np.random.default_rng(9)
-    scores = rng.beta(1, 3, (600, 2))
-    pair = stratified_index(scores, ("a", "b"), np.full(600, "market"), resamples=4000, seed=2).pair(
-        "a", "b", "market"
-    )
-    a, b = scores.T
-    roots = 2 * np.sqrt(scores.mean(axis=0))
-    influence = -100 * (a / roots[0] - b / roots[1])
-    assert pair.error == pytest.approx(influence.std(ddof=1) / np.sqrt(600), rel=0.05)

@@ -10,7 +10,6 @@ import pytest
 
 from benchmarks import interval_coverage as bench
 from workbench.science.comparing import mean_intervals as intervals
-from workbench.science.comparing import score_intervals
 from workbench.science.scoring.calibration_error import (
     calibrated_error,
     calibration_error,
@@ -62,18 +61,6 @@ def test_intervals_of_choices_cover_and_dates_taken_for_assets_do_not(
 
 
 @pytest.mark.long
-def test_events_taken_for_independent_cover_too_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The guard's own test: each date a cluster of its own, as scores once had them."""
-
-    def alone(columns, clusters, **settings):  # type: ignore[no-untyped-def]
-        return intervals.mean_intervals(columns, np.arange(len(np.asarray(clusters))), **settings)
-
-    monkeypatch.setattr(score_intervals, "mean_intervals", alone)
-    table, _ = bench.measure(bench.Scenario("12 questions of 10 dates", (10,) * 12, 1.0), 40)
-    assert {"brier", "brier_index", "log_loss"} <= set(outside(table, 40))
-
-
-@pytest.mark.long
 def test_a_planted_difference_is_found_and_more_often_in_more_questions() -> None:
     found = [bench.measure(scenario(f"{n} independent"), 30)[1].found for n in (20, 200)]
     assert found[0] < found[1] and found[1] >= 9
@@ -108,17 +95,6 @@ def test_order_labels_and_scale_change_no_interval() -> None:
     assert intervals.loss_interval(4 * losses, clusters, most=np.inf) == pytest.approx(
         [4 * end for end in once or []]
     )
-
-
-def test_planted_wrong_intervals_fail_the_laws_of_order_and_scale() -> None:
-    def neighbours(losses: np.ndarray, clusters: np.ndarray) -> list[float]:
-        return of_mean(losses, np.arange(len(losses)) // 2)  # rows of a file, whatever they are about
-
-    def shares(losses: np.ndarray, clusters: np.ndarray) -> list[float]:
-        return np.clip(of_mean(losses, clusters), 0.0, 1.0).tolist()  # as if every loss were a Brier score
-
-    assert moved_by_order(neighbours) > 1e-3 and moved_by_scale(neighbours) < 1e-7
-    assert moved_by_scale(shares) > 1e-3 and moved_by_order(shares) < 1e-9
 
 
 def test_shares_are_certain_of_nothing_and_one_cluster_is_no_sample() -> None:

@@ -1,6 +1,5 @@
 """Laws of the intervals behind `score` and `returns`: about the score, as wide as the questions are uncertain, the same every time."""
 
-from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -149,56 +148,11 @@ def test_an_interval_is_that_of_the_paired_test_against_nothing() -> None:
     assert card["brier_index"]["market"] == pytest.approx(test.interval)
 
 
-def test_a_mean_s_half_width_is_1_96_standard_errors() -> None:
-    rng = np.random.default_rng(1)
-    n = 2000
-    p, outcome = rng.random(n), (rng.random(n) < 0.5).astype(float)
-    events = Events.of(outcome, kind="market")
-    scores = scorecard(p, np.arange(n), events, ["brier"])
-    low, high = interval_card(p, np.arange(n), events, ["brier"], scores)["brier"]["market"] or [0, 0]
-    wanted = 1.96 * ((p - outcome) ** 2).std(ddof=1) / np.sqrt(n)
-    assert (high - low) / 2 == pytest.approx(wanted, rel=0.06)
-
-
-def test_dates_of_one_question_add_no_certainty() -> None:
-    p, events = example(4, n=30)
-    twice = np.repeat(np.arange(30), 8)
-    many = Events.of(events.outcome[twice], kind="market", question=twice.astype(str))
-    apart = Events.of(events.outcome[twice], kind="market")
-
-    def width(table: Events) -> float:
-        scores = scorecard(p[twice], np.arange(240), table, ["brier"])
-        low, high = interval_card(p[twice], np.arange(240), table, ["brier"], scores)["brier"]["overall"] or [
-            0,
-            0,
-        ]
-        return high - low
-
-    assert width(many) == pytest.approx(width(apart) * np.sqrt(8), rel=0.15)
-
-
 def test_five_questions_have_no_interval() -> None:
     events = Events.of([1, 0] * 5 + [1], kind=["market"] * 5 + ["dataset"] * 6)
     p, rows = np.linspace(0.1, 0.9, 11), np.arange(11)
     card = interval_card(p, rows, events, ["brier"], scorecard(p, rows, events, ["brier"]))["brier"]
     assert card["market"] is None and card["overall"] is None and card["dataset"] is not None
-
-
-def test_windows_of_one_series_are_fewer_clusters_than_questions(tmp_path: Path) -> None:
-    """52 weekly claims on one index, 4 weeks each: 5 blocks of 12 weeks, too few for an interval; two years give one."""
-    rng = np.random.default_rng(3)
-    for weeks, few in ((52, True), (104, False)):
-        lines = [
-            "event_id,question_key,source,question_type,outcome,series,forecast_due_date,resolution_date"
-        ]
-        for week in range(weeks):
-            due = date(2020, 1, 6) + timedelta(weeks=week)
-            lines.append(f"e{week},q{week},s,market,{rng.integers(2)},index,{due},{due + timedelta(weeks=4)}")
-        probabilities = ["method,event_id,variant,p", *(f"m,e{week},forecast,0.6" for week in range(weeks))]
-        files = ("--events", write(tmp_path / "e.csv", "\n".join(lines)), "--forecasts")
-        entry = run_json("score", *files, write(tmp_path / "f.csv", "\n".join(probabilities)))["methods"]["m"]
-        assert (entry["n"]["questions"], entry["n"]["clusters"]) == (weeks, 5 if few else 9)
-        assert (entry["intervals"]["brier"]["overall"] is None) == few
 
 
 def test_score_prints_an_interval_with_every_number(tmp_path: Path) -> None:

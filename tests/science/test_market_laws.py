@@ -1,4 +1,4 @@
-"""Laws of bets, returns, consistency and schedules."""
+"""Laws of bets and returns."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.science.errors import DomainError
-from workbench.science.scoring.consistency import chain_score, logical_chain_score, mutual_exclusion
 from workbench.science.scoring.market import crra_allocation, market_returns, payoffs, sharpe, ties
 
 INSIDE = st.floats(0.02, 0.98)
@@ -85,28 +84,3 @@ def test_a_price_of_nothing_or_all_is_refused() -> None:
     for bad in ([0.0], [1.0], [float("nan")]):
         with pytest.raises(DomainError, match="strictly between"):
             market_returns([0.5], bad, [1], 0.5)
-
-
-def test_logical_chains() -> None:
-    beliefs = {"above 240": 0.1, "above 220": 0.2, "above 200": 0.2, "rain": 0.0}
-    chain = ["above 240", "above 220", "above 200"]
-    assert chain_score(beliefs, chain) == 1 and chain_score(beliefs, chain[::-1]) == 0.5
-    assert logical_chain_score(beliefs, [chain, ["above 240", "rain"]]) == 0.5
-    for bad in (["rain"], ["rain", "snow"]):
-        with pytest.raises(DomainError):
-            chain_score(beliefs, bad)
-    with pytest.raises(DomainError):
-        logical_chain_score(beliefs, [])
-
-
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=8))
-def test_sorted_beliefs_are_a_consistent_chain(values: list[float]) -> None:
-    names = [str(i) for i in range(len(values))]
-    assert chain_score(dict(zip(names, sorted(values), strict=True)), names) == 1
-
-
-def test_mutual_exclusion() -> None:
-    assert mutual_exclusion({"a": 0.6, "b": 0.41}, ["a", "b"]).consistent
-    low = mutual_exclusion({"a": 0.6, "b": 0.3}, ["a", "b"])
-    assert not low.consistent and low.gap == pytest.approx(-0.1)
-    assert mutual_exclusion({"a": 0.6, "b": 0.3}, ["a", "b"], tolerance=0.1).consistent

@@ -170,26 +170,6 @@ def test_intervals_cover_zero_as_often_as_they_say(n: int) -> None:
         assert covered(lambda: rolling(rng, weeks, 4, 100), np.arange(weeks), 1) < 0.85
 
 
-PairedTest = Callable[[np.ndarray, np.ndarray], list[PairedVerdict]]
-
-
-def each_alone(table: np.ndarray, clusters: np.ndarray) -> list[PairedVerdict]:
-    """A planted wrong test: dates of one question count as so many questions."""
-    return paired_tests(table, np.arange(len(clusters)))
-
-
-def found(test: PairedTest, questions: int, dates: int, *, better_by: float = 0.0) -> float:
-    """Share of 150 studies in which a test tells two methods apart; the dates of a question share their luck."""
-    rng = np.random.default_rng(11)
-    table = np.repeat(equal_methods(rng, questions, 150) + better_by, dates, axis=0)
-    return float(np.mean([each.p <= 0.05 for each in test(table, np.repeat(np.arange(questions), dates))]))
-
-
-def test_type_i_error_is_what_is_said_and_dates_taken_for_questions_exceed_it() -> None:
-    most = 0.05 + 3 * np.sqrt(0.05 * 0.95 / 150)
-    assert found(paired_tests, 14, 4) <= most < found(each_alone, 14, 4)
-
-
 # --- clusters -----------------------------------------------------------------------------------------------------------------
 
 

@@ -156,14 +156,8 @@ def test_a_name_in_a_figure_is_text_and_never_a_formula(name: str) -> None:
     p, o = [0.2, 0.8], [0, 1]
     figures = [
         plots.reliability_plot({name: (p, o)}),
-        plots.market_plot(p, [0.3, 0.6], o, name=name),
-        plots.bars_plot({name: (60.0, 55.0, 66.0)}, label=name),
         plots.heatmap_plot([name, "b"], [[1.0, 0.5], [0.25, 1.0]], title=name),
-        plots.frontier_plot({name: [(1.0, 60.0), (2.0, 64.0)]}, cost=name),
         plots.frontier_plot({f"{name} {n}": [(n, 60.0)] for n in range(20)}, cost=name),
-        plots.curves_plot({name: ([1, 2], [0.5, 0.7])}, x=name, y="y", title="t"),
-        plots.boxes_plot({name: [0.5, 0.7]}, label="p"),
-        plots.traces_plot({name: [0.5, 0.7]}),
     ]
     for figure in figures:
         figure.savefig(io.BytesIO(), format="png", dpi=40, bbox_inches="tight")

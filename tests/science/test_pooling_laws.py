@@ -20,7 +20,6 @@ from workbench.science.pooling.pool import (
     pool,
     pool_logit_mean,
     pool_mean,
-    pool_median,
 )
 from workbench.science.pooling.shrinkage import bayes_weight, floor_weight, shrink, trial_logits
 from workbench.science.pooling.tuning import (
@@ -98,10 +97,6 @@ def test_the_logit_mean_shifts_with_the_evidence() -> None:
     trials = np.array([[0.2, 0.6, 0.7]])
     shifted = sigmoid(logit(trials) + 0.8)
     assert np.isclose(logit(pool_logit_mean(shifted))[0], logit(pool_logit_mean(trials))[0] + 0.8)
-
-
-def test_the_median_of_an_even_number_is_the_middle() -> None:
-    assert pool_median([[0.1, 0.9, 0.3, 0.5]])[0] == pytest.approx(0.4)
 
 
 def test_dead_trials_by_either_policy() -> None:
@@ -269,8 +264,3 @@ def test_the_held_out_ensemble_is_a_refit_without_the_question(seed: int) -> Non
         own = np.column_stack([members[step.added][~rest] for step in steps[:size]])
         assert np.allclose(held.p[~rest], pool(own, "logit-mean"), atol=1e-12)
     assert sum(held.chosen.values()) == 8
-
-
-def test_an_ensemble_needs_two_questions() -> None:
-    with pytest.raises(DomainError, match="two questions"):
-        greedy_leave_out({"a": [0.5, 0.5]}, [1, 0], ["q", "q"])

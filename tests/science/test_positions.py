@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.cli_science.runner import refused, run, run_json, write
+from workbench.science.documents import POSITION_COLUMNS, BettingRules, position_rows
 from workbench.science.errors import DomainError
 from workbench.science.scoring.betting import size_bet
 from workbench.science.scoring.market import edge_and_luck, market_returns, payoffs
-from workbench.science.scoring.positions import Costs, position_log, whole_dollar, with_costs
+from workbench.science.scoring.positions import Costs, whole_dollar, with_costs
+from workbench.science.tables import Events
 
 INSIDE = st.floats(0.02, 0.98)
 SOME = hnp.arrays(float, 6, elements=INSIDE)
@@ -103,15 +105,13 @@ def test_the_position_log_adds_up() -> None:
     p, q = rng.uniform(0.1, 0.9, 30), rng.uniform(0.1, 0.9, 30)
     o = rng.integers(0, 2, 30).astype(float)
     p[3] = q[3]
-    log = position_log([f"e{i}" for i in range(30)], p, q, o, whole_dollar(p, q, 0.0, tie="abstain"), p)
-    assert log[-1].running_total == pytest.approx(market_returns(p, q, o, 0.0, tie="abstain").total - 30)
-    assert log[3].side == "none" and log[3].on_yes is None and log[3].payoff == 1 and log[3].stake == 0
-    assert all(line.payoff - 1 == pytest.approx(line.expected + line.luck) for line in log)
-    assert {
-        line.side for line in position_log(["a"], p[:1], q[:1], o[:1], whole_dollar(p[:1], q[:1], 0.5), p[:1])
-    } == {"both"}
-    with pytest.raises(DomainError):
-        position_log(["a"], p, q, o, whole_dollar(p, q, 0.5), p)
+    rules = BettingRules(levels=(0.0, 0.5), tie="abstain")
+    rows = position_rows(Events.of(o, kind="market", crowd=q), {"m": p}, rules=rules)
+    log = [dict(zip(POSITION_COLUMNS, row, strict=True)) for row in rows]
+    assert log[29]["running_total"] == pytest.approx(market_returns(p, q, o, 0.0, tie="abstain").total - 30)
+    assert [log[3][name] for name in ("side", "on_yes", "payoff", "stake")] == ["none", "", 1, 0]
+    assert all(line["payoff"] - 1 == pytest.approx(line["expected"] + line["luck"]) for line in log)
+    assert {line["side"] for line in log[30:]} == {"both"}
 
 
 def test_returns_prints_edge_luck_and_an_interval_with_every_figure(tmp_path: Path) -> None:

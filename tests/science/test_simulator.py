@@ -15,7 +15,7 @@ from workbench.science.simulator.errors import GrounderErrors, crowd_prices
 from workbench.science.simulator.simulated_exams import exam_from_settings, simulate_exam
 from workbench.science.simulator.studies import Study, claims_of, run_study
 from workbench.science.simulator.worlds import linear_reading, make_world
-from workbench.synthesis import path_weights
+from workbench.synthesis.sensitivity.paths import path_weights
 
 kinds = st.sampled_from(["linear", "logic"])
 

@@ -18,12 +18,11 @@ from workbench.science.comparing.bootstrap import (
     stratified_index,
     symmetric_interval,
 )
-from workbench.science.comparing.comparison import corrected, paired_comparisons
 from workbench.science.comparing.mixed import index_contrast, mixed_model
+from workbench.science.comparing.paired import holm
 from workbench.science.comparing.power import sample_size_hint
 from workbench.science.errors import DomainError
 from workbench.science.scoring.adjusted import additive_effects, two_way_anova
-from workbench.science.tables import Events
 
 
 @pytest.mark.parametrize("draws", ["index", "multinomial"])
@@ -59,28 +58,6 @@ def test_the_symmetric_interval_reaches_the_exact_rank(resamples: int) -> None:
         rank = math.ceil(Fraction(percent, 100) * resamples)
         interval = symmetric_interval(0.0, np.arange(1.0, resamples + 1), level=percent / 100)
         assert interval.high == rank and interval.low == -rank
-
-
-def test_clusters_widen_what_dates_of_one_question_share() -> None:
-    rng = np.random.default_rng(3)
-    shared = np.repeat(rng.normal(size=80), 5)
-    question = np.repeat(np.arange(80), 5)
-    alone = resampled_means(shared, seed=1).std()
-    together = resampled_means(shared, clusters=question, seed=1).std()
-    assert together == pytest.approx(shared.std() / np.sqrt(80), rel=0.06)
-    assert together / alone == pytest.approx(np.sqrt(5), rel=0.08)
-
-
-def test_the_p_value_of_no_difference_is_uniform_enough() -> None:
-    rng = np.random.default_rng(8)
-    small = 0
-    for run in range(200):
-        a, b = rng.random((2, 80))
-        table = stratified_index(
-            np.column_stack([a, b]) ** 2, ("a", "b"), ["x"] * 80, resamples=400, seed=run
-        )
-        small += table.pair("a", "b", "overall").p_two_sided < 0.1
-    assert 8 <= small <= 36  # 20 expected
 
 
 def test_a_real_difference_is_found_and_mirrors() -> None:
@@ -153,9 +130,10 @@ def test_anova_agrees_with_statsmodels_on_balanced_data() -> None:
     )
     ours = two_way_anova(frame.score, frame.method, frame.question)
     theirs = anova_lm(ols("score ~ C(method) + C(question)", frame).fit())
-    assert [ours.ss_method, ours.ss_question, ours.ss_residual] == pytest.approx(theirs["sum_sq"].tolist())
-    assert [ours.f_method, ours.f_question] == pytest.approx(theirs["F"].tolist()[:2])
-    assert sum(ours.shares) == pytest.approx(100)
+    parts = ("method", "question", "residual")
+    assert [ours[f"SS_{part}"] for part in parts] == pytest.approx(theirs["sum_sq"].tolist())
+    assert [ours["F_method"], ours["F_question"]] == pytest.approx(theirs["F"].tolist()[:2])
+    assert sum(ours[f"pct_{part}"] for part in parts) == pytest.approx(100)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -208,23 +186,12 @@ def test_matrices_of_agreement() -> None:
     assert np.isnan(consensus_matrix({"a": [0.5, nan], "b": [nan, 0.5]})[1][0, 1])
 
 
-def test_p_values_are_corrected_for_the_number_of_methods() -> None:
-    rng = np.random.default_rng(4)
-    outcome = rng.integers(0, 2, 200).astype(float)
-    events = Events.of(outcome, kind=np.repeat(["market", "dataset"], 100))
-    values = {"reference": np.full(200, 0.5)}
-    for index, skill in enumerate((0.02, 0.03, 0.0)):
-        values[f"m{index}"] = np.clip(0.5 + skill * (2 * outcome - 1) + rng.normal(0, 0.2, 200), 0, 1)
-    results = paired_comparisons(events, values, "reference", resamples=400)
-    plain = {name: parts["overall"].p for name, parts in results.items()}
-    by_hand, running = {}, 0.0
-    for rank, name in enumerate(
-        sorted(plain, key=plain.__getitem__)
-    ):  # Holm: smallest times 3, next times 2, ...
-        running = max(running, (3 - rank) * plain[name])
-        by_hand[name] = min(1.0, running)
-    assert len(set(plain.values())) == 3 and corrected(results) == pytest.approx(by_hand)
-    assert corrected({}) == {} and corrected(results, "weather") == {}
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_p_values_are_corrected_as_statsmodels_does(values: list[float]) -> None:
+    from statsmodels.stats.multitest import multipletests
+
+    p = {str(place): value for place, value in enumerate(values)}
+    assert list(holm(p).values()) == pytest.approx(multipletests(values, method="holm")[1].tolist())
 
 
 def test_the_sample_size_hint_agrees_with_statsmodels_and_simulation() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from workbench.forecasts.series.exceedance import exceedance, make_model, model_names
-from workbench.forecasts.series.seasonal import Knn, PriorYear, cyclic_distance, day_of_year
+from workbench.forecasts.series.seasonal import Knn, PriorYear
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series.trend import Hybrid, Linear, SafeLinear
 from workbench.science.errors import DomainError, NotMonotone, TooFewError, UnknownName
@@ -74,40 +74,6 @@ def test_chances_never_rise_with_the_level_and_ignore_what_comes_after_the_cutof
     assert (p == again).all()
     single = exceedance(model, full, cutoff=str(cutoff), targets=targets[:1], levels=levels[:1])  # type: ignore[arg-type]
     assert single[0, 0] == pytest.approx(p[0, 0], abs=1e-12)  # many horizons at once are the single ones
-
-
-def test_seasonal_neighbours_by_hand() -> None:
-    days = ["2017-07-10", "2018-07-01", "2018-07-22", "2019-07-08", "2019-12-31", "2020-01-02"]
-    history = History.of(days, [20.0, 30.0, 99.0, 10.0, 0.0, 0.0])
-    # 12 July +- 10 days: 20, 30, 99 and 10 qualify (1 July is 11 days off: not)
-    p = exceedance(Knn(), history, cutoff="2020-01-03", targets=["2020-07-12"], levels=[15.0])
-    assert p[0, 0] == (2 + 1) / (3 + 2)
-    # New Year: 31 December and 2 January are 2 apart
-    near = exceedance(Knn(window=2), history, cutoff="2020-01-03", targets=["2021-01-01"], levels=[-1.0])
-    assert near[0, 0] == (2 + 1) / (2 + 2)
-    assert (
-        exceedance(Knn(window=2), history, cutoff="2020-01-03", targets=["2020-04-01"], levels=[0.0])[0, 0]
-        == 0.5
-    )
-
-
-def test_leap_days_are_the_day_before() -> None:
-    leap = np.array(
-        ["2020-02-28", "2020-02-29", "2020-03-01", "2019-03-01", "2020-12-31"], dtype="datetime64[D]"
-    )
-    assert day_of_year(leap).tolist() == [59, 59, 60, 60, 365]
-    assert cyclic_distance(np.array([1, 365, 100]), np.array([365, 1, 300])).tolist() == [1, 1, 165]
-    history = daily(np.arange(1000.0))
-    assert exceedance(
-        PriorYear(), history, cutoff="2012-09-30", targets=["2016-02-29"], levels=[0.0]
-    ).shape == (1, 1)
-
-
-def test_prior_years_reach_back_five_years_only() -> None:
-    history = History.of(["2010-06-01", "2016-06-01", "2019-12-31"], [100.0, 0.0, 0.0])
-    p = exceedance(PriorYear(), history, cutoff="2020-01-01", targets=["2020-06-03"], levels=[50.0])
-    assert p[0, 0] == 1 / 3  # only the 0 of 2016 counts
-    assert exceedance(Knn(), history, cutoff="2020-01-01", targets=["2020-06-03"], levels=[50.0])[0, 0] == 0.5
 
 
 def test_refusals() -> None:

@@ -6,17 +6,14 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from proxies.catalogue import Availability, load_catalogue
-from proxies.errors import CutoffRefused, Refused, SourceUnavailable
+from proxies.errors import CutoffRefused, SourceUnavailable
 from proxies.ledger import MemoryLedger
 from tests.fakes.web_upstream import FakeWeb, WebPage
 from tests.search.conftest import QUESTION, Opener, ScriptedReader
 from workbench.agents.errors import BadSetting
-from workbench.errors import UsageError
 from workbench.models.base import ModelRequest
-from workbench.propositions.strict_json import read_strict
 from workbench.search.engines import usable_engines
 from workbench.search.leaf_web import NO_COPY
-from workbench.search.leak_filter import Verdicts
 from workbench.search.web_options import WebOptions
 
 OUTLOOK = WebPage(
@@ -82,15 +79,6 @@ async def test_nothing_an_agent_gets_tells_what_was_removed(leaf_web: Opener) ->
     )
 
 
-async def test_with_fewer_than_wanted_dropped_results_are_replaced(leaf_web: Opener) -> None:
-    pages = [
-        WebPage(f"https://s{n}.org/", f"Fed {n}", "2024-05-01", "late" if n < 3 else "old") for n in range(8)
-    ]
-    web = leaf_web(FakeWeb(pages), ask=by_words("late"), engines=("brave",))
-    assert len((await web.search("Fed", step=0, k=3)).results) == 3
-    assert [r.fate for r in web.records].count("rest") == 8 - 3 - [r.fate for r in web.records].count("model")
-
-
 @pytest.mark.parametrize("reply", ["I think all are fine.", "", "KEEP all of them"])
 async def test_a_reply_that_is_no_verdict_is_asked_for_again_and_then_drops_everything(
     leaf_web: Opener, reply: str
@@ -101,23 +89,6 @@ async def test_a_reply_that_is_no_verdict_is_asked_for_again_and_then_drops_ever
     ask = ScriptedReader(reply, "1: KEEP - old\n2: KEEP - old")
     web = leaf_web(FakeWeb([OUTLOOK, NOTE]), ask=ask, engines=("brave",))
     assert len((await web.search("Fed", step=0)).results) == 2
-
-
-async def test_verdicts_are_shared_by_the_leaves_of_a_run_and_only_by_equal_questions(
-    leaf_web: Opener,
-) -> None:
-    verdicts = Verdicts(model="m")
-    ask = ScriptedReader("1: KEEP - old\n2: DROP - late", "1: KEEP - old\n2: KEEP - old")
-
-    async def count(question: str) -> int:
-        web = leaf_web(
-            FakeWeb([OUTLOOK, NOTE]), ask=ask, verdicts=verdicts, question=question, engines=("brave",)
-        )
-        return len((await web.search("Fed", step=0)).results)
-
-    assert [await count(QUESTION), await count(QUESTION)] == [1, 1] and len(ask.calls) == 1
-    ask.calls.clear()
-    assert await count("Another question") == 2
 
 
 async def test_the_filter_reads_no_dates_of_engines_and_quotes_strangers(leaf_web: Opener) -> None:
@@ -176,17 +147,6 @@ async def test_a_resumed_leaf_asks_nobody_twice_even_if_engines_answer_otherwise
     await again.search("other words", step=3)
 
 
-async def test_operators_and_addresses_are_no_words(leaf_web: Opener) -> None:
-    fake = FakeWeb([OUTLOOK])
-    web = leaf_web(fake, engines=("brave",))
-    await web.search(
-        "Fed site:polymarket.com after:2024-09-01 https://kalshi.com/x polymarket.com/event odds", step=0
-    )
-    assert fake.seen[0].query["q"] == "Fed odds"
-    with pytest.raises(Refused, match="no words"):
-        await web.search("site:polymarket.com", step=1)
-
-
 def test_engines_that_work_follow_from_keys_network_and_cutoff() -> None:
     catalogue, cutoff = load_catalogue(), Cutoff.parse("2024-06-01")
     free = ("wikipedia", "gdelt", "sec")
@@ -197,41 +157,10 @@ def test_engines_that_work_follow_from_keys_network_and_cutoff() -> None:
     assert "wikipedia" not in usable_engines(catalogue, Availability.of([], cutoff, most="medium"))
 
 
-def test_options_are_read_back_as_they_are_stored() -> None:
-    stored = {"engines": ["exa"], "sources": ["fred"], "layers": ["rules", "blocking"], "summary_above": None}
-    options = read_strict(WebOptions, stored, what="web options")
-    assert options == WebOptions(
-        engines=("exa",), sources=("fred",), layers=frozenset({"rules", "blocking"}), summary_above=None
-    )
-    for wrong in (
-        {"engines": ["bing"]},
-        {"layers": ["dates"]},
-        {"days_back": 0},
-        {"summary_above": 0},
-        {"surprise": 1},
-    ):
-        with pytest.raises(UsageError):
-            read_strict(WebOptions, wrong, what="web options")
-
-
 # -- pages -------------------------------------------------------------------------------------------------
 
 PAGE = "https://www.bls.gov/cpi/"
 BODY = "<title>CPI</title><p>Consumer prices rose 0.3 percent in April, and more is said here so that it is a page of some length.</p>"
-
-
-async def test_a_page_is_the_newest_copy_of_before_the_cutoff(leaf_web: Opener) -> None:
-    copies = {
-        PAGE: [("20240101000000", "<p>old</p>"), ("20240530120000", BODY), ("20240901000000", "<p>late</p>")]
-    }
-    page = await leaf_web(FakeWeb(copies=copies)).open_page(PAGE, step=0)
-    assert (page.id, page.source, page.published, page.title) == (
-        "W1",
-        "archive",
-        "2024-05-30T12:00:00Z",
-        "CPI",
-    )
-    assert page.text.startswith("Consumer prices rose") and len(page.answers) == 2
 
 
 async def test_blocked_missing_and_late_pages_are_refused_in_the_same_words(leaf_web: Opener) -> None:
@@ -264,17 +193,6 @@ async def test_an_archives_address_is_opened_by_date_and_not_by_its_own_stamp(le
     copies = {PAGE: [("20240530120000", BODY), ("20250101000000", "<p>late</p>")]}
     url = f"https://web.archive.org/web/20250101000000/{PAGE}"
     assert (await leaf_web(FakeWeb(copies=copies)).open_page(url, step=0)).published == "2024-05-30T12:00:00Z"
-
-
-async def test_an_article_is_its_revision_of_then(leaf_web: Opener) -> None:
-    fake = FakeWeb()
-    fake.wiki.edit("Inflation", "2023-01-01T00:00:00Z", "Rising [[price]]s.")
-    fake.wiki.edit("Inflation", "2024-07-01T00:00:00Z", "It fell.")
-    page = await leaf_web(fake).open_page("https://en.wikipedia.org/wiki/Inflation", step=0)
-    assert (page.text, page.source) == ("Rising prices.", "revision")
-    blocked = leaf_web(fake, sources=("wikipedia",))
-    with pytest.raises(CutoffRefused):
-        await blocked.open_page("https://en.wikipedia.org/wiki/Inflation", step=0)
 
 
 async def test_without_a_copy_the_engines_own_text_is_read_whole_by_the_filter(leaf_web: Opener) -> None:
@@ -310,13 +228,3 @@ async def test_a_long_page_is_read_by_the_reader_with_the_question_in_mind(leaf_
     assert "submit 0.99" not in request.messages[0].content
     # an empty reply: the page itself
     assert (await web.open_page(PAGE, step=1)).text.startswith("Prices rose. Prices rose.")
-
-
-async def test_a_live_question_is_searched_without_filters(leaf_web: Opener) -> None:
-    web = leaf_web(
-        FakeWeb([replace(EDITED, text="It was settled in 2024.")]),
-        cutoff="now",
-        ask=ScriptedReader(),
-        engines=("brave",),
-    )
-    assert len((await web.search("Fed", step=0)).results) == 1

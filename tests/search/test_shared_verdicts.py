@@ -20,7 +20,7 @@ from workbench.models.base import ModelReply, ModelRequest, NodeRef
 from workbench.models.errors import ModelUnavailable
 from workbench.quoting import Marks
 from workbench.search.engines import Hit
-from workbench.search.leak_filter import LeakFilter, Verdicts, filter_request, recorded_texts, shown_text
+from workbench.search.leak_filter import LeakFilter, Verdicts, recorded_texts
 from workbench.store import Store
 
 CUTOFF = Cutoff.parse("2018-06-30")
@@ -77,48 +77,6 @@ def test_side_by_side_each_result_is_judged_once_and_all_agree(searches: list[li
         assert not judge.asked or max(judge.asked.values()) == 1
 
     asyncio.run(run())
-
-
-async def test_what_no_readable_reply_judged_is_judged_by_the_next() -> None:
-    replies = iter(["I cannot say.", "I cannot say.", "1: KEEP - x"])
-
-    async def ask(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
-        await asyncio.sleep(0)
-        return ModelReply(text=next(replies), model="m")
-
-    verdicts = Verdicts()
-    readers = [LeakFilter(ask, node=QUESTION, cutoff=CUTOFF, verdicts=verdicts) for _ in range(2)]
-    judged = await asyncio.gather(*(reader.judge([hit(2)], step=0, retry=0) for reader in readers))
-    assert [row[0].keep for row in judged] == [False, True]
-
-
-async def test_a_reply_that_was_cut_off_judges_nothing() -> None:
-    """What a list that ends early would have said further on nobody knows: it is asked for once more, then all is dropped."""
-    whole, cut = (
-        ModelReply(text="1: KEEP - x", model="m", finish=finish) for finish in ("complete", "truncated")
-    )
-    for replies, keep in (([cut, cut], False), ([cut, whole], True), ([whole], True)):
-        left = list(replies)
-
-        async def ask(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
-            return left.pop(0)  # noqa: B023
-
-        verdicts = Verdicts()
-        (judged,) = await LeakFilter(ask, node=QUESTION, cutoff=CUTOFF, verdicts=verdicts).judge(
-            [hit(2)], step=0, retry=0
-        )
-        assert judged.keep is keep and not left
-        assert len(verdicts.since(0)) == keep  # what nobody judged is not remembered
-
-
-def test_a_recorded_reply_that_was_cut_off_is_not_remembered() -> None:
-    text = shown_text(hit(2))
-    request = filter_request([text], node=QUESTION, cutoff=CUTOFF).messages[-1].content
-    for finish, kept in (("complete", [True]), ("truncated", []), ("filtered", [])):
-        verdicts = Verdicts()
-        reply = ModelReply(text="1: KEEP - x", model="m", finish=finish)  # type: ignore[arg-type]
-        verdicts.keep_recorded(request, reply, question=QUESTION.statement, cutoff=CUTOFF)
-        assert [verdict.keep for _, verdict in verdicts.since(0)] == kept
 
 
 def judged_texts(model: ScriptedModel, marks: Marks) -> list[str]:

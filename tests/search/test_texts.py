@@ -1,7 +1,5 @@
 """HTML and wikitext as text, quotations, merging, ranking, rules and verdicts: laws first."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -15,7 +13,7 @@ from workbench.quoting import seen
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import read_verdicts
 from workbench.search.leak_rules import was_published
-from workbench.search.merged_results import PER_HOST, merged, ranked
+from workbench.search.merged_results import merged, ranked
 from workbench.search.page_text import MOST_TEXT, plain, readable, wikitext
 
 CUTOFF = Cutoff.parse("2024-06-01")
@@ -43,11 +41,6 @@ def test_seen_text_stays_also_in_broken_markup() -> None:
     assert readable("no markup at all").text == "no markup at all"
     assert readable("<p hidden>x<p>seen").text == "seen"
     assert readable("<a href='x>y'>link</a> text").text == "link text"
-
-
-def test_where_a_page_leads_is_read_from_its_head() -> None:
-    html = '<meta http-equiv="refresh" content="0; url=https://a.org/x"><link href="https://b.org/" rel="canonical">'
-    assert readable(html).leads_to == ("https://a.org/x", "https://b.org/")
 
 
 @given(st.text(alphabet="<>!-/ahidenpscrt='\" &;\n", max_size=300))
@@ -92,10 +85,6 @@ def test_seen_is_idempotent_and_leaves_no_unseen_sign(text: str) -> None:
 
 
 # -- merging and ranking -----------------------------------------------------------------------------------
-
-HIT = Hit(
-    url="https://x.org/a", title="Fed holds rates", published="2024-05-01", text="short", engines=("brave",)
-)
 hits = st.lists(
     st.builds(
         Hit,
@@ -120,29 +109,6 @@ def test_ranking_keeps_every_result_once_whatever_order_they_came_in(
     shuffled = list(once)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     assert ranked(shuffled, "fed rate") == order or len({hit.url for hit in once}) < len(once)
-
-
-def test_equal_pages_are_one_with_the_longest_text_and_the_latest_date() -> None:
-    other = replace(
-        HIT,
-        url="http://www.x.org/a/?utm_source=y",
-        published="2024-05-03",
-        text="a longer text",
-        engines=("exa",),
-    )
-    assert merged([HIT, other]) == [
-        replace(HIT, published="2024-05-03", text="a longer text", engines=("brave", "exa"))
-    ]
-    # the same title on the same day at the same host, under two addresses
-    assert len(merged([HIT, replace(HIT, url="https://x.org/amp-story")])) == 1
-    assert len(merged([HIT, replace(HIT, url="https://x.org/b", title="Another")])) == 2
-
-
-def test_the_nearest_comes_first_and_no_host_fills_the_front() -> None:
-    many = [replace(HIT, url=f"https://x.org/{n}", title=f"Fed rate {n}") for n in range(6)]
-    far = replace(HIT, url="https://y.org/", title="Weather in May")
-    order = ranked([far, *many], "fed rate")
-    assert [hit.url for hit in order].index(far.url) == PER_HOST
 
 
 # -- layer 2 -----------------------------------------------------------------------------------------------

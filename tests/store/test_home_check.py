@@ -15,7 +15,6 @@ from tests.fakes.small_run import RUN, make_small_run
 from workbench.audit import home_check
 from workbench.audit.home_check import HomeFault, check_home
 from workbench.store import Store
-from workbench.store.removal import remove_run
 
 OTHER = "20190101-000000-0001"
 
@@ -134,23 +133,3 @@ def test_only_a_run_that_changed_is_read_again_and_all_are_by_other_code(
     read.clear()
     monkeypatch.setattr(home_check, "code_hash", lambda: "another check")
     assert faults(home) == [] and len(read) == 3
-
-
-def test_what_cannot_be_written_at_once_is_not_remembered(whole_home: Path, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    shutil.copytree(whole_home, home)
-    forget(home)
-    with closing(Store(home)) as store, closing(Store(home)) as writer:
-        with writer.transaction():
-            store.keep_whole({RUN: "looked at"})
-        assert store.whole() == {}
-        store.keep_whole({RUN: "looked at"})
-        assert store.whole() == {RUN: "looked at"}
-
-
-def test_a_run_that_is_removed_is_forgotten(whole_home: Path, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    shutil.copytree(whole_home, home)
-    with closing(Store(home)) as store:
-        remove_run(store, OTHER)
-    assert remembered(home) == {RUN} and faults(home) == []

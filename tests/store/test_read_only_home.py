@@ -46,10 +46,6 @@ def test_what_stands_in_the_log_of_the_database_is_read_too(
     assert {path: path.stat().st_mtime_ns for path in other.rglob("*")} == before
 
 
-def test_a_home_that_may_be_written_is(home: Path) -> None:
-    assert not database.can_only_be_read(home) and not database.can_only_be_read(home / "none")
-
-
 COMMANDS = (("runs",), ("show", RUN), ("audit", RUN), ("sensitivity", RUN))
 
 

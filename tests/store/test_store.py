@@ -1,6 +1,5 @@
 """The log and the ledgers keep what they were told, in order, and answer only where they were asked."""
 
-import dataclasses
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxies.ledger import Address, Answer, LedgerRow
+from proxies.ledger import Address
 from workbench.engine.record.run_files import journal_name
 from workbench.errors import UsageError
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, ToolCall, Usage
 from workbench.propositions.errors import IdMismatch
-from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt, StoredEvent, UnknownRun
+from workbench.store import ModelLedger, Store, StoreCorrupt, StoredEvent, UnknownRun
 from workbench.store import events as ev
 
 H = "sha256:" + "0" * 64
@@ -122,26 +121,6 @@ def test_a_transaction_is_all_or_nothing_also_inside_another(store: Store) -> No
     assert [item.event.node for item in store.events("r")] == [None, "P1", "P3"]
 
 
-def test_nobody_sees_half_a_transaction(store: Store) -> None:
-    store.append("r", started())
-    other = Store(store.home)
-    try:
-        with store.transaction():
-            store.append("r", ev.RunResumed())
-            assert len(other.events("r")) == 1
-        assert len(other.events("r")) == 2
-    finally:
-        other.close()
-
-
-def test_two_runs_do_not_mix(store: Store) -> None:
-    store.append("a", started("A"))
-    store.append("b", started("B"))
-    store.append("a", ev.RunResumed())
-    assert [item.event.kind for item in store.events("a")] == ["run.started", "run.resumed"]
-    assert store.run_ids() == ["a", "b"]
-
-
 def test_an_event_cannot_be_changed_or_taken_back(store: Store, tmp_path: Path) -> None:
     store.append("r", started())
     with sqlite3.connect(tmp_path / "home" / "workbench.db") as stranger:
@@ -151,15 +130,6 @@ def test_an_event_cannot_be_changed_or_taken_back(store: Store, tmp_path: Path) 
             stranger.execute("DELETE FROM events")
     stranger.close()
     assert len(store.events("r")) == 1
-
-
-def test_an_event_hands_the_system_no_more_than_four_small_pages(store: Store) -> None:
-    store.append("r", started())
-    log = store.home / "workbench.db-wal"
-    before = log.stat().st_size
-    for _ in range(200):
-        store.append("r", ev.LeafStarted(node="P1", trial=1, attempt=1))
-    assert 0 < log.stat().st_size - before < 200 * 4 * 2100
 
 
 def test_a_body_is_kept_once_and_its_hash_is_checked(store: Store, tmp_path: Path) -> None:
@@ -226,17 +196,6 @@ def test_a_reply_is_recalled_only_at_its_address_and_for_its_request(store: Stor
     assert ledger.recall(address(), digest) == newer
 
 
-def test_cost_is_unknown_as_soon_as_one_price_is(store: Store) -> None:
-    ledger = ModelLedger(store)
-    assert ledger.cost("r") == 0.0
-    for step, cost in enumerate([0.5, 0.25]):
-        ledger.record(address(step=step), request(), "h", reply(cost=cost))
-    assert ledger.cost("r") == 0.75
-    ledger.record(address(step=9), request(), "h", reply(cost=None))
-    assert ledger.cost("r") is None
-    assert ledger.count("r") == 3
-
-
 def test_a_dialogue_that_grows_is_stored_without_repeating_itself(store: Store) -> None:
     ledger = ModelLedger(store)
     turns = [Message(role="user", content=f"{n} " + "x" * 10_000) for n in range(20)]
@@ -245,33 +204,6 @@ def test_a_dialogue_that_grows_is_stored_without_repeating_itself(store: Store) 
         ledger.record(address(step=step), asked, asked.canonical_hash("m"), reply())
     size = store.query("SELECT sum(length(data)) AS n FROM bodies")[0]["n"]
     assert size < 2 * 20 * 10_100
-
-
-def test_a_data_call_reads_back_whole(store: Store) -> None:
-    ledger = ApiLedger(store)
-    row = LedgerRow(
-        address=address(stage="cell"),
-        at_utc="2026-01-01T00:00:00Z",
-        path="embedded/series/observations",
-        asked={"series_id": "SP500"},
-        sent=[{"series_id": "SP500", "end": "2018-06-29"}],
-        cutoff="2018-06-30",
-        answer=Answer(
-            data=[{"date": "2018-06-29", "value": 2718.37}], meta={"undated": 1, "content_hash": H}
-        ),
-        refused=None,
-        request_hash="h",
-        audit={"rows_dropped": 3, "dropped_why": {"known on or after the cutoff": 2, "no readable date": 1}},
-    )
-    ledger.record(row)
-    assert ledger.recall(address(stage="cell"), "h") == row
-    assert ledger.recall(address(stage="cell", retry=1), "h") is None
-    assert ledger.rows("r") == [row]
-    assert ledger.rows("r", "P9") == []
-    assert ledger.count("r") == 1
-    recalled = ledger.recall(address(stage="cell"), "h")
-    assert recalled is not None and recalled.answer is not None
-    assert (recalled.rows_dropped, recalled.answer.meta) == (3, {"undated": 1, "content_hash": H})
 
 
 def test_an_event_of_an_unknown_kind_or_with_a_stranger_field_is_refused() -> None:
@@ -305,29 +237,3 @@ def test_no_path_is_made_of_what_is_no_node_trial_or_attempt(node: str, trial: i
     with pytest.raises((UsageError, IdMismatch)):
         journal_name(node, trial, attempt)
     assert journal_name("P1.2", 2, 3) == "P1.2.2.3.jsonl"
-
-
-def test_spending_is_summed_by_node_and_unknown_where_a_part_is(store: Store) -> None:
-    ledger = ModelLedger(store)
-    cached = dataclasses.replace(reply(), usage=Usage(input_tokens=100, output_tokens=9, cached_tokens=80))
-    ledger.record(address(), request(), "h", cached)
-    ledger.record(address(step=1), request(), "h", cached)
-    ledger.record(address(node="P2"), request(), "h", cached)
-    ledger.record(address(node="P2", step=1), request(), "h", reply(cost=None))
-    first, second = sorted(ledger.spending("r"), key=lambda row: str(row["node"]))
-    assert first == {
-        "node": "P1",
-        "calls": 2,
-        "input_tokens": 200,
-        "cached_tokens": 160,
-        "output_tokens": 18,
-        "cost_usd": 1.0,
-    }
-    assert (second["input_tokens"], second["cached_tokens"], second["cost_usd"]) == (103, None, None)
-    assert ledger.spending("other") == []
-
-
-def test_events_stand_in_the_order_they_were_written_whatever_the_clock_said(store: Store) -> None:
-    for hour in ("12", "03", "11"):
-        store.append("study:s", ev.NodeWaiting(node="P0", reason=hour), at_utc=f"2026-01-01T{hour}:00:00Z")
-    assert [stored.at_utc[11:13] for stored in store.events("study:s")] == ["12", "03", "11"]

@@ -12,13 +12,11 @@ import pytest
 from tests.command_line import run_cli
 from tests.fakes.small_run import make_small_run
 from workbench.store import (
-    ApiLedger,
     EventUnreadable,
     HomeUnusable,
     OtherVersion,
     Store,
     StoreCorrupt,
-    database,
 )
 from workbench.store import (
     database_schema as schema,
@@ -169,25 +167,3 @@ def test_damage_that_only_a_read_meets_is_told_as_damage(home: Path) -> None:
                 store.run_bodies(run_id)
         finally:
             store.close()
-
-
-def test_the_hashes_of_the_data_are_listed_without_reading_an_answer(home: Path) -> None:
-    store = Store(home)
-    try:
-        ledger = ApiLedger(store)
-        by_rows = {
-            run_id: {row.answer.meta["content_hash"] for row in ledger.rows(run_id) if row.answer}
-            for run_id in store.run_ids()
-        }
-        assert any(by_rows.values())
-        execute(home, "DELETE FROM bodies")
-        assert {run_id: ledger.content_hashes(run_id) for run_id in by_rows} == by_rows
-    finally:
-        store.close()
-
-
-def test_a_home_says_its_version_without_being_opened(home: Path, tmp_path: Path) -> None:
-    assert database.database_state(tmp_path / "new") == "none yet"
-    assert database.database_state(home) == f"version {schema.SCHEMA_VERSION}"
-    older(home)
-    assert "another workbench's" in database.database_state(home)

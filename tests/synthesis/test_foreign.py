@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import UsageError
-from workbench.propositions import ScenarioRecord, edit_from_json
-from workbench.synthesis import import_tree, rule_from_json, tree_from_json
+from workbench.synthesis import rule_from_json, tree_from_json
+from workbench.synthesis.exchange.tree_formats import import_tree
+from workbench.synthesis.whatif.edits import edit_from_json
+from workbench.synthesis.whatif.scenarios import ScenarioRecord
 
 anything: st.SearchStrategy[Any] = st.recursive(
     st.none()

@@ -10,9 +10,9 @@ import pytest
 
 from tests.fakes.screens import RUN, add_revised_call, comm_of, demo_tree, is_hidden
 from workbench.formatting import percent
-from workbench.propositions.edits import Restate, SetValue
 from workbench.store import Store
 from workbench.synthesis import resynthesize
+from workbench.synthesis.whatif.edits import Restate, SetValue
 from workbench.views.run_view import load_run
 from workbench.widgets import dashboard, panels
 from workbench.widgets.home_page import list_runs, open_dashboard, rehearse
@@ -139,7 +139,8 @@ def test_a_dark_theme_reaches_the_notebook(home: Path, comms: list[Any]) -> None
 
 def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
     from workbench.propositions import Belief, Tree
-    from workbench.synthesis import LinearRule, settle, tornado
+    from workbench.synthesis import LinearRule, settle
+    from workbench.synthesis.sensitivity.paths import tornado
     from workbench.widgets import drivers, panels
     from workbench.widgets.proofs import proof_view as proof
 

@@ -17,7 +17,7 @@ from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import AverageRule, LinearRule, settle
-from workbench.synthesis.whatif.apply_edits import play
+from workbench.synthesis.whatif.edits import play
 from workbench.views.run_view import load_run
 from workbench.whatif.edit_request import EditRequest
 from workbench.widgets.home_page import Home

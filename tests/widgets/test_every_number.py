@@ -30,10 +30,10 @@ from workbench.engine.record.run_files import manifest_id, put_tree, write_atomi
 from workbench.formatting import percent
 from workbench.packages.export import FORMATS, export_run
 from workbench.propositions import Tree
-from workbench.propositions.edits import SetValue
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import LinearRule, settle
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.views.run_view import load_run
 from workbench.whatif.saved_scenarios import save_scenario
 from workbench.widgets.proofs.proof_view import proof_document, trail_of

@@ -13,9 +13,9 @@ from tests.fakes.screens import RUN, agreed, asked, is_hidden
 from tests.offline.inprocess import analyst, grow
 from workbench.engine.detached import stop_run
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES
-from workbench.propositions.edits import RemoveNode
 from workbench.sources.own_store import remove_source
 from workbench.store import Store
+from workbench.synthesis.whatif.edits import RemoveNode
 from workbench.views.run_view import load_run
 from workbench.widgets import dashboard
 from workbench.widgets.home_page import Home, list_runs, providers

@@ -17,8 +17,8 @@ import pytest
 
 import workbench as wb
 from tests.fakes.screens import RUN, comm_of
-from workbench.propositions.edits import AddChild
 from workbench.steps import Steps
+from workbench.synthesis.whatif.edits import AddChild
 from workbench.views.run_view import load_run
 from workbench.widgets import at_rest
 from workbench.widgets.at_rest import AtRest

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.screens import RUN, demo_tree
 from workbench.propositions import Polarity
-from workbench.propositions.edits import AddChild, Pin, RemoveNode, Restate, SetRule, SetValue
-from workbench.synthesis.whatif.apply_edits import play
+from workbench.synthesis.whatif.edits import AddChild, Pin, RemoveNode, Restate, SetRule, SetValue, play
 from workbench.views.run_view import load_run
 from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets import dashboard

@@ -9,8 +9,8 @@ import pytest
 from tests.fakes.large_tree import large_tree, make_large_run
 from tests.fakes.screens import RUN, comm_of, demo_tree
 from workbench.formatting import percent
-from workbench.propositions.edits import SetValue
 from workbench.synthesis import resynthesize
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.views.run_view import RunView, load_run
 from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets import TreeWidget

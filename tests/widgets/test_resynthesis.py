@@ -11,8 +11,8 @@ from workbench.engine import assembly
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
-from workbench.propositions.edits import RemoveNode
 from workbench.store import Store
+from workbench.synthesis.whatif.edits import RemoveNode
 from workbench.views.run_view import load_run
 from workbench.whatif.run_edits import what_if
 from workbench.widgets.run_page import Dashboard

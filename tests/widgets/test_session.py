@@ -6,8 +6,8 @@ from tests.fakes.screens import demo_tree
 from workbench.errors import UsageError
 from workbench.formatting import percent
 from workbench.propositions import Belief, Tree
-from workbench.propositions.edits import RemoveNode, SetRule
 from workbench.synthesis import LinearRule, resynthesize, settle
+from workbench.synthesis.whatif.edits import RemoveNode, SetRule
 from workbench.whatif.typed_values import parse_probability
 from workbench.widgets.edits.edit_session import WhatIfSession
 

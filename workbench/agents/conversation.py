@@ -180,6 +180,7 @@ class _Exchange:
     choice: str = "auto"
     whole: bool = False
     keeps_prose: bool = False
+    own: str | None = None
     #: Of a loop: reads a reply with its calls, which the caller runs.
     read_move: Callable[[ModelReply], Any] | None = None
     retry: int = 0
@@ -270,6 +271,7 @@ class Conversation:
         choice: str = "auto",
         whole: bool = False,
         keeps_prose: bool = False,
+        own: str | None = None,
     ) -> T:
         """Ask, and ask again until ``parse`` accepts the reply; return what it made of it.
 
@@ -279,6 +281,8 @@ class Conversation:
         answered.
 
         `whole`: Whether a reply that is cut off is asked for anew instead of continued, because evidence reads it again from one record.
+
+        `own`: With what ``prompt`` ends in this sample of a question alone; None where no other is asked for.
 
         Raises `AgentGaveUp`: No usable reply in the asks that are allowed; `ReplyTruncated`, `ReplyDeclined` or `ReplyEmpty` where that is
         why. Raises `ModelError`: From the asker.
@@ -293,6 +297,7 @@ class Conversation:
             choice=choice,
             whole=whole or stage == "conclude",
             keeps_prose=keeps_prose and self.prompts.has("retry_block"),
+            own=own,
         )
         return await self._usable_reply(state, parse)
 
@@ -413,6 +418,7 @@ class Conversation:
                 choice=state.choice,
                 # A readable reply is worth more than a cached beginning.
                 spare_cache=state.faults == 0 and self._asks_otherwise(state),
+                own=state.own,
             )
             try:
                 reply = await self.ask(request, self._step + self._later, state.retry)

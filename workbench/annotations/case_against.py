@@ -14,8 +14,8 @@ from workbench.errors import Command, ProviderError, sentence
 from workbench.formatting import percent
 from workbench.models.costs import forecast_cost
 from workbench.propositions import ROOT
-from workbench.propositions.edits import SetValue
 from workbench.store import ModelLedger, Store
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.whatif.run_edits import require_grounded, what_if
 
 

@@ -18,9 +18,8 @@ from workbench.audit.home_scores import own_events, own_runs
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
-from workbench.formatting import signed_figure
+from workbench.formatting import counted, signed_figure
 from workbench.propositions import ROOT
-from workbench.propositions.edits import SetValue
 from workbench.science.comparing.clusters import cluster_count, event_clusters
 from workbench.science.comparing.mean_intervals import PLAIN, loss_interval, share_interval
 from workbench.science.comparing.own_correction import ENOUGH, learn_correction
@@ -29,7 +28,7 @@ from workbench.science.documents.skill_words import skill_line
 from workbench.science.pooling.shrinkage import trial_logits
 from workbench.spreadsheet import guard_formula
 from workbench.synthesis import evaluate
-from workbench.synthesis.whatif.apply_edits import scenario_tree
+from workbench.synthesis.whatif.edits import SetValue, play
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -194,11 +193,10 @@ def _skill_words(test: PairedVerdict | None, rows: Sequence[Row]) -> str | None:
     worse = f"Brier score {brier:.3f}: always 50% scores 0.250, which is better." if brier > _COIN else ""
     if test is None:
         return worse or None
-    counted = f"{test.n} of {runs}" if test.n != runs else f"{runs}"
-    days = _days(rows)
+    among = f"{test.n} of " if test.n != runs else ""
     line = skill_line(
         test,
-        f"{counted} run{'s' * (runs != 1)} asked on {days} day{'s' * (days != 1)}",
+        f"{among}{counted(runs, 'run')} asked on {counted(_days(rows), 'day')}",
         subject="the answers",
         rival="their base rates",
         gain="gain in Brier score",
@@ -246,7 +244,7 @@ def overrides(rows: Sequence[Row], states: Mapping[str, RunState]) -> list[Row]:
         for scenario in state.scenarios.scenarios.values():
             if not any(isinstance(edit, SetValue) for edit in scenario.edits):
                 continue
-            value = scenario_tree(state.tree, scenario).tree.root.p
+            value = play(state.tree, scenario.edits).tree.root.p
             if value is None:
                 continue
             listed.append(

@@ -8,9 +8,9 @@ import orjson
 
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import NodeId
-from workbench.propositions.edits import SetValue
 from workbench.store import Store
 from workbench.synthesis.sensitivity.required_changes import ways_to_reach
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.views.run_view import RunView
 from workbench.views.trail import Trail, evidence_trail, raw_answer
 from workbench.whatif.run_edits import what_if

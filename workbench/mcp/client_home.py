@@ -20,9 +20,9 @@ from workbench.errors import UsageError, WorkbenchError
 from workbench.mcp.mcp_terms import line_for_client
 from workbench.mcp.proposals import Proposals
 from workbench.operations.base import Home
-from workbench.propositions.scenario_set import ScenarioSet
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
+from workbench.synthesis.whatif.scenarios import ScenarioSet
 from workbench.views.run_overview import run_row, searched_text
 from workbench.views.run_view import view_of
 

@@ -16,10 +16,9 @@ from workbench.errors import UsageError, command
 from workbench.mcp.client_home import ClientHome
 from workbench.operations.base import Home, Operation
 from workbench.operations.fields import RunName
-from workbench.propositions.edits import Edit
 from workbench.propositions.values import MAX_STATEMENT
 from workbench.store import utc_now
-from workbench.synthesis.whatif.apply_edits import play
+from workbench.synthesis.whatif.edits import Edit, play
 from workbench.terminal import printable
 from workbench.whatif.edit_request import EditRequest
 from workbench.whatif.run_edits import require_grounded, what_if

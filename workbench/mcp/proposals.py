@@ -12,9 +12,9 @@ from workbench.engine.run_settings import with_preset
 from workbench.errors import UsageError
 from workbench.models.model_options import OFFLINE
 from workbench.propositions import ROOT
-from workbench.propositions.edits import Edit
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.synthesis.whatif.edits import Edit
 from workbench.whatif.saved_scenarios import check_name, save_scenario
 
 #: Whose the records are. A person who reads the scenarios sees that it was no person.

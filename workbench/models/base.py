@@ -102,10 +102,14 @@ class ModelRequest:
 
     ``stage``, ``nodes`` and ``cutoff`` are seen by in-process models only: a remote model gets the messages and
     the tools. ``cutoff`` is the knowledge cutoff as the caller wrote it. ``reply_schema`` follows from the stage, ``role``
-    and ``asked_of`` (the one of several models that is to answer, by name) from the asker, and ``may_fall_back`` (another model of the run's chain may answer what this one declines) from the
-    replies before: none of them is part of the stored form. Neither are the two that spare a provider's cache: ``choice`` and
+    and ``asked_of`` (the one of several models that is to answer, by name) from the asker, and ``may_fall_back`` (another model of
+    the run's chain may answer what this one declines) from the replies before: none of them is part of the stored form. Neither are
+    those that spare a provider's cache: ``own``, ``choice`` and
     ``spare_cache`` (the requests before went without this schema or choice, and no reply has been unusable yet: a provider that
     would read them all again for it is asked without).
+
+    ``own`` is with what the first user message ends in this sample alone, where others of the same question are asked for: all before it
+    is sent again, byte for byte, so a provider's cache is marked there. None: nobody sends this beginning again.
 
     ``choice`` is what may be called of the tools, all of which stay on offer: ``"auto"`` what the model likes, ``"none"`` nothing, or
     the name of the one tool that must be. Where it is not ``"auto"``, a usable reply ends the dialogue: its end is not worth caching.
@@ -125,6 +129,7 @@ class ModelRequest:
     may_fall_back: bool = False
     choice: str = "auto"
     spare_cache: bool = False
+    own: str | None = None
 
     def canonical_hash(self, model: str) -> str:
         """Hash the canonical JSON of the request and the model's name with SHA-256, as ``sha256:<hex>``.
@@ -206,7 +211,7 @@ class Asker(Protocol):
 
 
 #: Fields of a request that are no part of the stored form.
-_UNSTORED = ("reply_schema", "role", "asked_of", "may_fall_back", "choice", "spare_cache")
+_UNSTORED = ("reply_schema", "role", "asked_of", "may_fall_back", "choice", "spare_cache", "own")
 #: Fields that are left out while they say nothing.
 _SELDOM = ("effort", "thinking", "thoughts")
 

@@ -18,6 +18,10 @@ _TOKENS_PER_MESSAGE = 16
 #: Longest reply that is reserved for where nobody says how long one may be.
 LONGEST_REPLY = 16_384
 
+#: Tokens below which a beginning is not cached (OpenAI, Anthropic), and for the models of Anthropic that cache only longer ones.
+LEAST_CACHED, _LEAST_CACHED_LATELY = 1_024, 4_096
+_CACHE_LATER = ("haiku", "opus")
+
 CACHED_IN_FULL = sentence(
     "cached input is priced in full: ", Option("price", "MODEL=IN,OUT,CACHED"), " states its price"
 )
@@ -26,11 +30,12 @@ ESTIMATED = "usage estimated: the provider reported none that can be believed"
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per token; ``cached`` for input out of the provider's cache, None if not listed."""
+    """US dollars per token; ``cached`` for input out of the provider's cache, ``written`` for input that it stores; None if not listed."""
 
     input: float
     output: float
     cached: float | None = None
+    written: float | None = None
 
     def of(self, usage: Usage) -> float:
         """Price a reply; without its own price, cached input costs as much as other input."""
@@ -38,6 +43,14 @@ class Price:
         fresh = (usage.input_tokens or 0) - cached
         per_cached = self.input if self.cached is None else self.cached
         return self.input * fresh + per_cached * cached + self.output * (usage.output_tokens or 0)
+
+    def saved(self, model: str, tokens: int, samples: int) -> float:
+        """Dollars that a cache takes off requests of one beginning, the first of which is answered before the others are sent."""
+        least = _LEAST_CACHED_LATELY if any(name in model for name in _CACHE_LATER) else LEAST_CACHED
+        if samples < 2 or tokens < least or self.cached is None:
+            return 0.0
+        written = self.input if self.written is None else self.written
+        return tokens * ((samples - 1) * (self.input - self.cached) - (written - self.input))
 
 
 def price_of(model: str, prices: Mapping[str, Sequence[float]]) -> Price | None:
@@ -47,7 +60,12 @@ def price_of(model: str, prices: Mapping[str, Sequence[float]]) -> Price | None:
     from workbench.models.providers.listed import listed_entry, price_per_token
 
     listed = price_per_token(model)
-    return None if listed is None else Price(*listed, listed_entry(model).get("cache_read_input_token_cost"))
+    if listed is None:
+        return None
+    entry = listed_entry(model)
+    return Price(
+        *listed, entry.get("cache_read_input_token_cost"), entry.get("cache_creation_input_token_cost")
+    )
 
 
 def worst_input_tokens(request: ModelRequest) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from workbench.formatting import percent
+from workbench.formatting import percent, signed_figure
 from workbench.models.base import Message, NodeRef
 from workbench.offline.claim_forecast import past_outcomes, refuse_later_rows
 from workbench.offline.co_movement import CoMovement, co_movement
@@ -143,8 +143,8 @@ def _reason_of(kind: DriverKind, together: CoMovement) -> str:
     first, second = together.halves
     return (
         f"{kind.role}: the claim came true in {percent(together.with_driver)} of the past windows in which this did, and in "
-        f"{percent(together.without_driver)} of the others (correlation {together.correlation:+.2f}; "
-        f"{first:+.2f} and {second:+.2f} in the two halves of the past)"
+        f"{percent(together.without_driver)} of the others (correlation {signed_figure(together.correlation, 2)}; "
+        f"{signed_figure(first, 2)} and {signed_figure(second, 2)} in the two halves of the past)"
     )
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.formatting import percent, point_change
+from workbench.formatting import percent, point_change, signed_figure
 from workbench.models.base import NodeRef
 from workbench.offline.driver_weights import CONSTANT_MAX, FEWEST_WINDOWS, Division, divide
 from workbench.offline.report_records import OutcomeRecord, common_windows, read_records, write_record
@@ -185,7 +185,7 @@ def _prose(node: NodeRef, result: Combination) -> str:
         lines.append(
             "The rule below gives the forecast at the drivers' own probabilities: difference 0."
             if abs(gap) < 5e-7
-            else f"No constant up to {CONSTANT_MAX:g} lets the rule give the forecast: it gives {percent(result.forecast)}, a difference of {100 * gap:+.4f} points."
+            else f"No constant up to {CONSTANT_MAX:g} lets the rule give the forecast: it gives {percent(result.forecast)}, a difference of {signed_figure(100 * gap, 4)} points."
         )
         if abs(result.p - result.forecast) > 5e-7:
             lines.append(
@@ -200,7 +200,7 @@ def _prose(node: NodeRef, result: Combination) -> str:
         lines.append(f"The drivers are weighted equally, because {why}.")
     lines.append(
         "\n".join(
-            f"- {child.id}: weight {result.weights[child.id]:+.4f}, {percent(child.p)}"
+            f"- {child.id}: weight {signed_figure(result.weights[child.id], 4)}, {percent(child.p)}"
             f"{f', base rate {percent(child.record.base_rate)}' if child.record else ''}. {child.statement}"
             for child in result.children
         )
@@ -231,9 +231,11 @@ def _from_the_base_rate(parent: OutcomeRecord, result: Combination) -> str:
         assert child.record is not None, "explained"
         now, usual = child.speaks(child.forecast), child.speaks(child.record.base_rate)
         lines.append(
-            f"- {child.id} {100 * weight * (now - usual):+.2f} = {weight:.4f} x ({100 * now:.2f} - {100 * usual:.2f})"
+            f"- {child.id} {signed_figure(100 * weight * (now - usual), 2)} = {weight:.4f} x ({100 * now:.2f} - {100 * usual:.2f})"
         )
-    lines.append(f"- the simulation's own share, which no driver covers: {100 * result.division.rest:+.2f}")
+    lines.append(
+        f"- the simulation's own share, which no driver covers: {signed_figure(100 * result.division.rest, 2)}"
+    )
     lines.append(f"- together {100 * parent.p:.2f}")
     return "\n".join(lines)
 

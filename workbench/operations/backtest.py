@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from workbench.errors import UsageError
-from workbench.formatting import counted
+from workbench.formatting import counted, signed_interval
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark, columns
 from workbench.operations.fields import Day
@@ -119,12 +119,11 @@ class Backtest(Operation):
 
 def _family(name: str, record: Mapping[str, Any]) -> dict[str, Any]:
     against = record["against"]["base rate"]
-    ends = "" if against["interval"] is None else " [{:+.1f}, {:+.1f}]".format(*against["interval"])
     return {
         **record,
         "name": name,
         "base": against,
         "walk": record["against"]["driftless walk"]["brier_index"],
-        "ends": f"{against['difference']:+.1f}{ends}",
+        "ends": signed_interval(against["difference"], against["interval"]),
         "verdict": against["verdict"] or "no verdict",
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from workbench.formatting import counted
+from workbench.formatting import counted, signed_figure, signed_interval
 from workbench.operations.base import Home
 from workbench.operations.blocks import Block, Table, columns
 from workbench.operations.fields import Numbers, Words
@@ -70,13 +70,14 @@ class Compare(ExamFiles):
         for name, parts in document["paired_test"].items():
             for part, test in parts.items():
                 mixed = document["mixed_model"].get(name, {}).get(part)
-                ends = "" if test["interval"] is None else " [{:+.2f}, {:+.2f}]".format(*test["interval"])
                 own = {
                     "name": name,
                     "part": part,
                     "BI": with_interval(test["method"], test["method_interval"]),
-                    "against": f"{test['difference']:+.2f}{ends}",
-                    "mixed": f"{mixed['difference']:+.2f} ({mixed['se']:.2f})" if mixed else None,
+                    "against": signed_interval(test["difference"], test["interval"], 2),
+                    "mixed": f"{signed_figure(mixed['difference'], 2)} ({mixed['se']:.2f})"
+                    if mixed
+                    else None,
                     "verdict": (test["verdict"] or "no verdict")
                     + (f" ({test['reason']})" if test["reason"] else ""),
                 }

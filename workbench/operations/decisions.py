@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from workbench.errors import UsageError
-from workbench.formatting import percent
+from workbench.formatting import percent, signed_figure
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark, columns
 from workbench.operations.fields import RunName
@@ -114,8 +114,8 @@ class Decide(ChoiceRules, Operation):
             )  # fmt: skip
             sized = document["portfolio"]
             yield (
-                f"stake {percent(sized['staked'])}: expected {sized['expected']:+.4f}, worst {sized['worst']:+.4f}, "
-                f"worth a certain {sized['certain']:+.4f}"
+                f"stake {percent(sized['staked'])}: expected {signed_figure(sized['expected'], 4)}, worst {signed_figure(sized['worst'], 4)}, "
+                f"worth a certain {signed_figure(sized['certain'], 4)}"
             )
         yield f"decision: {document['decision']}"
         if worth := document.get("worth"):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from workbench.formatting import counted, percent
+from workbench.formatting import counted, percent, signed_figure
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark, Table, columns
 from workbench.operations.fields import RunName
@@ -78,7 +78,7 @@ class Sensitivity(Operation):
         yield f"Band: {document['band']['line']}" if document["band"] else f"No band: {document['no_band']}."
         if pairs := document["correlations"]:
             shown = ", ".join(
-                f"{row['a']} and {row['b']} {row['correlation']:+.2f}" for row in pairs[:_PAIRS]
+                f"{row['a']} and {row['b']} {signed_figure(row['correlation'], 2)}" for row in pairs[:_PAIRS]
             )
             more = (
                 f", and {counted(len(pairs) - _PAIRS, 'more pair')} (--json)" if len(pairs) > _PAIRS else ""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from workbench.errors import PROVIDER, STOPPED, UsageError
+from workbench.errors import PROVIDER, STOPPED, UsageError, command
 from workbench.formatting import counted
 from workbench.operations.base import Home
 from workbench.operations.blocks import Block, Remark, columns
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 class Forecast(ModelWork):
     """Forecast questions again with the rules of their set's last round, without trees. An unfinished round is finished first.
+
+    With --due a named set without a round gets its first, as `tournament run` begins one with the same --set.
 
     With --quantiles: numeric questions that ask for a value of a series get quantiles by the key-free forecaster, for
     `questions score SET --quantiles`.
@@ -79,9 +81,9 @@ class Forecast(ModelWork):
         named = named or {load_round(home.store, night).set_name: [] for night in rounds_of(home.store)}
         done, failed = [], []
         for set_name, questions in named.items():
-            if not rounds_of(home.store, set_name):
+            if not (self.due or rounds_of(home.store, set_name)):
                 raise UsageError(
-                    f"set {set_name} has no earlier round to repeat: run `workbench tournament run {set_name}`"
+                    f"set {set_name} has no earlier round to repeat: run `workbench tournament run {set_name}`, or add --due"
                 )
             if self.plan_only:
                 chosen, since = self._chosen(home.store, set_name, questions, now)
@@ -137,16 +139,19 @@ class Forecast(ModelWork):
             # What an unfinished round was about is forecast now.
             left = chosen if begun is None else [each for each in chosen or () if each not in begun.questions]
             if left != []:
-                last = load_round(store, rounds_of(store, set_name)[-1])
+                rounds = rounds_of(store, set_name)
+                last = load_round(store, rounds[-1]) if rounds else None
                 night = await steps.open_round(
                     store,
                     set_name,
-                    rules_with(replace(last.rules, promote=0, size=None), changes),
+                    self._first_rules(home, set_name)
+                    if last is None
+                    else rules_with(replace(last.rules, promote=0, size=None), changes),
                     Cutoff.parse("now", now=now),
                     work,
                     only=left,
-                    budget_usd=last.budget_usd if budget_usd is None else budget_usd,
-                    concurrency=last.concurrency,
+                    budget_usd=last.budget_usd if last and budget_usd is None else budget_usd,
+                    concurrency=last.concurrency if last else 4,
                 )
                 nights.append(await steps.finish_round(store, night, work))
                 write_round(store, nights[-1])
@@ -159,6 +164,16 @@ class Forecast(ModelWork):
             for night in nights
         ]
         return {"set": set_name, "questions": chosen, "nights": rows}
+
+    def _first_rules(self, home: Home, set_name: str) -> RoundRules:
+        """Return the rules of a set's first round, as `tournament run` makes them of the same settings."""
+        from proxies.asof.clock import Cutoff
+        from workbench.operations.rounds import RunRound, with_news
+
+        rules, _, _ = RunRound(name=set_name, settings=self.settings, isolation=self.isolation).planned(home)
+        return with_news(
+            home, rules, Cutoff.parse("now"), without=command("tournament run", f"{set_name} --contexts none")
+        )
 
     async def _quantiles(self, home: Home, path: Path) -> dict[str, Any]:
         from proxies.asof.clock import Cutoff
@@ -243,11 +258,19 @@ def _lines(row: Mapping[str, Any]) -> Iterator[str]:
 def rules_with(rules: RoundRules, settings: Mapping[str, Any]) -> RoundRules:
     """Return the rules of a round with other settings of its arms; raises ``UsageError`` for what a run refuses."""
     from workbench.studies.arms.run_arms import settings_for_arms
-    from workbench.studies.rounds.round_state import arms_of
+    from workbench.studies.rounds.round_state import ROUND_PRESETS, arms_of
 
     values = settings_for_arms(settings)
     values.pop("budget_usd", None)
-    model, trials = values.pop("model", rules.model), values.pop("trials", rules.trials)
-    changed = replace(rules, model=model, trials=trials, settings={**rules.settings, **values})
+    preset = values.pop("preset", rules.preset)
+    bought = {} if preset == rules.preset else ROUND_PRESETS.get(preset, ROUND_PRESETS["product"])
+    changed = replace(
+        rules,
+        model=values.pop("model", rules.model),
+        trials=values.pop("trials", rules.trials),
+        preset=preset,
+        settings={**rules.settings, **values},
+        **{name: value for name, value in bought.items() if name != "promote"},
+    )
     arms_of(changed)
     return changed

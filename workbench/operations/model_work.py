@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import Option, UsageError, command
+from workbench.errors import Command, Option, UsageError, command
 from workbench.operations.base import Home, Operation
 from workbench.operations.fields import Level, SettingPairs, WorkerText
 
@@ -47,7 +47,7 @@ def named_settings(pairs: Sequence[str], **options: Any) -> dict[str, Any]:
     return merged(used, read_settings(pairs))
 
 
-def finds_news(home: Home, cutoff: Cutoff, without: Option) -> bool:
+def finds_news(home: Home, cutoff: Cutoff, without: Option | Command) -> bool:
     """Say whether a search source works here; where none does, ask a person whether to forecast without news.
 
     Raises ``UsageError`` that names the option to do ``without``, where nobody says yes: no model has been asked by then.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from workbench.errors import WANTING
-from workbench.formatting import counted
+from workbench.formatting import counted, signed_figure
 from workbench.models.model_options import ReplyForm
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Facts, Remark, blocks_of, columns
@@ -215,7 +215,7 @@ def _exam_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
             if row["low"] is None
             else f"[{row['low']:.1f}, {row['high']:.1f}]"
         )
-        return f"{row['value']:+.1f} {ends} on {counted(row['n'], 'question')}: {row['verdict']}"
+        return f"{signed_figure(row['value'])} {ends} on {counted(row['n'], 'question')}: {row['verdict']}"
 
     low, high = document["brier_index_low"], document["brier_index_high"]
     recall, share = document["recall"], document["before_training_end"]

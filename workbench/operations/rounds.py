@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from workbench.errors import Option, UsageError
+from workbench.errors import Command, Option, UsageError
 from workbench.formatting import counted, percent
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, blocks_of, columns
@@ -249,10 +249,12 @@ class ShowRound(Operation):
         return shown(document)
 
 
-def with_news(home: Home, rules: RoundRules, cutoff: Cutoff) -> RoundRules:
+def with_news(
+    home: Home, rules: RoundRules, cutoff: Cutoff, *, without: Option | Command | None = None
+) -> RoundRules:
     """Return the rules of a round whose contexts can be gathered, or which does without as a person agreed."""
     asked = rules.contexts == "gather" and not rules.engines
-    if asked and not finds_news(home, cutoff, Option("contexts", "none")):
+    if asked and not finds_news(home, cutoff, without or Option("contexts", "none")):
         return replace(rules, contexts="none")
     return rules
 

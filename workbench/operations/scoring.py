@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from workbench.errors import Option, UsageError
-from workbench.formatting import SCORE_WORDS, counted, outcome_words, percent
+from workbench.formatting import SCORE_WORDS, counted, outcome_words, percent, signed_figure
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Facts, Remark, Table, columns, named
 from workbench.operations.fields import Words
@@ -324,13 +324,13 @@ def _own_record(document: Mapping[str, Any], shown: Sequence[str]) -> Iterator[B
         )  # fmt: skip
         yield f"{origin}: answers lie {100 * record['sharpness']['from_half']:.1f} points from 50% on average; calibration: {record['calibration']['verdict']}"
         for row in record["overrides"]:
-            yield f"{origin}: {row['scenario']} of {row['author'] or 'nobody named'} said {percent(row['p'])}, the model {percent(row['model'])}: Brier {row['gain']:+.3f} better"
+            yield f"{origin}: {row['scenario']} of {row['author'] or 'nobody named'} said {percent(row['p'])}, the model {percent(row['model'])}: Brier {signed_figure(row['gain'], 3)} better"
         for row in record["people"]:
             yield f"{origin}: {row['author']}: Brier {row['brier']:.3f} over {row['claims']} claims and {row['drivers']} drivers, the model {row['model_brier']:.3f} over the same"
         for row in record["surprises"][:5]:
-            yield f"{origin}: {row['node']} of {row['run_id']} was held {percent(row['p'])} and came out {outcome_words(row['outcome'])}: known, it moves the claim by {100 * row['moved']:+.1f} points"
+            yield f"{origin}: {row['node']} of {row['run_id']} was held {percent(row['p'])} and came out {outcome_words(row['outcome'])}: known, it moves the claim by {signed_figure(100 * row['moved'])} points"
     for row in document["histories"]:
-        peer = "" if row["peer"] is None else f", {row['peer']:+.1f} against the crowd (100 ln)"
+        peer = "" if row["peer"] is None else f", {signed_figure(row['peer'])} against the crowd (100 ln)"
         yield f"{row['file']}: {counted(row['n'], 'forecast')}, Brier {row['brier']:.3f}{peer}"
     yield from _left_out(document)
 

@@ -17,7 +17,7 @@ from workbench.whatif.typed_values import TypedValue
 if TYPE_CHECKING:
     from workbench.engine.record.state import RunState
     from workbench.propositions import Tree
-    from workbench.propositions.edits import Edit
+    from workbench.synthesis.whatif.edits import Edit
     from workbench.whatif.run_edits import WhatIfResult
 
 
@@ -154,10 +154,10 @@ async def _asked_again(home: Home, state: RunState, edits: tuple[Edit, ...]) -> 
     from workbench.engine.assembly import open_gateway
     from workbench.whatif.full_resynthesis import full_what_if, plan_full, price_line
 
-    plan, _ = plan_full(state, edits)
+    nodes, _ = plan_full(state, edits)
     # The price first: this is the only what-if that asks a model.
-    home.say(price_line(state, plan.nodes))
-    if plan.nodes:
+    home.say(price_line(state, nodes))
+    if nodes:
         home.confirm("go on?")
     gateway = open_gateway(home.store, state)
     return await full_what_if(state, edits, gateway, looked_up=stored_look_ups(home.store, state))

@@ -29,9 +29,9 @@ from workbench.signing_keys import signing_key
 from workbench.sources.own_store import unshared_in
 from workbench.store import Store
 from workbench.store.transfer import copy_run_into
-from workbench.synthesis import export_tree
 from workbench.synthesis.exchange.bayes_net import OnMisfit
-from workbench.synthesis.whatif.ranges import reachable_ranges
+from workbench.synthesis.exchange.tree_formats import export_tree
+from workbench.synthesis.whatif.evaluation import reachable_ranges
 from workbench.views.trail import cell_anchor, evidence_trail, markdown_numbers, markdown_places
 from workbench.views.wording import equation_with_values, rule_remarks
 

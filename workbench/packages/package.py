@@ -36,7 +36,7 @@ from workbench.store import events as ev
 from workbench.store.database import utc_now
 from workbench.store.removal import MOVING, settle
 from workbench.store.transfer import take_run
-from workbench.synthesis import import_tree
+from workbench.synthesis.exchange.tree_formats import import_tree
 
 if TYPE_CHECKING:
     pass

@@ -1,19 +1,5 @@
-"""The proposition tree and an analyst's edits of it: pure values, no input or output, no clock."""
+"""The proposition tree: pure values, no input or output, no clock."""
 
-from workbench.propositions.edits import (
-    AddChild,
-    Edit,
-    Pin,
-    RemoveNode,
-    Restate,
-    SetPolarity,
-    SetReport,
-    SetRule,
-    SetValue,
-    Unpin,
-    edit_from_json,
-    edit_to_json,
-)
 from workbench.propositions.errors import (
     CycleError,
     DuplicateId,
@@ -27,72 +13,48 @@ from workbench.propositions.errors import (
     TreeFormatError,
     UnknownNode,
 )
-from workbench.propositions.growth import next_leaf, recursion_round, trim
 from workbench.propositions.ids import (
     ROOT,
     NodeId,
     child_id,
-    child_ids,
     depth_of,
     is_id,
-    is_under,
     natural_order,
     parent_of,
     parse_id,
     to_global,
 )
 from workbench.propositions.rule import Polarity, Rule, RuleLimits
-from workbench.propositions.scenario_set import Scenario, ScenarioRecord, ScenarioSet
 from workbench.propositions.tree import Tree
 from workbench.propositions.values import Belief, Override, Proposition, check_probability
 
 __all__ = [
     "ROOT",
-    "AddChild",
     "Belief",
     "CycleError",
     "DuplicateId",
     "DuplicateStatement",
-    "Edit",
     "EditConflict",
     "IdMismatch",
     "NodeId",
     "NotExpandable",
     "OrphanNode",
     "Override",
-    "Pin",
     "Polarity",
     "ProbabilityOutOfRange",
     "Proposition",
-    "RemoveNode",
-    "Restate",
     "Rule",
     "RuleLimits",
-    "Scenario",
-    "ScenarioRecord",
-    "ScenarioSet",
-    "SetPolarity",
-    "SetReport",
-    "SetRule",
-    "SetValue",
     "Tree",
     "TreeError",
     "TreeFormatError",
     "UnknownNode",
-    "Unpin",
     "check_probability",
     "child_id",
-    "child_ids",
     "depth_of",
-    "edit_from_json",
-    "edit_to_json",
     "is_id",
-    "is_under",
     "natural_order",
-    "next_leaf",
     "parent_of",
     "parse_id",
-    "recursion_round",
     "to_global",
-    "trim",
 ]

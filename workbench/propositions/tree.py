@@ -95,6 +95,10 @@ class Tree:
         except KeyError:
             raise UnknownNode(node, self._nodes) from None
 
+    def p_of(self, node: NodeId) -> float | None:
+        """The value in effect; None without one, and for a node that is not in the tree."""
+        return self._nodes[node].p if node in self._nodes else None
+
     def __contains__(self, node: object) -> bool:
         return node in self._nodes
 
@@ -153,6 +157,10 @@ class Tree:
         """Ids with children, the root among them, in the order of :meth:`ids`."""
         nodes = self._nodes.as_dict()
         return tuple(node for node in self.ids() if nodes[node].children)
+
+    def stale(self) -> tuple[NodeId, ...]:
+        """Ids whose value is out of date, in the order of :meth:`ids`."""
+        return self.in_order(node for node, value in self._nodes.as_dict().items() if value.stale)
 
     def parent(self, node: NodeId) -> NodeId | None:
         """The parent's id; None for the root."""

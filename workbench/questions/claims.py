@@ -40,8 +40,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
+from importlib.resources import files
 from typing import Any, Literal, get_args
 
+from pydantic import BaseModel, ConfigDict
+
+from proxies.yaml_text import parse_yaml
 from workbench.forecasts.periods import Period
 from workbench.formatting import number, number_percent
 from workbench.questions.errors import ClaimRefused
@@ -187,78 +191,6 @@ def amount(claim: Claim) -> float:
     return claim.level
 
 
-# One table for writing and reading: what is written reads back into the same claim.
-
-_UP, _DOWN = {"side": "above"}, {"side": "below"}
-_NOT: Mapping[str, Any] = {"never": True}
-_YES: Mapping[str, Any] = {"never": False}
-_RISES, _FALLS = {"sign": 1, "side": "above"}, {"sign": -1, "side": "below"}
-
-#: Words of a slot, and the fields of the claim that each stands for; ``sign`` is the level's, ``wide`` the series' manner of speaking.
-WORDS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "side": {
-        "above": {**_UP, "strict": True},
-        "below": {**_DOWN, "strict": True},
-        "at or above": {**_UP, "strict": False},
-        "at or below": {**_DOWN, "strict": False},
-        "at least": {**_UP, "strict": False},
-        "at most": {**_DOWN, "strict": False},
-    },
-    "way": {"above": _UP, "below": _DOWN},
-    "off": {"below": {**_DOWN, "sign": -1}, "above": {**_UP, "sign": 1}},
-    "upward": {"higher": _UP, "lower": _DOWN},
-    "record": {"high": _UP, "low": _DOWN},
-    "higher": {
-        f"{no}{word}": {**(_UP if up != bool(no) else _DOWN), "strict": not no, "wide": wide}
-        for no in ("", "no ")
-        for wide, word, up in (
-            (False, "higher", True),
-            (False, "lower", False),
-            (True, "wider", True),
-            (True, "narrower", False),
-        )
-    },
-    # What rises at least 5% does so at exactly 5%; what does not stays below it.
-    "rises": {
-        "rises": {**_RISES, "strict": False},
-        "falls": {**_FALLS, "strict": False},
-        "does not rise": {**_RISES, **_DOWN, "strict": True},
-        "does not fall": {**_FALLS, **_UP, "strict": True},
-    },
-    "goes": {
-        "rises": {**_RISES, **_YES},
-        "falls": {**_FALLS, **_YES},
-        "does not rise": {**_RISES, **_NOT},
-        "does not fall": {**_FALLS, **_NOT},
-    },
-    "closes": {
-        "closes": _YES,
-        "never closes": _NOT,
-        "does not close": _NOT,
-        "close": _YES,
-        "is": _YES,
-        "trades": _YES,
-    },
-    "touches": {"touches": _YES, "never touches": _NOT},
-    "reaches": {"reaches": _YES, "does not reach": _NOT},
-    "moves": {"moves": _YES, "does not move": _NOT},
-    "more": {"more than": {"strict": True}, "at least": {"strict": False}},
-    "beyond": {"above": {**_UP, "strict": True}, "at most": {**_DOWN, "strict": False}},
-    "returns": {"falls": {"sign": 1}, "rises": {"sign": -1}},
-    "outperforms": {
-        "outperforms": _UP,
-        "underperforms": _DOWN,
-        "does not outperform": _DOWN,
-        "does not underperform": _UP,
-    },
-    "statistic": {
-        "average": {"pattern": "mean"},
-        "highest value": {"pattern": "highest"},
-        "lowest value": {"pattern": "lowest"},
-    },
-}
-
-
 def _level(claim: Claim) -> str | None:
     return None if claim.level is None else number(claim.level)
 
@@ -338,7 +270,8 @@ class SentenceForm:
     def fields(self, groups: Mapping[str, str], amounts: dict[str, Any]) -> dict[str, Any]:
         """The fields of a claim that a match stands for; ``amounts`` are those of its numbers. Raises ``ClaimRefused``: They are at odds."""
         found: dict[str, Any] = {"pattern": self.pattern, **self.fixed}
-        said = [WORDS[slot][groups[slot]] for slot in WORDS.keys() & groups.keys()]
+        words = _sentences().words
+        said = [words[slot][groups[slot]] for slot in words.keys() & groups.keys()]
         if len({fields["sign"] for fields in said if "sign" in fields}) > 1:
             raise ClaimRefused("state one rise and one fall: both moves have the same direction")
         for fields in said:
@@ -359,15 +292,15 @@ class SentenceForm:
 def _read(slot: str) -> str:
     if slot == "series":
         return r"S(?P<series>\d+)(?:'s)?"
-    if slot in WORDS:
-        return f"(?P<{slot}>{'|'.join(WORDS[slot])})"
-    return SLOTS[slot][1]
+    words = _sentences().words.get(slot)
+    return SLOTS[slot][1] if words is None else f"(?P<{slot}>{'|'.join(words)})"
 
 
 def _written(slot: str, claim: Claim) -> str | None:
     if slot == "series":
         return claim.about.article
-    if slot not in WORDS:
+    words = _sentences().words.get(slot)
+    if words is None:
         return SLOTS[slot][0](claim)
     level = claim.level or 0.0
     traits = {
@@ -379,7 +312,6 @@ def _written(slot: str, claim: Claim) -> str | None:
         for name, value in fields.items():
             yield traits.get(name, getattr(claim, name, None)) == value
 
-    words = WORDS[slot]
     # A claim may be stricter than its sentence can say.
     exact = (word for word, fields in words.items() if all(holds(fields)))
     near = (
@@ -390,53 +322,31 @@ def _written(slot: str, claim: Claim) -> str | None:
     return next(exact, None) or next(near, None)
 
 
-_LOOSE = {"strict": False}
-TEMPLATES = tuple(
-    SentenceForm(pattern=pattern, text=text, fixed=fixed)
-    for pattern, text, fixed in (
-        ("compare", "{verb}{higher} on {end} than {since}", {}),
-        ("level", "{verb}{side} {level} {at}{end}", {}),
-        ("average", "closes at least {further} {way} its 200-day average on {end}", _LOOSE),
-        ("average", "closes {way} its 200-day average on {end}", {}),
-        ("range", "{verb}between {level} and {upper} on {end}", {**_UP, **_LOOSE}),
-        ("change", "{rises} {least}{percent} {by}", {}),
-        ("touch", "{touches} {level} {through}", {"side": "toward", **_LOOSE}),
-        ("touch", "{closes} at or {way} {level}{once} {through}", _LOOSE),
-        ("drawdown", "{closes} {percent} or more {off} its {base}{once} through {end}", _LOOSE),
-        ("volatility", "the realised volatility of {series} {through} is {beyond} {percent}", {}),
-        ("relative", "{outperforms} {other} {by}", {"strict": True}),
-        ("mean", "has its {statistic} {side} {level} {through}", {}),
-        ("count", "{verb}{side} {level} {on} at least {times} {step}s {through}", {}),
-        ("count", "{verb}{upward} {on} at least {times} {step}s {through}", {}),
-        ("points", "{rises} by at least {points} {by}", {}),
-        ("move", "{moves} by {more} {percent} either way {by}", {}),
-        ("step", "{goes} by {more} {percent} {on} at least one {step} {through}", {}),
-        ("peak", "{closes} {percent} or more below its highest close of the window {through}", {**_DOWN, **_LOOSE, "sign": -1}),
-        ("streak", "{verb}{upward} {on} at least {times} consecutive {step}s {through}", {}),
-        ("record", "{closes} at a new {weeks}{record} at least once {through}", {}),
-        ("first", "{reaches} {level} before {upper} {through}", _LOOSE),
-        ("first_move", "{goes} {percent} before it {returns} {back} {through}", _LOOSE),
-    )
-)  # fmt: skip
-#: As people and earlier versions wrote some of them; read and never written.
-ALSO_READ = (
-    SentenceForm(pattern="touch", text="{closes} {way} {level}{once} {until}", fixed=_LOOSE),
-    SentenceForm(
-        pattern="drawdown", text="{goes} {least}{percent} from its {base}{once} {until}", fixed=_LOOSE
-    ),
-)
+class _Sentences(BaseModel):
+    """What `claim_sentences.yaml` holds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    words: dict[str, dict[str, dict[str, bool | int | str]]]
+    written: list[SentenceForm]
+    read: list[SentenceForm]
+
+
+@cache
+def _sentences() -> _Sentences:
+    text = (files(__package__ or "") / "claim_sentences.yaml").read_text(encoding="utf-8")
+    return _Sentences.model_validate(parse_yaml(text, "claim_sentences.yaml"))
 
 
 @cache
 def expressions() -> tuple[tuple[re.Pattern[str], SentenceForm], ...]:
     """Every template with the expression that reads it."""
-    return tuple((template.expression, template) for template in (*TEMPLATES, *ALSO_READ))
+    return tuple((template.expression, template) for template in (*_sentences().written, *_sentences().read))
 
 
 def sentence(claim: Claim) -> str:
     """The sentence of a claim, which begins with its series; raises ``ValueError`` where its pattern has none for its fields."""
     pattern = "mean" if claim.pattern in ("highest", "lowest") else claim.pattern
-    for template in TEMPLATES:
+    for template in _sentences().written:
         if template.pattern == pattern and (text := template.written(claim)) is not None:
             return text if "{series}" in template.text else f"{claim.about.article} {text}"
     raise ValueError(

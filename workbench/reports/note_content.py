@@ -25,7 +25,7 @@ from workbench.reports.full_figures import full_figures
 from workbench.reports.note_evidence import LONGEST_REPORT, NoteEvidence, leaf_evidence, shown_words
 from workbench.store import ApiLedger, ModelLedger, Store, utc_now
 from workbench.synthesis.sensitivity.assumptions import assumption_detail
-from workbench.synthesis.whatif.ranges import reachable_ranges
+from workbench.synthesis.whatif.evaluation import reachable_ranges
 from workbench.templates import brief
 from workbench.terminal import printable
 from workbench.views.answer import answer_sentence

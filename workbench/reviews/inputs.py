@@ -90,7 +90,7 @@ def _change_words(path: str, rows: RowChanges | None) -> str:
     if rows is None:
         return f"{path} answers otherwise"
     counts = [
-        f"{number} {word} row{'s' * (number != 1)}"
+        counted(number, f"{word} row")
         for number, word in ((rows.new, "new"), (rows.revised, "revised"), (rows.removed, "removed"))
         if number
     ]

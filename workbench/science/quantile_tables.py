@@ -14,15 +14,7 @@ from numpy.typing import NDArray
 
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.errors import TableError
-from workbench.science.table_cells import (
-    StrArray,
-    number_column,
-    read_cells,
-    refuse_repeated,
-    refuse_rows,
-    require_columns,
-    text_column,
-)
+from workbench.science.table_cells import Cells, StrArray, read_cells
 
 QUANTILE_COLUMNS = ("method", "event_id", "share", "value")
 _OPTIONAL = (
@@ -93,26 +85,22 @@ def read_targets(path: Path) -> NumericTargets:
     ...     read_targets(file).value.tolist()
     [3.5]
     """
-    frame = _days_as_numbers(read_cells(path))
-    require_columns(path, frame, ("event_id", "value"))
-    frame = frame.assign(**{name: "" for name in _OPTIONAL if name not in frame.columns})
-    ids = text_column(path, frame, "event_id")
-    refuse_repeated(path, {"event_id": ids}, "the number")
-    words = {name: text_column(path, frame, name, blank=True) for name in _OPTIONAL}
-    value = number_column(path, frame, "value", blank=True)
-    low = np.nan_to_num(number_column(path, frame, "low", blank=True), nan=-np.inf)
-    high = np.nan_to_num(number_column(path, frame, "high", blank=True), nan=np.inf)
+    cells = _days_as_numbers(path).require("event_id", "value")
+    cells = Cells(path, cells.frame.assign(**{name: "" for name in _OPTIONAL if name not in cells}))
+    ids = cells.text("event_id")
+    cells.refuse_repeated("the number", event_id=ids)
+    words = {name: cells.text(name, blank=True) for name in _OPTIONAL}
+    low = np.nan_to_num(cells.number("low", blank=True), nan=-np.inf)
+    high = np.nan_to_num(cells.number("high", blank=True), nan=np.inf)
     open_low, open_high = (
         np.isin(np.char.lower(words[name]), ("open", "true", "yes", "1"))
         for name in ("open_low", "open_high")
     )
-    refuse_rows(
-        path, frame, low >= high, "low", lambda row: f"the range from {low[row]:g} to {high[row]:g} is empty"
-    )
+    cells.refuse(low >= high, "low", lambda row: f"the range from {low[row]:g} to {high[row]:g} is empty")
     targets = NumericTargets(
         path=path,
         id=ids,
-        value=value,
+        value=cells.number("value", blank=True),
         low=low,
         high=high,
         open_low=open_low,
@@ -123,7 +111,7 @@ def read_targets(path: Path) -> NumericTargets:
         question=np.where(words["question_key"] == "", ids, words["question_key"]),
         series=words["series"],
     )
-    _refuse_beyond(path, frame, targets, np.arange(len(targets)), value)
+    _refuse_beyond(cells, targets, np.arange(len(targets)), targets.value)
     return targets
 
 
@@ -136,66 +124,46 @@ def read_quantiles(path: Path, targets: NumericTargets) -> QuantileForecasts:
     Raises `TableError`: One line with file, row and column: a share out of range, quantiles that cross, one that is missing, one beyond a
     closed end of the range, a number that nobody asks for.
     """
-    frame = _days_as_numbers(read_cells(path))
-    require_columns(path, frame, QUANTILE_COLUMNS)
-    method, event = text_column(path, frame, "method"), text_column(path, frame, "event_id")
-    share, value = number_column(path, frame, "share"), number_column(path, frame, "value")
-    rows = {name: row for row, name in enumerate(targets.id.tolist())}
-    row_of = np.array([rows.get(name, -1) for name in event.tolist()])
-    refuse_rows(
-        path,
-        frame,
+    cells = _days_as_numbers(path).require(*QUANTILE_COLUMNS)
+    method, event = cells.text("method"), cells.text("event_id")
+    share, value = cells.number("share"), cells.number("value")
+    row_of = pd.Index(targets.id).get_indexer(pd.Index(event)).astype(np.int64)
+    cells.refuse(
         row_of < 0,
         "event_id",
         lambda row: f"{str(event[row])!r} is no number that {targets.path} asks for",
     )
-    refuse_rows(
-        path,
-        frame,
-        (share <= 0) | (share >= 1),
-        "share",
-        lambda row: f"{share[row]:g} does not lie between 0 and 1",
+    cells.refuse(
+        (share <= 0) | (share >= 1), "share", lambda row: f"{share[row]:g} does not lie between 0 and 1"
     )
-    refuse_repeated(path, {"method": method, "event_id": event, "share": share}, "the quantile")
-    _refuse_beyond(path, frame, targets, row_of, value)
+    cells.refuse_repeated("the quantile", method=method, event_id=event, share=share)
+    _refuse_beyond(cells, targets, row_of, value)
     shares = np.unique(share)
     if len(shares) < FEWEST:
         raise TableError(path, f"{len(shares)} quantiles are no distribution: at least {FEWEST} shares", column="share")  # fmt: skip
-    methods: dict[str, dict[int, FloatArray]] = {}
-    # By method, target and share: one forecast after another, its quantiles rising.
-    order = np.lexsort((share, row_of, method))
-    starts = np.flatnonzero(
-        np.concatenate([[True], (method[order][1:] != method[order][:-1]) | (row_of[order][1:] != row_of[order][:-1])])
-    )  # fmt: skip
-    for part in np.split(order, starts[1:]):
+    methods: dict[str, dict[int, FloatArray]] = {name: {} for name in method.tolist()}
+    # One forecast after another, its quantiles rising.
+    for rows in pd.DataFrame({"method": method, "row": row_of}).groupby(["method", "row"]).indices.values():
+        part = np.asarray(rows)[np.argsort(share[rows], kind="stable")]
         first = int(part[0])
         named = f"the forecast of {str(event[first])!r} by {str(method[first])!r}"
         missing = np.setdiff1d(shares, share[part])
         if len(missing):
-            raise TableError(
-                path,
-                f"{named} has no quantile at {missing[0]:g}, which others have",
-                row=first + 1,
-                column="share",
-            )
+            problem = f"{named} has no quantile at {missing[0]:g}, which others have"
+            raise TableError(path, problem, row=first + 1, column="share")
         crossing = np.flatnonzero(np.diff(value[part]) < 0)
         if len(crossing):
             before, after = part[crossing[0]], part[crossing[0] + 1]
-            raise TableError(
-                path,
-                f"{named} crosses: {value[after]:g} at {share[after]:g} lies below {value[before]:g} at {share[before]:g}",
-                row=int(after) + 1,
-                column="value",
-            )
-        methods.setdefault(str(method[first]), {})[int(row_of[first])] = value[part]
-    return QuantileForecasts(
-        path=path, shares=shares, methods={name: methods[name] for name in dict.fromkeys(method.tolist())}
-    )
+            problem = f"{named} crosses: {value[after]:g} at {share[after]:g} lies below {value[before]:g} at {share[before]:g}"
+            raise TableError(path, problem, row=int(after) + 1, column="value")
+        methods[str(method[first])][int(row_of[first])] = value[part]
+    return QuantileForecasts(path=path, shares=shares, methods=methods)
 
 
-def _days_as_numbers(frame: pd.DataFrame) -> pd.DataFrame:
+def _days_as_numbers(path: Path) -> Cells:
+    frame = read_cells(path)
     days = {name: frame[name].map(_ordinal) for name in ("value", "low", "high") if name in frame.columns}
-    return frame.assign(**days)
+    return Cells(path, frame.assign(**days))
 
 
 def _ordinal(cell: object) -> object:
@@ -207,15 +175,11 @@ def _ordinal(cell: object) -> object:
         return cell
 
 
-def _refuse_beyond(
-    path: Path, frame: pd.DataFrame, targets: NumericTargets, row_of: IntArray, value: FloatArray
-) -> None:
+def _refuse_beyond(cells: Cells, targets: NumericTargets, row_of: IntArray, value: FloatArray) -> None:
     low, high = targets.low[row_of], targets.high[row_of]
     # ``nan``, a value that has not come, lies beyond nothing.
     below, above = (value < low) & ~targets.open_low[row_of], (value > high) & ~targets.open_high[row_of]
-    refuse_rows(
-        path,
-        frame,
+    cells.refuse(
         below | above,
         "value",
         lambda row: (

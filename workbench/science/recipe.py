@@ -8,8 +8,7 @@ from pydantic import model_validator
 
 from workbench.requests import Request, Says
 from workbench.science.arrays import FloatArray, IntArray
-from workbench.science.calibrating.leave_out import leave_out_platt
-from workbench.science.calibrating.platt import fit_platt
+from workbench.science.calibrating.calibration import GROUP, fit_platt, leave_out_platt
 from workbench.science.errors import DomainError, UnknownName
 from workbench.science.pooling.pool import POOLING_NAMES, is_pooling, pool
 from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
@@ -103,9 +102,9 @@ def _calibrated(
     fit = fit_platt(p, outcome, groups, penalty=recipe.penalty)
     fitted: dict[str, Any] = {"a": fit.slope, "b": fit.offset, "loo": recipe.loo}
     if groups is not None:
-        fitted |= {"delta": dict(fit.deltas), "lambda": recipe.penalty}
+        fitted |= {"delta": dict(fit.deltas[GROUP]), "lambda": recipe.penalty}
     if recipe.loo == "none":
-        return fit.apply(p, groups), fitted
+        return fit.apply(p, None if groups is None else {GROUP: groups}), fitted
     folds = _folds(events, rows, recipe.loo)
     return leave_out_platt(p, outcome, groups, folds, penalty=recipe.penalty), fitted
 

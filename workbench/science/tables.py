@@ -1,7 +1,7 @@
 """Events and forecasts of probabilities out of files, tied together; and series and answers, as the science commands take them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,16 +13,7 @@ from workbench.errors import Option
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.calibrating.calibration import horizon_class
 from workbench.science.errors import TableError
-from workbench.science.table_cells import (
-    StrArray,
-    number_column,
-    probability_column,
-    read_cells,
-    refuse_repeated,
-    refuse_rows,
-    require_columns,
-    text_column,
-)
+from workbench.science.table_cells import Cells, StrArray, read_cells
 
 EVENT_COLUMNS = ("event_id", "question_key", "source", "question_type", "outcome")
 FORECAST_COLUMNS = ("method", "event_id", "p")
@@ -110,29 +101,31 @@ class Events:
             frame=self.frame.iloc[rows],
         )
 
+    @property
+    def cells(self) -> Cells:
+        """The cells behind the events."""
+        return Cells(self.path, self.frame)
+
     def text(self, column: str) -> StrArray:
         """A column as text; one line if it is missing."""
-        require_columns(self.path, self.frame, [column])
-        return text_column(self.path, self.frame, column, blank=True)
+        return self.cells.require(column).text(column, blank=True)
 
     def number(self, column: str) -> FloatArray:
         """A column as numbers, ``nan`` where empty; one line if it is missing or holds text."""
-        require_columns(self.path, self.frame, [column])
-        return number_column(self.path, self.frame, column, blank=True)
+        return self.cells.require(column).number(column, blank=True)
 
     def probability(self, column: str) -> FloatArray:
         """A column as probabilities, ``nan`` where empty."""
-        require_columns(self.path, self.frame, [column])
-        return probability_column(self.path, self.frame, column, blank=True)
+        return self.cells.require(column).probability(column, blank=True)
 
     def factor(self, name: str) -> StrArray:
         """Labels for calibration: ``source``, ``topic`` (column topic, else subtype), ``horizon``, or any column."""
-        if name == "topic" and "topic" not in self.frame.columns:
+        if name == "topic" and "topic" not in self.cells:
             return self.text("subtype")
-        if name == "horizon" and "horizon" not in self.frame.columns:
+        if name == "horizon" and "horizon" not in self.cells:
             days = self.number("horizon_days")
             problem = "is empty or negative; a horizon in days is needed"
-            refuse_rows(self.path, self.frame, ~(days >= 0), "horizon_days", problem)
+            self.cells.refuse(~(days >= 0), "horizon_days", problem)
             return np.asarray(horizon_class(days))
         return self.text(name)
 
@@ -152,13 +145,11 @@ def read_events(path: Path, *, unresolved: bool = False) -> Events:
     frame = read_cells(path)
     if unresolved and "outcome" not in frame.columns:
         frame = frame.assign(outcome=np.nan)
-    require_columns(path, frame, EVENT_COLUMNS)
-    ids = text_column(path, frame, "event_id")
-    refuse_repeated(path, {"event_id": ids}, "event")
-    outcome = number_column(path, frame, "outcome", blank=unresolved)
-    refuse_rows(
-        path,
-        frame,
+    cells = Cells(path, frame).require(*EVENT_COLUMNS)
+    ids = cells.text("event_id")
+    cells.refuse_repeated("event", event_id=ids)
+    outcome = cells.number("outcome", blank=unresolved)
+    cells.refuse(
         ~np.isin(outcome, (0.0, 1.0)) & ~np.isnan(outcome),
         "outcome",
         lambda row: f"{outcome[row]:g} is neither 0 nor 1; partly resolved events must be left out",
@@ -166,9 +157,9 @@ def read_events(path: Path, *, unresolved: bool = False) -> Events:
     return Events(
         path=path,
         event_id=ids,
-        question=text_column(path, frame, "question_key"),
-        source=text_column(path, frame, "source"),
-        kind=text_column(path, frame, "question_type"),
+        question=cells.text("question_key"),
+        source=cells.text("source"),
+        kind=cells.text("question_type"),
         outcome=outcome,
         frame=frame,
     )
@@ -307,54 +298,39 @@ def read_forecasts(path: Path, events: Events) -> Forecasts:
     ...     read_forecasts(other, read_events(file)).trials("m").tolist()
     [[0.2, 0.4]]
     """
-    frame = read_cells(path)
-    require_columns(path, frame, FORECAST_COLUMNS)
-    if "trial" in frame.columns and "variant" in frame.columns:
+    cells = Cells(path, read_cells(path)).require(*FORECAST_COLUMNS)
+    if "trial" in cells and "variant" in cells:
         raise TableError(
             path, "has both 'trial' and 'variant': trials and published forecasts go in two files"
         )
-    method, event = text_column(path, frame, "method"), text_column(path, frame, "event_id")
+    method, event = cells.text("method"), cells.text("event_id")
     positions = pd.Index(events.event_id).get_indexer(pd.Index(event))
-    refuse_rows(
-        path,
-        frame,
-        positions < 0,
-        "event_id",
-        lambda row: f"event {str(event[row])!r} is not in {events.path}",
-    )
-    p = probability_column(path, frame, "p")
+    cells.refuse(positions < 0, "event_id", lambda row: f"event {str(event[row])!r} is not in {events.path}")
+    p = cells.probability("p")
     variants: tuple[str, ...] = ()
-    if "trial" in frame.columns:
-        number = number_column(path, frame, "trial")
+    if "trial" in cells:
+        number = cells.number("trial")
         # The largest trial number becomes the width of a dense matrix, so one mistyped number could ask for all memory.
         odd = (number < 1) | (number > 10_000) | (number != np.floor(number))
-        refuse_rows(
-            path, frame, odd, "trial", lambda row: f"{number[row]:g} is not a trial number (1, 2, ...)"
-        )
+        cells.refuse(odd, "trial", lambda row: f"{number[row]:g} is not a trial number (1, 2, ...)")
         key = number.astype(np.int64) - 1
-        refuse_repeated(
-            path, {"method": method, "event": event, "trial": number.astype(np.int64)}, "the trial"
-        )
+        cells.refuse_repeated("the trial", method=method, event=event, trial=key + 1)
     else:
-        labels = (
-            text_column(path, frame, "variant")
-            if "variant" in frame.columns
-            else np.full(len(frame), "forecast")
-        )
-        refuse_repeated(path, {"method": method, "event": event, "variant": labels}, "the forecast")
+        labels = cells.text("variant") if "variant" in cells else np.full(len(p), "forecast")
+        cells.refuse_repeated("the forecast", method=method, event=event, variant=labels)
         # In the order of first appearance, the order in which documents list them; sorting would lose it.
-        codes, names = pd.factorize(labels)
-        key, variants = codes.astype(np.int64), tuple(str(name) for name in names)
+        key, names = pd.factorize(labels)
+        variants = tuple(names.tolist())
     codes, names = pd.factorize(method)
     return Forecasts(
         path=path,
         events=events,
-        methods=tuple(str(name) for name in names),
-        keyed_by="trial" if "trial" in frame.columns else "variant",
+        methods=tuple(names.tolist()),
+        keyed_by="trial" if "trial" in cells else "variant",
         variants=variants,
         _method=codes.astype(np.int64),
         _event=positions.astype(np.int64),
-        _key=key,
+        _key=key.astype(np.int64),
         _p=p,
     )
 
@@ -372,27 +348,22 @@ def read_series(path: Path, date_column: str = "date", value_column: str = "valu
     >>> str(days[0]), values.tolist()
     ('2020-01-02', [1.5])
     """
-    frame = read_cells(path)
-    require_columns(path, frame, [date_column, value_column])
-    text = text_column(path, frame, date_column)
-    parsed = pd.to_datetime(pd.Series(text), format="ISO8601", errors="coerce").to_numpy(
-        dtype="datetime64[D]"
-    )
-    refuse_rows(
-        path, frame, np.isnat(parsed), date_column, lambda row: f"{str(text[row])!r} is not an ISO date"
-    )
-    return parsed, number_column(path, frame, value_column, blank=True)
+    cells = Cells(path, read_cells(path)).require(date_column, value_column)
+    text = cells.text(date_column)
+    days = pd.to_datetime(pd.Series(text), format="ISO8601", errors="coerce").to_numpy(dtype="datetime64[D]")
+    cells.refuse(np.isnat(days), date_column, lambda row: f"{str(text[row])!r} is not an ISO date")
+    return days, cells.number(value_column, blank=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Answers:
     """One model's answers about one event, by the way it was asked."""
 
-    variants: list[float]
-    yes: float | None
-    no: float | None
-    votes: list[float]
-    confidence: list[float | None]
+    variants: list[float] = field(default_factory=list)
+    yes: float | None = None
+    no: float | None = None
+    votes: list[float] = field(default_factory=list)
+    confidence: list[float | None] = field(default_factory=list)
 
 
 def read_answers(path: Path) -> dict[str, Answers]:
@@ -407,34 +378,34 @@ def read_answers(path: Path) -> dict[str, Answers]:
     ...     read_answers(file)["e1"].no
     0.5
     """
-    frame = read_cells(path)
-    require_columns(path, frame, ["event_id", "kind", "value"])
-    events, kinds = text_column(path, frame, "event_id"), text_column(path, frame, "kind")
-    values = probability_column(path, frame, "value")
-    confidence = np.full(len(frame), np.nan)
-    if "confidence" in frame.columns:
-        confidence = probability_column(path, frame, "confidence", blank=True)
+    cells = Cells(path, read_cells(path)).require("event_id", "kind", "value")
+    events, kinds, values = cells.text("event_id"), cells.text("kind"), cells.probability("value")
+    confidence = np.full(len(values), np.nan)
+    if "confidence" in cells:
+        confidence = cells.probability("confidence", blank=True)
+    known = ("variant", "yes", "no", "vote")
+    cells.refuse(
+        ~np.isin(kinds, known), "kind", lambda row: f"{str(kinds[row])!r} is none of {', '.join(known)}"
+    )
+    cells.refuse(
+        (kinds == "vote") & ~np.isin(values, (0.0, 1.0)),
+        "value",
+        lambda row: f"{values[row]:g} is no vote (1 Yes, 0 No)",
+    )
     by_event: dict[str, Answers] = {}
     for row, (event, kind, value, sure) in enumerate(
-        zip(events, kinds, values, confidence, strict=True), start=1
+        zip(events.tolist(), kinds.tolist(), values.tolist(), confidence.tolist(), strict=True), start=1
     ):
-        name = str(event)
-        answer = by_event.get(name) or Answers(variants=[], yes=None, no=None, votes=[], confidence=[])
-        # Lists inside a frozen value are filled in place; `replace` copies only the two single answers.
+        answer = by_event.setdefault(event, Answers())
         if kind == "variant":
-            answer.variants.append(float(value))
+            answer.variants.append(value)
         elif kind == "vote":
-            if value not in (0.0, 1.0):
-                raise TableError(path, f"{value:g} is no vote (1 Yes, 0 No)", row=row, column="value")
-            answer.votes.append(float(value))
-            answer.confidence.append(None if np.isnan(sure) else float(sure))
-        elif kind in ("yes", "no"):
-            if getattr(answer, str(kind)) is not None:
-                raise TableError(
-                    path, f"event {name!r} has two answers of kind {str(kind)!r}", row=row, column="kind"
-                )
-            answer = replace(answer, yes=float(value)) if kind == "yes" else replace(answer, no=float(value))
+            answer.votes.append(value)
+            answer.confidence.append(None if np.isnan(sure) else sure)
+        elif getattr(answer, kind) is not None:
+            raise TableError(
+                path, f"event {event!r} has two answers of kind {kind!r}", row=row, column="kind"
+            )
         else:
-            raise TableError(path, f"{str(kind)!r} is none of variant, yes, no, vote", row=row, column="kind")
-        by_event[name] = answer
+            setattr(answer, kind, value)
     return by_event

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import Option, UsageError
+from workbench.formatting import counted
 from workbench.sources.sealed_reader import read_sealed
 from workbench.sources.table_files import CellReading, check_size, written_table
 
@@ -97,7 +98,7 @@ async def read_excel(path: Path, sheet: str, reading: CellReading) -> pd.DataFra
     count, *first = answer["formulas"]
     if count:
         frame.attrs["notes"] += [
-            f"the sheet stores no value of {count} formula{'s' if count > 1 else ''}, the first in row {first[0][0]}, column {first[0][1] + 1}: "
+            f"the sheet stores no value of {counted(count, 'formula')}, the first in row {first[0][0]}, column {first[0][1] + 1}: "
             "missing here, until Excel or LibreOffice has opened the file and saved it"
         ]
     return frame

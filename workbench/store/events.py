@@ -353,7 +353,7 @@ class RunFinished(EventBase):
 
 
 class ScenarioRecorded(EventBase):
-    """An action on a named scenario: ``record`` is a ``propositions.scenario_set.ScenarioRecord`` as JSON."""
+    """An action on a named scenario: ``record`` is a ``synthesis.whatif.scenarios.ScenarioRecord`` as JSON."""
 
     kind: Literal["scenario.recorded"] = "scenario.recorded"
     record: ShownData

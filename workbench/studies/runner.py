@@ -7,9 +7,10 @@ answer for every call that it had made.
 import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import KW_ONLY, dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -142,7 +143,6 @@ class StudyRunner:
     # -- arms that are runs
 
     async def _run_cells(self, arm: EngineArm, cells: Sequence[StudyCell], state: StudyState) -> None:
-        gate = asyncio.Semaphore(self.plan.spec.concurrency)
         stop: list[BaseException] = []
         async with AsyncExitStack() as stack:
             engines = {
@@ -162,21 +162,49 @@ class StudyRunner:
             }
 
             async def forecast(cells: Sequence[StudyCell]) -> None:
-                async with gate:
-                    if stop:  # what is in work is finished, nothing new is begun
-                        return
-                    begun = next((state.begun[cell] for cell in cells if state.begun.get(cell)), "")
-                    try:
-                        engine = engines[arm.model_of(cells[0].trial)]
-                        await self._run_cells_together(engine, arm, cells, begun)
-                    except (WorkbenchError, SandboxError, ProxyError) as error:
-                        stop.append(error)
+                if stop:  # what is in work is finished, nothing new is begun
+                    return
+                begun = next((state.begun[cell] for cell in cells if state.begun.get(cell)), "")
+                try:
+                    engine = engines[arm.model_of(cells[0].trial)]
+                    await self._run_cells_together(engine, arm, cells, begun)
+                except (WorkbenchError, SandboxError, ProxyError) as error:
+                    stop.append(error)
 
+            async def work() -> None:
+                while True:
+                    _, _, (first, *others) = await queue.get()
+                    await forecast(first)
+                    # A provider now has in its cache, for some minutes, what the others begin with.
+                    for run in others:
+                        queue.put_nowait((0, next(number), [run]))
+                    queue.task_done()
+
+            queue: asyncio.PriorityQueue[tuple[int, int, Sequence[Sequence[StudyCell]]]] = (
+                asyncio.PriorityQueue()
+            )
+            number = count()
+            for runs in self._alike(arm, self.plan.runs(cells)):
+                queue.put_nowait((1, next(number), runs))
             async with asyncio.TaskGroup() as group:
-                for together in self.plan.runs(cells):
-                    group.create_task(forecast(together))
+                workers = [group.create_task(work()) for _ in range(self.plan.spec.concurrency)]
+                await queue.join()
+                for worker in workers:
+                    worker.cancel()
         if stop:
             raise stop[0]
+
+    @staticmethod
+    def _alike(
+        arm: EngineArm, runs: Sequence[Sequence[StudyCell]]
+    ) -> Iterable[Sequence[Sequence[StudyCell]]]:
+        """Runs that ask one model the same, in their order; each by itself where none does."""
+        if not arm.shares_prompts:
+            return [[cells] for cells in runs]
+        alike: dict[tuple[str, str], list[Sequence[StudyCell]]] = {}
+        for cells in runs:
+            alike.setdefault((cells[0].event, arm.model_of(cells[0].trial)), []).append(cells)
+        return alike.values()
 
     async def _run_cells_together(
         self, engine: Engine, arm: EngineArm, cells: Sequence[StudyCell], run_id: str

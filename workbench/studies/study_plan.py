@@ -89,7 +89,7 @@ class StudyPlan:
         some = dict(islice(alike.items(), _MOST_RENDERED))
         total = ArmPrice()
         for (event, trial), count in some.items():
-            total += arm.price(self.exam, StudyCell(name, event, 0, trial)) * count
+            total += arm.price_of_samples(self.exam, StudyCell(name, event, 0, trial), count)
         return total * (len(cells) / (sum(some.values()) or 1))
 
     def expected_usd(self) -> float | None:
@@ -139,7 +139,9 @@ def plan_study(store: Store, spec: StudySpec, state: StudyState | None = None) -
     arms: dict[str, Any] = {}
     for arm in spec.arms:
         try:
-            arms[arm.name] = make_arm(arm, ArmContext(folder=spec.folder))
+            arms[arm.name] = make_arm(
+                arm, ArmContext(folder=spec.folder, samples=spec.trials * len(spec.seeds))
+            )
         except UsageError as error:
             problems.append(" ".join(str(error).split()))
     problems += derived_faults(arms)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from proxies.asof.asof_text import NO_TEXT
 from workbench.errors import UsageError
-from workbench.formatting import counted
+from workbench.formatting import counted, signed_interval
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.agreement import consensus_matrix, mcnemar_matrix
 from workbench.science.comparing.bootstrap import parts_in_order
@@ -274,8 +274,8 @@ def summary_lines(
         lines.append(f"Not ranked with them, since they answered fewer: {counts}.")
     for row in differences:
         holm = f"{row['p_holm']:.3f}" if row["p_holm"] >= 0.001 else "below 0.001"
-        ends = "" if row["low"] is None else f" [{row['low']:+.1f}, {row['high']:+.1f}]"
-        amount = f"{row['difference']:+.1f} points{ends}, Holm p {holm}, {counted(row['clusters'], 'cluster')} of {counted(row['n'], 'event')}"
+        interval = None if row["low"] is None else (row["low"], row["high"])
+        amount = f"{signed_interval(row['difference'], interval)} points, Holm p {holm}, {counted(row['clusters'], 'cluster')} of {counted(row['n'], 'event')}"
         if row["verdict"] in ("better", "worse"):
             lines.append(f"{row['arm']} is {row['verdict']} than {reference}: {amount}.")
         else:

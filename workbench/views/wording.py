@@ -25,7 +25,7 @@ from workbench.formatting import (
 )
 from workbench.models.base import PastShare
 from workbench.propositions import ROOT, NodeId, Polarity, Rule, Tree, depth_of
-from workbench.propositions.edits import (
+from workbench.synthesis.whatif.edits import (
     AddChild,
     Edit,
     Pin,
@@ -37,7 +37,7 @@ from workbench.propositions.edits import (
     SetValue,
     Unpin,
 )
-from workbench.synthesis.whatif.ranges import Span, reachable_ranges
+from workbench.synthesis.whatif.evaluation import Span, reachable_ranges
 from workbench.terminal import printable
 from workbench.views.answer import answer_sentence, short_name
 from workbench.views.direct_forecasts import direct_forecasts, direct_lines
@@ -173,7 +173,7 @@ def work_words(state: RunState, phase: str, stages: Stages) -> str:
     """Say in a few words how far a run is; ``phase`` is what a page or a cell knows of it."""
     leaves = list(state.tree.leaves())
     grounded = sum(state.tree[leaf].p is not None for leaf in leaves)
-    far = f"{grounded} of {len(leaves)} driver{'s' * (len(leaves) != 1)}"
+    far = f"{grounded} of {counted(len(leaves), 'driver')}"
     if phase == "planned":
         return "Planned: press Collect evidence"
     if not state.planned:
@@ -427,6 +427,7 @@ def edit_words(tree: Tree, edit: Edit) -> str:
                 name, before, p = assumed
                 return f"{name} set to {percent(p)} (was {percent(before)})"
             return f"{place} has another rule ({edit.rule.get('name', 'unnamed')})"
+    raise AssertionError(f"an edit without words: {edit.kind}")
 
 
 def driver_words(tree: Tree, node: NodeId) -> str:

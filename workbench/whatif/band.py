@@ -20,8 +20,8 @@ from workbench.propositions.ids import natural_order
 from workbench.questions.series.series_leaf import RECORD
 from workbench.store import Store
 from workbench.store.events import NodeRefitted
-from workbench.synthesis import resynthesize, source_correlation
-from workbench.synthesis.sensitivity.uncertainty import Pair, root_uncertainty
+from workbench.synthesis import resynthesize
+from workbench.synthesis.sensitivity.uncertainty import Pair, root_uncertainty, source_correlation
 from workbench.whatif.run_sensitivity import leaf_sources, leaf_trials
 from workbench.whatif.tree_documents import root_spread
 

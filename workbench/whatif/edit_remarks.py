@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from workbench.errors import Option, sentence
 from workbench.formatting import point_change
 from workbench.propositions import NodeId, Tree, parent_of
-from workbench.propositions.edits import AddChild, Edit, RemoveNode, SetPolarity
 from workbench.synthesis import LinearRule
 from workbench.synthesis.rules.pooled import drivers_rule
-from workbench.synthesis.whatif.apply_edits import play
+from workbench.synthesis.whatif.edits import AddChild, Edit, RemoveNode, SetPolarity, play
 
 #: What asks the synthesizer for a new rule.
 _ASK = Option("full", True)

@@ -24,7 +24,14 @@ from proxies.asof.clock import Cutoff
 from proxies.input_files import InputRefused, parse_json
 from workbench.errors import Option, UsageError
 from workbench.propositions import NodeId, Polarity, RuleLimits, Tree
-from workbench.propositions.edits import (
+from workbench.propositions.values import Override
+from workbench.requests import Request, Says, fields_of
+from workbench.synthesis import rule_from_json
+from workbench.synthesis.errors import FormulaError
+from workbench.synthesis.rules.formula import parse_formula
+from workbench.synthesis.rules.pooled import rule_of_drivers
+from workbench.synthesis.sensitivity.assumptions import assume, assumed_by
+from workbench.synthesis.whatif.edits import (
     AddChild,
     Edit,
     Pin,
@@ -35,15 +42,8 @@ from workbench.propositions.edits import (
     SetRule,
     SetValue,
     Unpin,
+    play,
 )
-from workbench.propositions.values import Override
-from workbench.requests import Request, Says, fields_of
-from workbench.synthesis import rule_from_json
-from workbench.synthesis.errors import FormulaError
-from workbench.synthesis.rules.formula import parse_formula
-from workbench.synthesis.rules.pooled import rule_of_drivers
-from workbench.synthesis.sensitivity.assumptions import assume, assumed_by
-from workbench.synthesis.whatif.apply_edits import play
 from workbench.whatif.typed_values import TypedValue, parse_probability, parse_value
 
 _SIDE = "(or Positive)"

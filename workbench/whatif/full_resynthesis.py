@@ -12,10 +12,9 @@ from workbench.errors import Option, UsageError
 from workbench.formatting import counted, counted_drivers
 from workbench.models.costs import forecast_cost
 from workbench.propositions import NodeId, Tree
-from workbench.propositions.edits import AddChild, Edit, SetRule
-from workbench.synthesis import Change, WhatIf
+from workbench.synthesis import WhatIf
 from workbench.synthesis.rules.pooled import pooled_again
-from workbench.synthesis.whatif.apply_edits import FullPlan, full_plan, play
+from workbench.synthesis.whatif.edits import AddChild, Edit, SetRule, full_plan, play
 from workbench.whatif.rule_changes import RuleChange
 from workbench.whatif.run_edits import WhatIfResult, require_grounded
 
@@ -39,14 +38,13 @@ async def full_what_if(
     """
     require_grounded(state)
     base = state.tree
-    plan, edited = plan_full(state, edits)
+    nodes, edited = plan_full(state, edits)
     tree = edited
-    asked_for = set(plan.nodes)
     waiting = [
         child.id
-        for node in plan.nodes
+        for node in nodes
         for child in tree.children(node)
-        if child.p is None and child.id not in asked_for
+        if child.p is None and child.id not in nodes
     ]
     if waiting:
         raise UsageError(
@@ -56,7 +54,7 @@ async def full_what_if(
     synthesizer = Agents(state.settings).synthesizer
     cutoff = Cutoff.parse(state.cutoff)
     calls_before = gateway.calls
-    for node in plan.nodes:
+    for node in nodes:
         ask = gateway.asker(
             run=state.run_id, node=node, trial=0, attempt=state.changed_seq, role="synthesizer"
         )
@@ -70,28 +68,17 @@ async def full_what_if(
             **material,
         )
         tree = tree.with_rule(node, *pooled_again(tree[node].rule, rule, belief))
-    named = {edit.node for edit in edits if not isinstance(edit, AddChild)}
-    moved = tuple(
-        Change(id=node, before=before, after=after)
-        for node in [*tree.ids(), *(old for old in base.ids() if old not in tree)]
-        for before in [base[node].p if node in base else None]
-        for after in [tree[node].p if node in tree else None]
-        if node in named or before != after
+    whatif = WhatIf.between(
+        base,
+        tree,
+        edited={edit.node for edit in edits if not isinstance(edit, AddChild)},
+        candidates=(*base.ids(), *tree.ids()),
     )
-    whatif = WhatIf(
-        before=base.root.p,
-        after=tree.root.p,
-        changed=moved,
-        stale=tuple(node for node in tree.ids() if tree[node].stale),
-        saturated=(),
-        raw={},
-        tree=tree,
-    )
-    changes = tuple(RuleChange.between(edited, tree, node) for node in plan.nodes)
+    changes = tuple(RuleChange.between(edited, tree, node) for node in nodes)
     return WhatIfResult(whatif=whatif, model_calls=gateway.calls - calls_before, asked_again=changes)
 
 
-def plan_full(state: RunState, edits: Sequence[Edit]) -> tuple[FullPlan, Tree]:
+def plan_full(state: RunState, edits: Sequence[Edit]) -> tuple[tuple[NodeId, ...], Tree]:
     """Return the nodes that a full what-if asks the model for, and the tree with the edits in it; nothing is asked yet.
 
     What was edited before the last full resynthesis (its rules stand among the edits) is not asked for again.

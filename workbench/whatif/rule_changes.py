@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from workbench.propositions import NodeId, Proposition, Tree, natural_order
-from workbench.propositions.edits import Edit, SetReport, SetRule
 from workbench.synthesis.rules.linear import INTERCEPT
+from workbench.synthesis.whatif.edits import Edit, SetReport, SetRule
 from workbench.whatif.stored_reports import without_records
 
 

@@ -11,12 +11,11 @@ from workbench.engine.record.state import RunState
 from workbench.engine.run_texts import tree_as_asked
 from workbench.errors import UsageError, command
 from workbench.propositions import EditConflict, NodeId, Tree, TreeError
-from workbench.propositions.edits import Edit
 from workbench.propositions.values import Override
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.synthesis import RuleError, WhatIf, tree_from_json
-from workbench.synthesis.whatif.apply_edits import play, play_until
+from workbench.synthesis.whatif.edits import Edit, play
 from workbench.whatif.edit_request import EditRequest
 from workbench.whatif.rule_changes import RuleChange, kept_edits
 from workbench.whatif.tree_documents import band_of_ranges, override_rows
@@ -123,7 +122,7 @@ def what_if(state: RunState, edits: Sequence[Edit], *, now: str | None = None) -
     With ``now`` (ISO 8601 with an offset) overrides that have expired by then are undone.
     """
     require_grounded(state)
-    return WhatIfResult(whatif=play_until(state.tree, edits, now), model_calls=0)
+    return WhatIfResult(whatif=play(state.tree, edits, now), model_calls=0)
 
 
 def edits_on(

@@ -9,12 +9,10 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, command
 from workbench.propositions import EditConflict, Tree
-from workbench.propositions.edits import Edit
-from workbench.propositions.scenario_set import Action, Scenario, ScenarioRecord, ScenarioSet
 from workbench.store import Store, utc_now
 from workbench.store import events as ev
-from workbench.synthesis.whatif.apply_edits import play
-from workbench.synthesis.whatif.compare_scenarios import TOLERANCE
+from workbench.synthesis.whatif.edits import Edit, play
+from workbench.synthesis.whatif.scenarios import TOLERANCE, Action, Scenario, ScenarioRecord, ScenarioSet
 from workbench.terminal import shown_text
 from workbench.whatif.tree_documents import scenario_table
 

@@ -7,16 +7,15 @@ from typing import Any
 
 from workbench.formatting import counted, percent
 from workbench.propositions import NodeId, Tree
-from workbench.propositions.scenario_set import ScenarioSet
 from workbench.steps import Steps, at_once
 from workbench.synthesis.sensitivity import required_changes
 from workbench.synthesis.sensitivity.assumptions import assumption_rows
 from workbench.synthesis.sensitivity.information import ground_next, pooled_sd, value_of_information
 from workbench.synthesis.sensitivity.paths import TornadoRow, swing_order, tornado_in_steps
 from workbench.synthesis.sensitivity.uncertainty import root_uncertainty, source_correlation, trial_moments
-from workbench.synthesis.whatif.apply_edits import expired, play, scenario_tree
-from workbench.synthesis.whatif.compare_scenarios import compare, mix
-from workbench.synthesis.whatif.ranges import reachable_ranges, typed_ranges
+from workbench.synthesis.whatif.edits import expired, play
+from workbench.synthesis.whatif.evaluation import reachable_ranges, typed_ranges
+from workbench.synthesis.whatif.scenarios import ScenarioSet, compare, mix
 from workbench.whatif.typed_values import parse_probability
 
 
@@ -116,7 +115,7 @@ def scenario_table(
     With ``now``, an ISO 8601 instant, overrides that are over do not count; ``expired`` names their nodes.
     """
     chosen = {name: book[name] for name in names or book.scenarios}
-    trees = {name: scenario_tree(base, scenario, now).tree for name, scenario in chosen.items()}
+    trees = {name: play(base, scenario.edits, now).tree for name, scenario in chosen.items()}
     over = {
         name: [] if now is None else expired(play(base, scenario.edits).tree, now)
         for name, scenario in chosen.items()
@@ -148,8 +147,8 @@ def scenario_table(
             }
             for name, scenario in chosen.items()
         ],
-        "nodes": [row.to_json() for row in compare(base, trees)],
-        "mix": None if mixture is None else {"root": mixture.root, "weights": dict(mixture.weights)},
+        "nodes": compare(base, trees),
+        "mix": None if mixture is None else mixture._asdict(),
     }
 
 

@@ -10,9 +10,11 @@ import ipywidgets
 from workbench.errors import WorkbenchError
 from workbench.propositions import NodeId, Tree
 from workbench.steps import Steps, at_once
-from workbench.synthesis import SensitivityError, TornadoRow, reachable_ranges
+from workbench.synthesis import SensitivityError
 from workbench.synthesis.sensitivity.assumptions import assumed_by, assumption_detail
+from workbench.synthesis.sensitivity.paths import TornadoRow
 from workbench.synthesis.sensitivity.required_changes import ways_to_reach
+from workbench.synthesis.whatif.evaluation import reachable_ranges
 from workbench.whatif.tree_documents import contribution, driver_rows_in_steps
 from workbench.whatif.typed_values import parse_probability
 from workbench.widgets.fields import action, box, field, look, plain_widget

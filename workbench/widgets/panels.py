@@ -29,13 +29,13 @@ from workbench.formatting import (
     sent_tokens,
 )
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
-from workbench.propositions.edits import Edit, SetValue
 from workbench.signing_keys import signed_line
 from workbench.synthesis import WhatIf
 from workbench.synthesis.rules.equation_text import MINUS, signed
 from workbench.synthesis.rules.linear import INTERCEPT
 from workbench.synthesis.rules.normalise import Literals
-from workbench.synthesis.whatif.ranges import reachable_ranges
+from workbench.synthesis.whatif.edits import Edit, SetValue
+from workbench.synthesis.whatif.evaluation import reachable_ranges
 from workbench.templates import brief, html_environment
 from workbench.views.direct_forecasts import direct_lines
 from workbench.views.fan_chart import fan_key, fan_svg, fan_words

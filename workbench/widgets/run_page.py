@@ -9,9 +9,9 @@ from workbench.engine.detached import no_record
 from workbench.errors import WorkbenchError
 from workbench.formatting import counted
 from workbench.propositions import ROOT, NodeId
-from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetPolarity, SetValue
 from workbench.steps import Steps, at_once
 from workbench.store import Store
+from workbench.synthesis.whatif.edits import AddChild, RemoveNode, Restate, SetPolarity, SetValue
 from workbench.views.answer import citation, sentence_of, waterfall
 from workbench.views.claims_list import WATCH
 from workbench.views.fan_chart import NO_SERIES

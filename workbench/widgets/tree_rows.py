@@ -5,8 +5,8 @@ from typing import TypedDict
 
 from workbench.formatting import percent
 from workbench.propositions import ROOT, NodeId, Polarity, Proposition, Tree, UnknownNode, depth_of, parent_of
-from workbench.propositions.edits import SetValue
 from workbench.synthesis import WhatIf
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.templates import brief
 from workbench.whatif.typed_values import TypedValue
 from workbench.widgets.panels import typed
@@ -160,8 +160,7 @@ class Rows(Mapping[NodeId, Row]):
                     why="a value below changed and this rule has no formula: needs a full resynthesis",
                 )
             )
-        if node.id in self._now.saturated:
-            raw = self._now.raw[node.id]
+        if (raw := self._now.saturated.get(node.id)) is not None:
             marks.append(Mark(name="saturated", why=f"the rule gives {raw:.3f}; it is held inside 0 to 1"))
         if node.p is None and not node.stale:
             marks += self._notes.get(node.id) or [Mark(name="open", why="no evidence yet")]

@@ -1,6 +1,5 @@
 """When a figure, a bar or a report was out (A8, A9, A10), to the day and the tick."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from proxies.errors import (
     SourceError,
 )
-from tests.fakes.upstream import Seen, Sent
+from tests.fakes.upstream import Sent
 from tests.fakes.upstream_fmp import Fmp, Share
 from tests.proxies.closed_leaks.yahoo import at, chart
 from tests.proxies.leaks.desk import Desk
@@ -118,15 +117,6 @@ async def test_a9_fmps_bars_too_are_complete_at_their_markets_close(
 METRICS = [
     {"symbol": "SMCI", "date": "2024-06-30", "fiscalYear": "2024", "period": "FY", "currentRatio": 3.8}
 ]
-LATE_REPORT = [
-    {
-        "date": "2024-06-30",
-        "symbol": "SMCI",
-        "acceptedDate": "2025-02-25 17:30:00",
-        "fiscalYear": "2024",
-        "period": "FY",
-    }
-]
 
 
 def joined(report: Any) -> Desk:
@@ -151,66 +141,3 @@ async def test_a10_a_look_up_that_failed_is_an_error_and_no_reason_for_a_lag(fai
     with pytest.raises(SourceError):
         await desk("fmp/key-metrics", "2024-12-01", symbol="SMCI", period="annual")
     assert not desk.ledger.rows, "a failure is not recorded: the same call may work later"
-
-
-@pytest.mark.parametrize(
-    "failure", [Sent({}, 403), Sent(b"<html>", 200), Sent(b"<html>", 302)], ids=["plan", "html", "moved"]
-)
-@pytest.mark.parametrize(
-    ("path", "asked"),
-    [
-        (FULL.format("chart"), {"symbol": "X", "from": "2024-01-02"}),
-        ("yfinance/history", {"symbol": "X", "period1": 0, "period2": 1_700_000_000}),
-        ("yfinance/fundamentals", {"symbol": "X", "type": "annualDilutedEPS", "period1": 0, "period2": 1_700_000_000}),
-        ("fmp/search/search-name", {"query": "x"}),
-    ],
-)  # fmt: skip
-async def test_a10_a_scale_or_a_first_day_that_could_not_be_looked_up_is_an_error_and_not_recorded(
-    path: str, asked: dict[str, Any], failure: Sent
-) -> None:
-    bars = chart("America/New_York", "EQUITY", "2022-01-10T09:30-05:00")
-    eps = [{"asOfDate": "2021-12-31", "periodType": "12M", "reportedValue": {"raw": 1.0}}]
-    lines = {"timeseries": {"result": [{"meta": {}, "annualDilutedEPS": eps}], "error": None}}
-
-    def answer(seen: Seen) -> Any:
-        # the caller's own request works; what the broker asks for beside it does not
-        if seen.path.endswith("/full") and seen.query["from"] == "2024-01-02":
-            return [{"symbol": "X", "date": "2024-01-10", "close": 5.0}]
-        if "timeseries" in seen.path:
-            return lines
-        if seen.path.endswith("search-name"):
-            return [{"symbol": "X"}]
-        own = seen.query.get("period2") == "1700000000" and "events" not in seen.query
-        return bars if own else failure
-
-    desk = Desk(answer)
-    with pytest.raises(SourceError):
-        await desk(path, "2024-06-01", **asked)
-    assert not desk.ledger.rows
-
-
-async def test_a10_a_report_hides_its_row_until_it_is_out_and_a_lag_stands_in_where_there_is_none() -> None:
-    asked = {"symbol": "SMCI", "period": "annual"}
-    assert (await joined(LATE_REPORT)("fmp/key-metrics", "2024-12-01", **asked)).data == []
-    assert len((await joined(LATE_REPORT)("fmp/key-metrics", "2025-02-26", **asked)).data) == 1
-    answer = await joined([])("fmp/key-metrics", "2024-12-01", **asked)
-    assert len(answer.data) == 1 and any("plus a lag" in note for note in answer.meta["notes"])
-
-
-async def test_a_vintage_of_the_cutoffs_own_day_is_out_and_that_of_the_day_before_is_in() -> None:
-    rows = [
-        {"realtime_start": day, "realtime_end": "9999-12-31", "date": "2024-05-01", "value": day}
-        for day in ("2024-06-06", "2024-06-07")
-    ]
-    desk = Desk({"observations": rows})
-    answer = await desk("fred/series/observations", "2024-06-07T10:00-04:00", series_id="UNRATE")
-    assert [row["value"] for row in answer.data["observations"]] == ["2024-06-06"]
-    assert desk.seen[0].query["realtime_end"] == desk.seen[0].query["realtime_start"] == "2024-06-06"
-
-
-@pytest.mark.parametrize(("seconds", "rows"), [(0, 0), (1, 1)])
-async def test_a_lag_is_over_just_after_its_day_has_begun(seconds: int, rows: int) -> None:
-    # 31 days after the first of May the month's tally may be used
-    moment = datetime(2024, 6, 1, 4, tzinfo=UTC) + timedelta(seconds=seconds)
-    body = [{"symbol": "A", "date": "2024-05-01", "analystRatingsBuy": 1}]
-    assert len((await Desk(body)("fmp/grades-historical", moment.isoformat(), symbol="A")).data) == rows

@@ -1,19 +1,12 @@
 """Yahoo's share counts and amounts per share beside price and market value: one scale, whatever split came later (A3)."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.fakes.upstream import Seen, Sent
+from tests.fakes.upstream import Seen
 from tests.fakes.upstream_yahoo_company import (
-    BASIC,
-    CLOSE,
-    DILUTED,
-    INCOME,
     OUTSTANDING,
     REVENUE,
     company,
@@ -27,26 +20,6 @@ SHARES = (
     "BasicAverageShares", "DilutedAverageShares", "OrdinarySharesNumber", "ShareIssued", "TreasurySharesNumber",
 )  # fmt: skip
 PER_SHARE = ("BasicEPS", "DilutedEPS", "DividendPerShare")
-MONEY = ("TotalRevenue", "MarketCap", "PreferredSharesNumber")
-
-CELL = """
-window = {"symbol": "AAPL", "period1": 1546300800, "period2": 1609459200}
-chart = CALL_API("yfinance/history", window)["chart"]["result"][0]
-close = chart["indicators"]["quote"][0]["close"][-1]
-names = ["annualDilutedEPS", "annualOrdinarySharesNumber", "annualDilutedAverageShares", "annualMarketCap"]
-lines = CALL_API("yfinance/fundamentals", {**window, "type": ",".join(names)})
-figure = {}
-for result in lines["timeseries"]["result"]:
-    (name,) = [name for name in result if name in names]
-    figure[name.removeprefix("annual")] = result[name][0]["reportedValue"]["raw"]
-(day,) = CALL_API("yfinance/earnings-dates", {"symbol": "AAPL"})
-result = {
-    "price over earnings": close / figure["DilutedEPS"],
-    "price over the quarter's earnings": close / day["epsactual"],
-    "market value": close * figure["OrdinarySharesNumber"],
-    "stated over computed": figure["MarketCap"] / (close * figure["OrdinarySharesNumber"]),
-}
-"""
 
 
 def lines_of(vendor: Callable[[Seen], Any], *names: str, cutoff: str = CUTOFF) -> dict[str, float | None]:
@@ -65,45 +38,10 @@ def lines_of(vendor: Callable[[Seen], Any], *names: str, cutoff: str = CUTOFF) -
     return out
 
 
-def test_a3_yahoos_price_over_earnings_and_market_value_are_equal_before_and_after_a_later_split() -> None:
-    def cell(vendor: Callable[[Seen], Any]) -> dict[str, float]:
-        def call_api(path: str, params: dict[str, Any]) -> Any:
-            return asyncio.run(Desk(vendor)(path, CUTOFF, **params)).data
-
-        names: dict[str, Any] = {"CALL_API": call_api}
-        exec(CELL, names)
-        result: dict[str, float] = names["result"]
-        return result
-
-    before = cell(company(1))
-    # 55,256 million over 4,648.913 million diluted shares are 11.89 (Form 10-K for fiscal 2019)
-    assert before["price over earnings"] == CLOSE / 11.89
-    assert before["market value"] == CLOSE * OUTSTANDING and before["stated over computed"] == 1
-    for ratio in (4, 20, 0.5):
-        assert cell(company(ratio)) == before and cell(company(ratio, restates=False)) == before
-
-
-@given(st.sampled_from([2, 3, 4, 7, 10, 20, 0.5, 0.1]), st.booleans(), st.sampled_from([1.0, 1.2, 300.0]))
-def test_a3_a_later_split_changes_no_byte_of_yahoos_lines(ratio: float, restates: bool, worth: float) -> None:
-    asked = {"type": ",".join(f"annual{name}" for name in (*SHARES, *PER_SHARE, *MONEY))}
-    asked |= {"symbol": "AAPL", "period1": "1546300800", "period2": "1609459200"}
-    worlds = company(1, worth=worth), company(ratio, restates=restates, worth=worth)
-    told = [read(in_loop(Desk(world)("yfinance/fundamentals", CUTOFF, **asked))) for world in worlds]  # type: ignore[arg-type]
-    assert told[0] == told[1] and f"{REVENUE}" in told[0]
-
-
 def test_a3_a_misfit_of_about_the_ratio_of_the_later_split_reads_like_figures_as_filed() -> None:
     """A known limit: shares 30 times too few and not restated at a split in 20 cannot be told from one another."""
     told = [lines_of(company(ratio, worth=30), "OrdinarySharesNumber") for ratio in (1, 4, 20)]
     assert [value["OrdinarySharesNumber"] for value in told] == [None, None, 20 * OUTSTANDING]
-
-
-@pytest.mark.parametrize("restates", [True, False])
-def test_a3_yahoos_lines_are_those_that_were_filed(restates: bool) -> None:
-    told = lines_of(company(4, restates=restates), *SHARES, *PER_SHARE, *MONEY)
-    assert [told[name] for name in SHARES] == [BASIC, DILUTED, OUTSTANDING, 2 * OUTSTANDING, OUTSTANDING]
-    assert [told[name] for name in PER_SHARE] == [11.97, 11.89, 3.0]
-    assert told["PreferredSharesNumber"] == 7
 
 
 @pytest.mark.parametrize("ratio", [1, 4])
@@ -135,28 +73,6 @@ def test_a3_a_price_in_pence_is_held_against_a_value_in_pounds() -> None:
         "OrdinarySharesNumber": OUTSTANDING,
         "DilutedEPS": 11.89,
     }
-
-
-def test_a3_a_loss_and_no_earnings_follow_their_shares() -> None:
-    for ratio in (1, 4):
-        loss = round(-INCOME / (DILUTED * ratio), 2)
-        lines: dict[str, Any] = {
-            "DilutedNIAvailtoComStockholders": -INCOME,
-            "DilutedEPS": loss,
-            "BasicEPS": 0.0,
-        }
-        told = lines_of(company(ratio, **lines), "DilutedEPS", "BasicEPS")
-        assert told == {"DilutedEPS": -11.89, "BasicEPS": 0.0}
-
-
-@pytest.mark.parametrize("lost", ["/chart/", "timeseries"])
-def test_a3_a_comparison_that_cannot_be_made_is_an_error_and_no_answer(lost: str) -> None:
-    def broken(seen: Seen) -> Any:
-        compares = "MarketCap" in seen.query.get("type", "") or seen.query.get("interval") == "1wk"
-        return Sent(b"<html>", 200) if compares and lost in seen.path else company(1)(seen)
-
-    with pytest.raises(Exception, match="yfinance"):
-        lines_of(broken, "DilutedEPS")
 
 
 @pytest.mark.parametrize("moved", ["NMS", "PNK"])

@@ -7,35 +7,10 @@ import pytest
 from proxies.errors import (
     CutoffRefused,
 )
-from tests.fakes.upstream import Seen
 from tests.fakes.upstream_fmp import Fmp, Share, weekdays
 from tests.proxies.leaks.desk import Desk
 
 DAYS = weekdays("2021-01-04", "2025-06-30")
-
-
-async def test_a36_indicators_follow_the_scale_and_oscillators_have_none() -> None:
-    def vendor(seen: Seen) -> Any:
-        if "historical-price-eod" in seen.path:
-            close = 1200.0 if seen.path.endswith("non-split-adjusted") else 120.0
-            return [{"date": "2024-05-31", "price": close, "adjClose": close}]
-        return [{"date": "2024-05-30 00:00:00", "close": 120.0, "sma": 110.0, "rsi": 55.0}]
-
-    asked: dict[str, Any] = {"symbol": "N", "periodLength": 10, "timeframe": "1day"}
-    assert (await Desk(vendor)("fmp/technical-indicators/sma", **asked)).data[0]["sma"] == 1100.0
-    assert (await Desk(vendor)("fmp/technical-indicators/rsi", **asked)).data[0]["rsi"] == 55.0
-
-
-async def test_a36_dividend_adjusted_bars_meet_the_traded_price_on_the_last_day() -> None:
-    def vendor(seen: Seen) -> Any:
-        factor = 1.0 if seen.path.endswith("non-split-adjusted") else 0.9
-        return [
-            {"date": d, "adjClose": p * factor}
-            for d, p in (("2024-05-30", 100.0), ("2024-05-31", 110.0), ("2024-06-04", 120.0))
-        ]
-
-    rows = (await Desk(vendor)("fmp/historical-price-eod/dividend-adjusted", symbol="N")).data
-    assert [row["adjClose"] for row in rows] == [100.0, 110.0]
 
 
 SHARE = Share(
@@ -91,53 +66,3 @@ async def test_a36_bars_cut_off_at_the_new_end_do_not_hide_a_later_split() -> No
         FULL, cutoff="2023-01-03", symbol="N", **{"from": "2022-12-01"}
     )
     assert {row["close"] for row in whole.data} == {1200.0}
-
-
-async def test_a36_dividends_cannot_be_undone_with_a_list_of_splits() -> None:
-    with pytest.raises(CutoffRefused, match="prices as traded"):
-        await Desk(Fmp({"N": SHARE}, as_traded=False))(
-            "fmp/historical-price-eod/dividend-adjusted", symbol="N"
-        )
-
-
-async def test_a36_splits_are_told_once_they_have_happened_or_were_announced() -> None:
-    rows = [
-        {"symbol": "N", "date": "2024-06-10", "numerator": 10, "denominator": 1},
-        {
-            "symbol": "N",
-            "date": "2024-06-11",
-            "declarationDate": "2024-05-22",
-            "numerator": 3,
-            "denominator": 1,
-        },
-        {"symbol": "N", "date": "2021-07-20", "numerator": 4, "denominator": 1},
-    ]
-    answer = await Desk(rows)("fmp/splits", symbol="N")
-    assert [row["numerator"] for row in answer.data] == [3, 4]
-
-
-async def test_a36_kept_bars_are_asked_for_again_with_what_undoes_their_scale() -> None:
-    """A split between two calls must not leave bars of the old scale beside a factor of the new one."""
-    vendor = Fmp({"N": Share(SHARE.closes, {"2021-07-20": (4, 1)})})
-    desk = Desk(vendor)
-    first = await desk(FULL, symbol="N", **{"from": "2024-05-01"})
-    vendor.shares = {"N": SHARE}
-    desk.wait(7200)
-    # another question, so that the factor is worked out anew
-    second = await desk(FULL, symbol="N", cutoff="2024-05-31T20:00:00Z", **{"from": "2024-05-01"})
-    assert {row["close"] for row in first.data} == {row["close"] for row in second.data} == {1200.0}
-
-
-async def test_a36_amounts_rescaled_later_are_dropped_from_dividends() -> None:
-    rows = [
-        {
-            "symbol": "A",
-            "date": "2024-05-10",
-            "declarationDate": "2024-05-02",
-            "dividend": 0.25,
-            "adjDividend": 0.025,
-            "yield": 0.5,
-        }
-    ]
-    (row,) = (await Desk(rows)("fmp/dividends", symbol="A")).data
-    assert row["dividend"] == 0.25 and not {"adjDividend", "yield"} & set(row)

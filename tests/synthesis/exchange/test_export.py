@@ -21,14 +21,12 @@ from workbench.synthesis import (
     NotRepresentable,
     VanillaRule,
     average_rule,
-    bayes_net,
     evaluate,
-    export_tree,
-    greatest_gap,
-    import_tree,
     settle,
-    strict,
 )
+from workbench.synthesis.exchange.bayes_net import bayes_net
+from workbench.synthesis.exchange.tree_formats import export_tree, import_tree
+from workbench.synthesis.rules.linear import greatest_gap, strict
 
 
 @st.composite

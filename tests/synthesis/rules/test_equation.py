@@ -19,8 +19,8 @@ from workbench.synthesis import (
     average_rule,
     random_rule,
     rule_names,
-    strict,
 )
+from workbench.synthesis.rules.linear import strict
 
 CHILDREN = ("P1", "P2", "P10", "P1.2")
 PRINTED = 0.0005  # a p is printed to a tenth of a percent

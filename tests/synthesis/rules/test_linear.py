@@ -14,11 +14,10 @@ from workbench.synthesis import (
     RuleLimits,
     UnknownChild,
     WeightOutOfRange,
-    check_unit,
     checked_value,
     rule_from_json,
 )
-from workbench.synthesis.rules.linear import rule_of_reply
+from workbench.synthesis.rules.linear import check_unit, rule_of_reply
 
 rules = st.builds(
     LinearRule,

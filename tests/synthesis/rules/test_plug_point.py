@@ -11,7 +11,6 @@ import pytest
 from tests.synthesis.exchange.test_export import problog_root
 from workbench.errors import UsageError
 from workbench.propositions import Belief, Polarity, Tree
-from workbench.propositions.edits import SetRule
 from workbench.synthesis import (
     LinearRule,
     NotRepresentable,
@@ -19,24 +18,23 @@ from workbench.synthesis import (
     UninstalledRule,
     UnknownChild,
     UnknownRule,
-    bayes_net,
-    check_tree,
     checked_value,
-    export_tree,
-    import_tree,
     play,
-    reachable_ranges,
-    refit_spread,
     resynthesize,
-    root_uncertainty,
     rule_from_json,
     rule_names,
     settle,
-    tornado,
     tree_from_json,
-    weight_uncertainty,
 )
+from workbench.synthesis.coherence.findings import check_tree
+from workbench.synthesis.exchange.bayes_net import bayes_net
+from workbench.synthesis.exchange.tree_formats import export_tree, import_tree
 from workbench.synthesis.rules import rule_registry as registry
+from workbench.synthesis.sensitivity.paths import tornado
+from workbench.synthesis.sensitivity.rule_refits import refit_spread, weight_uncertainty
+from workbench.synthesis.sensitivity.uncertainty import root_uncertainty
+from workbench.synthesis.whatif.edits import SetRule
+from workbench.synthesis.whatif.evaluation import reachable_ranges
 
 SHORT = """\
 from collections.abc import Mapping

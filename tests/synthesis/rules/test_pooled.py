@@ -13,11 +13,11 @@ from workbench.synthesis import (
     PooledRule,
     RuleFormatError,
     VanillaRule,
-    path_weights,
     resynthesize,
     rule_from_json,
     settle,
 )
+from workbench.synthesis.sensitivity.paths import path_weights
 from workbench.whatif.edit_request import EditRequest
 
 CHANCES = st.floats(0.001, 0.999)

@@ -15,12 +15,11 @@ from tests.synthesis.strategies import linear_trees
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.propositions import Belief, ProbabilityOutOfRange, Tree
-from workbench.propositions.edits import SetValue, Unpin, edit_from_json, edit_to_json
 from workbench.store import Store
 from workbench.synthesis import LinearRule, settle, tree_from_json
 from workbench.synthesis.sensitivity.sampling import range_band
-from workbench.synthesis.whatif.apply_edits import play
-from workbench.synthesis.whatif.ranges import reachable_ranges, typed_ranges
+from workbench.synthesis.whatif.edits import SetValue, Unpin, edit_from_json, play
+from workbench.synthesis.whatif.evaluation import reachable_ranges, typed_ranges
 from workbench.whatif.edit_request import EditRequest
 from workbench.whatif.saved_scenarios import save_scenario
 from workbench.whatif.tree_documents import band_of_ranges, scenario_table, sensitivity_rows
@@ -106,7 +105,7 @@ def test_what_is_no_range_is_refused(text: object) -> None:
 
 def test_a_range_is_written_and_read_back_with_the_edit_and_the_tree() -> None:
     edit = SetValue(node="P1", p=0.7, low=0.6, high=0.8)
-    assert edit_from_json(edit_to_json(edit)) == edit
+    assert edit_from_json(edit.to_json()) == edit
     tree = ranged(linear(P1=0.5), P1=(0.6, 0.8))
     assert typed_ranges(tree_from_json(tree.to_json())) == {"P1": (0.6, 0.8)}
     for low, high in ((0.8, 0.9), (None, 0.9), (0.9, 0.6)):

@@ -32,7 +32,7 @@ from workbench.synthesis.sensitivity.uncertainty import (
     source_correlation,
     trial_moments,
 )
-from workbench.synthesis.whatif.ranges import reachable_ranges
+from workbench.synthesis.whatif.evaluation import reachable_ranges
 
 
 def two(rule: Any, p1: float = 0.6, p2: float = 0.3) -> Tree:

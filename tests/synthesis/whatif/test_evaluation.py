@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from workbench.propositions import Belief, Tree
-from workbench.propositions.edits import AddChild, SetValue
-from workbench.synthesis import LinearRule, VanillaRule, evaluate, path_weights, play, resynthesize, settle
+from workbench.synthesis import LinearRule, VanillaRule, evaluate, play, resynthesize, settle
+from workbench.synthesis.sensitivity.paths import path_weights
+from workbench.synthesis.whatif.edits import AddChild, SetValue
+from workbench.synthesis.whatif.evaluation import is_saturated
 
 
 def three(rule: LinearRule, p1: float = 0.8, p2: float = 0.5) -> Tree:
@@ -56,16 +58,16 @@ def test_a_value_held_at_either_bound_is_saturated(
     tree = three(rule)
     here = evaluate(tree)
     assert here.raw["P0"] == pytest.approx(raw, abs=1e-12) and here.root == pytest.approx(value, abs=1e-12)
-    assert here.saturated == (("P0",) if saturated else ())
+    assert is_saturated(here.raw["P0"]) == saturated
     again = resynthesize(three(rule, 0.8, 0.1), {"P2": 0.5})
-    assert again.saturated == here.saturated and again.after == here.root
+    assert again.saturated == ({"P0": here.raw["P0"]} if saturated else {}) and again.after == here.root
 
 
 def test_a_later_edit_takes_an_earlier_ones_saturation_back() -> None:
     tree = three(LinearRule(0.1, {"P1": 1.0, "P2": 0.5}), 0.2, 0.2)
     over = [SetValue(node="P1", p=1.0), SetValue(node="P2", p=1.0)]
-    assert play(tree, over).saturated == ("P0",)
-    assert play(tree, [*over, SetValue(node="P1", p=0.1)]).saturated == ()
+    assert play(tree, over).saturated == {"P0": pytest.approx(1.6)}
+    assert play(tree, [*over, SetValue(node="P1", p=0.1)]).saturated == {}
 
 
 def test_a_value_without_a_rule_stands_when_a_child_is_added() -> None:

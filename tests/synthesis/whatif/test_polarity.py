@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from tests.propositions.strategies import probabilities
 from tests.synthesis.exchange.test_export import mixed_trees
 from workbench.propositions import Belief, Polarity, Rule, Tree, TreeError
-from workbench.propositions.edits import SetPolarity
 from workbench.synthesis import (
     AverageRule,
     LinearRule,
@@ -17,7 +16,7 @@ from workbench.synthesis import (
     VanillaRule,
     settle,
 )
-from workbench.synthesis.whatif.apply_edits import full_plan, play
+from workbench.synthesis.whatif.edits import SetPolarity, full_plan, play
 
 CHILDREN = ("P1", "P2", "P3")
 sides = st.sampled_from(Polarity)
@@ -96,7 +95,7 @@ def test_a_proposition_that_turns_counts_as_its_negation_with_the_same_weight() 
     assert answer.tree["P0"].rule == LinearRule(0.6, {"P1": -0.5, "P2": 0.3})
     assert answer.after == pytest.approx(0.1 + 0.5 * (1 - 0.8) + 0.3 * 0.4)
     assert [change.id for change in answer.changed] == ["P0", "P1"]
-    assert full_plan(answer.tree, [SetPolarity(node="P1", polarity=Polarity.NEGATIVE)]).nodes == ("P0",)
+    assert full_plan(answer.tree, [SetPolarity(node="P1", polarity=Polarity.NEGATIVE)]) == ("P0",)
 
 
 def test_without_a_function_the_parent_waits_for_a_synthesis() -> None:

@@ -7,16 +7,9 @@ from hypothesis import strategies as st
 from tests.propositions.strategies import probabilities
 from tests.synthesis.strategies import linear_trees, with_leaves
 from workbench.propositions import Belief, ProbabilityOutOfRange, Proposition, Tree, UnknownNode
-from workbench.synthesis import (
-    LinearRule,
-    evaluate,
-    path_weights,
-    refresh,
-    resynthesize,
-    settle,
-    swings,
-    tornado,
-)
+from workbench.synthesis import LinearRule, evaluate, resynthesize, settle
+from workbench.synthesis.sensitivity.paths import path_weights, swings, tornado
+from workbench.synthesis.whatif.evaluation import clamp, refresh
 
 
 def rates() -> Tree:
@@ -45,8 +38,7 @@ def test_a_path_weight_times_p_of_a_tenth_falls_by_exactly_a_tenth() -> None:
 def test_synthesis_stays_in_the_unit_interval(tree: Tree) -> None:
     result = evaluate(tree)
     assert all(value is not None and 0 <= value <= 1 for value in result.values.values())
-    for node in result.saturated:
-        assert not 0 <= result.raw[node] <= 1 and result.values[node] in (0.0, 1.0)
+    assert all(result.values[node] == clamp(raw) for node, raw in result.raw.items())
 
 
 @given(linear_trees(), st.data())
@@ -80,7 +72,7 @@ def test_a_pinned_node_hides_what_lies_below(tree: Tree, data: st.DataObject) ->
     if below:
         answer = resynthesize(pinned, dict.fromkeys(below, 0.9))
         assert answer.after == answer.before == pinned.root.p
-        assert not answer.raw.keys() & {node, *pinned.ancestors(node)}
+        assert all(answer.tree[other] is pinned[other] for other in (node, *pinned.ancestors(node)))
         released = refresh(answer.tree, answer.tree.unpin(node), [node]).tree
         assert evaluate(released).values == {n: released[n].p for n in released}
 

@@ -107,8 +107,9 @@ class ThoughtCalls:
     Stages are numbered in the order of the calls: a resumed grounding finds each reply at its address.
     """
 
-    def __init__(self, task: LeafTask, open_web: WebOpener | None) -> None:
+    def __init__(self, task: LeafTask, open_web: WebOpener | None, *, sampled: bool = False) -> None:
         self.task = task
+        self._sampled = sampled
         self._render = prompts_of(task.ask).render
         self._tools = None if open_web is None else Toolset(task, open_web, results=_RESULTS)
         self._steps: list[TraceStep] = []
@@ -164,8 +165,10 @@ class ThoughtCalls:
         """Return the probability that the model states."""
         # A paper's own form of asking comes without our rules.
         rules = () if prompt in (_FORMS["halawi"], _FORMS["recall"]) else ("forecast_rules",)
+        framed = rules and self.task.framing
+        own = f"\n\n{self._render(f'framing_{self.task.framing}').text}" if framed else ""
         return await self._ask(
-            stage, title, prompt, "conclusion_reply", parse_conclusion, conclusion_text, schema=CONCLUSION, rules=rules, **inputs
+            stage, title, prompt, "conclusion_reply", parse_conclusion, conclusion_text, schema=CONCLUSION, rules=rules, own=own, **inputs
         )  # fmt: skip
 
     async def conclude_from(self, path: Sequence[str] = ()) -> Conclusion:
@@ -254,11 +257,13 @@ class ThoughtCalls:
         schema: ReplySchema | None = None,
         form: Mapping[str, str] | None = None,
         rules: Sequence[str] = (),
+        own: str = "",
         **inputs: Any,
     ) -> T:
         """Ask in a conversation of its own; what is read becomes a step of the trace, and an answer counts.
 
-        ``rules`` name the prompts of fixed words that stand before every question, where a provider's cache finds them again.
+        What is sent again stands first, where a provider's cache finds it: ``rules`` name the prompts of fixed words before every
+        question, and ``own``, which this sample alone is told, comes last.
         """
         self._count += 1
         stage, task = f"{stage}-{self._count}", self.task
@@ -269,13 +274,14 @@ class ThoughtCalls:
         )
         value = await Conversation.of_leaf(task, system.text).exchange(
             stage,
-            self._render(prompt, **inputs).text,
+            self._render(prompt, **inputs).text + own,
             read,
             propositions=task.proposition,
             reply_format=reply_format,
             schema=schema,
             choice="none",
             whole=True,
+            own=own if self._sampled else None,
         )
         if isinstance(value, Conclusion | Vote):
             self._answers.append(value)
@@ -417,11 +423,13 @@ CONFIGURATIONS = {
 class _Thinker:
     #: The web of a leaf, for those whose thoughts search (setting ``search``).
     open_web: WebOpener | None = None
+    #: Whether other runs ask the same of the question, so that what they share is worth caching.
+    sampled = False
 
     async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
         """Return the leaf's belief with the trace of its thoughts, or why there is none."""
         try:
-            return await self._think(ThoughtCalls(task, self.open_web))
+            return await self._think(ThoughtCalls(task, self.open_web, sampled=self.sampled))
         except AgentGaveUp as error:
             return GroundingFailure(reason=str(error), retryable=True)
 
@@ -433,11 +441,11 @@ class ZeroShotGrounder(_Thinker):
     """One call. ``form``: ``plain``, ``brief`` (paper P's task, for all outcomes of an event: `outcomes`), ``recall`` (does the model
     know the outcome, paper P, D.8), ``halawi`` (the short task of Halawi et al. 2024, as in ForecastBench's zero-shot entries).
 
-    ``elicit`` asks in several ways instead, ``count`` how often where that is free.
+    ``elicit`` asks in several ways instead, ``count`` how often where that is free. ``sampled``: other runs ask the same.
     """
 
     def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
-        known = ("form", "elicit", "count", *_EVENT)
+        known = ("form", "elicit", "count", "sampled", *_EVENT)
         unknown = sorted(set(options) - set(known))
         if unknown:
             raise BadSetting(f"zero-shot has no setting {unknown[0]!r}; it has: {', '.join(known)}")
@@ -449,6 +457,7 @@ class ZeroShotGrounder(_Thinker):
             raise BadSetting(f"{', '.join(_EVENT)} of zero-shot go with form=brief or plain")
         self.prompt = _FORMS[form]
         self.event = read_outcomes(options) if form == "brief" or about_event else None
+        self.sampled = options.get("sampled") is True
         self.way = options.get("elicit")
         if self.way is not None and form != "plain":
             raise BadSetting(f"elicit of zero-shot uses other prompts: leave out form={form}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workbench.errors import UsageError
+from workbench.formatting import signed_figure
 from workbench.propositions.strict_json import STRICT
 from workbench.requests import check_settings, setting
 
@@ -126,7 +127,9 @@ class Aggregation:
         if self.shrinks:
             said.append(f"shrunk toward {self.prior:.3f} (floor {self.floor:g}, slope {self.slope:g})")
         if self.calibrates:
-            said.append(f"calibrated ({self.calibration_slope:.3f} x logit {self.calibration_offset:+.3f})")
+            said.append(
+                f"calibrated ({self.calibration_slope:.3f} x logit {signed_figure(self.calibration_offset, 3)})"
+            )
         if self.learn:
             said.append(f"learned from {self.learned_from} drivers resolved before the cutoff")
         return "; ".join(said)

@@ -23,12 +23,12 @@ from workbench.engine.run_settings import RunSettings
 from workbench.errors import command, sentence
 from workbench.models.base import PastShare
 from workbench.propositions import Belief, NodeId, Rule, Tree
-from workbench.propositions.scenario_set import ScenarioRecord
 from workbench.quoting import Marks
 from workbench.store import ApiLedger, EventUnreadable, Store, StoredEvent
 from workbench.store import events as ev
 from workbench.store.database import json_of
 from workbench.synthesis import UninstalledRule, rule_from_json, tree_from_json
+from workbench.synthesis.whatif.scenarios import ScenarioRecord
 
 #: Events that :func:`apply_to_leaf` takes.
 LEAF_EVENTS = (

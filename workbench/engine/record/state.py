@@ -14,10 +14,10 @@ from workbench.formatting import counted
 from workbench.models.base import PastShare
 from workbench.plug_points import EVIDENCE, plugin_names
 from workbench.propositions import ROOT, Belief, NodeId, Tree
-from workbench.propositions.scenario_set import ScenarioSet
 from workbench.propositions.shared_dict import SharedDict
 from workbench.quoting import PLAIN_MARKS, Marks
 from workbench.store import events as ev
+from workbench.synthesis.whatif.scenarios import ScenarioSet
 
 #: The check that finds cells which show another result each time they are run.
 REPEATS = "cannot repeat"

@@ -52,6 +52,7 @@ from workbench.models.providers.listed import load_litellm, price_per_token, unr
 from workbench.models.providers.litellm_messages import (
     cache_key,
     mark_for_cache,
+    mark_samples,
     wire_choice,
     wire_messages,
     wire_schema,
@@ -346,11 +347,13 @@ class LiteLLMModel:
         if (
             self._provider in _KEYED_CACHES
             and self._options.api_base is None
-            and not _is_only_request(request)
+            and not (_is_only_request(request) and request.own is None)
         ):
             parameters["prompt_cache_key"] = cache_key(request)
         if self._marks_cache and not _is_only_request(request):
             mark_for_cache(arguments["messages"], ends=request.choice != "auto")
+        elif self._marks_cache and request.own is not None:
+            mark_samples(arguments["messages"], request.own)
         if request.reply_schema is not None and abilities.asks_schema(request):
             parameters["response_format"] = wire_schema(request.reply_schema)
         supported = self._supported()

@@ -81,9 +81,21 @@ def mark_for_cache(messages: list[dict[str, Any]], *, ends: bool) -> None:
             message["content"] = [{"type": "text", "text": message["content"], "cache_control": dict(_CACHE)}]
 
 
+def mark_samples(messages: list[dict[str, Any]], own: str) -> None:
+    """Set Anthropic's cache mark where a question's samples begin to differ: before what this one alone says."""
+    turn = next(message for message in messages if message["role"] == "user")
+    parts = (
+        turn["content"] if isinstance(turn["content"], list) else [{"type": "text", "text": turn["content"]}]
+    )
+    first, *rest = parts
+    tail = [{"type": "text", "text": own}] if own else []
+    shared = {"type": "text", "text": first["text"].removesuffix(own), "cache_control": dict(_CACHE)}
+    turn["content"] = [shared, *tail, *rest]
+
+
 def cache_key(request: ModelRequest) -> str:
-    """Name a dialogue, equally in all its requests: a provider keeps equal names on one machine."""
-    opening = "\0".join(message.content for message in request.messages[:2])
+    """Name a dialogue, equally in all its requests and in all samples of a question: a provider keeps equal names on one machine."""
+    opening = "\0".join(message.content for message in request.messages[:2]).removesuffix(request.own or "")
     return hashlib.sha256(opening.encode("utf-8", "replace")).hexdigest()[:32]
 
 

@@ -175,8 +175,16 @@ def _weekday(match: _Match, calendar: Calendar) -> Window | str | None:
     return Window(end=weekday_after(calendar.today, WEEKDAYS[match["w"]], weeks), recurs="week")
 
 
-def _part_of_year(number: int, size: int, match: _Match, calendar: Calendar) -> Window | None:
-    number = number or 12 // size
+def _part_of_year(match: _Match, calendar: Calendar) -> Window | None:
+    """The quarter or half that a match numbers: in figures, by its rank, or by its last month."""
+    groups = match.groupdict()
+    size = 6 if "h" in groups or groups.get("part") == "half" else 3
+    if figure := groups.get("q") or groups.get("h"):
+        number = int(figure)
+    elif last := groups.get("last"):
+        number = MONTHS[last] // 3
+    else:
+        number = _RANKS[match["rank"]] or 12 // size
     return _yearly(match, calendar, partial(_months, size * (number - 1) + 1, size)) if number <= 12 // size else None  # fmt: skip
 
 
@@ -288,8 +296,8 @@ _FORMS: tuple[tuple[str, _Meaning], ...] = (
     (r"\b(?:this )?(?P<next>next |this |coming |this coming )?(?P<w>" + "|".join(WEEKDAYS) + r")\b(?:'s (?:close|bell))?", _weekday),
     (r"(?<!than )(?<!from )(?<!versus )(?<!vs )(?<!above )(?<!below )(?:\btomorrow\b|\btoday\b|\btonight\b)(?!'s)", _today),
     (rf"\b(?:year ?end|eoy|ye)(?: (?:of )?|-)?{_Y}\b|\b(?:eoy|ye) ?(?P<short>\d\d)\b", _year_end),
-    (r"\b(?:the )?(?:last|final) (?:three|3) months of (?P<y>the year|(?:19|20)\d\d)\b", partial(_part_of_year, 4, 3)),
-    (r"\b(?:the )?(?:first|opening) (?:three|3) months of (?P<y>the year|next year|(?:19|20)\d\d)\b", partial(_part_of_year, 1, 3)),
+    (r"\b(?:the )?(?P<rank>last|final) (?:three|3) months of (?P<y>the year|(?:19|20)\d\d)\b", _part_of_year),
+    (r"\b(?:the )?(?P<rank>first|opening) (?:three|3) months of (?P<y>the year|next year|(?:19|20)\d\d)\b", _part_of_year),
     (rf"\b(?:the )?{_RANK} week (?:of|in) {_M}(?:,? {_Y}\b)?", _week_of_month),
     (rf"\b(?:{_M} )?(?:opex|options? expir(?:y|ation))\b", _expiry),
     (r"\bthis time next (?P<unit>week|month|quarter|year)\b", lambda match, calendar: calendar.today and Window(end=after(calendar.today, 1, match["unit"]))),
@@ -300,18 +308,19 @@ _FORMS: tuple[tuple[str, _Meaning], ...] = (
     (rf"\b(?:eo[mqy]|(?:the )?end of (?:the )?month|month ?end)(?: of| in)? (?!(?:may|march|mar) [a-z]){_M}(?:,? {_Y}\b)?", _end_of_month),
     (r"\b(?:the )?(?:turn of the )?(?P<unit>year|month|quarter|week)(?:'s)? ?end\b(?! (?:of )?(?:19|20)\d\d)", _end_of_unit),
     (r"\b(?:the )?turn of the (?P<unit>year)\b", _end_of_unit),
-    (r"\beo(?=q[1-4])q(?P<q>[1-4])" + _OF_YEAR, lambda match, calendar: _part_of_year(int(match["q"]), 3, match, calendar)),
+    (r"\beo(?=q[1-4])q(?P<q>[1-4])" + _OF_YEAR, _part_of_year),
     (r"\beo(?P<unit>[ymqw])\b", _end_of_unit),
     (r"\bye\b(?=$|[ ,.])(?<!until ye)", lambda match, calendar: calendar.today and Window(end=date(calendar.today.year, 12, 31), edge=True)),
-    (r"\b(?P<y>(?:19|20)\d\d) ?q(?P<q>[1-4])\b", lambda match, calendar: _part_of_year(int(match["q"]), 3, match, calendar)),
-    (r"\b(?P<y>(?:19|20)\d\d) ?h(?P<q>[12])\b", lambda match, calendar: _part_of_year(int(match["q"]), 6, match, calendar)),
-    (rf"\b(?:quarter |q)(?P<q>[1-4])\b{_OF_YEAR}|\b(?P<q2>[1-4])q\b{_OF_YEAR.replace('<y>', '<y2>')}", lambda match, calendar: _part_of_year(int(match["q"] or match["q2"]), 3, match, calendar)),
-    (rf"\bh(?P<q>[12])\b{_OF_YEAR}", lambda match, calendar: _part_of_year(int(match["q"]), 6, match, calendar)),
-    (r"\b(?P<q>[1-4])q(?P<y>\d\d)\b", lambda match, calendar: _part_of_year(int(match["q"]), 3, match, calendar)),
-    (rf"\b(?P<q>[12])h{_OF_YEAR}", lambda match, calendar: _part_of_year(int(match["q"]), 6, match, calendar)),
-    (rf"\b(?:the )?(?:{_M}(?: |-| to | through )(?P<last>march|mar|june|jun|september|sept|sep|december|dec)\b\.?) (?:quarter|period)\b", lambda match, calendar: _part_of_year(MONTHS[match["last"]] // 3, 3, match, calendar)),
-    (r"\b(?:the )?(?:three|3) months (?:to|through|ending(?: in)?|until) (?P<last>march|mar|june|jun|september|sept|sep|december|dec)\b", lambda match, calendar: _part_of_year(MONTHS[match["last"]] // 3, 3, match, calendar)),
-    (rf"\b(?:the )?{_RANK} (?P<part>quarter|half)\b{_OF_YEAR}", lambda match, calendar: _part_of_year(_RANKS[match["rank"]], 3 if match["part"] == "quarter" else 6, match, calendar)),
+    (r"\b(?P<y>(?:19|20)\d\d) ?q(?P<q>[1-4])\b", _part_of_year),
+    (r"\b(?P<y>(?:19|20)\d\d) ?h(?P<h>[12])\b", _part_of_year),
+    (rf"\b(?:quarter |q)(?P<q>[1-4])\b{_OF_YEAR}", _part_of_year),
+    (rf"\b(?P<q>[1-4])q\b{_OF_YEAR}", _part_of_year),
+    (rf"\bh(?P<h>[12])\b{_OF_YEAR}", _part_of_year),
+    (r"\b(?P<q>[1-4])q(?P<y>\d\d)\b", _part_of_year),
+    (rf"\b(?P<h>[12])h{_OF_YEAR}", _part_of_year),
+    (rf"\b(?:the )?(?:{_M}(?: |-| to | through )(?P<last>march|mar|june|jun|september|sept|sep|december|dec)\b\.?) (?:quarter|period)\b", _part_of_year),
+    (r"\b(?:the )?(?:three|3) months (?:to|through|ending(?: in)?|until) (?P<last>march|mar|june|jun|september|sept|sep|december|dec)\b", _part_of_year),
+    (rf"\b(?:the )?{_RANK} (?P<part>quarter|half)\b{_OF_YEAR}", _part_of_year),
     (rf"(?<=the )(?P<m>may|march|mar){_PRINT.removesuffix('?')}", _month),
     (rf"\b(?!may\b)(?!mar\b)(?!march\b)(?:the month of )?(?P<next>next )?{_M},?(?: (?:of )?{_Y}\b)?(?:'s)?{_PRINT}", _month),
     (rf"{_BEFORE_A_PERIOD}(?P<m>may|march|mar)\b,?(?: {_Y}\b)?{_PRINT}|\b(?P<next>next )(?P<m2>may|march|mar)\b", lambda match, calendar: _month(match, calendar) if match["m"] else None),
@@ -427,7 +436,7 @@ def take_peaks(text: Text) -> None:
 def take_spans(text: Text, today: date) -> None:
     """Take what is counted from today: "within 90 days", "in three months", "over the next year"."""
 
-    def end(match: "_Match | _Second") -> date:
+    def end(match: _Match) -> date:
         number = match.groupdict().get("n")
         count = 1 if number is None else 2 if number == "couple of" else int(number) if number.isdigit() else int(number_in_words(number))  # fmt: skip
         unit = _UNITS.get(match["unit"], match["unit"])
@@ -446,24 +455,14 @@ def take_spans(text: Text, today: date) -> None:
     )
     for pattern in spans:
         text.find(pattern, "W", lambda match: Window(kind="during", end=end(match), once=_SOME.match(match[0]) is not None, always="throughout" in match[0]))  # fmt: skip
-    later = rf"\b{count}(?: |(?<=\d)){_UNIT} (?:from (?:now|today)|hence|out|ahead|later)\b|\bin (?!(?:an?|one|1|any) (?:single )?(?:day|session)\b)(?!one ){count.replace('<n>', '<n2>')} ?{_UNIT.replace('<unit>', '<unit2>')}(?:'?s?'? time)?\b(?! (?:high|low|of))"
-    text.find(later, "W", lambda match: Window(kind="on", end=end(_Second(match))))
+    for later in (
+        rf"\bin (?!(?:an?|one|1|any) (?:single )?(?:day|session)\b)(?!one ){count} ?{_UNIT}(?:'?s?'? time)?\b(?! (?:high|low|of))",
+        rf"\b{count}(?: |(?<=\d)){_UNIT} (?:from (?:now|today)|hence|out|ahead|later)\b",
+    ):
+        text.find(later, "W", lambda match: Window(kind="on", end=end(match)))
     # "Up on the week": since the close of the week before.
     week = r"(?:(?<=up )|(?<=down )|(?<=higher )|(?<=lower ))on the (?P<unit>week|month|quarter|year)\b"
     text.find(week, "W", lambda match: Window(kind="since", end=period_of(today, match["unit"]).before, start=period_of(today, match["unit"]).last))  # fmt: skip
-
-
-class _Second:
-    """A match of two alternatives, whose second names its groups ``n2`` and ``unit2``."""
-
-    def __init__(self, match: _Match) -> None:
-        self._match = match
-
-    def groupdict(self) -> dict[str, str | None]:
-        return {"n": self._match["n"] or self._match["n2"]}
-
-    def __getitem__(self, name: str) -> str:
-        return self._match[name] or self._match[f"{name}2"]
 
 
 _SOME = re.compile(r"at (?:any|some)|(?:any|some) ?time|(?:at least )?once")

@@ -37,6 +37,7 @@ class Lexicon(BaseModel):
     wordy: list[str]
     listed: dict[str, str]
     kinds: dict[str, str]
+    uses: dict[str, str]
     asides: list[str]
     shorthand: dict[str, str]
     spelled: str

@@ -1,11 +1,13 @@
 """What a text says of its series, put together from its pieces: how it is compared, with what, and how often."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal
 
 from workbench.questions.readings.amounts import Amount
 from workbench.questions.readings.counts import STEPS, Count
+from workbench.questions.readings.lexicon import lexicon
 from workbench.questions.readings.tokens import Piece
 
 Way = Literal["up", "down", ""]
@@ -54,34 +56,15 @@ _GROWTH = {"yoy": "yoy", "mom": "mom", "qoq": "qoq", "annualised": "annualized"}
 _COMPARISONS = {"at least": "at_least", "at most": "at_most", "above": "above", "over": "above", "below": "below"}  # fmt: skip
 _MOTION = {"up", "down", "higher", "lower"}
 _SIDES = {"above", "below", "over", "at least", "at most", "or more", "or less"}
-_PLAIN = {"S", "A", "W", "D", "P", "filler", "to", "by", "of", "end", "on", "at", "in", "for", "handle", "length", "at all"}  # fmt: skip
-#: Kinds of words that a relation has a use for, beside those of days, levels and fillers; with any other it is asked.
-_USES: dict[str, set[str]] = {
-    "level": _MOTION | _SIDES | {"nor", "digits", "not", *_GROWTH, "between", "and", "from", "turn positive", "invert", "now at"},
-    "bare": {*_GROWTH},
-    "touch": _MOTION | _SIDES | {"step", "step week", "step month", "step quarter", "not", *_GROWTH, "reach", "cross", "once", "first", "invert", "highest", "lowest", "or", "beats"},
-    "stay": _MOTION | _SIDES | {"not", *_GROWTH, "hold", "always", "between", "and", "once", "reach", "cross", "from", "invert"},
-    "compare": _MOTION | {"started", "invert", "turn positive", "not", "now", "apart", "at least", "at most", "or more", "or less", "above", "below", "cross", "stays", "or"},
-    "change": _MOTION | _SIDES | {"not", "now", "double", "halve", "triple", "quadruple", "multiple", "once", "between", "and", "apart", "moves", "from", "cross"},
-    "drawdown": _MOTION | {"crash", "once", "not", "step"},
-    "move_by": _MOTION | _SIDES | {"stays", "not", "now", "either way", "between", "and", "hold", "or", "within"},
-    "any_step": _MOTION | _SIDES | {"not", "once", "step", "step week", "step month", "step quarter", "reach", "cross"},
-    "beats": {"beats", "trails", "at least", "above", "apart", "not"},
-    "average_gap": _MOTION | _SIDES | {"average", "not"},
-    "average_cross": _MOTION | _SIDES | {"average", "not", "cross", "once"},
-    "count": _MOTION | _SIDES | {"count", "not", "hold", "always", *_GROWTH},
-    "streak": _MOTION | {"count", "always", "once", "not"},
-    "new_high": {"record high", "weeks", "reach", "cross", "not", "once", "up", "above", "highest"},
-    "new_low": {"record low", "weeks", "reach", "cross", "not", "once", "down", "below", "lowest"},
-    "from_peak": _MOTION | _SIDES | {"from peak", "correction", "bear market", "highest", "not", "reach", "once"},
-    "from_trough": _MOTION | _SIDES | {"from trough", "lowest", "not", "reach"},
-    "volatility": _MOTION | _SIDES | {"volatility", "annualised", "length", "not", "always"},
-    "mean": _MOTION | _SIDES | {"mean", "between", "and", *_GROWTH},
-    "maximum": _MOTION | _SIDES | {"highest", "not", "reach", "cross", *_GROWTH},
-    "minimum": _MOTION | _SIDES | {"lowest", "not", "reach", "cross", *_GROWTH},
-    "unchanged": {"stays", "hold", "not", "reach", "leave"},
-    "first": _MOTION | {"first", "reach", "cross", "not", "or", "below", "above"},
-}  # fmt: skip
+_GROUPS: Mapping[str, Iterable[str]] = {"motion": _MOTION, "sides": _SIDES, "growth": _GROWTH}
+
+
+@cache
+def _uses(relation: str) -> frozenset[str]:
+    """The kinds of words that a relation has a use for."""
+    known = lexicon().uses
+    listed = [word.strip() for name in ("any", relation) for word in known.get(name, "").split(",")]
+    return frozenset(kind for word in listed for kind in _GROUPS.get(word, (word,)))
 
 
 @dataclass(slots=True)
@@ -118,7 +101,7 @@ class Pieces:
 
 def uncertain(relation: Relation, pieces: Pieces) -> bool:
     """Whether words of the text say what the relation has no place for."""
-    uses = _USES.get(relation.name, set()) | _PLAIN | ({"now"} if relation.now else set())
+    uses = _uses(relation.name) | ({"now"} if relation.now else set())
     uses |= {"move"} if "either way" in pieces else set()
     if relation.once and relation.name in ("level", "mean", "compare", "average_gap"):
         return True  # "higher at some point than today"

@@ -9,6 +9,7 @@ from workbench.questions.claims import Claim, Pattern, Side
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.readings.calendar_days import months_of
 from workbench.questions.readings.names import SeriesName
+from workbench.questions.readings.relations import OPPOSITE
 from workbench.questions.readings.slots import SlotReading
 
 #: Of the average that the grammar knows.
@@ -23,7 +24,6 @@ _SIDES: dict[str, tuple[Side, bool]] = {
     "between": ("above", False),
 }
 WORDS = {"above": "above", "at_least": "at or above", "below": "below", "at_most": "at or below"}
-OPPOSITE = {"above": "at_most", "at_least": "below", "below": "at_least", "at_most": "above"}
 
 
 def completed(reading: SlotReading, names: tuple[SeriesName, ...]) -> SlotReading:

@@ -26,6 +26,11 @@ _FORMAT = "analyst-workbench/calibration/1"
 #: Weight of ``(slope - 1) ** 2`` beside the negative log likelihood: a normal prior on the slope with a deviation of a half.
 SLOPE_PENALTY = 2.0
 
+#: Ridge on the slope of Platt scaling, as scikit-learn's C = 1e6: it only keeps separable data from running away.
+_SLOPE_RIDGE = 5e-7
+#: Name of the one factor of hierarchical Platt scaling.
+GROUP = "group"
+
 #: Upper ends, in days, of the horizon classes that calibration by horizon uses; the last class is open.
 HORIZON_EDGES: tuple[int, ...] = (7, 30, 90, 180, 365)
 
@@ -146,24 +151,126 @@ def horizon_class(days: ArrayLike) -> list[str]:
     return [names[i] for i in np.searchsorted(HORIZON_EDGES, values, side="left")]
 
 
-def _design(
-    forecast: ArrayLike, factors: Mapping[str, ArrayLike] | None, penalty: float
-) -> tuple[FloatArray, FloatArray, FloatArray, list[tuple[str, str, int]]]:
-    p = as_probabilities(forecast)
-    if penalty <= 0.0:
-        raise DomainError(f"the penalty on the group offsets must be above 0, not {penalty:g}")
-    # The overall offset is free: the base rate is not pulled to one half.
-    columns: list[FloatArray] = [logit(p), np.ones(len(p))]
-    penalties, layout = [SLOPE_PENALTY, 0.0], []
-    for name, labels in (factors or {}).items():
-        codes, names = codes_of(labels)
-        if len(codes) != len(p):
-            raise DomainError(f"{name} has {len(codes)} labels for {len(p)} forecasts")
-        for code, group in enumerate(names):
-            columns.append((codes == code).astype(np.float64))
-            penalties.append(penalty)
-            layout.append((name, group, int((codes == code).sum())))
-    return np.column_stack(columns), np.array(penalties), np.eye(len(columns))[0], layout
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Design:
+    """Checked input of a fit: log odds, a constant and a column per group, with the penalty on each."""
+
+    p: FloatArray
+    y: FloatArray
+    features: FloatArray
+    penalty: FloatArray
+    #: What each penalty pulls its coefficient to.
+    centre: FloatArray
+    #: Factor, group and number of events of the columns after the second.
+    groups: list[tuple[str, str, int]]
+
+    @classmethod
+    def of(
+        cls,
+        forecast: ArrayLike,
+        outcome: ArrayLike,
+        factors: Mapping[str, ArrayLike],
+        *,
+        penalty: float,
+        slope_penalty: float = SLOPE_PENALTY,
+        slope_centre: float = 1.0,
+    ) -> "_Design":
+        p = as_probabilities(forecast)
+        if p.ndim != 1:
+            raise DomainError(f"forecasts must be one-dimensional, not of shape {p.shape}")
+        y = as_outcomes(outcome, size=len(p))
+        if not penalty > 0.0:
+            raise DomainError(f"the penalty on the group offsets must be above 0, not {penalty:g}")
+        columns, groups = [logit(p), np.ones(len(p))], []
+        for name, labels in factors.items():
+            codes, names = codes_of(labels)
+            if len(codes) != len(p):
+                raise DomainError(f"{name} has {len(codes)} labels for {len(p)} forecasts")
+            for code, group in enumerate(names):
+                columns.append((codes == code).astype(np.float64))
+                groups.append((name, group, int((codes == code).sum())))
+        # The overall offset is free: the base rate is not pulled to one half.
+        penalties = np.array([slope_penalty, 0.0, *[penalty] * len(groups)])
+        centre = slope_centre * np.eye(len(columns))[0]
+        return cls(
+            p=p, y=y, features=np.column_stack(columns), penalty=penalties, centre=centre, groups=groups
+        )
+
+    def require(self, minimum: int, questions: ArrayLike | None = None) -> None:
+        count = len(self.p) if questions is None else len(np.unique(np.asarray(questions)))
+        if count < minimum:
+            noun = "forecasts" if questions is None else "questions"
+            raise TooFewError(
+                f"too few to use: {count} resolved {noun}, calibration wants at least {minimum}"
+            )
+
+    def fit(self, **saved: Any) -> Calibration:
+        coefficients = fit_logistic(self.features, self.y, penalty=self.penalty, centre=self.centre).tolist()
+        deltas: dict[str, dict[str, float]] = {}
+        counts: dict[str, dict[str, int]] = {}
+        for (name, group, size), value in zip(self.groups, coefficients[2:], strict=True):
+            deltas.setdefault(name, {})[group] = value
+            counts.setdefault(name, {})[group] = size
+        return Calibration(
+            slope=coefficients[0], offset=coefficients[1], deltas=deltas, counts=counts,
+            n=len(self.p), n_yes=int(self.y.sum()), **saved,
+        )  # fmt: skip
+
+    def left_out(self, folds: ArrayLike) -> FloatArray:
+        return leave_out_logistic(self.features, self.y, folds, penalty=self.penalty, centre=self.centre)
+
+
+def _platt(forecast: ArrayLike, outcome: ArrayLike, groups: ArrayLike | None, penalty: float) -> _Design:
+    factors = {} if groups is None else {GROUP: groups}
+    return _Design.of(
+        forecast, outcome, factors, penalty=penalty, slope_penalty=_SLOPE_RIDGE, slope_centre=0.0
+    )
+
+
+def fit_platt(
+    forecast: ArrayLike,
+    outcome: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    penalty: float = 1.0,
+    minimum: int = 10,
+) -> Calibration:
+    """Platt scaling fitted on all events: global, or with an offset per group (the factor `GROUP`).
+
+    Source: BLF, App. C.11, eq. 12 and 13; lambda = 1 is the paper's. A ridge of 1e-6 acts on the slope only.
+
+    A label per event in ``groups`` makes it hierarchical: lambda in ``NLL + lambda * sum(delta ** 2)``, the overall offset
+    not penalised. Slope > 1 spreads forecasts out, < 1 pulls them in; slope 1 and offset 0 change nothing.
+    """
+    design = _platt(forecast, outcome, groups, penalty)
+    design.require(minimum)
+    return design.fit(penalty=penalty)
+
+
+def leave_out_platt(
+    forecast: ArrayLike,
+    outcome: ArrayLike,
+    groups: ArrayLike | None = None,
+    folds: ArrayLike | None = None,
+    *,
+    penalty: float = 1.0,
+    minimum: int = 10,
+) -> FloatArray:
+    """Calibrate each event by a Platt fit that never saw its fold, shape (n,).
+
+    Source: BLF, App. C.11. Arguments are those of `fit_platt`; events with one label in ``folds`` are left out together (the dates of
+    one question), each alone when not given, as in BLF.
+
+    Examples
+    --------
+    >>> p = [0.3] * 10 + [0.7] * 10
+    >>> o = [1] * 3 + [0] * 7 + [1] * 7 + [0] * 3
+    >>> leave_out_platt(p, o).round(3)[[0, 3]].tolist()  # 2 and 3 Yes among the nine others
+    [0.222, 0.333]
+    """
+    design = _platt(forecast, outcome, groups, penalty)
+    design.require(minimum)
+    return design.left_out(np.arange(len(design.p)) if folds is None else folds)
 
 
 def fit_calibration(
@@ -185,31 +292,13 @@ def fit_calibration(
     ``penalty`` is lambda on the sum of squared offsets. Fewer than ``minimum`` resolved questions (forecasts, where none are given), or
     fewer than two of either outcome, raise `TooFewError`. With ``threshold`` give a validation set, never the set that will be scored.
     """
-    p = as_probabilities(forecast)
-    y = as_outcomes(outcome, size=len(p))
-    count = len(p) if questions is None else len(np.unique(np.asarray(questions)))
-    if count < minimum:
-        noun = "forecasts" if questions is None else "questions"
-        raise TooFewError(f"too few to use: {count} resolved {noun}, calibration wants at least {minimum}")
-    features, penalties, centre, layout = _design(p, factors, penalty)
-    fit = fit_logistic(features, y, penalty=penalties, centre=centre)
-    deltas: dict[str, dict[str, float]] = {}
-    counts: dict[str, dict[str, int]] = {}
-    for (name, group, size), value in zip(layout, fit.coefficients[2:], strict=True):
-        deltas.setdefault(name, {})[group] = float(value)
-        counts.setdefault(name, {})[group] = size
-    cut = fit_threshold(fit.predict(features), y).threshold if threshold else None
-    return Calibration(
-        slope=float(fit.coefficients[0]),
-        offset=float(fit.coefficients[1]),
-        deltas=deltas,
-        penalty=penalty,
-        threshold=cut,
-        n=len(p),
-        n_yes=int(y.sum()),
-        counts=counts,
-        learned_from=learned_from,
-    )
+    design = _Design.of(forecast, outcome, factors or {}, penalty=penalty)
+    design.require(minimum, questions)
+    model = design.fit(penalty=penalty, learned_from=learned_from)
+    if not threshold:
+        return model
+    cut = fit_threshold(model.apply(design.p, factors), design.y).threshold
+    return model.model_copy(update={"threshold": cut})
 
 
 def leave_out_calibration(
@@ -221,8 +310,7 @@ def leave_out_calibration(
     penalty: float = 1.0,
 ) -> FloatArray:
     """Forecasts each calibrated by `fit_calibration` on the other questions: what a calibration is worth on new ones."""
-    features, penalties, centre, _ = _design(forecast, factors, penalty)
-    return leave_out_logistic(features, outcome, questions, penalty=penalties, centre=centre)
+    return _Design.of(forecast, outcome, factors or {}, penalty=penalty).left_out(questions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

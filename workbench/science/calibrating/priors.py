@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from workbench.science.arrays import FloatArray, IntArray, as_outcomes, codes_of
 from workbench.science.errors import DomainError
 
-#: Table 7 of BLF at the precision of its code: computed over all questions with hindsight, so NOT for back-tests.
+#: Table 7 of BLF at the precision of its code: computed over all questions with hindsight, so not for back-tests.
 STATIC_PRIORS: dict[tuple[str, str], float] = {
     ("acled", "10x_spike"): 0.002,
     ("acled", "increase"): 0.225,

@@ -1,9 +1,11 @@
 """Compare methods with a reference: paired test, the paper's bootstrap, mixed model, additive effects and the sample sizes they need."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.bootstrap import Draws, PairedResult, parts_in_order, stratified_index
@@ -19,10 +21,11 @@ from workbench.science.comparing.paired import (
 )
 from workbench.science.comparing.power import SampleSize, sample_size_hint
 from workbench.science.errors import DomainError
-from workbench.science.scoring.adjusted import AdditiveEffects, Anova, additive_effects, two_way_anova
+from workbench.science.scoring.adjusted import additive_effects, two_way_anova
 from workbench.science.tables import Events
 
 Values = Mapping[str, FloatArray]
+Document = dict[str, Any]
 
 
 def _common(values: Values, names: Sequence[str]) -> IntArray:
@@ -156,12 +159,6 @@ def bootstrap_comparisons(
     return {name: results[name] for name in values if name in results}
 
 
-def corrected(results: Mapping[str, Mapping[str, PairedVerdict]], part: str = "overall") -> dict[str, float]:
-    """Two-sided p values of one part after Holm's correction for the number of methods compared."""
-    # A method may lack the part: it answered no event of that type.
-    return holm({name: parts[part].p for name, parts in results.items() if part in parts})
-
-
 def judge(
     results: Mapping[str, Mapping[str, PairedVerdict]],
     mixed: Mapping[str, Mapping[str, IndexContrast]],
@@ -176,7 +173,8 @@ def judge(
     >>> judge({"m": {"overall": test}}, {"m": {"overall": unsure}})["m"].verdict
     'no difference shown'
     """
-    raised = corrected(results, part)
+    # A method may lack the part: it answered no event of that type.
+    raised = holm({name: parts[part].p for name, parts in results.items() if part in parts})
     verdicts = {}
     for name, p_holm in raised.items():
         test = replace(results[name][part], p_holm=p_holm).judged(alpha=alpha, comparisons=len(raised))
@@ -236,74 +234,60 @@ def mixed_comparisons(events: Events, values: Values, reference: str) -> dict[st
     return by_method
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectTable:
-    """Additive effects of methods and events on the score 1 - |p - o|."""
-
-    methods: tuple[str, ...]
-    effects: AdditiveEffects
-    raw_mean: FloatArray
-    n: IntArray
-    rows: IntArray
+def _qualified(values: Values, *, complete: bool) -> list[str]:
+    """Names of the methods, of those that answered everything where ``complete``."""
+    return [name for name, p in values.items() if not complete or np.isfinite(p).all()]
 
 
-def effect_table(events: Events, values: Values, *, complete: bool) -> EffectTable | None:
-    """Two-way additive fit per event; None when fewer than two methods qualify.
+def effect_table(events: Events, values: Values, *, complete: bool) -> Document | None:
+    """Two-way additive fit of the score 1 - |p - o| per event; None when fewer than two methods qualify.
 
     Source: BLF, App. G.2.
 
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
-    >>> effect_table(events, values, complete=True).effects.method.round(6).tolist()
-    [0.175, -0.175]
+    >>> {name: round(effect, 6) for name, effect in effect_table(events, values, complete=True)["alpha"].items()}
+    {'good': 0.175, 'poor': -0.175}
     """
-    names = [name for name, p in values.items() if not complete or np.isfinite(p).all()]
+    names = _qualified(values, complete=complete)
     if len(names) < 2:
         return None
     scores = np.array([1.0 - np.abs(values[name] - events.outcome) for name in names])
     rows = np.flatnonzero(np.isfinite(scores).any(axis=0))
     scores = scores[:, rows]
-    present = np.isfinite(scores)
-    return EffectTable(
-        methods=tuple(names),
-        effects=additive_effects(scores),
-        raw_mean=np.nansum(scores, axis=1) / present.sum(axis=1),
-        n=present.sum(axis=1).astype(np.int64),
-        rows=rows,
-    )
+    n = np.isfinite(scores).sum(axis=1)
+    fit = additive_effects(scores)
+    by_method = {"alpha": fit.method, "raw_mean": np.nansum(scores, axis=1) / n, "n": n}
+    return {
+        "methods": names,
+        "mu": fit.mean,
+        **{key: dict(zip(names, column.tolist(), strict=True)) for key, column in by_method.items()},
+        "gamma": dict(zip(events.event_id[rows].tolist(), fit.question.tolist(), strict=True)),
+        "gamma_sd": float(fit.question.std()),
+        "sweeps": fit.sweeps,
+    }
 
 
-def trial_anova(
-    events: Events, trials: Mapping[str, FloatArray], *, complete: bool
-) -> tuple[list[str], Anova] | None:
+def trial_anova(events: Events, trials: Values, *, complete: bool) -> Document | None:
     """Analyse the variance of the score 1 - |p - o| per method, question and trial; None when fewer than two qualify.
 
-    Source: BLF, App. G.1 (Table 20).
-
-    Scores are averaged over the dates of a question first.
+    Source: BLF, App. G.1 (Table 20). Scores are averaged over the dates of a question first.
 
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
-    >>> trial_anova(events, values, complete=True)[1].df_residual
+    >>> trial_anova(events, values, complete=True)["df_residual"]
     3
     """
-    matrices = {name: p[:, None] if p.ndim == 1 else p for name, p in trials.items()}
-    names = [name for name, p in matrices.items() if not complete or np.isfinite(p).all()]
+    names = _qualified(trials, complete=complete)
     if len(names) < 2:
         return None
-    question_names, question = np.unique(events.question, return_inverse=True)
-    scores, methods, questions = [], [], []
+    tables = []
     for name in names:
-        score = 1.0 - np.abs(matrices[name] - events.outcome[:, None])
-        for column in score.T:
-            have = np.isfinite(column)
-            count = np.bincount(question[have], minlength=len(question_names))
-            total = np.bincount(question[have], weights=column[have], minlength=len(question_names))
-            some = np.flatnonzero(count)
-            scores.append(total[some] / count[some])
-            methods.append(np.full(len(some), name, dtype=object))
-            questions.append(question_names[some])
-    return names, two_way_anova(np.concatenate(scores), np.concatenate(methods), np.concatenate(questions))
+        score = pd.DataFrame(1.0 - np.abs(trials[name].reshape(len(events), -1) - events.outcome[:, None]))
+        means = score.groupby(events.question).mean().stack().dropna()
+        tables.append(pd.DataFrame({"score": means, "method": name}).reset_index(names=["question", "trial"]))
+    table = pd.concat(tables)
+    return {"methods": names, **two_way_anova(table["score"], table["method"], table["question"])}
 
 
 def size_hints(events: Events, values: Values, reference: str) -> dict[str, SampleSize]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from workbench.formatting import signed_figure
 from workbench.science.arrays import EPS, FloatArray, IntArray, codes_of, sigmoid
-from workbench.science.calibrating.leave_out import leave_out_platt
-from workbench.science.calibrating.platt import fit_platt
+from workbench.science.calibrating.calibration import fit_platt, leave_out_platt
 from workbench.science.comparing.paired import paired_test
 from workbench.science.errors import TooFewError
 from workbench.science.pooling.shrinkage import TrialLogits
@@ -105,7 +105,8 @@ def learn_correction(
     test = paired_test(gain, codes, weights=weights, level=_LEVEL)
     reason = ""
     if test.verdict != "better" or not np.average(errors - corrected_errors, weights=weights) > 0:
-        reason = f"it is not shown to help (log score {test.estimate:+.4f}, {_LEVEL:.0%} {test.low:+.4f} to {test.high:+.4f} over questions)"
+        mean, low, high = (signed_figure(value, 4) for value in (test.estimate, test.low, test.high))
+        reason = f"it is not shown to help (log score {mean}, {_LEVEL:.0%} {low} to {high} over questions)"
     elif fit.slope <= 0:
         reason = "the fit would turn forecasts round"
     return OwnCorrection(

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from workbench.formatting import counted
 from workbench.science.arrays import FloatArray, ways
 from workbench.science.comparing.clusters import MIN_CLUSTERS, cluster_count, widest_way
 from workbench.science.errors import DomainError
@@ -66,9 +67,7 @@ class PairedVerdict:
         if self.verdict is None:
             return self
         if self.clusters < MIN_CLUSTERS:
-            reason = (
-                f"{self.clusters} cluster{'s' * (self.clusters != 1)} of {MIN_CLUSTERS} that a verdict needs"
-            )
+            reason = f"{counted(self.clusters, 'cluster')} of {MIN_CLUSTERS} that a verdict needs"
             return replace(self, verdict=TOO_FEW, reason=reason)
         if 2.0 ** (1 - self.clusters) * comparisons > alpha:
             reason = f"{self.clusters} clusters can show no difference among {comparisons} comparisons"
@@ -85,7 +84,7 @@ class PairedVerdict:
         reason = (
             "the day asked on is unknown (forecast_due_date or forecast_date)"
             if days is None
-            else f"asked on {days} day{'s' * (days != 1)} of {MIN_CLUSTERS} that a verdict needs"
+            else f"asked on {counted(days, 'day')} of {MIN_CLUSTERS} that a verdict needs"
         )
         return replace(self, days=days, verdict=None, reason=reason)
 

@@ -22,8 +22,8 @@ from workbench.science.comparing.mean_intervals import (
     share_interval,
     squared,
 )
-from workbench.science.scoring.scorecard import ACCURACY_BY_OUTCOME, POOLED, Difficulty, parts_of
-from workbench.science.scoring.scores import log_losses, metaculus_scores
+from workbench.science.scoring.scorecard import ACCURACY_BY_OUTCOME, METRICS, Difficulty, parts_of
+from workbench.science.scoring.scores import hits, index_of
 from workbench.science.table_cells import StrArray
 from workbench.science.tables import Events
 
@@ -31,63 +31,17 @@ BoolArray = NDArray[np.bool_]
 EventLosses = dict[str, FloatArray]
 Card = dict[str, dict[str, Bounds]]
 
-#: Metrics that are 100 less 100 times the root of a mean loss, and their overall value the mean of those of the question types.
-_INDICES = frozenset({"brier_index", "abi", "brier_index_by_question"})
-_BY_QUESTION = frozenset({"brier_by_question", "brier_index_by_question"})
+#: Metrics whose overall value is the mean of the question types' indices.
+_INDICES = frozenset(name for name, metric in METRICS.items() if metric.printed is index_of)
 
 
-def event_losses(
-    p: FloatArray,
-    o: FloatArray,
-    rows: IntArray,
-    metrics: Sequence[str],
-    difficulty: Difficulty | None = None,
+def _losses(
+    p: FloatArray, o: FloatArray, rows: IntArray, metrics: Sequence[str], difficulty: Difficulty | None
 ) -> EventLosses:
-    """Per metric the loss of each event of one question type, of whose mean the metric is a function; for accuracy the hits.
-
-    Loss of ``abi`` is the error less the event's difficulty and the mean difficulty back; that mean is of these very events, so each
-    adds to it what it is harder than others. A method that answered everything has the losses, and the interval, of its plain index.
-
-    >>> event_losses(np.array([0.5]), np.array([1.0]), np.array([0]), ["brier"])["brier"].tolist()
-    [0.25]
-    """
-    errors = (p - o) ** 2
-    columns: EventLosses = {}
-    for metric in metrics:
-        match metric:
-            case "brier" | "brier_index" | "brier_by_question" | "brier_index_by_question":
-                columns[metric] = errors
-            case "metaculus_baseline":
-                columns[metric] = 100.0 - metaculus_scores(p, o)
-            case "log_loss":
-                columns[metric] = log_losses(p, o)
-            case "accuracy":
-                columns[metric] = _hits(p, o)
-            case "abi" if difficulty is not None:
-                of_rows = difficulty.values[rows]
-                of_kind = difficulty.values[difficulty.kind == difficulty.kind[rows[0]]]
-                of_kind = of_kind[np.isfinite(of_kind)]
-                if len(of_kind):
-                    columns[metric] = (
-                        errors
-                        - of_rows
-                        + of_kind.mean()
-                        + (of_rows - of_rows.mean()) * np.sqrt(len(of_rows) / len(of_kind))
-                    )
-    return columns
-
-
-def _hits(p: FloatArray, o: FloatArray) -> FloatArray:
-    return np.where(p == 0.5, 0.5, ((p > 0.5) == (o == 1.0)).astype(np.float64))
-
-
-def _printed(metric: str, roots: Bounds) -> Bounds:
-    if roots is None:
-        return None
-    if metric in _INDICES:
-        return [100.0 * (1.0 - min(max(end, 0.0), 1.0)) for end in reversed(roots)]
-    ends = squared(roots, most=1.0 if metric.startswith("brier") else np.inf)
-    return [100.0 - end for end in reversed(ends or [])] if metric == "metaculus_baseline" else ends
+    losses = {name: of(p, o) for name in metrics if (of := METRICS[name].losses) is not None}
+    if "abi" in metrics and difficulty is not None and (column := difficulty.losses(p, o, rows)) is not None:
+        losses["abi"] = column
+    return losses
 
 
 def interval_card(
@@ -108,7 +62,7 @@ def interval_card(
 
     def losses(inside: BoolArray) -> EventLosses:
         inside_rows = rows[inside]
-        return event_losses(p[inside], events.outcome[inside_rows], inside_rows, metrics, difficulty)
+        return _losses(p[inside], events.outcome[inside_rows], inside_rows, metrics, difficulty)
 
     clusters, o = event_clusters(events)[rows], events.outcome[rows]
     wanted = {metric: estimates[metric] for metric in metrics}
@@ -118,7 +72,7 @@ def interval_card(
             inside = (o == ACCURACY_BY_OUTCOME[metric]) & ((kind == part) | (part == "overall"))
             if inside.any():
                 card[metric][part] = share_interval(
-                    _hits(p, o)[inside], clusters[inside], level=resampling.level
+                    hits(p, o)[inside], clusters[inside], level=resampling.level
                 )
     return card
 
@@ -133,7 +87,7 @@ def card_of(
 ) -> Card:
     """Intervals from per-event losses, whatever they were computed from; `interval_card` and averages over subsets of trials use it.
 
-    ``losses`` gives those of `event_losses` for the chosen events of one question type.
+    ``losses`` gives them by metric for the chosen events of one question type.
 
     >>> kind, question = np.array(["market"] * 6), np.array(list("abcdef"))
     >>> estimates = {"brier": {"market": 0.25, "overall": 0.25}}
@@ -177,7 +131,7 @@ def card_of(
             values = np.empty(len(kind))
             for part in parts:
                 inside = kind == part
-                by = weights[metric in _BY_QUESTION][inside]
+                by = weights[METRICS[metric].by_question][inside]
                 values[inside] = 100.0 * (1.0 - root_values(column[inside], by))
             columns[metric] = (values, True)
         else:
@@ -198,23 +152,26 @@ def _bounds(
     resampling: Resampling,
 ) -> dict[str, Bounds]:
     bounds_by_metric: dict[str, Bounds] = {}
-    alike = np.ones(int(inside.sum()))
-    for pooled in (False, True):
-        for by_question in (False, True):
-            row_weights = alike if pooled else weights[by_question][inside]
-            names = [m for m in columns if (m in POOLED) == pooled and (m in _BY_QUESTION) == by_question]
-            flipped = {
-                m: columns[m][0] if columns[m][1] else root_values(columns[m][0], row_weights)
-                for m in names
-                if m != "accuracy"
-            }
-            ends = mean_intervals(
-                list(flipped.values()), clusters[inside], weights=row_weights, resampling=resampling
+    groups: dict[tuple[bool, bool], list[str]] = {}
+    for name in columns:
+        groups.setdefault((METRICS[name].pooled, METRICS[name].by_question), []).append(name)
+    for (pooled, by_question), names in groups.items():
+        row_weights = np.ones(int(inside.sum())) if pooled else weights[by_question][inside]
+        flipped = {
+            name: columns[name][0] if columns[name][1] else root_values(columns[name][0], row_weights)
+            for name in names
+            if name != "accuracy"
+        }
+        ends = mean_intervals(
+            list(flipped.values()), clusters[inside], weights=row_weights, resampling=resampling
+        )
+        for name, bounds in zip(flipped, ends, strict=True):
+            if not columns[name][1]:
+                loss_ends = squared(bounds, most=METRICS[name].most)
+                bounds = None if loss_ends is None else sorted(map(METRICS[name].printed, loss_ends))
+            bounds_by_metric[name] = bounds
+        if "accuracy" in names:
+            bounds_by_metric["accuracy"] = share_interval(
+                columns["accuracy"][0], clusters[inside], weights=row_weights, level=resampling.level
             )
-            for metric, bounds in zip(flipped, ends, strict=True):
-                bounds_by_metric[metric] = bounds if columns[metric][1] else _printed(metric, bounds)
-            if "accuracy" in names:
-                bounds_by_metric["accuracy"] = share_interval(
-                    columns["accuracy"][0], clusters[inside], weights=row_weights, level=resampling.level
-                )
     return bounds_by_metric

@@ -6,6 +6,7 @@ from dataclasses import asdict
 import numpy as np
 
 from workbench.errors import Option, UsageError
+from workbench.formatting import counted
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.agreement import consensus_matrix, mcnemar_matrix
 from workbench.science.comparing.bootstrap import PairedResult
@@ -147,8 +148,8 @@ def compare_document(
         },
         "consensus": {"methods": names, "agreement": consensus_matrix(values)[1].tolist()},
         "divergence": {"methods": names, "bits": divergence_matrix(values)[1].tolist()},
-        "als": {key: _effects(events, values, complete=key == "complete") for key in ("complete", "all")},
-        "anova": {key: _anova(events, raw, complete=key == "complete") for key in ("complete", "all")},
+        "als": {key: effect_table(events, values, complete=key == "complete") for key in ("complete", "all")},
+        "anova": {key: trial_anova(events, raw, complete=key == "complete") for key in ("complete", "all")},
         **({} if grown is None else {"ensemble": grown[1]}),
         "sample_size": {
             name: {
@@ -160,7 +161,7 @@ def compare_document(
             for name, hint in size_hints(events, values, reference).items()
         },
         "multiple_comparisons": (
-            f"family: {others} method{'s' * (others != 1)} against one reference, in each part; about {0.05 * others:.1f} of them would "
+            f"family: {counted(others, 'method')} against one reference, in each part; about {0.05 * others:.1f} of them would "
             "show p < 0.05 by chance alone; p_holm keeps the chance of any such to 5%"
         ),
     }
@@ -283,48 +284,4 @@ def _pair(result: PairedResult) -> Document:
         "p_one_sided": result.p_one_sided,
         "p_two_sided": result.p_two_sided,
         "stars": result.stars,
-    }
-
-
-def _effects(events: Events, values: Mapping[str, FloatArray], *, complete: bool) -> Document | None:
-    fit = effect_table(events, values, complete=complete)
-    if fit is None:
-        return None
-    effects = fit.effects
-    return {
-        "methods": list(fit.methods),
-        "mu": effects.mean,
-        "alpha": dict(zip(fit.methods, effects.method.tolist(), strict=True)),
-        "raw_mean": dict(zip(fit.methods, fit.raw_mean.tolist(), strict=True)),
-        "n": dict(zip(fit.methods, fit.n.tolist(), strict=True)),
-        "gamma": dict(zip(events.event_id[fit.rows].tolist(), effects.question.tolist(), strict=True)),
-        "gamma_sd": float(effects.question.std()),
-        "sweeps": effects.sweeps,
-    }
-
-
-def _anova(events: Events, raw: Mapping[str, FloatArray], *, complete: bool) -> Document | None:
-    table = trial_anova(events, raw, complete=complete)
-    if table is None:
-        return None
-    names, fit = table
-    shares = fit.shares
-    return {
-        "methods": names,
-        "N": fit.n,
-        "M": fit.methods,
-        "Q": fit.questions,
-        "grand_mean": fit.grand_mean,
-        "SS_method": fit.ss_method,
-        "SS_question": fit.ss_question,
-        "SS_residual": fit.ss_residual,
-        "SS_total": fit.ss_total,
-        "pct_method": shares[0],
-        "pct_question": shares[1],
-        "pct_residual": shares[2],
-        "df_method": fit.df_method,
-        "df_question": fit.df_question,
-        "df_residual": fit.df_residual,
-        "F_method": fit.f_method,
-        "F_question": fit.f_question,
     }

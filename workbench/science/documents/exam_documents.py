@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.formatting import counted
+from workbench.formatting import counted, signed_figure
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.clusters import event_clusters
 from workbench.science.comparing.mean_intervals import loss_interval
@@ -90,7 +90,7 @@ def exam_sentence(model: str, document: Mapping[str, Any]) -> str:
     if base["low"] is None:
         return (
             f"{where} nothing can be told of {model}: {document['clusters']} clusters are too few"
-            f" ({base['value']:+.1f} points against the base rate)"
+            f" ({signed_figure(base['value'])} points against the base rate)"
         )
     verdict = f"{where} {model} is {_against(base, 'the base rate')}"
     if forecaster is None or forecaster["low"] is None:
@@ -101,12 +101,12 @@ def exam_sentence(model: str, document: Mapping[str, Any]) -> str:
 
 
 def _against(gain: Mapping[str, Any], rival: str) -> str:
-    low, high = (round(gain[name], 1) + 0.0 for name in ("low", "high"))
     if gain["low"] > 0:
-        return f"{gain['value']:.1f} [{low:.1f}, {high:.1f}] points above {rival}"
+        return f"{gain['value']:.1f} [{gain['low']:.1f}, {gain['high']:.1f}] points above {rival}"
     if gain["high"] < 0:
-        return f"{-gain['value']:.1f} [{-high:.1f}, {-low:.1f}] points below {rival}"
-    return f"not shown to differ from {rival} ({round(gain['value'], 1) + 0.0:+.1f} [{low:.1f}, {high:.1f}] points)"
+        return f"{-gain['value']:.1f} [{-gain['high']:.1f}, {-gain['low']:.1f}] points below {rival}"
+    value, low, high = (signed_figure(gain[name]) for name in ("value", "low", "high"))
+    return f"not shown to differ from {rival} ({value} [{low}, {high}] points)"
 
 
 def _gain(against: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from workbench.science.scoring.calibration_error import calibrated_error, calibr
 from workbench.science.scoring.consistency import consistency_scores
 from workbench.science.scoring.market import TIE_WIDTH, TIES, EdgeAndLuck, Tie, returns_of, ties
 from workbench.science.scoring.payoffs import payoff_rule
-from workbench.science.scoring.positions import Costs, Positions, position_log, whole_dollar, with_costs
+from workbench.science.scoring.positions import Costs, Positions, whole_dollar, with_costs
 from workbench.science.scoring.scorecard import (
     DEFAULT_METRICS,
     Difficulty,
@@ -437,20 +437,20 @@ def position_rows(
 ) -> list[list[Any]]:
     """List every bet behind `returns_document`, one row of `POSITION_COLUMNS` each; an empty share on Yes means no bet."""
     lines: list[list[Any]] = []
-    for name, p in values.items():
-        rows = _market_rows(name, p, rules, events)
-        ids, outcome, price = (
-            events.event_id[rows].tolist(),
-            events.outcome[rows],
-            events.probability(rules.price)[rows],
-        )
-        belief = rules.beliefs(events, p[rows], rows)
+    for name, forecast in values.items():
+        rows = _market_rows(name, forecast, rules, events)
+        p, price = forecast[rows], events.probability(rules.price)[rows]
+        belief = rules.beliefs(events, p, rows)
         for level in rules.levels:
-            bets = rules.positions(events, p[rows], rows, level)
-            for line in position_log(ids, p[rows], price, outcome, bets, belief):
-                figures = [line.forecast, line.price, line.edge, line.side]
-                figures += ["" if line.on_yes is None else line.on_yes, line.payoff, line.running_total]
-                lines.append([name, f"{level:g}", line.event, *figures, line.stake, line.expected, line.luck])
+            bets = rules.positions(events, p, rows, level)
+            split = bets.split(events.outcome[rows], belief)
+            on_yes = ["" if np.isnan(share) else share for share in bets.on_yes.tolist()]
+            columns = (
+                events.event_id[rows], p, price, p - price, bets.side, on_yes, split.gain + 1.0,
+                np.cumsum(split.gain), bets.stake, split.edge, split.luck,
+            )  # fmt: skip
+            cells = (column.tolist() if isinstance(column, np.ndarray) else column for column in columns)
+            lines += [[name, f"{level:g}", *line] for line in zip(*cells, strict=True)]
     return lines
 
 

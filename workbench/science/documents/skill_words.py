@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from workbench.formatting import signed_figure
+from workbench.formatting import counted, signed_figure
 from workbench.science.comparing.clusters import MIN_CLUSTERS
 from workbench.science.comparing.paired import PairedVerdict
 
@@ -13,12 +13,12 @@ def past_dates(count: int) -> str:
     >>> past_dates(1), past_dates(114)
     ('1 past date', '114 past dates')
     """
-    return f"{count} past date{'s' * (count != 1)}"
+    return counted(count, "past date")
 
 
 def skill_line(
     test: PairedVerdict,
-    counted: str,
+    tried_on: str,
     *,
     subject: str = "this method",
     rival: str = "the base rate",
@@ -42,8 +42,8 @@ def skill_line(
     if test.verdict in (None, "too few to tell"):
         short = test.interval is None and test.verdict is not None
         few = f"a verdict needs {MIN_CLUSTERS} independent ones" if short else test.reason
-        return f"Too little history to judge {subject}. Use {rival}. Tested on {counted} ({test.clusters} independent), {few}. {figures}."
-    tested = f"Tested on {counted} ({test.clusters} independent), {subject}"
+        return f"Too little history to judge {subject}. Use {rival}. Tested on {tried_on} ({test.clusters} independent), {few}. {figures}."
+    tested = f"Tested on {tried_on} ({test.clusters} independent), {subject}"
     if test.verdict == "better":
         return f"{tested} did better than {rival}. {figures}."
     outcome = (

@@ -1,8 +1,9 @@
 """Ensembles of forecasters: who adds something to whom."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +12,8 @@ from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, 
 from workbench.science.errors import DomainError
 from workbench.science.pooling.pool import pool
 
+Chosen = frozenset[str]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnsembleStep:
@@ -18,31 +21,6 @@ class EnsembleStep:
 
     added: str
     brier: float
-
-
-def greedy_ensemble(
-    forecasts: Mapping[str, ArrayLike], outcome: ArrayLike, *, how: str = "mean", size: int | None = None
-) -> list[EnsembleStep]:
-    """Members in the order in which each lowers the pooled Brier score most (or raises it least).
-
-    Source: BLF, App. F (Figure 13), where adding members hurt on ForecastBench.
-
-    The scores are in-sample: read them as a description, not as what the next question will bring.
-    """
-    members, y = _members(forecasts, outcome)
-    chosen: list[str] = []
-    steps = []
-    while members.keys() - set(chosen) and len(chosen) < (size or len(members)):
-        scores = {
-            name: float(((pool(np.column_stack([members[m] for m in [*chosen, name]]), how) - y) ** 2).mean())
-            for name in members
-            if name not in chosen
-        }
-        # Ties go by name, so that the order does not depend on that of the file.
-        best = min(scores, key=lambda name: (scores[name], name))
-        chosen.append(best)
-        steps.append(EnsembleStep(added=best, brier=scores[best]))
-    return steps
 
 
 def _members(
@@ -57,6 +35,37 @@ def _members(
         if members[name].shape != y.shape:
             raise DomainError(f"{name} has {members[name].size} forecasts for {y.size} outcomes")
     return members, y
+
+
+def _grow(names: Iterable[str], score: Callable[[Chosen], float], size: int | None) -> list[EnsembleStep]:
+    """Add whoever lowers the score most (or raises it least), ties by name, so that the order does not depend on that of the file."""
+    left, chosen, steps = set(names), frozenset[str](), []
+    while left and len(chosen) != size:
+        brier, added = min((score(chosen | {name}), name) for name in left)
+        left, chosen = left - {added}, chosen | {added}
+        steps.append(EnsembleStep(added=added, brier=brier))
+    return steps
+
+
+def greedy_ensemble(
+    forecasts: Mapping[str, ArrayLike], outcome: ArrayLike, *, how: str = "mean", size: int | None = None
+) -> list[EnsembleStep]:
+    """Members in the order in which each lowers the pooled Brier score most (or raises it least).
+
+    Source: BLF, App. F (Figure 13), where adding members hurt on ForecastBench.
+
+    The scores are in-sample: read them as a description, not as what the next question will bring.
+    """
+    members, y = _members(forecasts, outcome)
+
+    def score(chosen: Chosen) -> float:
+        return float(((_pooled(members, chosen, how) - y) ** 2).mean())
+
+    return _grow(members, score, size)
+
+
+def _pooled(members: Mapping[str, FloatArray], chosen: Chosen, how: str) -> FloatArray:
+    return pool(np.column_stack([members[name] for name in sorted(chosen)]), how)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,34 +103,24 @@ def greedy_leave_out(
     if len(names) < 2:
         raise DomainError("leaving a question out needs at least two questions")
     rest = len(y) - np.bincount(codes)
-    cache: dict[frozenset[str], tuple[FloatArray, FloatArray]] = {}
 
-    def without_fold(chosen: frozenset[str]) -> tuple[FloatArray, FloatArray]:
-        # The order of joining does not matter to the pool, and folds that chose alike share the work.
-        if chosen not in cache:
-            p = pool(np.column_stack([members[name] for name in sorted(chosen)]), how)
-            squared = (p - y) ** 2
-            cache[chosen] = p, (squared.sum() - np.bincount(codes, weights=squared)) / rest
-        return cache[chosen]
+    @cache  # folds that chose alike share the work
+    def without_fold(chosen: Chosen) -> tuple[FloatArray, FloatArray]:
+        p = _pooled(members, chosen, how)
+        squared = (p - y) ** 2
+        return p, (squared.sum() - np.bincount(codes, weights=squared)) / rest
 
-    state: list[frozenset[str]] = [frozenset()] * len(names)
-    best: list[tuple[float, frozenset[str]]] = [(np.inf, frozenset())] * len(names)
-    for _ in range(min(size or len(members), len(members))):
-        following = list(state)
-        for chosen in set(state):
-            candidates = [chosen | {name} for name in sorted(members.keys() - chosen)]
-            scores = np.array([without_fold(candidate)[1] for candidate in candidates])
-            for fold in np.flatnonzero([fold_state == chosen for fold_state in state]):
-                # The first of equal scores: ties go by name, as in `greedy_ensemble`.
-                place = int(np.argmin(scores[:, fold]))
-                following[fold] = candidates[place]
-                if scores[place, fold] < best[fold][0]:
-                    best[fold] = float(scores[place, fold]), candidates[place]
-        state = following
-    p = np.empty(len(y))
-    for label, (_, chosen) in enumerate(best):
-        p[codes == label] = without_fold(chosen)[0][codes == label]
-    counts = Counter(tuple(sorted(chosen)) for _, chosen in best)
+    p, counts = np.empty(len(y)), Counter[tuple[str, ...]]()
+    for fold in range(len(names)):
+
+        def score(chosen: Chosen, fold: int = fold) -> float:
+            return float(without_fold(chosen)[1][fold])
+
+        steps = _grow(members, score, size)
+        best = int(np.argmin([step.brier for step in steps]))
+        chosen = frozenset(step.added for step in steps[: best + 1])
+        p[codes == fold] = without_fold(chosen)[0][codes == fold]
+        counts[tuple(sorted(chosen))] += 1
     return HeldOutEnsemble(p=p, chosen=dict(counts.most_common()))
 
 

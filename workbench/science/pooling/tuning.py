@@ -1,10 +1,9 @@
 """Fit the amount of shrinkage on resolved events: a grid of cells, and the cell that scores best."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,11 +14,9 @@ from workbench.science.arrays import (
     as_outcomes,
     as_probabilities,
     codes_of,
-    logit,
-    sigmoid,
 )
 from workbench.science.errors import DomainError
-from workbench.science.pooling.shrinkage import TrialLogits, bayes_weight
+from workbench.science.pooling.shrinkage import TrialLogits, bayes_weight, shrink
 
 _CHUNK = 1 << 14  # events per block: the block of all cells stays in cache
 
@@ -54,7 +51,14 @@ class ShrinkGrid:
     def forecasts(self, logits: TrialLogits, prior: FloatArray, cell: Cell) -> FloatArray:
         """Forecasts under one cell: between the trials' mean logit and that of the prior, shape (n,)."""
         weight = self.weights(logits.spread[:, None], logits.count[:, None], np.array([cell]))[:, 0]
-        return sigmoid(weight * logits.mean + (1.0 - weight) * logit(prior))
+        return shrink(logits.mean, weight, prior)
+
+    def briers(
+        self, logits: TrialLogits, prior: FloatArray, outcome: FloatArray, cells: list[Cell]
+    ) -> FloatArray:
+        """Brier scores under cells, shape (n, cells); only for few cells or few events."""
+        weight = self.weights(logits.spread[:, None], logits.count[:, None], np.array(cells))
+        return (shrink(logits.mean[:, None], weight, prior[:, None]) - outcome[:, None]) ** 2
 
 
 #: ``max(f, 1 - c * spread)`` (BLF, App. C.9, eq. 11).
@@ -98,51 +102,34 @@ class ShrinkFit:
         return int((self.grid <= self.grid.min() + 1e-12).sum())
 
 
-class _Problem(NamedTuple):
-    mean: FloatArray
-    spread: FloatArray
-    trials: IntArray
-    prior: FloatArray
-    outcome: FloatArray
-
-    def part(self, rows: slice) -> "_Problem":
-        return _Problem(*(column[rows] for column in self))  # type: ignore[arg-type]
-
-    def forecasts(self, weight: FloatArray) -> FloatArray:
-        """Between mean and prior, shape (n, cells) for weights of as many cells."""
-        return sigmoid(weight * self.mean[:, None] + (1.0 - weight) * self.prior[:, None])
-
-    def under(self, grid: ShrinkGrid, cells: list[Cell]) -> FloatArray:
-        """Forecasts under cells of a grid, shape (n, cells)."""
-        return self.forecasts(grid.weights(self.spread[:, None], self.trials[:, None], np.array(cells)))
-
-
-def _problem(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> _Problem:
+def _checked(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> tuple[FloatArray, FloatArray]:
     n = len(logits.mean)
     y = as_outcomes(outcome, size=n)
-    prior_array = np.broadcast_to(as_probabilities(prior, name="prior"), (n,))
     if np.isnan(logits.mean).any():
         where = int(np.flatnonzero(np.isnan(logits.mean))[0])
         raise DomainError(f"event at position {where} has no trial; leave such events out before tuning")
-    return _Problem(
-        mean=logits.mean, spread=logits.spread, trials=logits.count, prior=logit(prior_array), outcome=y
-    )
+    return np.broadcast_to(as_probabilities(prior, name="prior"), (n,)), y
 
 
-def _cell_briers(problem: _Problem, grid: ShrinkGrid, cells: list[Cell]) -> FloatArray:
-    """Brier scores, shape (n, cells); only for few cells or few events."""
-    return (problem.under(grid, cells) - problem.outcome[:, None]) ** 2
+def _blocks(
+    logits: TrialLogits, prior: FloatArray, outcome: FloatArray, grid: ShrinkGrid, cells: list[Cell]
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Brier scores under cells, block by block so that memory does not grow with the events."""
+    for start in range(0, len(outcome), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        part = TrialLogits(mean=logits.mean[rows], spread=logits.spread[rows], count=logits.count[rows])
+        yield rows, grid.briers(part, prior[rows], outcome[rows], cells)
 
 
-def _grid_totals(problem: _Problem, grid: ShrinkGrid, cells: list[Cell]) -> FloatArray:
-    """Summed Brier score of every cell, block by block so that memory does not grow with the events.
+def _grid_totals(logits: TrialLogits, prior: FloatArray, outcome: FloatArray, grid: ShrinkGrid) -> FloatArray:
+    """Summed Brier score of every cell.
 
     Events are added one after the other (axis 0), the plain order of summation: cells that tie exactly are told apart
     by rounding alone, and so the same one wins here as in any straightforward loop.
     """
-    totals = np.zeros(len(cells))
-    for start in range(0, len(problem.mean), _CHUNK):
-        totals += _cell_briers(problem.part(slice(start, start + _CHUNK)), grid, cells).sum(axis=0)
+    totals = np.zeros(len(grid.cells))
+    for _, briers in _blocks(logits, prior, outcome, grid, grid.cells):
+        totals += briers.sum(axis=0)
     return totals
 
 
@@ -178,16 +165,14 @@ def tune_in_sample(
     >>> (fit.floor, fit.slope)
     (0.0, 0.2)
     """
-    problem = _problem(logits, prior, outcome)
-    cells = grid.cells
-    totals = _grid_totals(problem, grid, cells)
-    best = cells[int(np.argmin(totals))]
-    n = len(problem.mean)
+    p, y = _checked(logits, prior, outcome)
+    totals = _grid_totals(logits, p, y, grid)
+    best = grid.cells[int(np.argmin(totals))]
     return ShrinkFit(
-        p=problem.under(grid, [best])[:, 0],
+        p=grid.forecasts(logits, p, best),
         cell=best,
-        grid=(totals / n).reshape([len(axis) for axis in grid.axes]),
-        chosen=((*best, n),),
+        grid=(totals / len(y)).reshape([len(axis) for axis in grid.axes]),
+        chosen=((*best, len(y)),),
     )
 
 
@@ -226,27 +211,18 @@ def choose_leave_out(
     >>> [cells[i] for i in choice]
     [(0.0, 0.0), (0.0, 0.4)]
     """
-    problem = _problem(logits, prior, outcome)
-    n = len(problem.mean)
-    cells = grid.cells
-    totals = _grid_totals(problem, grid, cells)
-    codes = np.arange(n) if folds is None else codes_of(folds)[0]
-    if len(codes) != n:
-        raise DomainError(f"there are {len(codes)} fold labels for {n} events")
-    count = int(codes.max()) + 1
-    largest = int(np.bincount(codes, minlength=count).max())
+    p, y = _checked(logits, prior, outcome)
+    cells, totals = grid.cells, _grid_totals(logits, p, y, grid)
+    codes = np.arange(len(y)) if folds is None else codes_of(folds)[0]
+    if len(codes) != len(y):
+        raise DomainError(f"there are {len(codes)} fold labels for {len(y)} events")
+    sizes = np.bincount(codes)
     # A Brier score lies in [0, 1], so leaving a fold out lowers a total by at most the size of the fold.
-    rivals = np.flatnonzero(totals <= totals.min() + largest)
-    held_out = np.zeros((len(rivals), count))
-    rival_cells = [cells[i] for i in rivals]
-    for start in range(0, n, _CHUNK):
-        rows = slice(start, start + _CHUNK)
-        briers = _cell_briers(problem.part(rows), grid, rival_cells).T
-        if folds is None:
-            held_out[:, rows] = briers
-        else:
-            for row, values in enumerate(briers):
-                held_out[row] += np.bincount(codes[rows], weights=values, minlength=count)
+    rivals = np.flatnonzero(totals <= totals.min() + sizes.max())
+    held_out = np.zeros((len(rivals), len(sizes)))
+    for rows, briers in _blocks(logits, p, y, grid, [cells[i] for i in rivals]):
+        for row, values in enumerate(briers.T):
+            held_out[row] += np.bincount(codes[rows], weights=values, minlength=len(sizes))
     best = np.argmin(totals[rivals][:, None] - held_out, axis=0)
     return np.asarray(rivals[best][codes], dtype=np.int64), cells, totals
 
@@ -288,17 +264,17 @@ def tune_leave_out(
     >>> tune_leave_out(logits, 0.5, [0, 0, 1], ["q1", "q1", "q2"]).p.round(3).tolist()
     [0.6, 0.29, 0.737]
     """
-    problem = _problem(logits, prior, outcome)
     choice, cells, totals = choose_leave_out(logits, prior, outcome, folds, grid=grid)
+    priors = np.broadcast_to(np.asarray(prior, dtype=np.float64), (len(choice),))
     counts = Counter(choice.tolist())
-    p = np.empty(len(problem.mean))
+    p = np.empty(len(choice))
     # Few cells ever win, so each is worked out once for all events.
     for index in counts:
-        p[choice == index] = problem.under(grid, [cells[index]])[choice == index, 0]
+        p[choice == index] = grid.forecasts(logits, priors, cells[index])[choice == index]
     return ShrinkFit(
         p=p,
         cell=cells[int(np.argmin(totals))],
-        grid=(totals / len(problem.mean)).reshape([len(axis) for axis in grid.axes]),
+        grid=(totals / len(p)).reshape([len(axis) for axis in grid.axes]),
         chosen=tuple((*cells[index], counts[index]) for index in sorted(counts)),
     )
 
@@ -308,8 +284,8 @@ def tune_constant(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> 
 
     Source: the `shrink-alpha` of the authors' code (BLF, App. C.9).
     """
-    problem = _problem(logits, prior, outcome)
+    priors, y = _checked(logits, prior, outcome)
     weights = np.round(0.05 * np.arange(21), 10)
-    p = problem.forecasts(weights)
-    best = int(np.argmin(((p - problem.outcome[:, None]) ** 2).sum(axis=0)))
+    p = shrink(logits.mean[:, None], weights, priors[:, None])
+    best = int(np.argmin(((p - y[:, None]) ** 2).sum(axis=0)))
     return float(weights[best]), p[:, best]

@@ -57,33 +57,8 @@ def additive_effects(scores: ArrayLike, *, tol: float = 1e-13, sweeps: int = 100
     raise DomainError("the additive fit did not settle: some methods share no question with the others")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anova:
-    """Sums of squares of method, question and residual, as shares of the total, with F statistics."""
-
-    n: int
-    methods: int
-    questions: int
-    grand_mean: float
-    ss_method: float
-    ss_question: float
-    ss_residual: float
-    ss_total: float
-    df_method: int
-    df_question: int
-    df_residual: int
-    f_method: float
-    f_question: float
-
-    @property
-    def shares(self) -> tuple[float, float, float]:
-        """Per cent of the total: method, question, residual."""
-        total = self.ss_total
-        return (100 * self.ss_method / total, 100 * self.ss_question / total, 100 * self.ss_residual / total)
-
-
-def two_way_anova(score: ArrayLike, method: ArrayLike, question: ArrayLike) -> Anova:
-    """Variance of scores split into method, question and the rest.
+def two_way_anova(score: ArrayLike, method: ArrayLike, question: ArrayLike) -> dict[str, float]:
+    """Variance of scores split into method, question and the rest: sums of squares, their shares in per cent, and F statistics.
 
     Not statsmodels' ``anova_lm``: on unbalanced data its sums of squares are other ones than paper B's, and it wants a dense
     column per question (400 of them).
@@ -97,43 +72,38 @@ def two_way_anova(score: ArrayLike, method: ArrayLike, question: ArrayLike) -> A
     columns, column_names = codes_of(question)
     if y.size == 0 or not len(rows) == len(columns) == len(y) or not np.isfinite(y).all():
         raise DomainError("score, method and question must have one non-zero length and finite scores")
-    grand = float(y.mean())
 
-    def between(codes: IntArray, count: int) -> float:
-        size = np.bincount(codes, minlength=count)
-        means = np.bincount(codes, weights=y, minlength=count) / size
-        return float((size * (means - grand) ** 2).sum())
+    def between(codes: IntArray) -> float:
+        size = np.bincount(codes)
+        means = np.bincount(codes, weights=y) / size
+        return float((size * (means - y.mean()) ** 2).sum())
 
-    total = float(((y - grand) ** 2).sum())
-    by_method = between(rows, len(row_names))
-    by_question = between(columns, len(column_names))
-    rest = total - by_method - by_question
-    df_m, df_q = len(row_names) - 1, len(column_names) - 1
-    df_r = len(y) - len(row_names) - len(column_names) + 1
-    if df_r < 1:
+    squares = {"method": between(rows), "question": between(columns)}
+    total = float(((y - y.mean()) ** 2).sum())
+    squares["residual"] = total - sum(squares.values())
+    m, q = len(row_names), len(column_names)
+    freedom = {"method": m - 1, "question": q - 1, "residual": len(y) - m - q + 1}
+    if freedom["residual"] < 1:
         raise DomainError(
             f"{len(y)} scores leave nothing for the residual: more trials or questions are needed"
         )
-    noise = rest / df_r
-
-    def ratio(squares: float, freedom: int) -> float:
-        return float(squares / freedom / noise) if freedom and noise > 0 else float("nan")
-
-    return Anova(
-        n=len(y),
-        methods=len(row_names),
-        questions=len(column_names),
-        grand_mean=grand,
-        ss_method=by_method,
-        ss_question=by_question,
-        ss_residual=rest,
-        ss_total=total,
-        df_method=df_m,
-        df_question=df_q,
-        df_residual=df_r,
-        f_method=ratio(by_method, df_m),
-        f_question=ratio(by_question, df_q),
-    )
+    noise = squares["residual"] / freedom["residual"]
+    return {
+        "N": len(y),
+        "M": m,
+        "Q": q,
+        "grand_mean": float(y.mean()),
+        **{f"SS_{part}": value for part, value in squares.items()},
+        "SS_total": total,
+        **{f"pct_{part}": 100 * value / total for part, value in squares.items()},
+        **{f"df_{part}": value for part, value in freedom.items()},
+        **{
+            f"F_{part}": squares[part] / freedom[part] / noise
+            if freedom[part] and noise > 0
+            else float("nan")
+            for part in ("method", "question")
+        },
+    }
 
 
 def market_difficulty(crowd: ArrayLike, outcome: ArrayLike) -> FloatArray:

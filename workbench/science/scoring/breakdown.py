@@ -45,21 +45,16 @@ def by_category(forecast: ArrayLike, outcome: ArrayLike, category: ArrayLike) ->
     codes, names = codes_of(category)
     if len(codes) != len(p):
         raise DomainError(f"there are {len(codes)} categories for {len(p)} forecasts")
-    groups = []
-    for code, name in enumerate(names):
-        rows = codes == code
-        score = float(((p[rows] - o[rows]) ** 2).mean())
-        groups.append(
-            GroupScore(
-                name=name,
-                n=int(rows.sum()),
-                brier=score,
-                brier_index=index_of(score),
-                base_rate=float(o[rows].mean()),
-                mean_forecast=float(p[rows].mean()),
-            )
+    size = np.bincount(codes)
+    scores, rates, means = (np.bincount(codes, weights=column) / size for column in ((p - o) ** 2, o, p))
+    return [
+        GroupScore(
+            name=name, n=n, brier=score, brier_index=index_of(score), base_rate=rate, mean_forecast=mean
         )
-    return groups
+        for name, n, score, rate, mean in zip(
+            names, size.tolist(), scores.tolist(), rates.tolist(), means.tolist(), strict=True
+        )
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,26 +120,26 @@ def lead_time_curve(
         raise DomainError("edges must rise")
     code = np.searchsorted(bounds, time, side="right") - 1
     score = (p - o) ** 2
-    rows: list[tuple[float, float, int, float, list[float] | None]] = []
+    tops = np.append(bounds[1:], np.inf)
+    classes, sizes, means, intervals = list[int](), list[int](), list[float](), list[list[float] | None]()
     for index in range(len(bounds)):
         inside = np.flatnonzero(code == index)
         values = score[inside]
-        if event is not None and len(values):
-            groups, names = codes_of(np.asarray(event)[inside])
-            values = np.bincount(groups, weights=values) / np.bincount(groups, minlength=len(names))
-            inside = inside[np.unique(groups, return_index=True)[1]]
         if not len(values):
             continue
-        high = float(bounds[index + 1]) if index + 1 < len(bounds) else float("inf")
-        rows.append((float(bounds[index]), high, len(values), float(values.mean()), interval(values, inside)))
-    # Leads that all lie below the first edge leave no row to turn into columns.
-    columns = list(zip(*rows, strict=True)) or [(), (), (), (), ()]
-    low, top, n, mean, intervals = columns
+        if event is not None:
+            groups = codes_of(np.asarray(event)[inside])[0]
+            values = np.bincount(groups, weights=values) / np.bincount(groups)
+            inside = inside[np.unique(groups, return_index=True)[1]]
+        classes.append(index)
+        sizes.append(len(values))
+        means.append(float(values.mean()))
+        intervals.append(interval(values, inside))
     return LeadTimeCurve(
-        low=np.array(low),
-        high=np.array(top),
-        n=np.array(n, dtype=np.int64),
-        brier=np.array(mean),
+        low=bounds[classes],
+        high=tops[classes],
+        n=np.array(sizes, dtype=np.int64),
+        brier=np.array(means),
         intervals=tuple(intervals),
     )
 

@@ -6,11 +6,10 @@ Any bet may pay in any states, so levels of one number ("above 3",
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import LinearConstraint, minimize
+from scipy.optimize import LinearConstraint, isotonic_regression, minimize
 
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
@@ -164,12 +163,6 @@ def bucket_probabilities(above: ArrayLike) -> tuple[FloatArray, float]:
     p = np.asarray(above, dtype=np.float64)
     if p.ndim != 1 or not p.size or not ((p >= 0) & (p <= 1)).all():
         raise DomainError("chances of lying above levels are probabilities, at least one")
-    blocks: list[tuple[float, int]] = []
-    for value in p.tolist():
-        blocks.append((value, 1))
-        while len(blocks) > 1 and blocks[-2][0] < blocks[-1][0]:
-            (a, m), (b, n) = blocks[-2:]
-            blocks[-2:] = [((a * m + b * n) / (m + n), m + n)]
-    falling = np.concatenate([[1.0], np.repeat([b for b, _ in blocks], [n for _, n in blocks]), [0.0]])
-    shares = np.array([high - low for high, low in pairwise(falling.tolist())])
-    return np.maximum(shares, 0.0), float(np.abs(falling[1:-1] - p).max())
+    falling = isotonic_regression(p, increasing=False).x
+    shares = -np.diff(falling, prepend=1.0, append=0.0)
+    return np.maximum(shares, 0.0), float(np.abs(falling - p).max())

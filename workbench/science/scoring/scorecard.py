@@ -1,7 +1,7 @@
 """Metrics of a method by question type and overall: the table that `score` prints."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -20,13 +20,11 @@ from workbench.science.scoring.calibration_error import (
 )
 from workbench.science.scoring.scores import (
     accuracy,
-    brier,
-    brier_index,
-    event_weighted_brier,
+    brier_scores,
+    event_weights,
+    hits,
     index_of,
-    log_loss,
     log_losses,
-    metaculus_baseline,
     metaculus_scores,
 )
 from workbench.science.table_cells import StrArray
@@ -35,44 +33,66 @@ from workbench.science.tables import Events
 Part = dict[str, float | None]
 
 
-def _accuracy_of(outcome: float, p: FloatArray, o: FloatArray, _: Any) -> float:
-    return accuracy(p[o == outcome], o[o == outcome]) if (o == outcome).any() else float("nan")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A score of one part's forecasts: a function of the mean loss of its events, or of all of them at once."""
+
+    #: Loss of each event (for accuracy the hits), from forecasts and outcomes; None where the metric is no function of their mean.
+    losses: Callable[[FloatArray, FloatArray], FloatArray] | None = None
+    #: The metric of a mean loss.
+    printed: Callable[[float], float] = float
+    #: Largest loss there can be.
+    most: float = float("inf")
+    #: Every question counts once, however many events it has.
+    by_question: bool = False
+    #: The metric of forecasts and outcomes, where there is no loss.
+    of_all: Callable[[FloatArray, FloatArray], float] | None = None
+    #: Only events with this outcome count.
+    outcome: float | None = None
+    #: Overall pools all events; else it is the plain mean of the question types (BLF, section 2).
+    pooled: bool = False
+
+    def value(self, p: FloatArray, o: FloatArray, question: StrArray) -> float:
+        """Score forecasts; ``nan`` where no event counts."""
+        if self.outcome is not None:
+            p, o = p[o == self.outcome], o[o == self.outcome]
+        if not len(p):
+            return float("nan")
+        if self.losses is None:
+            return float("nan") if self.of_all is None else self.of_all(p, o)
+        losses = self.losses(p, o)
+        return self.printed(
+            float(np.average(losses, weights=event_weights(question)) if self.by_question else losses.mean())
+        )
 
 
+_BRIER = Metric(losses=brier_scores, most=1.0)
+_INDEX = replace(_BRIER, printed=index_of)
 #: Accuracy of what came true, and of what did not, by themselves (paper A, Table 7).
 ACCURACY_BY_OUTCOME = {"accuracy_true": 1.0, "accuracy_false": 0.0}
-#: Metrics of one part's forecasts, outcomes and questions.
-METRICS: dict[str, Callable[[FloatArray, FloatArray, Any], float]] = {
-    "brier": lambda p, o, q: brier(p, o),
-    "brier_index": lambda p, o, q: brier_index(p, o),
-    "metaculus_baseline": lambda p, o, q: metaculus_baseline(p, o),
-    "abi": lambda p, o, q: float("nan"),  # needs the pool of methods: see `adjusted_part`
-    "ece": lambda p, o, q: calibration_error(p, o),
-    "log_loss": lambda p, o, q: log_loss(p, o),
-    "accuracy": lambda p, o, q: accuracy(p, o),
-    "ece_quantile": lambda p, o, q: calibration_error(p, o, how="quantile"),
-    "ece_debiased": lambda p, o, q: debiased_calibration_error(p, o),
-    **{name: partial(_accuracy_of, outcome) for name, outcome in ACCURACY_BY_OUTCOME.items()},
-    "reliability": lambda p, o, q: brier_parts(p, o).reliability,
-    "resolution": lambda p, o, q: brier_parts(p, o).resolution,
-    "uncertainty": lambda p, o, q: brier_parts(p, o).uncertainty,
-    "brier_by_question": lambda p, o, q: event_weighted_brier(p, o, q),
-    "brier_index_by_question": lambda p, o, q: index_of(event_weighted_brier(p, o, q)),
+METRICS: dict[str, Metric] = {
+    "brier": _BRIER,
+    "brier_index": _INDEX,
+    "metaculus_baseline": Metric(
+        losses=lambda p, o: 100.0 - metaculus_scores(p, o), printed=lambda loss: 100.0 - loss
+    ),
+    "abi": Metric(printed=index_of, most=1.0),  # its losses need the pool of methods: see `Difficulty.losses`
+    "ece": Metric(of_all=calibration_error, pooled=True),
+    "log_loss": Metric(losses=log_losses, pooled=True),
+    "accuracy": Metric(losses=hits),
+    "ece_quantile": Metric(of_all=partial(calibration_error, how="quantile"), pooled=True),
+    "ece_debiased": Metric(of_all=debiased_calibration_error, pooled=True),
+    **{
+        name: Metric(of_all=accuracy, outcome=outcome, pooled=True)
+        for name, outcome in ACCURACY_BY_OUTCOME.items()
+    },
+    "reliability": Metric(of_all=lambda p, o: brier_parts(p, o).reliability, pooled=True),
+    "resolution": Metric(of_all=lambda p, o: brier_parts(p, o).resolution, pooled=True),
+    "uncertainty": Metric(of_all=lambda p, o: brier_parts(p, o).uncertainty, pooled=True),
+    "brier_by_question": replace(_BRIER, by_question=True),
+    "brier_index_by_question": replace(_INDEX, by_question=True),
 }
 DEFAULT_METRICS = ("brier", "brier_index", "metaculus_baseline", "ece", "log_loss", "accuracy")
-#: For these, overall pools all events; for the others it is the plain mean of the question types (BLF, section 2).
-POOLED = frozenset(
-    {
-        "ece",
-        "ece_quantile",
-        "ece_debiased",
-        "log_loss",
-        *ACCURACY_BY_OUTCOME,
-        "reliability",
-        "resolution",
-        "uncertainty",
-    }
-)
 #: Calibration errors, which come out above 0 for a calibrated forecaster too, with their kind of bins.
 BINNED: dict[str, Bins] = {"ece": "width", "ece_quantile": "quantile"}
 MAIN_PARTS = ("market", "dataset")
@@ -83,7 +103,24 @@ class Difficulty:
     """Difficulty of every event of a file, for adjusted scores; ``nan`` where it cannot be had."""
 
     values: FloatArray
-    kind: Any
+    kind: StrArray
+
+    def of_part(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Difficulties of these events of one question type, and of all events of that type that have one."""
+        of_kind = self.values[self.kind == self.kind[rows[0]]]
+        return self.values[rows], of_kind[np.isfinite(of_kind)]
+
+    def losses(self, p: FloatArray, o: FloatArray, rows: IntArray) -> FloatArray | None:
+        """Adjusted losses of events of one question type: the error less the event's difficulty and the mean difficulty back.
+
+        That mean is of these very events, so each adds to it what it is harder than others. A method that answered everything has the
+        losses, and the interval, of its plain index. None where no event of the type has a difficulty.
+        """
+        own, of_kind = self.of_part(rows)
+        if not len(of_kind):
+            return None
+        harder = (own - own.mean()) * np.sqrt(len(own) / len(of_kind))
+        return np.asarray((p - o) ** 2 - own + of_kind.mean() + harder)
 
 
 def check_metrics(names: Sequence[str]) -> tuple[str, ...]:
@@ -133,21 +170,10 @@ def difficulty_of(events: Events, pool: Mapping[str, FloatArray]) -> Difficulty:
     return Difficulty(values=values, kind=events.kind)
 
 
-def adjusted_part(p: FloatArray, o: FloatArray, rows: IntArray, difficulty: Difficulty, part: str) -> float:
-    """Adjusted Brier score of one question type, rescaled with the mean difficulty of all its events; lower is better.
-
-    ``p`` and ``o`` are the forecasts and outcomes of this type's events, ``rows`` their rows in the file. ``nan`` if
-    a difficulty is missing.
-
-    >>> hard = Difficulty(values=np.array([0.1, 0.3]), kind=np.array(["market", "market"]))
-    >>> round(adjusted_part(np.array([0.5]), np.array([1.0]), np.array([1]), hard, "market"), 6)
-    0.15
-    """
-    reference = difficulty.values[difficulty.kind == part]
-    of_rows = difficulty.values[rows]
-    if not len(of_rows) or np.isnan(of_rows).any():
-        return float("nan")
-    return adjusted_brier((p - o) ** 2, of_rows, reference[np.isfinite(reference)])
+def _adjusted(p: FloatArray, o: FloatArray, rows: IntArray, difficulty: Difficulty) -> float:
+    """Adjusted Brier score of events of one question type; ``nan`` if a difficulty is missing."""
+    own, of_kind = difficulty.of_part(rows)
+    return float("nan") if np.isnan(own).any() else adjusted_brier((p - o) ** 2, own, of_kind)
 
 
 def _json_number(value: float) -> float | None:
@@ -155,7 +181,11 @@ def _json_number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _overall(values: Mapping[str, float | None]) -> float | None:
+def _index(score: float) -> float:
+    return score if np.isnan(score) else index_of(score)
+
+
+def _mean(values: Mapping[str, float | None]) -> float | None:
     present = [value for value in values.values() if value is not None]
     return float(np.mean(present)) if present else None
 
@@ -184,7 +214,7 @@ def scorecard(
     -------
     dict
         Metric -> ``{market, dataset, ..., overall}``; None where a type has no event. Overall is the mean of the
-        types, whatever their sizes, but for the metrics of `POOLED`, which pool all events.
+        types, whatever their sizes, but for pooled metrics.
 
     Raises
     ------
@@ -198,31 +228,27 @@ def scorecard(
     {'brier_index': {'market': 50.0, 'dataset': 100.0, 'overall': 75.0}}
     """
     check_metrics(metrics)
+    if "abi" in metrics and difficulty is None:
+        raise DomainError("abi needs the difficulty of the events")
     o, kind, question = events.outcome[rows], events.kind[rows], events.question[rows]
+    adjusted: list[float] = []
+
+    def value(name: str, inside: Any) -> float:
+        if name != "abi" or difficulty is None:
+            return METRICS[name].value(p[inside], o[inside], question[inside])
+        adjusted.append(_adjusted(p[inside], o[inside], rows[inside], difficulty))
+        return _index(adjusted[-1])
+
     card: dict[str, Part] = {}
-    for metric in metrics:
-        scores: Part = {}
-        adjusted: list[float] = []
-        for part in parts_of(kind):
-            inside = kind == part
-            if not inside.any():
-                scores[part] = None
-                continue
-            if metric == "abi":
-                if difficulty is None:
-                    raise DomainError("abi needs the difficulty of the events")
-                score = adjusted_part(p[inside], o[inside], rows[inside], difficulty, part)
-                scores[part] = _json_number(index_of(score) if not np.isnan(score) else score)
-                adjusted.append(score)
-            else:
-                scores[part] = _json_number(METRICS[metric](p[inside], o[inside], question[inside]))
-        if metric in POOLED:
-            scores["overall"] = _json_number(METRICS[metric](p, o, question))
-        else:
-            scores["overall"] = _overall(scores)
-        if metric == "abi" and adjusted:
-            scores["overall_of_mean_score"] = _json_number(index_of(float(np.mean(adjusted))))
-        card[metric] = scores
+    for name in metrics:
+        scores: Part = {
+            part: _json_number(value(name, kind == part)) if (kind == part).any() else None
+            for part in parts_of(kind)
+        }
+        overall = _json_number(value(name, slice(None))) if METRICS[name].pooled else _mean(scores)
+        card[name] = scores | {"overall": overall}
+    if adjusted:
+        card["abi"]["overall_of_mean_score"] = _json_number(_index(float(np.mean(adjusted))))
     return card
 
 
@@ -293,33 +319,24 @@ def subset_scorecard(
         raise DomainError(f"no event has all {trials.shape[1]} trials, which subsets need")
     pooled = pooled[rows]
     o, kind = events.outcome[rows], events.kind[rows]
-    columns = pooled.shape[1]
-    flat, outcomes = pooled.ravel(), np.repeat(o, columns)
-    per_event: dict[str, FloatArray] = {
-        "brier": ((pooled - o[:, None]) ** 2).mean(axis=1),
-        "metaculus_baseline": metaculus_scores(flat, outcomes).reshape(-1, columns).mean(axis=1),
-        "log_loss": log_losses(flat, outcomes).reshape(-1, columns).mean(axis=1),
-        # As in `accuracy`: a forecast of exactly 0.5 decides nothing and counts half.
-        "accuracy": np.where(pooled == 0.5, 0.5, (pooled > 0.5) == (o[:, None] == 1.0)).mean(axis=1),
-    }
+    flat, outcomes = pooled.ravel(), np.repeat(o, pooled.shape[1])
     card: dict[str, Part] = {}
-    for metric in usable:
-        base = per_event["brier" if metric == "brier_index" else metric]
-        scores: Part = {}
-        for part in parts_of(kind):
-            inside = kind == part
-            value = float(base[inside].mean()) if inside.any() else float("nan")
+    per_event: dict[str, FloatArray] = {}
+    for name in usable:
+        metric = METRICS[name]
+        assert metric.losses is not None  # of all `SUBSET_METRICS`
+        losses = per_event[name] = metric.losses(flat, outcomes).reshape(pooled.shape).mean(axis=1)
+        scores: Part = {
             # The root comes after the mean over subsets and events, as for any other Brier Index (BLF, App. A.2).
-            scores[part] = _json_number(
-                index_of(value) if metric == "brier_index" and inside.any() else value
-            )
-        scores["overall"] = float(base.mean()) if metric in POOLED else _overall(scores)
-        card[metric] = scores
-    per_event["brier_index"] = per_event["brier"]
-    per_event["metaculus_baseline"] = 100.0 - per_event["metaculus_baseline"]
+            part: metric.printed(float(losses[kind == part].mean())) if (kind == part).any() else None
+            for part in parts_of(kind)
+        }
+        card[name] = scores | {
+            "overall": metric.printed(float(losses.mean())) if metric.pooled else _mean(scores)
+        }
     return SubsetScores(
         averaged=card,
         of_average=scorecard(pooled.mean(axis=1), rows, events, usable),
         rows=rows,
-        per_event={metric: per_event[metric] for metric in usable},
+        per_event=per_event,
     )

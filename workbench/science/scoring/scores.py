@@ -116,19 +116,24 @@ def log_loss(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHINE)
     return float(log_losses(forecast, outcome, clip=clip).mean())
 
 
-def accuracy(forecast: ArrayLike, outcome: ArrayLike, *, threshold: float = 0.5) -> float:
-    """Share of events called right by "Yes when above the threshold", in [0, 1]; higher is better.
+def hits(forecast: ArrayLike, outcome: ArrayLike, *, threshold: float = 0.5) -> FloatArray:
+    """1 where "Yes when above the threshold" is right, 0 where wrong, shape (n,).
 
     Exactly at the threshold counts as half: such a forecast decides nothing, so always-0.5 is right half the time.
-
-    >>> accuracy([0.9, 0.5], [1, 0])
-    0.75
     """
     p, o = checked(forecast, outcome)
     if not 0.0 <= threshold <= 1.0:
         raise DomainError(f"threshold {threshold:g} is not in [0, 1]")
-    right = np.where(p == threshold, 0.5, (p > threshold) == (o == 1.0))
-    return float(right.mean())
+    return np.where(p == threshold, 0.5, ((p > threshold) == (o == 1.0)).astype(np.float64))
+
+
+def accuracy(forecast: ArrayLike, outcome: ArrayLike, *, threshold: float = 0.5) -> float:
+    """Share of events called right (`hits`), in [0, 1]; higher is better.
+
+    >>> accuracy([0.9, 0.5], [1, 0])
+    0.75
+    """
+    return float(hits(forecast, outcome, threshold=threshold).mean())
 
 
 def confidence(forecast: ArrayLike) -> float:

@@ -5,9 +5,9 @@ of the paired test: it gives the interval of every mean, and a claim is ``suppor
 side, ``contradicted`` where it shows one on the other, else ``no difference shown``. The claims of a study are one family.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 
@@ -17,18 +17,14 @@ from workbench.science.errors import UnknownName
 from workbench.science.simulator.errors import GrounderErrors, LeafNoise, crowd_prices
 from workbench.science.simulator.worlds import World, linear_reading, make_world
 
-Verdict = Literal["supported", "contradicted", "no difference shown", "too few to tell"]
-_VERDICTS: Mapping[str, Verdict] = {
-    "better": "supported",
-    "worse": "contradicted",
-    "no difference shown": "no difference shown",
-    "too few to tell": "too few to tell",
-}
+#: What a verdict of the paired test is to a claim; the others keep their words.
+_VERDICTS = {"better": "supported", "worse": "contradicted"}
 
 _BATCHES = 40
 _ROWS = 400
-_CORRELATIONS = (0.0, 0.3)
-_DEPTHS = (1, 2, 3, 4)
+#: What a study gives: what it measures, the batches behind each estimate by its setting, and its claims: statement, source, and
+#: paired differences per batch, above 0 for it.
+Parts = tuple[str, dict[str, FloatArray], list[tuple[str, str, FloatArray]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +45,7 @@ class StudyClaim:
     source: str
     estimate: Estimate
     p_holm: float
-    verdict: Verdict
+    verdict: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,233 +85,140 @@ def estimate_of(batches: FloatArray, setting: str) -> Estimate:
 
 def claims_of(*rows: tuple[str, str, FloatArray]) -> tuple[StudyClaim, ...]:
     """Judge statements, each with its source and its paired differences per batch, above 0 for it: one family, by Holm's correction."""
-    tests = {statement: paired_test(differences) for statement, _, differences in rows}
-    raised = holm({statement: test.p for statement, test in tests.items()})
-    claims = []
-    for statement, source, _ in rows:
-        test = replace(tests[statement], p_holm=raised[statement]).judged(comparisons=len(rows))
-        estimate = Estimate(setting="difference", value=test.estimate, low=test.low, high=test.high)
-        assert test.verdict is not None  # simulated studies have batches, and no days
-        verdict = _VERDICTS[test.verdict]
-        claims.append(
-            StudyClaim(
-                statement=statement,
-                source=source,
-                estimate=estimate,
-                p_holm=raised[statement],
-                verdict=verdict,
-            )
+    tests = [paired_test(differences) for _, _, differences in rows]
+    raised = holm({str(place): test.p for place, test in enumerate(tests)}).values()
+    return tuple(
+        StudyClaim(
+            statement=statement,
+            source=source,
+            estimate=estimate_of(differences, "difference"),
+            p_holm=p_holm,
+            verdict=_VERDICTS.get(verdict := str(test.verdict), verdict),
         )
-    return tuple(claims)
+        for (statement, source, differences), p_holm, test in (
+            (row, p, replace(test, p_holm=p).judged(comparisons=len(rows)))
+            for row, p, test in zip(rows, raised, tests, strict=True)
+        )
+    )
 
 
-def _root_error(world: World, reading: World, errors: GrounderErrors, rng: np.random.Generator) -> float:
-    truths = world.draw_truths(_ROWS, rng)
-    said = errors.apply(truths, rng)
-    return float(((reading.truth(said) - world.truth(truths)) ** 2).mean())
+def _root_errors(
+    world: World, errors: GrounderErrors, seed: int, *, reading: World | None = None, spread: float = 2.0
+) -> FloatArray:
+    """Errors of the root under flawed leaves, read by the world's own rules or another's, shape (batches, rows)."""
+    batches = []
+    for batch in range(_BATCHES):
+        rng = np.random.default_rng([seed, batch])
+        truths = world.draw_truths(_ROWS, rng, spread=spread)
+        batches.append((reading or world).truth(errors.apply(truths, rng)) - world.truth(truths))
+    return np.array(batches)
 
 
-def _batches(measure: Callable[[int], float], batches: int) -> FloatArray:
-    return np.array([measure(batch) for batch in range(batches)])
-
-
-def noise_study(
-    *,
-    levels: Sequence[float] = (0.1, 0.2, 0.3, 0.5),
-    batches: int = _BATCHES,
-    seed: int = 0,
-) -> Study:
+def noise_study(seed: int) -> Parts:
     """Linear against logic under noise at the leaves (paper A, section 5.3 and Fig. 5; 4.3 on sensitivities).
 
     Two questions that the paper's figure does not tell apart: does a linear world amplify noise less than a logic world of the
     same shape (each read by its own rules), and does the best linear reading of a logic world beat its true rules once leaves
     are noisy?
     """
-    linear = make_world("linear", branching=3, depth=2, seed=seed)
-    logic = make_world("logic", branching=3, depth=2, seed=seed)
+    linear, logic = make_world("linear", seed=seed), make_world("logic", seed=seed)
     reading = linear_reading(logic, logic.draw_truths(4000, np.random.default_rng(seed)))
-    estimates: list[Estimate] = []
-    claims: list[tuple[str, str, FloatArray]] = []
-    noises: tuple[LeafNoise, ...] = ("normal", "uncertain", "reverse")
-    for noise in noises:
-        for level in levels:
-            errors = GrounderErrors(noise=noise, level=level)
-
-            def measure(own: World, how: World, errors: GrounderErrors = errors) -> FloatArray:
-                return _batches(
-                    lambda batch: _root_error(own, how, errors, np.random.default_rng([seed, batch])),
-                    batches,
-                )
-
-            a, b, c = measure(linear, linear), measure(logic, logic), measure(logic, reading)
-            where = f"{noise} {level:g}"
-            estimates += [
-                estimate_of(a, f"{where}: linear world, its rules"),
-                estimate_of(b, f"{where}: logic world, its rules"),
-                estimate_of(c, f"{where}: logic world, best linear reading"),
-            ]
-            claims.append(
-                (
-                    f"{where}: noise moves the claim of a linear world less than that of a logic world",
-                    "paper A, 5.3",
-                    b - a,
-                )
+    values, claims = {}, []
+    for noise in get_args(LeafNoise):
+        for level in (0.1, 0.2, 0.3, 0.5):
+            errors, where = GrounderErrors(noise=noise, level=level), f"{noise} {level:g}"
+            a, b, c = (
+                (_root_errors(world, errors, seed, reading=how) ** 2).mean(axis=1)
+                for world, how in ((linear, linear), (logic, logic), (logic, reading))
             )
-            claims.append(
-                (
-                    f"{where}: a linear reading of a logic world errs less than its true rules",
-                    "paper A, 4.3 and Table 2",
-                    b - c,
-                )
-            )
-    return Study(
-        name="noise",
-        measure="mean squared error of the claim",
-        estimates=tuple(estimates),
-        claims=claims_of(*claims),
-    )
+            values[f"{where}: linear world, its rules"] = a
+            values[f"{where}: logic world, its rules"] = b
+            values[f"{where}: logic world, best linear reading"] = c
+            less = f"{where}: noise moves the claim of a linear world less than that of a logic world"
+            claims.append((less, "paper A, 5.3", b - a))
+            better = f"{where}: a linear reading of a logic world errs less than its true rules"
+            claims.append((better, "paper A, 4.3 and Table 2", b - c))
+    return "mean squared error of the claim", values, claims
 
 
-def leaves_study(
-    *,
-    counts: Sequence[int] = (4, 16, 64),
-    sd: float = 0.15,
-    batches: int = _BATCHES,
-    seed: int = 0,
-) -> Study:
+def leaves_study(seed: int) -> Parts:
     """Variance of the root against the number of leaves, independent and correlated (paper A, sections 3 and 4.2).
 
     With weights w and errors of variance s² and correlation r the root's variance is s² (r (sum w)² + (1 - r) sum w²): more leaves
     lower the second part alone.
     """
-    estimates, values = [], {}
-    for correlation in _CORRELATIONS:
-        for count in counts:
-            depth = round(np.log(count) / np.log(4))
+    values, claims, in_proportion = {}, [], []
+    for correlation in (0.0, 0.3):
+        variance = {}
+        for depth in (1, 2, 3):
             world = make_world("linear", branching=4, depth=depth, seed=seed)
-            errors = GrounderErrors(sd=sd, correlation=correlation)
-
-            def variance(batch: int, world: World = world, errors: GrounderErrors = errors) -> float:
-                rng = np.random.default_rng([seed, batch])
-                # near 0.5, so that the ends of [0, 1] cut hardly any error off
-                truths = world.draw_truths(_ROWS, rng, spread=30.0)
-                return float((world.truth(errors.apply(truths, rng)) - world.truth(truths)).var(ddof=1))
-
-            values[correlation, len(world.leaves)] = batch_values = _batches(variance, batches)
-            estimates.append(
-                estimate_of(batch_values, f"{len(world.leaves)} drivers, correlation {correlation:g}")
+            errors = GrounderErrors(sd=0.15, correlation=correlation)
+            # near 0.5, so that the ends of [0, 1] cut hardly any error off
+            variance[4**depth] = _root_errors(world, errors, seed, spread=30.0).var(axis=1, ddof=1)
+            values[f"{4**depth} drivers, correlation {correlation:g}"] = variance[4**depth]
+        lower = f"correlation {correlation:g}: 64 drivers give a lower variance than 4"
+        claims.append((lower, "paper A, 4.2", variance[4] - variance[64]))
+        if correlation > 0:
+            shares = f"correlation {correlation:g}: 64 drivers lower the variance in proportion to their number (to within 10%)"
+            in_proportion.append(
+                (shares, "paper A, 5.3 read as 1/n", variance[4] * 4 / 64 * 1.1 - variance[64])
             )
-    few, many = min(counts), max(counts)
-    claims = [
-        (
-            f"correlation {correlation:g}: {many} drivers give a lower variance than {few}",
-            "paper A, 4.2",
-            values[correlation, few] - values[correlation, many],
-        )
-        for correlation in _CORRELATIONS
-    ]
-    claims += [
-        (
-            f"correlation {correlation:g}: {many} drivers lower the variance in proportion to their number (to within 10%)",
-            "paper A, 5.3 read as 1/n",
-            values[correlation, few] * few / many * 1.1 - values[correlation, many],
-        )
-        for correlation in _CORRELATIONS
-        if correlation > 0
-    ]
-    return Study(
-        name="leaves", measure="variance of the claim", estimates=tuple(estimates), claims=claims_of(*claims)
-    )
+    return "variance of the claim", values, claims + in_proportion
 
 
-def depth_study(
-    *,
-    bias: float = 0.1,
-    shrink: float = 0.6,
-    batches: int = _BATCHES,
-    seed: int = 0,
-) -> Study:
+def depth_study(seed: int) -> Parts:
     """Bias of the root against depth (paper A, sections 3 and 4.4): it is the path-weighted bias of the leaves.
 
     Depth by itself takes no bias away: where the leaves of a deeper tree are as biased, so is the root. Depth helps as far as
-    finer leaves are easier, here by a factor ``shrink`` of bias a level.
+    finer leaves are easier, here by a factor of bias a level.
     """
-    estimates: list[Estimate] = []
-    constant: dict[int, FloatArray] = {}
-    falling: dict[int, FloatArray] = {}
-    for depth in _DEPTHS:
-        world = make_world("linear", branching=2, depth=depth, seed=seed)
-        for table, leaf_bias, words in (
-            (constant, bias, "drivers as biased at every depth"),
-            (falling, bias * shrink ** (depth - 1), f"bias of a driver x {shrink:g} a level"),
-        ):
-            errors = GrounderErrors(bias=leaf_bias, sd=0.1)
-
-            def root_bias(batch: int, world: World = world, errors: GrounderErrors = errors) -> float:
-                rng = np.random.default_rng([seed, batch])
-                truths = world.draw_truths(_ROWS, rng, spread=60.0)
-                return float((world.truth(errors.apply(truths, rng)) - world.truth(truths)).mean())
-
-            table[depth] = _batches(root_bias, batches)
-            estimates.append(estimate_of(table[depth], f"depth {depth}: {words}"))
-    first, last = _DEPTHS[0], _DEPTHS[-1]
-    claims = claims_of(
-        (
-            f"depth {last} has a lower bias of the claim than depth {first}, drivers as biased",
-            "paper A, 4.4",
-            constant[first] - constant[last],
-        ),
-        (
-            f"depth {last} has a lower bias of the claim than depth {first}, drivers easier by {shrink:g} a level",
-            "paper A, 4.4",
-            falling[first] - falling[last],
-        ),
-    )
-    return Study(name="depth", measure="mean error of the claim", estimates=tuple(estimates), claims=claims)
+    bias, shrink, depths = 0.1, 0.6, (1, 2, 3, 4)
+    values, claims = {}, []
+    for level_factor, setting, words in (
+        (1.0, "drivers as biased at every depth", "drivers as biased"),
+        (shrink, f"bias of a driver x {shrink:g} a level", f"drivers easier by {shrink:g} a level"),
+    ):
+        roots = []
+        for depth in depths:
+            world = make_world("linear", branching=2, depth=depth, seed=seed)
+            errors = GrounderErrors(bias=bias * level_factor ** (depth - 1), sd=0.1)
+            roots.append(_root_errors(world, errors, seed, spread=60.0).mean(axis=1))
+            values[f"depth {depth}: {setting}"] = roots[-1]
+        lower = f"depth {depths[-1]} has a lower bias of the claim than depth {depths[0]}, {words}"
+        claims.append((lower, "paper A, 4.4", roots[0] - roots[-1]))
+    by_depth = dict(sorted(values.items(), key=lambda item: item[0].partition(":")[0]))
+    return "mean error of the claim", by_depth, claims
 
 
-def crowd_study(*, trials: int = 5, batches: int = _BATCHES, seed: int = 0) -> Study:
-    """A crowd beside K trials of an agent: Brier score of either alone and pooled (paper B, App. C.7 and D.4).
+def crowd_study(seed: int) -> Parts:
+    """A crowd beside five trials of an agent: Brier score of either alone and pooled (paper B, App. C.7 and D.4).
 
     The agent's trials share an error (the same sources) and have one each; the crowd's error is its own.
     """
-    world = make_world("linear", branching=3, depth=2, seed=seed)
-
-    def scores(batch: int) -> dict[str, float]:
+    world = make_world("linear", seed=seed)
+    single, pooled, crowd, both, _ = names = (
+        "one trial", "5 trials, logit mean", "crowd", "trials and crowd, logit mean", "truth itself",
+    )  # fmt: skip
+    values = {name: np.empty(_BATCHES) for name in names}
+    for batch in range(_BATCHES):
         rng = np.random.default_rng([seed, batch])
         truth = world.truth(world.draw_truths(_ROWS, rng, spread=0.6))
         outcome = (rng.random(_ROWS) < truth).astype(float)
         shared = 0.5 * rng.normal(size=(_ROWS, 1))
-        logits = logit(truth)[:, None] + shared + 0.8 * rng.normal(size=(_ROWS, trials))
-        price = crowd_prices(truth, rng, sd=0.6)
-        said = {
-            "one trial": sigmoid(logits[:, 0]),
-            f"{trials} trials, logit mean": sigmoid(logits.mean(axis=1)),
-            "crowd": price,
-            "trials and crowd, logit mean": sigmoid((logits.mean(axis=1) + logit(price)) / 2),
-            "truth itself": truth,
-        }
-        return {name: float(((p - outcome) ** 2).mean()) for name, p in said.items()}
-
-    rows_of = [scores(batch) for batch in range(batches)]
-    table = {name: np.array([row[name] for row in rows_of]) for name in rows_of[0]}
-    pooled, single = table[f"{trials} trials, logit mean"], table["one trial"]
-    both, price = table["trials and crowd, logit mean"], table["crowd"]
-    claims = claims_of(
-        ("pooling trials lowers the Brier score", "paper B, D.4", single - pooled),
-        ("agent and crowd together beat the crowd alone", "paper B, C.7", price - both),
-        ("agent and crowd together beat the agent alone", "paper B, C.7", pooled - both),
-    )
-    return Study(
-        name="crowd",
-        measure="Brier score",
-        estimates=tuple(estimate_of(values, name) for name, values in table.items()),
-        claims=claims,
-    )
+        logits = logit(truth)[:, None] + shared + 0.8 * rng.normal(size=(_ROWS, 5))
+        price, mean = crowd_prices(truth, rng, sd=0.6), logits.mean(axis=1)
+        forecasts = (sigmoid(logits[:, 0]), sigmoid(mean), price, sigmoid((mean + logit(price)) / 2), truth)
+        for name, p in zip(names, forecasts, strict=True):
+            values[name][batch] = ((p - outcome) ** 2).mean()
+    return "Brier score", values, [
+        ("pooling trials lowers the Brier score", "paper B, D.4", values[single] - values[pooled]),
+        ("agent and crowd together beat the crowd alone", "paper B, C.7", values[crowd] - values[both]),
+        ("agent and crowd together beat the agent alone", "paper B, C.7", values[pooled] - values[both]),
+    ]  # fmt: skip
 
 
-#: Study name -> function that runs it; keywords are its settings.
-STUDIES: Mapping[str, Callable[..., Study]] = {
+#: Study name -> function that runs it with a seed.
+STUDIES: Mapping[str, Callable[[int], Parts]] = {
     "noise": noise_study,
     "leaves": leaves_study,
     "depth": depth_study,
@@ -327,4 +230,10 @@ def run_study(name: str, *, seed: int = 0) -> Study:
     """Run a study by name; raises `UnknownName` with the known ones."""
     if name not in STUDIES:
         raise UnknownName("study", name, STUDIES)
-    return STUDIES[name](seed=seed)
+    measure, values, claims = STUDIES[name](seed)
+    return Study(
+        name=name,
+        measure=measure,
+        estimates=tuple(estimate_of(batches, setting) for setting, batches in values.items()),
+        claims=claims_of(*claims),
+    )

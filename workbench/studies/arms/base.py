@@ -40,9 +40,10 @@ class ArmPrice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmContext:
-    """What a kind of arm may look at when it is made: the folder of the study's file."""
+    """What a kind of arm may look at when it is made: the folder of the study's file, and how often it is asked of each event."""
 
     folder: Path
+    samples: int = 1
 
 
 def take(settings: Mapping[str, Any], known: Mapping[str, Any], *, arm: str) -> dict[str, Any]:

@@ -22,8 +22,7 @@ from workbench.studies.arms.table_arms import RECIPE_SETTINGS, Free
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import ArmSpec, StudyCell
 from workbench.studies.study_state import StudyState
-from workbench.synthesis import inject_noise
-from workbench.synthesis.sensitivity.leaf_noise import Noise, require_functions
+from workbench.synthesis.sensitivity.leaf_noise import Noise, inject_noise, require_functions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

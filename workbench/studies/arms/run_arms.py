@@ -19,6 +19,7 @@ from workbench.engine.expected_cost import analysis_calls, forecast_of
 from workbench.engine.new_run import Agents
 from workbench.engine.run_settings import PRESETS, RunSettings, with_preset
 from workbench.errors import UsageError
+from workbench.models.costs import price_of
 from workbench.plug_points import GROUNDERS
 from workbench.studies.arms.base import ArmContext, ArmError, ArmPrice
 from workbench.studies.study_exam import StudyExam
@@ -78,6 +79,8 @@ class EngineArm:
     """Column of an empirical prior that the belief agent is shown (paper B, C.7)."""
     in_turn: tuple[str, ...] = ()
     """Models that are asked in turn, trial by trial; without any the one of ``base``."""
+    samples: int = 1
+    """How often it is asked of each event."""
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -103,6 +106,11 @@ class EngineArm:
         """Whether one run forecasts all outcomes of an event (paper P's task)."""
         alone = self.base.analyzer == "single" and self.base.trials == 1
         return alone and self.base.grounder == "zero-shot" and self._form in ("brief", "plain")
+
+    @property
+    def shares_prompts(self) -> bool:
+        """Whether one model is asked the same several times, so that a provider's cache serves all but the first."""
+        return self.joint and self.draws and self.samples > len(self.models)
 
     @property
     def clairvoyant(self) -> bool:
@@ -143,6 +151,16 @@ class EngineArm:
         )
         return ArmPrice(calls=expected.model_calls, tokens_in=expected.input_tokens, usd=expected.cost_usd)
 
+    def price_of_samples(self, exam: StudyExam, cell: StudyCell, count: int) -> ArmPrice:
+        """What it takes to ask so often of one event, the shared beginning at the price of a provider's cache."""
+        one = self.price(exam, cell)
+        model = self.model_of(cell.trial)
+        price = price_of(model, self.base.prices) if self.shares_prompts else None
+        if price is None or one.usd is None:
+            return one * count
+        whole = one * count
+        return replace(whole, usd=(whole.usd or 0.0) - price.saved(model, round(one.tokens_in), count))
+
     def settings(self, exam: StudyExam, cell: StudyCell) -> RunSettings:
         """The arm's settings with the context of this event, and the seed of its random rule."""
         context = exam.contexts.get(cell.event, KnownContext()).plain()
@@ -153,9 +171,15 @@ class EngineArm:
             crowd = {} if own or self._form == "brief" else crowd
         elif self.prior is not None and cell.event in (priors := _column(exam, self.prior)):
             own = {"prior": priors[cell.event]}
+        if self.shares_prompts:
+            own |= {"sampled": True}
+        # Each trial is a run of its own, whose only one looks at the question in the next way.
+        place = (cell.trial - 1) // len(self.models)
+        framings = self.base.framings[place % (len(self.base.framings) or 1) :][:1]
         options = {"grounder": {**self._options, **own}} if own else {}
         return replace(
             self.base_of(self.model_of(cell.trial)),
+            framings=framings if self.base.trials == 1 else self.base.framings,
             options={**self.base.options, **options},
             context=replace(
                 context, crowd=crowd.get(cell.event), **({} if self.read_context else {"news": ""})
@@ -232,6 +256,7 @@ def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:
         read_context=bool(read_context),
         prior=prior,
         in_turn=in_turn,
+        samples=context.samples,
     )
 
 

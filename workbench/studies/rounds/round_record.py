@@ -19,7 +19,7 @@ from workbench.engine.record.state import RunState
 from workbench.propositions import ROOT
 from workbench.questions.sets.question_sets import load_set, resolved_days
 from workbench.science.arrays import FloatArray, logit, sigmoid
-from workbench.science.calibrating.platt import PlattFit
+from workbench.science.calibrating.calibration import Calibration
 from workbench.science.comparing.own_correction import learn_correction
 from workbench.science.pooling.pool import pool
 from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
@@ -101,7 +101,7 @@ class OwnRecord:
 
     def calibrated(self, p: float) -> float:
         """A shrunk forecast after calibration."""
-        fit = PlattFit(slope=self.calibration_slope, offset=self.calibration_offset)
+        fit = Calibration(slope=self.calibration_slope, offset=self.calibration_offset)
         return float(fit.apply([p])[0])
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from proxies.asof.clock import Cutoff
+from workbench.agents.base import FRAMINGS
 from workbench.engine.access.model_gateway import spending
 from workbench.engine.run_settings import with_preset
 from workbench.errors import Option, UsageError
@@ -240,7 +241,11 @@ class RoundPlan(StudyPlan):
 
 def arms_of(rules: RoundRules) -> dict[str, EngineArm]:
     """The night's two arms; raises ``UsageError`` for settings that a run refuses."""
-    return {spec.name: make_arm(spec, ArmContext(folder=Path())) for spec in _arm_specs(rules)}
+    samples = {QUICK: rules.trials, TREE: 1}
+    return {
+        spec.name: make_arm(spec, ArmContext(folder=Path(), samples=samples[spec.name]))
+        for spec in _arm_specs(rules)
+    }
 
 
 def _arm_specs(rules: RoundRules) -> tuple[ArmSpec, ArmSpec]:
@@ -248,7 +253,7 @@ def _arm_specs(rules: RoundRules) -> tuple[ArmSpec, ArmSpec]:
     common = {"model": rules.model, **rules.settings}
     direct = {**common, "in_turn": rules.in_turn, **settings}
     if rules.preset == "best":
-        direct.setdefault("effort", "auto")
+        direct = {"effort": "auto", "framings": list(FRAMINGS), **direct}
     tree = {"analytica": "L", "preset": rules.preset, **rules.tree}
     tree_kind = tree.pop("kind", None)
     if tree_kind is None:

@@ -12,8 +12,7 @@ from typing import Any
 from workbench.propositions import NodeId, Tree, check_probability
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.sensitivity.paths import Swing, path_weights, root_if, swings
-from workbench.synthesis.whatif.evaluation import Evaluation, evaluate
-from workbench.synthesis.whatif.ranges import reachable_ranges
+from workbench.synthesis.whatif.evaluation import Evaluation, evaluate, reachable_ranges
 
 #: Halvings of an interval: the last digit of a float.
 _HALVINGS = 60

@@ -11,8 +11,7 @@ from workbench.errors import Option
 from workbench.propositions import NodeId, Tree, check_probability
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.sensitivity.paths import path_weights
-from workbench.synthesis.whatif.evaluation import evaluate, follows_children
-from workbench.synthesis.whatif.ranges import reachable_ranges
+from workbench.synthesis.whatif.evaluation import evaluate, follows_children, reachable_ranges
 
 Method = Literal["auto", "exact", "first-order", "monte-carlo"]
 Pair = frozenset[NodeId]

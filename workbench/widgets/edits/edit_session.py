@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 
 from workbench.errors import UsageError
 from workbench.propositions import NodeId, Tree
-from workbench.propositions.edits import Edit, Pin, RemoveNode, Restate, SetValue, Unpin
 from workbench.propositions.values import Override
 from workbench.synthesis import WhatIf, resynthesize
-from workbench.synthesis.whatif.apply_edits import play
+from workbench.synthesis.whatif.edits import Edit, Pin, RemoveNode, Restate, SetValue, Unpin, play
 from workbench.whatif.typed_values import parse_value
 from workbench.widgets.panels import is_shown
 from workbench.widgets.tree_rows import Mark, Rows

@@ -10,9 +10,9 @@ import ipywidgets
 
 from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId, Polarity, Tree, natural_order, parent_of
-from workbench.propositions.edits import AddChild
 from workbench.requests import RequestField, fields_of
 from workbench.synthesis.sensitivity.assumptions import assumption_detail, assumption_id, assumption_of
+from workbench.synthesis.whatif.edits import AddChild
 from workbench.whatif.edit_request import EditRequest
 from workbench.whatif.stored_reports import without_records
 from workbench.whatif.typed_values import parse_probability

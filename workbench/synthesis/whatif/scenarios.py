@@ -1,19 +1,22 @@
-"""Named scenarios as a fold over records: opened with a rationale, edited, undone, redone, weighed, closed.
+"""Named scenarios: lists of edits over the base tree, folded from records; laid side by side, and mixed by probability.
 
-A scenario is a list of edits over the base tree, which it never changes; undo takes the last edit off the list, so it is exact.
-The store carries the records as events and gives their sequence numbers; time comes in with the record.
+A scenario never changes the base; undo takes the last edit off its list, so it is exact. The store carries the records as events
+and gives their sequence numbers; time comes in with the record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Annotated, Any, Literal, get_args
+from math import fsum
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
-from workbench.propositions.edits import Edit, edit_from_json, edit_to_json
-from workbench.propositions.errors import EditConflict, TreeFormatError
+from workbench.propositions import EditConflict, Tree, TreeFormatError, check_probability
 from workbench.propositions.strict_json import STRICT, ReadBy, read_strict
-from workbench.propositions.values import check_probability
+from workbench.synthesis.errors import SensitivityError
+from workbench.synthesis.whatif.edits import Edit, edit_from_json
+
+TOLERANCE = 1e-9
 
 Action = Literal["open", "edit", "undo", "redo", "weigh", "annotate", "close"]
 
@@ -57,7 +60,7 @@ class ScenarioRecord:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return {**asdict(self), "edit": None if self.edit is None else edit_to_json(self.edit)}
+        return {**asdict(self), "edit": None if self.edit is None else self.edit.to_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ScenarioRecord:
@@ -147,3 +150,47 @@ def _after(old: Scenario, record: ScenarioRecord) -> Scenario:
     if record.action == "undo":
         return replace(old, edits=source, undone=into)
     return replace(old, edits=into, undone=source)
+
+
+def compare(base: Tree, scenarios: Mapping[str, Tree]) -> list[dict[str, Any]]:
+    """Lay scenarios side by side, the root first, then all that differs anywhere, in tree order; None where there is no value."""
+    trees = (base, *scenarios.values())
+    rows = []
+    for node in dict.fromkeys(node for tree in trees for node in tree.ids()):
+        base_p, *values = [tree.p_of(node) for tree in trees]
+        if node == base.root.id or any(value != base_p for value in values):
+            statement = next(tree[node].statement for tree in trees if node in tree)
+            by_name = dict(zip(scenarios, values, strict=True))
+            rows.append({"id": node, "statement": statement, "base": base_p, "scenarios": by_name})
+    return rows
+
+
+class Mixture(NamedTuple):
+    """A probability-weighted mix of scenarios."""
+
+    #: The weighted mean; None where a scenario that counts has no value.
+    root: float | None
+    #: Per scenario; what they leave of 1 stands under ``base``.
+    weights: dict[str, float]
+
+
+def mix(base: Tree, scenarios: Mapping[str, tuple[float, Tree]]) -> Mixture:
+    """Average the root over scenarios, each with its probability; the base takes the rest.
+
+    Raises `SensitivityError`: A probability outside [0, 1], more than 1 together, or a scenario named base.
+    """
+    weights = {name: weight for name, (weight, _) in scenarios.items()}
+    total = fsum(weights.values())
+    if any(not 0 <= weight <= 1 for weight in weights.values()) or total > 1 + TOLERANCE:
+        raise SensitivityError(
+            f"the scenarios' probabilities must lie in [0, 1] and sum to at most 1, not {total:g}"
+        )
+    if "base" in weights:
+        raise SensitivityError("no scenario may be called base: that is the tree without edits")
+    roots = {name: tree.root.p for name, (_, tree) in scenarios.items()}
+    if (rest := 1.0 - total) > TOLERANCE:
+        weights["base"], roots["base"] = rest, base.root.p
+    terms = [None if (p := roots[name]) is None else weight * p for name, weight in weights.items() if weight]
+    known = [term for term in terms if term is not None]
+    root = min(1.0, max(0.0, fsum(known))) if len(known) == len(terms) else None
+    return Mixture(root, weights)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.propositions.strategies import probabilities, words
 from workbench.errors import UsageError
 from workbench.propositions import EditConflict, Override, Polarity, TreeFormatError
-from workbench.propositions.edits import (
+from workbench.synthesis.whatif.edits import (
     AddChild,
     Edit,
     Pin,
@@ -20,9 +20,8 @@ from workbench.propositions.edits import (
     SetValue,
     Unpin,
     edit_from_json,
-    edit_to_json,
 )
-from workbench.propositions.scenario_set import ScenarioRecord, ScenarioSet
+from workbench.synthesis.whatif.scenarios import ScenarioRecord, ScenarioSet
 
 ids = st.sampled_from(["P0", "P1", "P1.2", "P10"])
 overrides = st.builds(Override, author=words, reason=words, at=words, expires=st.none() | words)
@@ -48,7 +47,7 @@ edits: st.SearchStrategy[Edit] = st.one_of(
 
 @given(edits)
 def test_an_edit_comes_back_from_json(edit: Edit) -> None:
-    assert edit_from_json(json.loads(json.dumps(edit_to_json(edit)))) == edit
+    assert edit_from_json(json.loads(json.dumps(edit.to_json()))) == edit
 
 
 @pytest.mark.parametrize(
