@@ -107,7 +107,7 @@ def waterfall(tree: Tree) -> Waterfall | None:
     rates = {driver.id: rate for driver in drivers if (rate := report_base_rate(driver)) is not None}
     counted = base is not None and len(rates) == len(drivers)
     usual = rates if counted else dict.fromkeys(p, 0.5)
-    rule = drivers_rule(root.rule)
+    rule = drivers_rule(root.rule) or root.rule
     moved = _shares(root.rule, usual, p)
     start = base if counted and base is not None else clamp(rule.evaluate(usual))
     parts = [
