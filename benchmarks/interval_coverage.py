@@ -174,7 +174,7 @@ def _figures(world: World) -> dict[str, float]:
     market = events.kind == "market"  # only these have a price
     p, o, price = p[market], o[market], world.price[market]
     for key, level in LEVELS.items():
-        result = returns_of(whole_dollar(p, price, level).split(o, p).gain + 1.0, level)
+        result = returns_of(whole_dollar(p, price, level).split(o, p).gain + 1.0)
         found[f"return {key}"] = result.average_return
         found[f"sharpe {key}"] = result.sharpe if result.sharpe is not None else 0.0
     return found
@@ -213,12 +213,12 @@ def _intervals(world: World) -> Iterator[tuple[str, Bounds]]:
     market = events.kind == "market"
     p, o, price, labels = p[market], o[market], world.price[market], labels[market]
     splits = {key: whole_dollar(p, price, level).split(o, p) for key, level in LEVELS.items()}
-    results = {key: returns_of(split.gain + 1.0, LEVELS[key]) for key, split in splits.items()}
+    results = {key: returns_of(split.gain + 1.0) for key, split in splits.items()}
     figures = {
         "average_return": {key: each.average_return for key, each in results.items()},
         "sharpe": {key: each.sharpe for key, each in results.items()},
         "sharpe_ddof0": {key: each.sharpe_ddof0 for key, each in results.items()},
-        "total_payoff": {key: each.total for key, each in results.items()},
+        "total_payoff": {key: each.total_payoff for key, each in results.items()},
         "luck": {key: float(split.luck.mean()) for key, split in splits.items()},
     }
     bounds = return_intervals(figures, splits, p, price, o, labels, RESAMPLING)

@@ -16,9 +16,10 @@ from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_ba
 from workbench.agents.findings.conclusion_checks import (
     CONCLUSION_CHECKS,
     NotebookRecord,
+    case_finding,
     conclusion_findings,
 )
-from workbench.agents.replies.stage_replies import parse_conclusion
+from workbench.agents.replies.stage_replies import Accounting, Case, parse_conclusion
 
 FLAGS = tuple(item.name for item in fields(RunKind))
 KINDS = [
@@ -235,6 +236,41 @@ def test_the_base_rate_of_listed_cases_is_counted_again(cases: list[dict[str, An
     assert "counted cases" in [item.check for item in found("Report.", wrong, None, RunKind())]
     report = parse_conclusion(f"Report.\n\n```json\n{json.dumps({**SOUND, **said})}\n```").report
     assert f"{k} of {n} came true" in report
+
+
+SHOWN = {
+    "1": "1. Ruritania cut its rate in March 2019 (2019-03-07): by a quarter.",
+    "2": "2. Rates held in 2021.",
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "source", "stands"),
+    [
+        ("Ruritania cut in 2019", "1", True),
+        ("Ruritania cut in 2019", "source 1", True),
+        ("Ruritania cut in 2019", "[1]", True),
+        ("Ruritania cut in 2018", "1", False),
+        ("Borduria raised", "1", False),
+        ("Ruritania cut in 2019", "2", False),
+        ("Ruritania cut in 2019", "7", False),
+        ("Rates held in 2021", "the news", True),
+        ("Anything at all", "", None),
+        ("Anything at all", "from memory", None),
+    ],
+)
+def test_a_case_counts_where_its_words_and_days_stand_in_the_source_that_it_names(
+    case: str, source: str, stands: bool | None
+) -> None:
+    numbers = Accounting.model_validate({"cases": [{"case": case, "source": source, "came_true": True}]})
+    finding = case_finding(numbers, SHOWN, "\n".join(SHOWN.values()))
+    assert (finding is None) is (stands is not False)
+    if finding is not None:
+        assert "1 of the 1 listed cases count as from memory" in finding.words
+        other = Case(case="Rates held in 2021", source="2", came_true=False)
+        both = numbers.model_copy(update={"cases": (*numbers.cases, other)})
+        counted = case_finding(both, SHOWN)
+        assert counted is not None and "0 of the other 1 came true, (k + 1) / (n + 2) = 0.33" in counted.words
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from workbench.questions.series.claim_fan import claim_fan
 from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html
+from workbench.reports.note_tree import Series
 from workbench.reports.note_word import note_docx
 from workbench.store import Store
 from workbench.synthesis import LinearRule, settle
@@ -104,7 +105,8 @@ def test_json_page_and_notes_show_it(tmp_path: Path, fan: dict[str, Any]) -> Non
     record_outcome(store, RUN, "no", on="2018-09-28")
     state = load_state(store, RUN)
     note = note_of(store, state)
-    assert note.fan is not None and note.fan["outcome"] == fan_outcome(CLAIM)
+    (drawn,) = (block.fan for block in note.blocks if isinstance(block, Series))
+    assert drawn["outcome"] == fan_outcome(CLAIM)
     end = quoted(fan["fan"][-1]["0.95"])
     page, text = note_html(note), note_markdown(note).replace("\\", "")
     assert '<svg class="fan"' in page and 'class="came"' in page and end in page
@@ -169,7 +171,7 @@ def test_a_run_of_a_language_model_shows_the_series_as_it_was_known(
     page.read_fan()
     # the note has the very figure of the page, or the same line where there is none
     html, text, word = note_html(note), note_markdown(note).replace("\\", ""), word_texts(note_docx(note))
-    assert note.fan == series
+    assert [block.fan for block in note.blocks if isinstance(block, Series)] == ([series] if shown else [])
     for said in (html, text, word):
         assert (NO_SERIES in said) != shown and "The series" in said
     missing = "No chart: the claim names no series"

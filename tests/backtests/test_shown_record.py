@@ -86,7 +86,7 @@ def test_every_screen_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     checks = answer_panel.checks(run.document(nodes=False))
     assert document["line"] in checks and meaning("Brier Index") in checks
     note = note_of(store, state)
-    assert ("Brier Index", SCORE_WORDS["Brier Index"]) in note.facts
+    assert note_markdown(note).count(SCORE_WORDS["Brier Index"]) == 1
     assert f'<abbr title="{SCORE_WORDS["Brier Index"]}">' in note_html(note)
     store.close()
 

@@ -88,7 +88,7 @@ def test_a_venue_is_asked_through_the_broker(tmp_path: Path) -> None:
 
 
 def test_mistakes_are_one_line(tmp_path: Path) -> None:
-    assert "there is: none" in refused(tmp_path, "questions", "show", "nothing")
+    assert "`questions import FILE` brings the first one" in refused(tmp_path, "questions", "show", "nothing")
     (tmp_path / "q.csv").write_text("id,title\na,Rain?\n")
     done(tmp_path, "questions", "import", "q.csv")
     assert "`questions list q` names them" in refused(tmp_path, "questions", "show", "q/zzz")

@@ -1,9 +1,11 @@
 """The science commands, and JSON back."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from typer.testing import CliRunner, Result
 
 from workbench.cli.main import app
@@ -32,3 +34,10 @@ def refused(*words: object) -> str:
 def write(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def files(folder: Path, events: Mapping[str, Any], forecasts: Mapping[str, Any]) -> tuple[object, ...]:
+    """Write a file of events and one of forecasts from columns; the options that name them."""
+    for name, columns in (("events", events), ("forecasts", forecasts)):
+        pd.DataFrame(columns).to_csv(folder / f"{name}.csv", index=False)
+    return ("--events", folder / "events.csv", "--forecasts", folder / "forecasts.csv")

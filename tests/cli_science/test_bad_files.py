@@ -229,3 +229,16 @@ def test_nothing_half_written(files: tuple[Path, Path], tmp_path: Path) -> None:
         "calibrate", "fit", *words, "--set", "minimum=4", "-o", tmp_path / "nowhere" / "model.json"
     )
     assert "cannot write" in refused("returns", *words, "--set", f"log={tmp_path / 'nowhere' / 'log.csv'}")
+
+
+def test_events_without_an_outcome_are_left_out_and_counted(files: tuple[Path, Path]) -> None:
+    whole = run_json(*score(files))
+    spoil(files[0], "outcome", 1, "")
+    spoil(files[0], "outcome", 2, "")
+    left = run_json(*score(files))
+    assert "without_outcome" not in whole and left["without_outcome"] == 2
+    n = [document["methods"]["m"]["n"]["overall"] for document in (whole, left)]
+    assert n == [20, 18]
+    for row in range(3, 21):
+        spoil(files[0], "outcome", row, "")
+    assert "row 1, column 'outcome': is empty" in refused(*score(files))

@@ -5,31 +5,34 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from tests.cli_science.runner import files as write_files
 from tests.cli_science.runner import refused, run, run_json, write
-
-HEADER = "event_id,question_key,source,question_type,outcome,crowd,subtype,horizon_days,forecast_due_date,resolution_date\n"
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
     rng = np.random.default_rng(5)
-    lines, forecasts = [HEADER], ["method,event_id,variant,p\n"]
-    for i in range(120):
-        truth = rng.uniform(0.05, 0.95)
-        outcome = int(rng.random() < truth)
-        kind = "market" if i % 3 == 0 else "dataset"
-        day = f"2025-{1 + i % 12:02d}-15"
-        lines.append(
-            f"e{i:03d},q{i // 2:02d},{'fred' if i % 4 < 2 else 'acled'},{kind},{outcome},0.{i % 8 + 1},"
-            f"{'a' if i % 2 else 'b'},{[7, 30, 90][i % 3]},{day},2026-01-{1 + i % 28:02d}\n"
-        )
-        overconfident = 1 / (1 + np.exp(-4 * np.log(truth / (1 - truth))))
-        forecasts.append(f"m,e{i:03d},forecast,{overconfident:.6f}\n")
-    return write(tmp_path / "events.csv", "".join(lines)), write(
-        tmp_path / "forecasts.csv", "".join(forecasts)
-    )
+    i = np.arange(120)
+    truth = rng.uniform(0.05, 0.95, 120)
+    events = {
+        "event_id": [f"e{k:03d}" for k in i],
+        "question_key": [f"q{k // 2:02d}" for k in i],
+        "source": np.where(i % 4 < 2, "fred", "acled"),
+        "question_type": np.where(i % 3, "dataset", "market"),
+        "outcome": (rng.random(120) < truth).astype(int),
+        "crowd": (i % 8 + 1) / 10,
+        "subtype": np.where(i % 2, "a", "b"),
+        "horizon_days": np.array([7, 30, 90])[i % 3],
+        "forecast_due_date": [f"2025-{1 + k % 12:02d}-15" for k in i],
+        "resolution_date": [f"2026-01-{1 + k % 28:02d}" for k in i],
+    }
+    overconfident = 1 / (1 + ((1 - truth) / truth) ** 4)
+    forecasts = {"method": "m", "event_id": events["event_id"], "variant": "forecast", "p": overconfident}
+    written = write_files(tmp_path, events, forecasts)
+    return written[1], written[3]
 
 
 @pytest.fixture(autouse=True)
@@ -106,13 +109,7 @@ def test_calibration_refusals(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert "broken field" in refused("calibrate", "apply", model, *words(files))
     write(model, json.dumps(broken | {"extra": 1}))
     assert "unknown field 'extra'" in refused("calibrate", "apply", model, *words(files))
-    events = files[0].read_text().splitlines()
-    write(
-        files[0],
-        "\n".join(
-            [events[0], *[line.replace(f",{line.split(',')[4]},0.", ",,0.", 1) for line in events[1:]]]
-        ),
-    )
+    pd.read_csv(files[0]).assign(outcome="").to_csv(files[0], index=False)
     assert "nothing can be fitted" in refused("calibrate", "fit", *words(files), "-o", model)
 
 

@@ -1,11 +1,14 @@
 """`score`, `compare` and `returns` on the events of an exam: the same as on files cut by hand."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from tests.cli_science.runner import refused, run_json, write
+from tests.cli_science.runner import files as write_files
+from tests.cli_science.runner import refused, run_json
 
 
 @pytest.fixture(autouse=True)
@@ -13,25 +16,25 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
 
 
-HEADER = "event_id,question_key,source,question_type,outcome,crowd\n"
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
     rng = np.random.default_rng(3)
-    events, forecasts = [HEADER], ["method,event_id,variant,p\n"]
-    for i in range(60):
-        kind = "market" if i % 3 == 0 else "dataset"
-        truth = rng.uniform(0.05, 0.95)
-        outcome = int(rng.random() < truth)
-        source = "fred" if i % 4 < 2 else "acled"
-        events.append(f"e{i:02d},q{i // 2:02d},{source},{kind},{outcome},0.{i % 8 + 1}\n")
-        forecasts.append(f"m,e{i:02d},forecast,{truth:.6f}\n")
-        if source == "acled":
-            forecasts.append(f"only-acled,e{i:02d},forecast,0.4\n")
-    return write(tmp_path / "events.csv", "".join(events)), write(
-        tmp_path / "forecasts.csv", "".join(forecasts)
+    i, truth = np.arange(60), rng.uniform(0.05, 0.95, 60)
+    events = pd.DataFrame({
+        "event_id": [f"e{k:02d}" for k in i],
+        "question_key": [f"q{k // 2:02d}" for k in i],
+        "source": np.where(i % 4 < 2, "fred", "acled"),
+        "question_type": np.where(i % 3, "dataset", "market"),
+        "outcome": (rng.random(60) < truth).astype(int),
+        "crowd": (i % 8 + 1) / 10,
+    })  # fmt: skip
+    ids = {"m": events["event_id"], "only-acled": events["event_id"][events["source"] == "acled"]}
+    forecasts = pd.concat(
+        pd.DataFrame({"method": name, "event_id": some, "variant": "forecast", "p": truth[some.index]})
+        for name, some in ids.items()
     )
+    written = write_files(tmp_path, events, forecasts)
+    return written[1], written[3]
 
 
 @pytest.fixture
@@ -42,11 +45,18 @@ def exam(files: tuple[Path, Path], tmp_path: Path) -> dict[str, object]:
     return built
 
 
-def cut(path: Path, to: Path, events: list[str]) -> Path:
-    """The header of a file and the rows of these events."""
-    header, *rows = path.read_text().splitlines()
-    column = header.split(",").index("event_id")
-    return write(to, "\n".join([header, *[row for row in rows if row.split(",")[column] in events]]) + "\n")
+def changed(path: Path, to: Path, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Path:
+    change(pd.read_csv(path, dtype=str)).to_csv(to, index=False)
+    return to
+
+
+def cut(path: Path, to: Path, events: Sequence[str]) -> Path:
+    """The rows of a file that are of these events."""
+    return changed(path, to, lambda table: table[table["event_id"].isin(events)])
+
+
+def without_outcome(table: pd.DataFrame, event: str) -> pd.DataFrame:
+    return table.assign(outcome=table["outcome"].where(table["event_id"] != event, ""))
 
 
 @pytest.mark.parametrize(
@@ -111,42 +121,32 @@ def test_an_exam_of_other_or_open_events_is_refused(
 ) -> None:
     first = exam["event_ids"][0]
     words = ("--exam", "small", "--forecasts")
-    others = write(
-        tmp_path / "others.csv",
-        "".join(
-            line for line in files[0].read_text().splitlines(keepends=True) if not line.startswith(first)
-        ),
-    )
-    forecasts = cut(files[1], tmp_path / "other_forecasts.csv", [f"e{i:02d}" for i in range(1, 60)])
+    rest = [f"e{i:02d}" for i in range(60) if f"e{i:02d}" != first]
+    others = cut(files[0], tmp_path / "others.csv", rest)
+    forecasts = cut(files[1], tmp_path / "other_forecasts.csv", rest)
     assert f"lacks 1 of the {len(exam['event_ids'])} events" in refused(
         "score", "--events", others, *words, forecasts
     )
-    unresolved = []
-    for line in files[0].read_text().splitlines():
-        cells = line.split(",")
-        unresolved.append(",".join([*cells[:4], "", *cells[5:]]) if cells[0] == first else line)
-    still_open = write(tmp_path / "open.csv", "\n".join(unresolved) + "\n")
+    still_open = changed(files[0], tmp_path / "open.csv", lambda table: without_outcome(table, first))
     assert f"have no outcome in {still_open}, the first is '{first}'" in refused(
         "score", "--events", still_open, *words, files[1]
     )
     # an open event that the exam does not hold stops nobody
-    outside = next(f"e{i:02d}" for i in range(60) if f"e{i:02d}" not in exam["event_ids"])
-    text = files[0].read_text().splitlines()
-    opened = [
-        ",".join([*line.split(",")[:4], "", *line.split(",")[5:]]) if line.startswith(outside) else line
-        for line in text
-    ]
-    run_json("score", "--events", write(tmp_path / "o.csv", "\n".join(opened) + "\n"), *words, files[1])
+    outside = next(event for event in rest if event not in exam["event_ids"])
+    opened = changed(files[0], tmp_path / "o.csv", lambda table: without_outcome(table, outside))
+    run_json("score", "--events", opened, *words, files[1])
 
 
 def test_a_bad_cell_is_named_by_its_row_in_the_whole_file(
     files: tuple[Path, Path], exam: dict[str, list[str]], tmp_path: Path
 ) -> None:
     last = exam["event_ids"][-1]
-    lines = files[0].read_text().splitlines()
-    row = next(i for i, line in enumerate(lines) if line.startswith(last))
-    lines[row] = lines[row].rsplit(",", 1)[0] + ",often"
-    events = write(tmp_path / "bad.csv", "\n".join(lines) + "\n")
+    row = pd.read_csv(files[0])["event_id"].tolist().index(last) + 1
+    events = changed(
+        files[0],
+        tmp_path / "bad.csv",
+        lambda table: table.assign(crowd=table["crowd"].where(table["event_id"] != last, "often")),
+    )
     line = refused(
         *("score", "--set", "baseline=crowd", "--events", events, "--forecasts", files[1], "--exam", "small")
     )

@@ -57,19 +57,6 @@ def test_an_estimate_is_somebodys_about_something(store: Store) -> None:
         give_estimate(store, RUN, "P0", None, author="Ann")
 
 
-def test_a_name_in_another_spelling_is_the_same_person_and_a_look_alike_is_not(store: Store) -> None:
-    give_estimate(store, RUN, "P0", "0.2", author="Jos\xe9")
-    give_estimate(store, RUN, "P0", "0.3", author="JOSE\u0301")
-    give_estimate(
-        store, RUN, "P0", "0.9", author="J\u043es\xe9"
-    )  # with a Cyrillic letter: typed names are not proved
-    said = load_state(store, RUN).annotations
-    assert [each.p for each in said.standing("P0")] == [0.3, 0.9]
-    give_estimate(store, RUN, "P0", None, author="jos\xe9")
-    record_outcome(store, RUN, "no", on="2018-12-31")
-    assert [row["author"] for row in people_scores([load_state(store, RUN)], live=False)] == ["J\u043es\xe9"]
-
-
 def test_people_are_scored_apart_and_nobody_after_the_outcome(store: Store) -> None:
     give_estimate(store, RUN, "P0", "0.2", author="Ann")
     give_estimate(store, RUN, "P0", "0.6", author="Bo")

@@ -12,6 +12,7 @@ from tests.fakes.stored_run import write_tree_run
 from workbench.engine.ownership import own_run
 from workbench.engine.record.fold import load_state
 from workbench.reports.note_content import note_of
+from workbench.reports.note_tree import Text
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.views.run_overview import listed_runs
@@ -33,7 +34,8 @@ def states(home: Path) -> set[str]:
     shown = load_run(home, RUN).document()
     with closing(Store(home)) as store:
         (row,) = listed_runs(store, datetime.now(UTC))
-        (unfinished,) = note_of(store, load_state(store, RUN)).warnings
+        blocks = note_of(store, load_state(store, RUN)).blocks
+        (unfinished,) = (block.text for block in blocks if isinstance(block, Text) and block.tone == "alarm")
     return {str(shown["state"]), str(row["state"]), unfinished.partition("the run is ")[2].partition(";")[0]}
 
 

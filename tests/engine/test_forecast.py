@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from proxies.asof.clock import Cutoff
-from workbench.engine.expected_cost import analysis_calls, forecast, forecast_of
+from workbench.engine.expected_cost import analysis_calls, cost_line, error_line, forecast, forecast_of
 from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.models.costs import forecast_cost
 from workbench.propositions import Tree
@@ -104,3 +104,14 @@ def test_every_grounder_is_priced_without_data(grounder: str, statement: str) ->
         cutoff=Cutoff.parse("2018-06-30"),
     )
     assert cost.model_calls >= 1
+
+
+def test_the_lines_name_the_range_and_the_error() -> None:
+    tree = Tree.root_only("It holds").expand("P0", {"P1": "One part holds", "P2": "The other part holds"})
+    state: Any = planned(tree, RunSettings(model="openai/x", prices=PRICES))
+    line = cost_line(state)
+    assert "about 17 calls to openai/x (" in line and " to " in line and "$" in line
+    ended = error_line(state, 36, 0.5)
+    assert ended is not None and "forecast 18 calls for the tree, 36 were made (+100%)" in ended
+    offline: Any = planned(tree, RunSettings())
+    assert error_line(offline, 32, 0.0) is None

@@ -20,11 +20,12 @@ from tests.fakes.screens import REVISED_ROWS, RUN, add_revised_call, make_run
 from workbench.audit.vintages import vintage_words, vintages_of
 from workbench.engine.record.fold import load_state
 from workbench.propositions import Belief
-from workbench.reports.note_content import ONE_PAGE_DRIVERS, Note, note_of
+from workbench.reports.note_content import ONE_PAGE_DRIVERS, note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html
 from workbench.reports.note_pdf import print_pdf
 from workbench.reports.note_plots import Plot
+from workbench.reports.note_tree import Cell, Drivers, Headline, Note, Picture, Series, Table
 from workbench.reports.note_word import note_docx
 from workbench.store import Store
 
@@ -75,9 +76,10 @@ def test_one_page_has_what_a_reader_decides_by_and_says_where_the_rest_is(home: 
     note = note_with_a_comparison(home, one_page=True)
     text = text_in(form, note)
     whole = text_in(form, note_with_a_comparison(home))
-    for needed in (note.statement, note.sentence, note.mark, *(each.statement for each in note.drivers)):
+    (drivers,) = (block for block in note.blocks if isinstance(block, Drivers))
+    for needed in (note.title, "base rate", note.mark, *(each.statement for each in drivers.rows)):
         assert " ".join(needed.split()) in text, needed
-    assert 0 < len(note.drivers) <= ONE_PAGE_DRIVERS
+    assert 0 < len(drivers.rows) <= ONE_PAGE_DRIVERS
     for heading in ("Every number in full", "Evidence", "What it rests on", "Appendix"):
         assert heading in whole and heading not in text, heading
     assert f"workbench export {RUN}" in text
@@ -102,10 +104,15 @@ def test_one_page_is_an_option_of_a_note_and_of_nothing_else(home: Path, tmp_pat
 def test_one_page_prints_on_one_page(home: Path) -> None:
     pages = re.compile(rb"/Type\s*/Page\b(?!s)")
     note = note_with_a_comparison(home, one_page=True)
-    assert note.fan is not None, "the series has its place on the page"
+    assert any(isinstance(block, Series) for block in note.blocks), "the series has its place on the page"
     counted = "On 114 past dates (12 independent) this way of forecasting did no better than the base rate: take the base rate (gain in Brier Index +0.1, 95% interval 0.0 to +3.2)"
+    more = [("record", counted), ("outcome", "no on 2018-12-31, says its series; Brier score 0.414")]
     full = replace(
-        note, record=counted, outcome="outcome: no on 2018-12-31, says its series; Brier score 0.414"
+        note,
+        blocks=[
+            replace(block, facts=[*block.facts, *more]) if isinstance(block, Headline) else block
+            for block in note.blocks
+        ],
     )
     for each in (note, full):
         assert len(pages.findall(print_pdf(note_html(each), os.environ))) == 1
@@ -134,16 +141,17 @@ def with_a_tall_plot(note: Note) -> Note:
     buffer = io.BytesIO()
     Image.new("RGB", (200, 2000), "white").save(buffer, "PNG")
     tall = Plot(png=buffer.getvalue(), caption="A tall picture", width=200, height=2000)
-    first, *others = note.evidence
-    return replace(note, evidence=[replace(first, plots=[tall]), *others])
+    return replace(note, blocks=[*note.blocks, Picture(tall)])
 
 
 def deep(note: Note) -> Note:
     """A tree of fifteen levels, each with the longest id that it can have at a look."""
     rows = [
-        replace(note.rows[0], id="P1" + ".1" * level if level else "P0", depth=level) for level in range(15)
+        [Cell(text="It rains", id="P1" + ".1" * level, depth=level), Cell(text="50.0%")]
+        for level in range(15)
     ]
-    return replace(note, rows=rows)
+    tree = Table(("claim and drivers", "probability"), rows, (0.84, 0.16), "tree")
+    return replace(note, blocks=[*note.blocks, tree])
 
 
 @pytest.mark.parametrize("shape", ["as it is", "one page", "tall plot", "deep tree"])

@@ -1,14 +1,12 @@
 """The own record: resolved runs of this home, scored together and month by month; revised outcomes count as they stand."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.command_line import run_cli, run_json, run_ok
+from tests.command_line import run_json, run_ok
 from tests.fakes.small_run import make_small_run
-from workbench.formatting import SCORE_WORDS, meaning
 
 
 def planted(home: Path, statement: str, p: float, cutoff: str = "2018-06-30") -> str:
@@ -24,18 +22,6 @@ def planted(home: Path, statement: str, p: float, cutoff: str = "2018-06-30") ->
 def own(home: Path, *words: str) -> Any:
     done = run_json(home, "score", "--own", *words)
     return done
-
-
-def test_four_runs_of_one_claim_are_one_cluster_and_a_claim_of_another_year_a_second(tmp_path: Path) -> None:
-    for p in (0.8, 0.7, 0.6, 0.9):
-        run = planted(tmp_path, "A", p)
-        run_ok(tmp_path, "resolve", run, "yes", "--on", "2018-08-01")
-    counted = own(tmp_path)["methods"]["own"]["n"]
-    assert (counted["overall"], counted["clusters"]) == (4, 1)
-    other = planted(tmp_path, "B", 0.6, cutoff="2019-06-30")
-    run_ok(tmp_path, "resolve", other, "yes", "--on", "2019-08-01")
-    counted = own(tmp_path)["methods"]["own"]["n"]
-    assert (counted["questions"], counted["clusters"]) == (2, 2)
 
 
 def test_scores_by_month_and_a_revised_outcome(tmp_path: Path) -> None:
@@ -62,21 +48,6 @@ def test_scores_by_month_and_a_revised_outcome(tmp_path: Path) -> None:
     run_ok(tmp_path, "resolve", runs[0], "no", "--on", "2018-08-01")
     assert own(tmp_path)["over_time"][-1]["brier_so_far"] == pytest.approx((0.16 + 0.64 + 0.09) / 3)
     assert set(own(tmp_path, "--by", "month")["methods"]["own"]["by"]) == {"2018-07", "2018-08"}
-    text = run_cli(tmp_path, "score", "--own", "--by", "made").stdout
-    assert "so far" in text and "back-test" in text and "±" not in text
-    # its columns have names that the glossary explains, and the explanation stands below them
-    head, *_ = text.splitlines()
-    assert "Brier score" in head and "calibration error  by luck alone" in head
-    assert not re.search(r"\bece\b|metaculus_|log_loss|clusters", text)
-    for name in (
-        "Brier score",
-        "Brier Index",
-        "Metaculus score",
-        "calibration error",
-        "log loss",
-        "independent",
-    ):
-        assert SCORE_WORDS[name] in text and meaning(name) == SCORE_WORDS[name]
 
 
 def test_what_does_not_count_says_why(tmp_path: Path) -> None:

@@ -84,30 +84,6 @@ def test_a_journal_that_grew_under_its_writer_takes_no_line_of_ours(tmp_path: Pa
     assert len(read_lines(ours.path)) == 3
 
 
-def test_what_a_full_disk_took_of_a_line_is_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    journal = Journal(tmp_path / "j.jsonl")
-    journal.append("open", name="j")
-    real = os.write
-    room = [10]
-
-    def full(descriptor: int, data: memoryview) -> int:
-        if not room[0]:
-            raise OSError(28, "No space left on device")
-        taken_bytes = real(descriptor, bytes(data)[: room[0]])
-        room[0] -= taken_bytes
-        return taken_bytes
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "write", full)
-        with pytest.raises(OSError, match="No space left"):
-            journal.append("markdown", id="cell-001", source="x" * 100)
-    journal.append("markdown", id="cell-001", source="y")
-    journal.close()
-    assert [line["kind"] for line in read_lines(journal.path)] == ["open", "markdown"]
-
-
 def test_a_holder_that_has_not_said_who_it_is_is_waited_for(tmp_path: Path) -> None:
     descriptor = os.open(tmp_path / LOCK_NAME, os.O_RDWR | os.O_CREAT)
     fcntl.flock(descriptor, fcntl.LOCK_EX)

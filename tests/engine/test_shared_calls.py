@@ -11,9 +11,8 @@ from sandbox import Limits
 from tests.fakes.loop_run import Killed
 from tests.fakes.sharing_run import OBSERVATIONS, STEPS, Seeker, first_message, sharing_run
 from workbench.engine.leaves.job import GroundJob
-from workbench.engine.leaves.shared_calls import LONGEST_LINE, MOST_CALLS, rows_line
+from workbench.engine.leaves.shared_calls import rows_line
 from workbench.engine.record.fold import load_state
-from workbench.engine.run_settings import PRESETS, with_preset
 from workbench.store import ApiLedger, Store
 from workbench.workers.calls import pack, unpack
 
@@ -58,16 +57,6 @@ def test_a_resumed_leaf_is_offered_what_it_was_offered(store: Store, tmp_path: P
     assert all(state.trials[key].known_calls == calls for key, calls in before.items())
     job = GroundJob.of(state, "P1.2", 1, 1, keyed=(), network=False, limits=Limits())
     assert job.begun.known_calls and unpack(pack(job)) == job
-
-
-def test_what_is_offered_is_bounded_and_the_papers_share_nothing(tmp_path: Path) -> None:
-    state, _ = sharing_run(tmp_path, *([2] * 3))
-    for trial in state.trials.values():
-        assert len(trial.known_calls) <= MOST_CALLS
-        assert all(len(line) <= LONGEST_LINE and "\n" not in line for line in trial.known_calls)
-    shares = {name: with_preset(name).agent.share_calls for name in PRESETS}
-    assert shares["product"] and shares["best"]
-    assert not shares["analytica-paper"] and not shares["blf-paper"]
 
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(max_size=12), lambda part: st.lists(part) | st.dictionaries(st.sampled_from(["date", "value", "rows"]), part)))  # fmt: skip

@@ -34,6 +34,9 @@ def with_evidence(state: RunState) -> RunState:
     return state
 
 
+PACE = LeafPace(replies=5, seconds=4)
+
+
 @given(replies=st.integers(0, 40), usual=st.floats(0.5, 20))
 def test_the_share_never_falls_and_is_whole_with_the_evidence_alone(replies: int, usual: float) -> None:
     state, stages = in_work(), Stages(LeafPace(replies=usual, seconds=3))
@@ -75,3 +78,22 @@ def test_a_terminal_is_drawn_on_and_a_file_gets_lines(store: Store, tmp_path: Pa
     text = written.getvalue()
     assert "6 of 6 drivers have evidence" in text and "opening its notebook" in text
     assert max(map(len, text.splitlines())) <= 100
+
+
+def test_a_leaf_says_what_it_is_at_and_nothing_once_it_has_its_evidence() -> None:
+    stages = Stages(PACE)
+    stages.take(ev.LeafStarted(node="P0", trial=1, attempt=1))
+    assert stages.words == {"P0": "opening its notebook"}
+    for number in (1, 2, 3):
+        stages.take(step(number))
+    assert stages.words == {"P0": "step 3 of 5: Past windows"}
+    for number in (4, 5, 6):
+        stages.take(step(number, about=""))
+    assert stages.words == {"P0": "step 6 of 6: step"}, (
+        "a leaf that takes longer than usual is not past its end"
+    )
+    stages.take(ev.LeafPooled(node="P0", p=0.5, key_factor="", report="sha256:" + "0" * 64, trials=(0.5,)))
+    assert stages.words == {}
+    unpaced = Stages()
+    unpaced.take(step(1))
+    assert unpaced.words == {"P0": "step 1: Past windows"}

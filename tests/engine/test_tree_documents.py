@@ -49,22 +49,6 @@ def test_the_scenario_table_compares_and_mixes() -> None:
     assert scenario_table(three_levels(), book, ["soft"])["mix"] is None
 
 
-def test_a_large_tree_is_folded_on_a_terminal_and_children_stand_in_number_order() -> None:
-    from tests.fakes.large_tree import large_tree
-    from workbench.views.wording import tree_lines
-
-    tree = large_tree(1111)
-    folded = tree_lines(tree)
-    shown = [line.split("─ ")[-1].split()[0] for line in folded if "Proposition" in line]
-    assert shown == ["P0", *(f"P{number}" for number in range(1, 11))]
-    assert sum("… 110 more below P" in line for line in folded) == 10
-    whole = tree_lines(tree, most=None)
-    assert sum("Proposition" in line for line in whole) == 1111
-    rule = next(line for line in folded if "= " in line)
-    places = [rule.index(f"P{number} ") for number in range(1, 11)]
-    assert places == sorted(places)
-
-
 def test_what_to_look_at_next_has_an_order_only_where_the_record_gives_one() -> None:
     """The spread is that of the run's own trials, else of earlier runs'; nothing is assumed, and nothing is bought by asking a rule again."""
 

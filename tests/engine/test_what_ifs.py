@@ -322,3 +322,12 @@ def test_the_report_reads_trials_from_the_log(store: Store) -> None:
     assert leaf_sources(store, state) == {"P2.1": {'embedded/series/observations {"series_id":"VIX"}'}}
     assert trial_costs(store, state) == {}
     assert {row["cost"] for row in report["ground_next"]} == {None}
+
+
+async def test_the_average_is_recombined_without_a_model(store: Store) -> None:
+    state = ruled(load_state(store, RUN), "average")
+    assert "asks no model" in price_line(state, ("P2", "P0"))
+    result = await full_what_if(state, (SetValue(node="P2.1", p=0.0),), desk(store))
+    assert result.model_calls == 0
+    assert result.whatif.tree["P2"].p == pytest.approx((LEAVES["P2.2"][0] + LEAVES["P2.3"][0]) / 3)
+    assert {each.rule["name"] for each in result.answer_edits if isinstance(each, SetRule)} == {"average"}

@@ -60,7 +60,7 @@ def test_windows_end_before_the_cutoff() -> None:
 
 
 def test_too_short_a_history_is_named() -> None:
-    with pytest.raises(TooLittleHistory, match="separate windows"):
+    with pytest.raises(TooLittleHistory, match="two independent periods"):
         windows(replace(UP, end=date(2019, 6, 28)), walk(8, days=300))
 
 

@@ -1,7 +1,6 @@
 """For each family of providers: the reply read from a stream is the plain one, and a bad line is told from slow work."""
 
 import asyncio
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -124,9 +123,11 @@ async def test_silence_in_the_middle_is_transient_and_billed_once(name: str) -> 
         await writer.drain()
         await asyncio.sleep(60)
 
+    # Ollama, asked plainly, has no pieces to be silent between: there the total ends it.
+    limits = {"total": 2} if name == "ollama" else {}
     async with server(silent) as (url, bodies):
         with pytest.raises(ModelUnavailable) as stopped:
-            await client(name, url.removesuffix("/v1"), timeout=0.3).complete(request())
+            await client(name, url.removesuffix("/v1"), timeout=0.3, **limits).complete(request())
     assert stopped.value.billed and stopped.value.heard and len(bodies) == 1
 
 
@@ -160,28 +161,6 @@ async def test_a_drip_of_bytes_ends_at_the_total(name: str, kind: str) -> None:
         with pytest.raises(ModelUnavailable) as stopped:
             await client(name, url.removesuffix("/v1"), timeout=5, total=0.4).complete(request())
     assert stopped.value.billed and len(bodies) == 1
-
-
-OVERLOADED = {
-    "anthropic": {"type": "error", "error": {"type": "overloaded_error", "message": "overloaded"}},
-    "gemini": {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}},
-    "openai-responses": {
-        "type": "response.failed",
-        "response": {"error": {"code": "server_error", "message": "overloaded"}},
-    },
-    "deepseek": {"error": {"message": "overloaded", "code": 503}},
-}
-
-
-@pytest.mark.parametrize("name", OVERLOADED)
-async def test_an_error_in_the_middle_of_a_stream_is_the_providers(name: str, recorded: Recorded) -> None:
-    shape = SHAPES[name]
-    first, *_ = shape.wire(shape.whole(SILENT), [4])
-    error = json.dumps(OVERLOADED[name]).encode()
-    line = error + b"\n" if shape.kind != "text/event-stream" else b"data: " + error + b"\n\n"
-    recorded.answers = [(200, first + line, {"Content-Type": shape.kind})]
-    with pytest.raises(ModelUnavailable, match="overloaded"):
-        await client(name, recorded.url).complete(request())
 
 
 def line(*pieces: tuple[float, bytes]) -> Any:

@@ -108,7 +108,7 @@ def test_windows_that_go_together_are_too_few_of_any_series() -> None:
     months, wiggle = MONTHS[-320:], 0.001 * np.sin(np.arange(320))
     reading = claim_reading(read_claim("fred:UNRATE is above 5 on 2027-03-31"))
     once = History.of(months, np.where(np.arange(320) < 160, 4.0, 6.0) + wiggle)
-    with pytest.raises(TooLittleHistory, match=r"only 1\.\d separate windows"):
+    with pytest.raises(TooLittleHistory, match="two independent periods"):
         reading_windows(reading, once, LAST, "none")
     # its control: as many windows of a level that is crossed all the time
     often = History.of(months, np.where(np.arange(320) // 2 % 2, 4.0, 6.0) + wiggle)

@@ -22,7 +22,6 @@ from proxies.errors import (
     ParameterInvalid,
     QuotaExhausted,
     Refused,
-    SchemaDrift,
     SourceRejected,
     SourceUnavailable,
 )
@@ -172,30 +171,6 @@ async def test_retry_after_is_obeyed_and_a_long_one_is_a_used_up_quota(
     vendor.faults.append(Sent({}, 429, {"Retry-After": "86400"}))
     with pytest.raises(QuotaExhausted):
         await asker(broker, "2024-06-01")(EOD, symbol="B")
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "error"),
-    [
-        ({"Error Message": "Limit Reach . Please upgrade"}, 429, QuotaExhausted),
-        ({"Error Message": "Limit Reach . Please upgrade"}, 200, QuotaExhausted),
-        ({"Error Message": "Invalid API KEY."}, 401, SourceRejected),
-        ({"Error Message": "Special Endpoint"}, 200, SourceRejected),
-        ({"message": "Legacy Endpoint"}, 403, SourceRejected),
-        (b"<html>maintenance</html>", 200, SourceRejected),
-        ({"rows": []}, 200, SchemaDrift),
-    ],
-)
-async def test_fmp_complaints_are_typed(
-    broker: Broker, vendor: Upstream, body: Any, status: int, error: type[Exception]
-) -> None:
-    vendor.handler = lambda seen: Sent(body, status)
-    with pytest.raises(error) as caught:
-        await asker(broker, "2024-06-01")(EOD, symbol="A")
-    assert "\n" not in str(caught.value) and "Limit Reach" not in str(caught.value)
-    vendor.handler = lambda seen: Sent(ROWS)
-    if not isinstance(caught.value, Refused):
-        assert len((await asker(broker, "2024-06-01")(EOD, symbol="A")).data) == 1, "nothing wrong was cached"
 
 
 async def test_an_upstream_that_is_down_or_silent_is_unavailable(broker_of: Callable[..., Broker]) -> None:

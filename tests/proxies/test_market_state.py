@@ -105,15 +105,3 @@ def test_the_state_is_what_a_visitor_saw(offsets: list[int], source: str) -> Non
     told = set(statuses(source, market))
     born = opened if source == "kalshi" else listed
     assert told == ({market.state(T)} if born < T else {None})
-
-
-def test_a_missing_end_reads_like_a_later_one() -> None:
-    """Whether a market is open today must not show in how its state of then is told."""
-    day = timedelta(days=1)
-    for planned in (T - day, T + 9 * day):
-        market = Market(listed=T - 9 * day, opened=T - 8 * day, planned=planned, ended=T + 5 * day)
-        word = "past its planned end" if planned < T else "open"
-        for end in (None, "", "n/a", market.polymarket()["closedTime"]):
-            assert set(statuses("polymarket", market, closedTime=end)) == {word}
-        for closed in (True, False):
-            assert set(statuses("polymarket", market, closedTime=None, closed=closed)) == {word}

@@ -1,7 +1,6 @@
 """Index members as of the cutoff: today's list rolled back, nobody who joined later, nobody lost who left later."""
 
 from datetime import date, timedelta
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 from proxies.errors import CutoffRefused
 from tests.fakes.upstream_fmp import Change, Fmp, Index
 from tests.proxies.leaks.desk import Desk
-from tests.proxies.two_worlds import read
 from tests.proxies.worlds import in_loop
 
 PATH = "fmp/indexes/constituents/sp500-constituent"
@@ -70,26 +68,3 @@ def test_the_members_are_those_of_any_day(index: Index, day: str, off: int, rng:
     joined = {change.joined for change in index.changes if change.day < cutoff}
     expected = index.on(cutoff) & joined
     assert sorted(row["symbol"] for row in answer.data) == sorted(expected), "each company once"
-
-
-@pytest.mark.parametrize("day", [None, "", "1990-01-02", "2010-05-03"])
-@pytest.mark.parametrize("cutoff", ["2005-06-30", "2018-06-30"])
-async def test_a_member_without_a_joining_on_record_is_not_told_whether_or_not_it_leaves_later(
-    day: str | None, cutoff: str
-) -> None:
-    """Who left has no day of its own any more: were it told and the other not, being told would say that it is to leave."""
-
-    def answers(leaves: bool) -> Any:
-        record = [{"date": "1999-12-31", "symbol": "B", "removedTicker": "Z", "removedSecurity": "Z"}]
-        inside = [{"symbol": "B", "name": "B", "dateFirstAdded": "1999-12-31"}]
-        if leaves:
-            record.insert(
-                0, {"date": "2022-03-01", "symbol": "N", "removedTicker": "K", "removedSecurity": "K"}
-            )
-            inside.append({"symbol": "N", "name": "N", "dateFirstAdded": "2022-03-01"})
-        else:
-            inside.append({"symbol": "K", "name": "K", "dateFirstAdded": day})
-        return lambda seen: record if "historical" in seen.path else inside
-
-    told = [await Desk(answers(leaves))(PATH, cutoff=cutoff) for leaves in (False, True)]
-    assert read(told[0]) == read(told[1]) and told[0].data == [{"symbol": "B", "dateAdded": "1999-12-31"}]

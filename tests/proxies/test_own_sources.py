@@ -10,15 +10,14 @@ from typing import Any
 import orjson
 import pytest
 
-from proxies.broker import Broker, ProxySettings, open_broker
+from proxies.broker import ProxySettings, open_broker
 from proxies.catalogue import api_doc, load_catalogue
 from proxies.catalogue.compiled import compiled_documents
 from proxies.catalogue.loader import CatalogueText
 from proxies.catalogue.plugins import installed_plugins
-from proxies.errors import CatalogueError, QuotaExhausted
-from proxies.settings import Retry
+from proxies.errors import CatalogueError
 from tests.command_line import run_cli
-from tests.fakes.upstream import Seen, Sent, Upstream
+from tests.fakes.upstream import Sent, Upstream
 from tests.proxies.conftest import asker
 
 HOUSE = """
@@ -148,25 +147,6 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
         installed_plugins.cache_clear()
 
     return install
-
-
-async def test_a_package_brings_a_source_with_a_class_of_its_own(
-    package: Callable[..., None], broker_of: Callable[..., Broker]
-) -> None:
-    package()
-
-    def vendor(seen: Seen) -> Sent:
-        return Sent({"sorry": True} if seen.query["symbol"] == "BUSY" else ROWS)
-
-    with Upstream(vendor) as upstream:
-        settings = ProxySettings.from_environment(
-            {"ACME_TOKEN": "s3cret", "WORKBENCH_UPSTREAM_ACME": upstream.url}
-        )
-        broker = broker_of(keys=settings.keys, upstreams=settings.upstreams, retry=Retry(tries=1))
-        ask = asker(broker, "2024-06-01")
-        assert (await ask("acme/prices", symbol="X")).data == [{"day": "2024-05-30", "price": 1}]
-        with pytest.raises(QuotaExhausted, match="acme says sorry"):
-            await ask("acme/prices", symbol="BUSY")
 
 
 @pytest.mark.parametrize(

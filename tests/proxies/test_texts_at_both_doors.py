@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.row_texts import MARKET_TEXTS, cut_market, cut_page
-from tests.fakes.upstream import Sent
-from tests.proxies.leaks.desk import Desk
 from tests.proxies.worlds import EASY
 from workbench.questions.as_of import criteria_as_of, statement_as_of
 from workbench.questions.formats.venues import kalshi_events, read_kalshi
@@ -148,53 +146,6 @@ def test_what_an_option_was_called_later_reaches_no_model(label: str) -> None:
         assert "Anna" in known.names.values() and not known.fault
     else:
         assert first.emptied and known.fault and not any(text.emptied for text in rest)
-
-
-MARKET = {"ticker": "CAB-T", "event_ticker": "CAB", "title": "Who falls?", "open_time": OPENED, "created_time": OPENED, "rules_primary": RULES}  # fmt: skip
-EVENT = {
-    "event_ticker": "CAB",
-    "series_ticker": "CAB",
-    "title": "Who falls?",
-    "category": "Politics",
-    "mutually_exclusive": True,
-}
-POOL = {"id": "3", "title": "Does it fall?", "description": RULES, "createdAt": OPENED, "startDate": OPENED}
-BET = {"id": "7", "question": "Does it fall?", "conditionId": "0x1", "outcomes": '["Yes","No"]', "createdAt": OPENED, "startDate": OPENED}  # fmt: skip
-TRADE = {"symbol": "QQZ", "disclosureDate": "2023-12-01", "transactionDate": "2023-11-01", "firstName": "J", "comment": "--"}  # fmt: skip
-NEWS = {"title": "Talks", "summary": "s.", "pubDate": "2023-12-10T10:00:00Z"}
-#: Texts that others replace whole, so that a cut one could not be told from one that never was: by endpoint, the answer that holds one.
-REPLACED: dict[str, tuple[dict[str, Any], Any]] = {
-    "kalshi/market": ({"ticker": "CAB-T"}, lambda text: {"market": {**MARKET, "subtitle": text, "yes_sub_title": text, "no_sub_title": text}}),
-    "kalshi/markets": ({"event_ticker": "CAB"}, lambda text: {"markets": [{**MARKET, "yes_sub_title": text}], "cursor": ""}),
-    "kalshi/event": ({"event_ticker": "CAB"}, lambda text: {"event": {**EVENT, "sub_title": text, "markets": [{**MARKET, "yes_sub_title": text}]}}),
-    "kalshi/events": ({"series_ticker": "CAB"}, lambda text: {"events": [{**EVENT, "sub_title": text, "markets": [{**MARKET, "yes_sub_title": text}]}], "cursor": ""}),
-    "polymarket/market": ({"id": "7"}, lambda text: {**BET, "slug": text, "groupItemTitle": text, "resolutionSource": f"https://a.example/{text}"}),
-    "polymarket/markets": ({"id": "7"}, lambda text: {"markets": [{**BET, "slug": text}]}),
-    "polymarket/event": ({"slug": "s"}, lambda text: {**POOL, "slug": text, "markets": [{**BET, "slug": text}]}),
-    "polymarket/events": ({"id": "3"}, lambda text: {"events": [{**POOL, "slug": text, "markets": [{**BET, "slug": text}]}]}),
-    "polymarket/search": ({"q": "fall"}, lambda text: {"events": [{**POOL, "slug": text}]}),
-    "fmp/senate/symbol/senate-trades": ({"symbol": "QQZ"}, lambda text: [{**TRADE, "office": text}]),
-    "fmp/senate/symbol/house-trades": ({"symbol": "QQZ"}, lambda text: [{**TRADE, "office": text}]),
-    "yfinance/news": ({"symbol": "QQZ"}, lambda text: {"data": {"tickerStream": {"stream": [{"content": {**NEWS, "canonicalUrl": {"url": f"https://a.example/{text}"}}}]}}}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("path", REPLACED)
-async def test_a_text_that_others_replace_whole_is_told_in_no_world(path: str) -> None:
-    params, vendor = REPLACED[path]
-    told = []
-    for text in ("Before 2025", "update-2024-02-28", "2024/02/28 resigned", ""):
-
-        def answer(seen: Any, text: str = text) -> Any:
-            if "historical" not in seen.path:
-                return Sent(vendor(text))
-            lists = seen.path.endswith("/markets")
-            return Sent({"markets": [], "cursor": ""}) if lists else Sent({}, 404)
-
-        data = (await Desk(answer)(path, "2024-01-15", **params)).data
-        assert data, "the rest is told"
-        told.append(json.dumps(data))
-    assert len(set(told)) == 1
 
 
 LISTS = {"exa/search/search": "highlights", "brave/web": "extra_snippets"}

@@ -7,10 +7,9 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
-from proxies.errors import ProxyError, Refused
 from proxies.settings import Retry
 from tests.fakes.upstream_world import World
-from tests.fakes.vendors import KEY, TELLTALE, VENDORS, Vendor, VendorShape
+from tests.fakes.vendors import KEY, VENDORS, Vendor, VendorShape
 from tests.proxies.conftest import Asker, asker
 from tests.proxies.worlds import NOW, REST, params_of
 
@@ -85,19 +84,3 @@ async def test_a_vendor_that_asks_to_wait_is_asked_again(
         right = [wait == float(told_to) if told_to else 0.2 <= wait <= 0.4 for wait in waits]
         assert any(right) and len(waits) <= 3
         assert all(token in text for token in world.early - world.late)
-
-
-@by_source
-async def test_what_a_vendor_does_not_know_is_told_in_our_words(
-    kind: VendorShape, broker_of: Callable[..., Broker]
-) -> None:
-    world = world_for(kind)
-    with kind(world) as vendor:
-        vendor.handler = lambda seen: kind.no_such
-        ask = ask_of(broker_of, vendor)
-        try:
-            text = await told(ask, kind, world)
-        except ProxyError as error:
-            assert isinstance(error, Refused), error
-            text = str(error)
-        assert TELLTALE not in text and TELLTALE not in str(ask.ledger.rows)

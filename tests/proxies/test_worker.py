@@ -1,6 +1,5 @@
 """Large answers, read in a process of their own: the same answer, typed ends, no key, nothing left behind."""
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -20,13 +19,12 @@ from proxies.asof.policies import ApiRequest, AskAgain
 from proxies.asof.upstream_plan import plan_request
 from proxies.broker import Broker
 from proxies.catalogue import load_catalogue
-from proxies.errors import NotJson, ProxyError, SourceRejected, SourceUnavailable
+from proxies.errors import NotJson, ProxyError, SourceUnavailable
 from proxies.fetch import worker as worker_module
 from proxies.fetch.worker import CannotStart, Worker
 from proxies.hashing import content_hash
 from proxies.ledger import Answer, MemoryLedger
 from proxies.vendors import base as base_module
-from tests.fakes.processor_time import longest_turn_seconds
 from tests.fakes.upstream import Sent, Upstream
 from tests.proxies.conftest import asker
 from workbench.store.database import Store
@@ -35,7 +33,6 @@ from workbench.store.ledgers import ApiLedger
 pytestmark = pytest.mark.long
 
 EOD = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
-NEWS = "fmp/news/symbol/news/stock"
 FRED = "fred/series/observations"
 TRENDS = "gt/google-trends/google_trends_overtime"
 KEY = "sEcReTkEy0123456789"
@@ -111,26 +108,6 @@ async def test_what_the_worker_answers_is_what_is_answered_here(worker: Worker) 
 
             there = worker.run(read_pages, work, [body], None, size=len(body))
             assert await outcome(there) == await outcome(here())
-
-
-async def test_pages_are_read_in_the_worker_as_here_whether_or_not_it_died_between(worker: Worker) -> None:
-    work = job(NEWS, symbols="A", limit=3)
-    day = {"early": "2024-05-01 10:00:00", "late": "2024-07-01 10:00:00"}
-    pages = [
-        orjson.dumps([{"symbol": "A", "publishedDate": day[when], "title": str(n)} for n, when in enumerate(page)])
-        for page in (["late"] * 3, ["late", "early", "late"], ["early"] * 3)
-    ]  # fmt: skip
-    reader = PageReader(work)
-    for count in range(4):
-        if count:
-            reader.add(pages[count - 1])
-        here, there = reader.step(None), await worker.run(read_pages, work, pages[:count], None, size=9)
-        assert parts(here) == parts(there) and type(here) is (Answer if count == 3 else NextPage)
-        if count == 1:
-            os.kill(await pid_of(worker), signal.SIGKILL)
-            await asyncio.sleep(0.2)
-            with pytest.raises(SourceUnavailable):
-                await pid_of(worker)
 
 
 async def test_errors_of_the_policies_come_back_typed(worker: Worker) -> None:
@@ -258,22 +235,6 @@ async def test_a_stuck_worker_is_ended_in_time(worker: Worker, monkeypatch: pyte
     assert await pid_of(worker) != stuck
 
 
-async def test_a_cancelled_caller_leaves_the_worker_to_the_next(worker: Worker) -> None:
-    body = orjson.dumps(bars(20_000))
-    await pid_of(worker)
-    waiting = asyncio.create_task(worker.run(read_pages, job(EOD, symbol="A"), [body], None, size=len(body)))
-    await asyncio.sleep(0.01)
-    waiting.cancel()
-    assert isinstance(await pid_of(worker), int)
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
-
-
-async def test_a_job_of_too_many_bytes_is_refused_before_it_is_sent(worker: Worker) -> None:
-    with pytest.raises(SourceRejected, match="ask for less"):
-        await worker.run(os.getpid, size=worker_module.MOST_BYTES + 1)
-
-
 async def test_a_machine_that_starts_no_process_is_asked_once(
     worker: Worker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -333,14 +294,6 @@ async def test_a_large_answer_is_the_one_that_is_made_here(
     assert row.answer is large and KEY not in repr(row)
 
 
-async def test_a_large_answer_that_is_no_json_is_asked_for_again(broker: Broker, vendor: Upstream) -> None:
-    good, vendor.handler = vendor.handler, lambda seen: Sent(b"<html>" + b"x" * 5000)
-    with pytest.raises(SourceRejected, match="not JSON"):
-        await answer_of(broker)
-    vendor.handler = good
-    assert len((await answer_of(broker)).data) == 20
-
-
 async def test_a_worker_that_dies_is_a_typed_failure_that_leaves_nothing_behind(
     broker: Broker, vendor: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -358,41 +311,3 @@ async def test_a_worker_that_dies_is_a_typed_failure_that_leaves_nothing_behind(
 
 def _die(*_: Any) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-async def test_equal_large_requests_at_once_are_read_once(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    jobs = []
-    run = Worker.run
-
-    async def counted(self: Worker, *args: Any, **more: Any) -> Any:
-        jobs.append(args)
-        return await run(self, *args, **more)
-
-    monkeypatch.setattr(Worker, "run", counted)
-    ask = asker(broker, "2024-06-01")
-    answers = await asyncio.gather(*(ask(EOD, symbol="A") for _ in range(20)))
-    assert len(jobs) == 1 and all(answer is answers[0] for answer in answers)
-
-
-async def test_a_5_mb_answer_holds_the_loop_for_less_than_20_ms_of_its_own(
-    broker_of: Callable[..., Broker], tmp_path: Path
-) -> None:
-    rows = [{"symbol": "A", "date": f"2024-05-{1 + n % 28:02}", "adjOpen": 1.5, "adjClose": n / 7, "volume": n} for n in range(62_000)]  # fmt: skip
-    body = orjson.dumps(rows)
-    assert len(body) > 5_000_000
-    store = Store(tmp_path)
-    with Upstream(lambda seen: Sent(body)) as upstream:
-        broker = broker_of(keys={"fmp": KEY}, upstreams={"fmp": upstream.url}, cache_path=tmp_path / "raw.db")
-        session = broker.session(CUTOFF, ApiLedger(store))
-        places = asker(broker, None).addresses
-        await session.call(EOD, {"symbol": "WARM"}, next(places))
-        symbols = iter(("S0", "S1", "S2"))
-
-        async def call() -> None:
-            await session.call(EOD, {"symbol": next(symbols)}, next(places))
-
-        longest = await longest_turn_seconds(call, below=0.020)
-    store.close()
-    assert longest < 0.020

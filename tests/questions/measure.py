@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from tests.questions.corpora.truths import truth_verdict
-from tests.questions.corpora.verdicts import Verdict, described, fits, verdict_of
+from tests.questions.corpora.verdicts import (
+    Verdict,
+    described,
+    fits,
+    judged,
+    judged_none,
+    own_verdicts,
+    verdict_of,
+)
 from workbench.questions.readings.read import read
 from workbench.questions.readings.slots import SlotReading
 
@@ -32,7 +40,9 @@ GROUPS = {
 
 
 def measured(path: Path) -> list[Verdict]:
-    """Return the verdict on each row of a ``.jsonl`` or ``.jsonl.xz`` file."""
+    """Return the verdict on each row of a ``.jsonl``, ``.jsonl.xz`` or ``.tsv`` file."""
+    if path.suffix == ".tsv":
+        return list(own_verdicts(path))
     raw = path.read_bytes()
     lines = (lzma.decompress(raw) if path.suffix == ".xz" else raw).decode().splitlines()
     return [_verdict(json.loads(line)) for line in lines if line.strip()]
@@ -53,15 +63,8 @@ def _verdict(row: Mapping[str, Any]) -> Verdict:
     if truth and "kind" in truth:
         return Verdict(text, day, truth_verdict(found, row), found, row)
     truths = truth if isinstance(truth, list) else [truth] if truth and truth.get("relation") else []
-    if not truths:
-        verdict = "misread" if found.best else "wrong" if found.others else "refused rightly"
-    elif found.best:
-        verdict = "read" if any(_says(found.best, one) for one in truths) else "misread"
-    elif any(_says(each, one) for each in found.others for one in truths):
-        verdict = "suggested"
-    else:
-        verdict = "wrong" if found.others else "refused"
-    return Verdict(text, day, verdict, found, row)
+    right = judged(found, lambda reading: any(_says(reading, one) for one in truths))
+    return Verdict(text, day, right if truths else judged_none(found), found, row)
 
 
 def _says(reading: SlotReading, truth: Mapping[str, Any]) -> bool:

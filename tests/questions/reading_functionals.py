@@ -5,6 +5,7 @@ from dataclasses import replace
 from workbench.forecasts.reading import Comparison, Reading, Statistic, Transformation
 from workbench.questions.readings.sentences import OPPOSITE, WORDS
 from workbench.questions.readings.slots import SlotReading
+from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.science.errors import DomainError
 
 _STATISTICS: dict[str, Statistic] = {
@@ -27,6 +28,17 @@ def functional_of(reading: SlotReading) -> Reading | None:
         return _functional(reading)
     except DomainError:  # fields that do not go together: the reading stands, and is not treated
         return None
+
+
+def assert_forecast_as_read(reading: SlotReading) -> None:
+    """What the analyst forecasts and resolves of a claim is the functional of its reading."""
+    assert reading.claim is not None
+    functional, own = functional_of(reading), claim_reading(reading.claim)
+    assert functional is not None
+    # Of a change the sentence of a claim knows "at least" alone.
+    weak = {"above": "at_least", "below": "at_most"} if reading.claim.pattern == "points" else {}
+    same = replace(functional, comparison=weak.get(functional.comparison, functional.comparison))
+    assert replace(own, series=same.series) == same, reading.statement
 
 
 def _functional(reading: SlotReading) -> Reading | None:

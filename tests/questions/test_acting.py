@@ -49,13 +49,6 @@ def test_bets_are_sized_capped_and_explained() -> None:
     }
 
 
-def test_bets_stop_before_the_close() -> None:
-    p = {"who#Ann": 0.8, "who#Bo": 0.2, "rain": 0.8}
-    document = bets(p, stop_days=14)
-    assert [bet["event"] for bet in document["bets"]] == ["rain"]
-    assert {"question": "who", "reason": "closes in 12 days, bets stop 14 days before"} in document["passed"]
-
-
 def test_a_forecast_set_has_every_date_and_is_refused_when_it_lacks_one() -> None:
     questions = set_of(FORMATS["forecastbench"](json.dumps(FORECASTBENCH)).questions)
     p = {"metaculus/abc": 0.3, "fred/DGS10@2025-11-02": 0.6, "fred/DGS10@2025-11-25": 0.55}

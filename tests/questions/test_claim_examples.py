@@ -7,7 +7,7 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
-from workbench.offline.claim_examples import CLAIM_EXAMPLES, EXAMPLE_CUTOFF
+from workbench.offline.claim_examples import EXAMPLE_CUTOFF, example_texts
 from workbench.questions.readings.choice import day_of
 from workbench.questions.readings.read import read
 
@@ -15,7 +15,7 @@ from workbench.questions.readings.read import read
 def test_the_document_has_every_example_with_its_readings(tmp_path: Path) -> None:
     examples = json.loads(run_cli(tmp_path, "claims", "--json").stdout)["claims"]
     assert [each["text"] for each in examples] == [
-        text for texts in CLAIM_EXAMPLES.values() for text in texts
+        text for texts in example_texts().values() for text in texts
     ]
     assert all(each["readings"] and each["answered"] for each in examples)
 
@@ -25,7 +25,7 @@ def test_the_command_prints_them_for_people(tmp_path: Path) -> None:
     assert "the S&P 500 closes 2018 higher" in run_cli(tmp_path, "claims").stdout
 
 
-@pytest.mark.parametrize("text", [text for texts in CLAIM_EXAMPLES.values() for text in texts])
+@pytest.mark.parametrize("text", [text for texts in example_texts().values() for text in texts])
 def test_every_line_has_a_reading(text: str) -> None:
     found = read(text, day_of(Cutoff.parse(EXAMPLE_CUTOFF)))
     assert found.choices and not found.leftover, text

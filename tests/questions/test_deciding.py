@@ -143,5 +143,5 @@ def test_two_levels_on_one_side_of_the_value_are_refused(level: int, rival: int)
 
 def test_too_little_history_is_refused() -> None:
     rows = {"VIX": [row for row in FULL["VIX"] if row["date"] < "2014-09-01"]}
-    with pytest.raises(ClaimRefused, match="separate windows"):
+    with pytest.raises(ClaimRefused, match="two independent periods"):
         appraise(read_claim("VIX above 20 on 2015-02-27"), rows, date(2014, 8, 29))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from tests.questions.corpora import verdicts
-from tests.questions.reading_functionals import functional_of
+from tests.questions.reading_functionals import assert_forecast_as_read, functional_of
 from workbench.annotations.outcomes import known_outcome
 from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
@@ -31,7 +31,6 @@ from workbench.questions.readings.choice import ReadClaim, UnclearClaim, day_of,
 from workbench.questions.readings.read import read
 from workbench.questions.readings.slots import stored_claim
 from workbench.questions.readings.tokens import spelled
-from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.store import Store
 from workbench.views.reading_documents import reading_lines
 
@@ -47,15 +46,6 @@ FIFTH = "545eb77a94a4a8dac0f98399b04f8afc26db6c54cc45a15e1a6c0eaec7e3ae65"
 #: A sixth, whose rows nobody had seen when it was opened at commit 6ff0c4c7.
 SIXTH = "91e5db5a7bfdc04c05d9460ad000e9de1e89575f427ab6ab0ae29285aa6fcf2e"
 JUNE = date(2018, 6, 30)
-#: Misread by the label, and listed on the page: its summer ends on 22 September, and its 60 trading days two days later; the third says 5000 ("fifty hundred"), and was to be refused.
-LISTED = (
-    "Nasdaq new highs this summer",
-    "S&P 500 total volatility over the next 60 trading days below 12 per cent annualized",
-    "btc under fiddy hundred bucks on 31 july",
-    # Whole weeks and months are counted; the labels end so many times seven days, or months, after the cutoff, a day earlier.
-    "spx up in at least 4 of the next 6 weeks",
-    "S&P 500 gains in each of the next three months",
-)
 
 
 @cache
@@ -80,40 +70,6 @@ def test_a_blind_half_is_as_it_was_written(half: str, digest: str) -> None:
     assert hashlib.sha256((verdicts.HERE / f"{half}.jsonl").read_bytes()).hexdigest() == digest
 
 
-@pytest.mark.parametrize(
-    ("half", "least"),
-    [
-        ("own", 0.95),
-        ("blind", 0.93),
-        ("held", 0.93),
-        ("fresh", 0.95),
-        ("fourth", 0.95),
-        ("fifth", 0.9),
-        ("practice", 0.95),
-        ("phrased", 0.93),
-    ],
-)
-def test_most_claims_are_read_or_rightly_asked_about(half: str, least: float) -> None:
-    found = halves()[half]
-    counts = verdicts.table(found)
-    print(half, counts)
-    good = sum(counts.get(name, 0) for name in ("read", "suggested", "refused rightly"))
-    assert good >= least * len(found), "\n".join(
-        verdicts.described(each) for each in found if each.verdict in ("refused", "wrong")
-    )
-
-
-@pytest.mark.parametrize("half", ["own", "blind", "held", "fresh", "fourth", "fifth", "practice", "phrased"])
-def test_hardly_a_claim_is_misread(half: str) -> None:
-    misread = [
-        verdicts.described(each)
-        for each in halves()[half]
-        if each.verdict == "misread" and each.text not in LISTED
-    ]
-    # Of the blind half one was until a second series stood in the way ("leave interest rates where they are").
-    assert misread == [], "\n".join(misread)
-
-
 def test_a_word_that_says_nothing_is_named_and_the_rest_offered() -> None:
     found = read("the tech-obsessed Nasdaq closes above 8000 on 2018-07-31", JUNE)
     assert found.best is None and found.leftover == ("tech-obsessed",)
@@ -123,37 +79,7 @@ def test_a_word_that_says_nothing_is_named_and_the_rest_offered() -> None:
     assert "ignored: 'tech-obsessed'" in found.others[0].notes
 
 
-def test_a_move_either_way_is_the_complement_of_a_range() -> None:
-    moves = read("WTI moves more than 10% either way by year end", JUNE).best
-    within = read("WTI within 10% of its current price at year end", JUNE).best
-    assert moves is not None and within is not None
-    out, stays = functional_of(moves), functional_of(within)
-    assert out is not None and stays is not None
-    assert (out.comparison, out.level, out.upper, out.never) == ("between", -10.0, 10.0, True)
-    assert (stays.comparison, stays.level, stays.upper, stays.never) == ("between", -10.0, 10.0, False)
-
-
-def test_weeks_in_a_row_are_no_days() -> None:
-    weeks = read("WTI posts three straight weekly gains by the end of August", JUNE).best
-    assert weeks is not None and (weeks.relation, weeks.times, weeks.step) == ("streak", 3, "week")
-    assert (
-        weeks.statement
-        == "WTI crude oil closes higher in at least 3 consecutive weeks from 2018-06-29 to 2018-08-31"
-    )
-    assert weeks.claim is not None and weeks.claim.every == "week"
-    of_claim, of_reading = claim_reading(weeks.claim), functional_of(weeks)
-    assert of_reading is not None and replace(of_reading, series=of_claim.series) == of_claim
-
-
-def test_whole_months_and_weeks_are_counted_from_the_next_one_on() -> None:
-    months = read("S&P up in 3 of the next 4 months", date(2018, 6, 12)).best
-    assert months is not None and months.statement.endswith(
-        "in at least 3 months from 2018-06-11 to 2018-10-31"
-    )
-    weeks = read("VIX closes above 20 in 2 of the next 3 weeks", date(2018, 6, 12)).best
-    assert weeks is not None and weeks.statement.endswith("in at least 2 weeks from 2018-06-11 to 2018-07-06")
-    single = read("the S&P 500 loses more than 5% in a single week in H2 2018", JUNE).best
-    assert single is not None and single.statement == "The S&P 500 falls by more than 5% in at least one week from 2018-06-29 to 2018-12-31"  # fmt: skip
+def test_fewer_whole_months_than_a_claim_wants_are_refused() -> None:
     with pytest.raises(ClaimRefused, match="1 whole months lie between"):
         check(read_claim("the S&P 500 closes higher in at least 3 months from 2018-06-29 to 2018-08-15"), date(2018, 6, 29))  # fmt: skip
 
@@ -236,34 +162,19 @@ def test_a_reading_that_is_a_claim_reads_back_as_it() -> None:
 
 
 def test_what_the_analyst_forecasts_is_the_functional_of_the_reading() -> None:
-    """Law: a claim whose past and outcome are read off the values is the very functional that its reading has."""
+    """Law, of the corpora; the table of ``said.tsv`` holds it too, with the claims about what comes first, which nobody in the corpora makes."""
     patterns = set()
-    corpora = (*halves()["own"], *halves()["blind"], *halves()["fresh"], *halves()["practice"])
-    moves = read(
-        "the S&P 500 rises 10% before it falls 10% by year end", JUNE
-    )  # nobody in the corpora says so
-    for readings in (*(each.readings for each in corpora), moves):
-        for reading in readings.choices:
-            claim, functional = reading.claim, functional_of(reading)
-            if claim is not None and claim.pattern in BY_READING:
-                patterns.add(claim.pattern)
-                assert functional is not None
-                # Of a change the sentence of a claim knows "at least" alone.
-                weak = {"above": "at_least", "below": "at_most"} if claim.pattern == "points" else {}
-                same = replace(functional, comparison=weak.get(functional.comparison, functional.comparison))
-                assert replace(claim_reading(claim), series=same.series) == same, reading.statement
-    assert patterns == set(BY_READING)
+    for each in (*halves()["own"], *halves()["blind"], *halves()["fresh"], *halves()["practice"]):
+        for reading in each.readings.choices:
+            if reading.claim is not None and reading.claim.pattern in BY_READING:
+                patterns.add(reading.claim.pattern)
+                assert_forecast_as_read(reading)
+    assert patterns >= {*BY_READING} - {"first", "first_move"}
 
 
-def test_thousands_and_ranges_of_moves_are_refused_with_how_to_write_them() -> None:
-    assert (
-        "write 2800 for 2.800 where thousands are meant"
-        in read("S&P 500 above 2.800 on 2018-12-31", JUNE).notes
-    )
-    moved = read("S&P 500 up 5 to 10% by year end", JUNE).best
-    assert moved is not None and (moved.level, moved.upper) == (5, 10)
-    assert read("EURUSD above 1.150 on 2018-12-31", JUNE).best is not None
-    assert not read("VIX above 20 on a Friday", JUNE).choices, "none in particular"
+def test_thousands_with_a_dot_are_refused_with_how_to_write_them() -> None:
+    notes = read("S&P 500 above 2.800 on 2018-12-31", JUNE).notes
+    assert "write 2800 for 2.800 where thousands are meant" in notes
 
 
 @pytest.mark.parametrize(
@@ -284,26 +195,6 @@ def test_nothing_is_taken_for_read_while_a_word_is_left_over() -> None:
 )
 def test_a_number_that_no_slot_takes_is_not_passed_over(text: str) -> None:
     assert all(read(text.format(number), JUNE).best is None for number in (2, 5, 17))
-
-
-def test_an_ambiguous_day_is_asked() -> None:
-    days = {each.end for each in read("VIX over 20 on 03/04/2018", date(2018, 1, 15)).others}
-    assert days == {date(2018, 3, 4), date(2018, 4, 3)}
-
-
-def test_a_decimal_comma_is_no_comma_of_thousands() -> None:
-    best = read("WTI above 72,50 on 2018-12-31", JUNE).best
-    assert best is not None and best.level == 72.5
-    thousands = read("S&P 500 above 2,750 on 2018-12-31", JUNE).best
-    assert thousands is not None and thousands.level == 2750
-
-
-@pytest.mark.parametrize(("word", "side"), [("higher", "above"), ("lower", "below")])
-def test_days_that_are_counted_go_the_way_that_was_typed(word: str, side: str) -> None:
-    counted = read(f"S&P 500 {word} on 3 of the next 5 days", JUNE).best
-    in_a_row = read(f"the S&P 500 closes {word} 4 days in a row in July 2018", JUNE).best
-    assert counted is not None and counted.comparison == side and counted.times == 3
-    assert in_a_row is not None and in_a_row.comparison == side and in_a_row.relation == "streak"
 
 
 @pytest.mark.parametrize(
@@ -400,7 +291,7 @@ async def test_a_run_is_resolved_by_the_reading_that_it_was_asked_with(tmp_path:
         ("The VIX closes above 20 on 2018-12-31", "2019-06-30", "already settled", {"cutoff": "2018-07-01"}),
         ("The VIX closes above 20 on 2025-12-31", "2018-06-30", "more than two years", {"model": "PROVIDER/NAME"}),
         ("The VIX closes above 20 on 2012-12-31", "2012-06-30", "no value of the VIX is visible", {"model": "PROVIDER/NAME"}),
-        ("The VIX closes above 20 on 2015-12-31", "2015-01-30", "separate windows", {"cutoff": "2015-07-10"}),
+        ("The VIX closes above 20 on 2015-12-31", "2015-01-30", "two independent periods", {"cutoff": "2015-07-10"}),
         ("WTI crude oil closes above 80 on 2018-12-31", "2014-06-30", "more than two years", {"cutoff": "2016-12-31"}),
         ("The S&P 500 closes 5% or more below its 2018-09-28 close at least once through 2018-12-24", "2018-12-20", "has made it true", {"cutoff": "2018-09-28"}),
     ],

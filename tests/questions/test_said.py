@@ -6,12 +6,11 @@ from typing import NamedTuple
 import pytest
 
 from tests.questions.corpora.verdicts import HERE
-from tests.questions.reading_functionals import functional_of
+from tests.questions.reading_functionals import assert_forecast_as_read
 from workbench.errors import ClaimRefused
 from workbench.questions.claims import BY_READING
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings.read import TWO_CLAIMS, read
-from workbench.questions.series.readings_of_claims import claim_reading
 
 
 class Row(NamedTuple):
@@ -58,8 +57,7 @@ def test_the_one_reading_is_its_own_claim_and_functional(row: Row) -> None:
     if best.claim is not None:
         assert read_claim(row.wanted) == best.claim
     if best.claim is not None and best.claim.pattern in BY_READING:
-        functional = functional_of(best)
-        assert functional is not None and functional.statistic == claim_reading(best.claim).statistic
+        assert_forecast_as_read(best)
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.cutoff], ids=lambda row: row.text)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
+from proxies.vendors.metaculus import MetaculusSite
 from tests.command_line import run_cli, run_json, run_ok
 from tests.fakes.metaculus import (
     TOKEN,
@@ -29,7 +30,8 @@ from tests.rounds.killed import sitting_in_process
 from workbench.engine.ownership import own_folder
 from workbench.questions.formats.metaculus import read_questions
 from workbench.questions.question import Question
-from workbench.questions.sets.question_sets import QuestionSet
+from workbench.questions.sets.posting import Posting
+from workbench.questions.sets.question_sets import QuestionSet, load_set
 from workbench.questions.sets.schedule import HalvingSchedule, due_since
 from workbench.questions.sets.submission_files import (
     METACULUS_WRITES,
@@ -37,6 +39,7 @@ from workbench.questions.sets.submission_files import (
     metaculus_forecasts,
     within,
 )
+from workbench.store import Store
 from workbench.studies.study_exam import known_context
 
 LEVELS = ("0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95")
@@ -111,8 +114,14 @@ def test_a_forecast_that_the_site_refuses_is_named_and_holds_up_no_other(tmp_pat
     with Upstream(fake) as site:
         run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
         forecasts(tmp_path)
-        closed = {"scheduled_close_time": instant(-0.01), "actual_close_time": instant(-0.01)}
-        fake.tournaments["cup"][0]["question"].update(closed)  # early, and nobody was told
+
+        def closes(seen: Seen) -> Sent | None:
+            if seen.method == "POST":  # between our look at it and the forecast
+                closed = {"scheduled_close_time": instant(-0.01), "actual_close_time": instant(-0.01)}
+                fake.tournaments["cup"][0]["question"].update(closed)
+            return None
+
+        fake.before = closes
         done = run_cli(tmp_path, *POST, **environ(site))
         assert done.returncode == 6 and "already closed" in done.stdout, done.stdout + done.stderr
         assert sorted(row["question"] for row in fake.forecasts) == [2, 5, 6, 7, 8]
@@ -295,3 +304,128 @@ def test_our_check_and_the_site_refuse_the_same_distributions(data: st.DataObjec
     questions = QuestionSet(name="s", questions={asked.id: asked})
     ours = check_metaculus_forecasts(json.dumps([{"question": 3, "source": "api", "continuous_cdf": made}]), questions)  # fmt: skip
     assert bool(ours) == bool(forecast_fault(entry, made))
+
+
+def states(done: dict[str, Any]) -> dict[str, str]:
+    return {row["question"]: row["state"] for row in done["posted"] if row["part"] == "forecast"}
+
+
+@pytest.mark.parametrize(
+    ("place", "change", "state", "says"),
+    [
+        (0, {"status": "closed", "actual_close_time": instant(-0.1)}, "closed", "closed on the site"),
+        (0, {"resolution": "annulled", "actual_resolve_time": instant(-0.1)}, "closed", "resolved as annulled"),
+        (0, {"resolution": "yes", "actual_resolve_time": instant(-0.1), "actual_close_time": instant(-0.1)}, "closed", "closed on the site"),
+        (1, {"options": ["Ann", "Bo", "Cy", "Di"]}, "refused", "changed options"),
+        (0, None, "closed", "shows it no more"),
+    ],
+    ids=["closed", "annulled", "settled", "another option", "gone"],
+)  # fmt: skip
+def test_a_question_that_is_another_one_by_now_gets_no_forecast_and_holds_up_no_other(
+    tmp_path: Path, place: int, change: dict[str, Any] | None, state: str, says: str
+) -> None:
+    fake = cup()
+    with Upstream(fake) as site:
+        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
+        forecasts(tmp_path)
+        asked = fake.tournaments["cup"][place]
+        name = str(asked["question"]["id"])
+        asked["question"] = {"id": 77} if change is None else {**asked["question"], **change}
+        if change is None:
+            asked |= {"question": question(77, "binary", "Another one?")}
+        came = run_cli(tmp_path, *POST, "--json", **environ(site))
+        done = json.loads(came.stdout)
+        assert states(done)[name] == state and set(states(done).values()) == {state, "posted"}
+        assert says in next(row["reason"] for row in done["posted"] if row["question"] == name)
+        assert int(name) not in {row["question"] for row in fake.forecasts} and len(fake.forecasts) == 5
+        # a question that has closed is nothing that a cron line should report each time
+        assert came.returncode == (6 if state == "refused" else 0)
+
+
+def test_a_site_that_asks_to_wait_gets_each_forecast_once_then_or_at_the_next_call(tmp_path: Path) -> None:
+    fake, waits = cup(), ["1", "1", "3600"]
+
+    def busy(seen: Seen) -> Sent | None:
+        if seen.method != "POST" or not waits:
+            return None
+        return Sent({"detail": "Request was throttled."}, 429, {"retry-after": waits.pop(0)})
+
+    fake.before = busy
+    with Upstream(fake) as site:
+        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
+        forecasts(tmp_path)
+        first = run_cli(tmp_path, *POST, **environ(site))
+        assert first.returncode != 0 and "HTTP 429" in first.stderr and not fake.forecasts
+        waits += ["1"]
+        assert set(states(run_json(tmp_path, *POST, **environ(site))).values()) == {"posted"}
+    numbers = [row["question"] for row in fake.forecasts]
+    assert sorted(numbers) == [1, 2, 5, 6, 7, 8] and len(fake.comments) == 3
+
+
+def test_a_token_that_is_revoked_on_the_way_leaves_what_the_next_one_finishes(tmp_path: Path) -> None:
+    fake, sent = cup(), 0
+
+    def revoked(seen: Seen) -> Sent | None:
+        nonlocal sent
+        sent += seen.method == "POST"
+        return Sent({"detail": "Invalid token."}, 401) if sent in (2, 3) else None
+
+    fake.before = revoked
+    with Upstream(fake) as site:
+        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
+        forecasts(tmp_path)
+        first = run_cli(tmp_path, *POST, **environ(site))
+        assert first.returncode == 2 and "METACULUS_TOKEN" in first.stderr
+        sent = 9
+        run_ok(tmp_path, *POST, **environ(site))
+    assert sorted(row["question"] for row in fake.forecasts) == [1, 2, 5, 6, 7, 8]
+    assert sorted(row["on_post"] for row in fake.comments) == [900, 100_001, 100_002]
+
+
+def test_a_question_of_two_tournaments_gets_one_forecast_and_one_comment(tmp_path: Path) -> None:
+    fake = cup()
+    with Upstream(fake) as site:
+        for part in ("cup", "33022"):
+            run_ok(tmp_path, "questions", "fetch", f"metaculus:{part}", "--as", f"t{part}", **environ(site))
+        forecasts(tmp_path)
+        words = [(POST[0], POST[1], f"t{part}", *POST[3:], "--partial") for part in ("cup", "33022")]
+        run_ok(tmp_path, *words[0], **environ(site))
+        (tmp_path / "f.csv").write_text("method,event_id,trial,p\nm,1,1,0.3\n")
+        assert states(run_json(tmp_path, *words[1], **environ(site))) == {"1": "before"}
+        assert [row["question"] for row in fake.forecasts].count(1) == 1
+        assert [row["on_post"] for row in fake.comments].count(100_001) == 1
+        # another forecast is an update, whichever set it comes from
+        (tmp_path / "f.csv").write_text("method,event_id,trial,p\nm,1,1,0.7\n")
+        assert states(run_json(tmp_path, *words[1], **environ(site))) == {"1": "posted"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"scaling": {"range_max": 500}}, {"scaling": {"range_min": -10}}, {"open_upper_bound": False}, {"scaling": {"zero_point": -5}}],
+    ids=["high", "low", "closed end", "logarithmic"],
+)  # fmt: skip
+async def test_a_distribution_is_not_sent_for_other_ends_than_it_was_made_for(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    fake = cup()
+    with Upstream(fake) as upstream:
+        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(upstream))
+        with Store(tmp_path / "home") as store:
+            questions = load_set(store, "cup")
+            values = dict(zip(LEVELS, (5, 10, 30, 60, 90, 120, 150), strict=True))
+            (entry,) = metaculus_forecasts(questions, {}, {"3": values})
+            posting = Posting(
+                store=store, questions=questions, entries={"3": entry}, comments={}, now=datetime.now(UTC)
+            )
+            asked = fake.questions()[3][0]
+            before = dict(asked)
+            asked |= {
+                name: {**asked[name], **to} if isinstance(to, dict) else to for name, to in change.items()
+            }
+            site = MetaculusSite(environ(upstream))
+            (row,) = await posting.post(site)
+            assert (row.state, "has changed" in row.reason, fake.forecasts) == ("refused", True, [])
+            asked |= before
+            (row,) = await posting.post(site)
+            assert row.state == "posted" and fake.forecasts[0]["question"] == 3
+            await site.aclose()

@@ -81,9 +81,11 @@ def two_each(day: str = WHEN, first: str = "reuters.com", second: str = "bbc.co.
 
 
 @contextmanager
-def desk(home: Path, pages: list[WebPage], judge: Judge) -> Iterator[Any]:
+def desk(
+    home: Path, pages: list[WebPage], judge: Judge, questions: list[dict[str, Any]] = QUESTIONS
+) -> Iterator[Any]:
     """A function that runs ``questions resolve s`` with more words, over this web and model."""
-    (home / "q.json").write_text(json.dumps({"format": OWN, "questions": QUESTIONS}))
+    (home / "q.json").write_text(json.dumps({"format": OWN, "questions": questions}))
     run_json(home, "questions", "import", "q.json", "--as", "s")
     with Upstream(FakeWeb(pages).answer) as web, OpenAIServer(Policy(resolve=judge)) as server:
         environ = {"WORKBENCH_UPSTREAM_BRAVE": f"{web.url}/brave", "WORKBENCH_UPSTREAM_WAYBACK": f"{web.url}/wayback", "BRAVE_API_KEY": "v3nd0rk3yv3nd0rk3y", "OPENAI_API_KEY": "none"}  # fmt: skip
@@ -124,6 +126,29 @@ def test_what_is_proposed_is_no_outcome_until_it_is_taken_and_then_has_the_day_o
         assert run_json(tmp_path, "questions", "show", "s/cut")["question"]["resolved_on"] == WHEN
         assert run_json(tmp_path, "questions", "show", "s/fish")["question"]["values"] == {"fish": 412.5}
         assert not resolve()["proposed"] and len(judge.asked) == 3
+
+
+def test_a_question_of_several_days_is_answered_day_by_day(tmp_path: Path) -> None:
+    days = [(TODAY - timedelta(days=back)).isoformat() for back in (20, 3)] + [
+        (TODAY + timedelta(days=20)).isoformat()
+    ]
+    asked = {**QUESTIONS[0], "horizons": days, "closes_on": ""}
+    judge = Judge()
+    with desk(tmp_path, two_each(), judge, [asked]) as resolve:
+        done = resolve("--accept")
+        # the day that has not come is not looked into
+        assert {row["question"] for row in done["proposed"]} == {f"cut@{day}" for day in days[:2]}
+        assert len(judge.asked) == 2 and all(
+            any(f"(by {day})" in text for text in judge.asked) for day in days[:2]
+        )
+        events = {
+            row["id"]: row["outcome"] for row in run_json(tmp_path, "questions", "show", "s/cut")["events"]
+        }
+        assert events == {f"cut@{days[0]}": 1.0, f"cut@{days[1]}": 1.0, f"cut@{days[2]}": None}
+        assert done["recorded"] == 2 and not resolve("--accept")["recorded"] and len(judge.asked) == 2
+        # one that is named need not wait
+        resolve("cut", "--set", f"horizon={days[2]}")
+        assert len(judge.asked) == 3
 
 
 @pytest.mark.parametrize(
@@ -184,6 +209,27 @@ def test_a_quotation_counts_only_if_its_words_stand_on_the_page_in_a_row(
     moved = Source(url=page.url, title="", published="2026-02-01", quote=" ".join(other), text=page.text)
     stands = f" {' '.join(other)} " in f" {' '.join(words)} "
     assert bool(faults_of(asked, "yes", moved, date(2026, 3, 1))) is not stands
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("edition.cnn.com", "cnn.com", True),
+        ("news.bbc.co.uk", "www.bbc.co.uk", True),
+        ("bbc.co.uk", "itv.co.uk", False),
+        ("asahi.city.kobe.jp", "other.city.kobe.jp", True),
+        ("smith.github.io", "jones.github.io", False),
+        ("first.gov.in", "second.gov.in", False),
+    ],
+)
+def test_an_owner_is_who_registered_a_name(one: str, other: str, same: bool) -> None:
+    owners = [registrable_domain(f"https://{host}/page") for host in (one, other)]
+    assert all(owners) and (owners[0] == owners[1]) is same
+
+
+@pytest.mark.parametrize("host", ["co.uk", "10.0.0.1", "[::1]", "localhost", "github.io"])
+def test_what_nobody_registered_has_no_owner(host: str) -> None:
+    assert registrable_domain(f"https://{host}/page") == ""
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a.org", "x.a.org", "b.co.uk", "n.b.co.uk", "c.com"]), WORDS), max_size=6))  # fmt: skip

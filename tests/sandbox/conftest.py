@@ -121,8 +121,3 @@ def open_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="aw-open-", dir="/tmp") as name:
         os.chmod(name, 0o755)
         yield Path(name)
-
-
-@pytest.fixture
-def is_root() -> bool:
-    return os.geteuid() == 0

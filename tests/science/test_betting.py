@@ -53,12 +53,6 @@ def test_no_other_stake_has_a_higher_expected_utility(p: float, q: float, fee: f
     assert utility(min(bet.stake, 0.999999)) >= -best.fun - 1e-9
 
 
-@given(inside, inside, st.floats(0, 1))
-def test_a_cap_and_a_spread_hold(p: float, q: float, cap: float) -> None:
-    assert size_bet(p, q, risk_aversion=0.0, cap=cap).stake <= cap
-    assert size_bet(q, q, min(0.99, 1.01 - q + 1e-9), risk_aversion=1.0, fee=0.02).side == "none"
-
-
 @pytest.mark.parametrize(
     "bad",
     [

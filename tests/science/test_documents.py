@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cli_science.runner import run_json, write
+from tests.cli_science.runner import files as write_files
+from tests.cli_science.runner import run_json
 from workbench.errors import UsageError
 from workbench.science import documents
 from workbench.science.recipe import Recipe
@@ -16,14 +17,24 @@ from workbench.science.tables import Events, Forecasts, read_events, read_foreca
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
-    rng = np.random.default_rng(8)
-    events = ["event_id,question_key,source,question_type,outcome,crowd\n"]
-    forecasts = ["method,event_id,trial,p\n"]
-    for i in range(40):
-        kind = "market" if i % 2 else "dataset"
-        events.append(f"e{i},q{i // 2},{'fred' if i % 4 else 'acled'},{kind},{i % 3 % 2},0.{i % 8 + 1}\n")
-        forecasts += [f"{m},e{i},{k},{rng.uniform(0.05, 0.95):.4f}\n" for m in "ab" for k in (1, 2, 3)]
-    return write(tmp_path / "e.csv", "".join(events)), write(tmp_path / "f.csv", "".join(forecasts))
+    i = np.arange(40)
+    ids = np.array([f"e{k}" for k in i])
+    events = {
+        "event_id": ids,
+        "question_key": [f"q{k // 2}" for k in i],
+        "source": np.where(i % 4, "fred", "acled"),
+        "question_type": np.where(i % 2, "market", "dataset"),
+        "outcome": i % 3 % 2,
+        "crowd": (i % 8 + 1) / 10,
+    }
+    forecasts = {
+        "method": np.tile(np.repeat(["a", "b"], 3), 40),
+        "event_id": np.repeat(ids, 6),
+        "trial": np.tile([1, 2, 3], 80),
+        "p": np.random.default_rng(8).uniform(0.05, 0.95, 240).round(4),
+    }
+    written = write_files(tmp_path, events, forecasts)
+    return written[1], written[3]
 
 
 def plain(document: Any) -> Any:

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cli_science.runner import run, run_json, write
+from tests.cli_science.runner import files, run, run_json
 from workbench.science.comparing import score_intervals as intervals
-from workbench.science.comparing.clusters import event_clusters
-from workbench.science.comparing.mean_intervals import PLAIN, Resampling
-from workbench.science.comparing.paired import paired_test
+from workbench.science.comparing.mean_intervals import Resampling
 from workbench.science.comparing.score_intervals import interval_card
 from workbench.science.scoring.scorecard import ACCURACY_BY_OUTCOME, METRICS, difficulty_of, scorecard
 from workbench.science.tables import Events
@@ -129,25 +127,6 @@ def test_accuracy_on_true_claims_has_the_interval_of_accuracy_where_nothing_else
         assert whole["overall"] is not None and whole["overall"][1] - whole["overall"][0] > 0.1
 
 
-def test_an_interval_is_that_of_the_paired_test_against_nothing() -> None:
-    """`score` and studies: the interval of a Brier Index is the paired test's of its first-order values."""
-    p, events = example(1)
-    market = events.kind == "market"
-    rows = np.flatnonzero(market)
-    errors = (p - events.outcome)[market] ** 2
-    card = interval_card(
-        p[rows], rows, events, ["brier_index"], scorecard(p[rows], rows, events, ["brier_index"])
-    )
-    root = np.sqrt(errors.mean())
-    test = paired_test(
-        100 * (1 - root) - 50 / root * (errors - errors.mean()),
-        event_clusters(events)[rows],
-        resamples=PLAIN.resamples,
-        seed=PLAIN.seed,
-    )
-    assert card["brier_index"]["market"] == pytest.approx(test.interval)
-
-
 def test_five_questions_have_no_interval() -> None:
     events = Events.of([1, 0] * 5 + [1], kind=["market"] * 5 + ["dataset"] * 6)
     p, rows = np.linspace(0.1, 0.9, 11), np.arange(11)
@@ -157,13 +136,9 @@ def test_five_questions_have_no_interval() -> None:
 
 def test_score_prints_an_interval_with_every_number(tmp_path: Path) -> None:
     p, events = example(2)
-    lines = ["event_id,question_key,source,question_type,outcome,crowd"]
-    trials = ["method,event_id,trial,p"]
-    for i in range(len(p)):
-        lines.append(f"e{i},{events.question[i]},s,{events.kind[i]},{events.outcome[i]:g},0.5")
-        trials += [f"m,e{i},{k},{p[i]:.4f}" for k in (1, 2)]
-    words = ("score", "--events", write(tmp_path / "e.csv", "\n".join(lines)), "--forecasts")
-    words = (*words, write(tmp_path / "f.csv", "\n".join(trials)))
+    ids = np.array([f"e{i}" for i in range(len(p))])
+    trials = {"method": "m", "event_id": np.repeat(ids, 2), "trial": [1, 2] * len(p), "p": np.repeat(p, 2)}
+    words = ("score", *files(tmp_path, events.frame.assign(crowd=0.5, source="s"), trials))
     plain = run_json(*words, "--by", "source", "--metrics", ",".join(ALL))
     entry = plain["methods"]["m"]
     for scores, bounds in ((entry, entry["intervals"]), (entry["by"]["s"], entry["by"]["s"]["intervals"])):

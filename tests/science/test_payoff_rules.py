@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cli_science.runner import refused, run, run_json, write
+from tests.cli_science.runner import files, refused, run, run_json
 from workbench.science.errors import DomainError, UnknownName
 from workbench.science.scoring.payoffs import RULES, payoff_rule
 
@@ -60,14 +60,12 @@ def test_what_has_no_payoff_is_refused() -> None:
 
 def test_score_prints_utility_under_a_rule(tmp_path: Path) -> None:
     """Two markets at 0.48 and 0.78, both yes, long 2 and 1.25, short 0 and 0.75; 0.9 and 0.4 are believed."""
-    events = [
-        "event_id,question_key,source,question_type,outcome,crowd",
-        "a,a,s,market,1,0.48",
-        "b,b,s,market,1,0.78",
-    ]
-    own = ["method,event_id,variant,p", "m,a,forecast,0.9", "m,b,forecast,0.4"]
-    words = ("score", "--events", write(tmp_path / "e.csv", "\n".join(events)), "--forecasts")
-    words = (*words, write(tmp_path / "f.csv", "\n".join(own)), "--set", "utility=analytica-paper")
+    events = {
+        "event_id": ["a", "b"], "question_key": ["a", "b"], "source": "s",
+        "question_type": "market", "outcome": 1, "crowd": [0.48, 0.78],
+    }  # fmt: skip
+    own = {"method": "m", "event_id": ["a", "b"], "variant": "forecast", "p": [0.9, 0.4]}
+    words = ("score", *files(tmp_path, events, own), "--set", "utility=analytica-paper")
     scores = run_json(*words)["methods"]["m"]["utility"]
     assert (scores["accuracy"], scores["hard"], scores["soft"]) == pytest.approx((0.5, 0.5, 0.65))
     # pooled: (1.8 + 0.4 x 0.5) / (2 + 0.5) and (2 + 0) / 2.5

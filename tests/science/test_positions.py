@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tests.cli_science.runner import refused, run, run_json, write
+from tests.cli_science.runner import files, refused, run, run_json
 from workbench.science.documents import POSITION_COLUMNS, BettingRules, position_rows
 from workbench.science.errors import DomainError
 from workbench.science.scoring.betting import size_bet
@@ -41,17 +41,6 @@ def test_luck_is_nothing_on_average_and_has_its_deviation(
     variance = belief * yes.luck**2 + (1 - belief) * no.luck**2
     assert np.allclose(np.sqrt(variance), np.abs(yes.deviation), atol=1e-9)
     assert (yes.edge == no.edge).all()  # known before the outcome
-
-
-@given(SOME, SOME)
-def test_the_own_edge_is_never_below_nothing_and_the_price_itself_has_none(
-    p: np.ndarray, q: np.ndarray
-) -> None:
-    """Paper P's C.3: who bets by their own belief expects at least to break even; by the price nobody gains."""
-    for g in (0.0, 0.5, 1.0):
-        bets = whole_dollar(p, q, g)
-        assert (bets.split(np.ones(6), p).edge >= -1e-9).all()
-        assert np.allclose(bets.split(np.ones(6), q).edge, 0, atol=1e-9)
 
 
 def test_the_split_by_hand() -> None:
@@ -108,7 +97,9 @@ def test_the_position_log_adds_up() -> None:
     rules = BettingRules(levels=(0.0, 0.5), tie="abstain")
     rows = position_rows(Events.of(o, kind="market", crowd=q), {"m": p}, rules=rules)
     log = [dict(zip(POSITION_COLUMNS, row, strict=True)) for row in rows]
-    assert log[29]["running_total"] == pytest.approx(market_returns(p, q, o, 0.0, tie="abstain").total - 30)
+    assert log[29]["running_total"] == pytest.approx(
+        market_returns(p, q, o, 0.0, tie="abstain").total_payoff - 30
+    )
     assert [log[3][name] for name in ("side", "on_yes", "payoff", "stake")] == ["none", "", 1, 0]
     assert all(line["payoff"] - 1 == pytest.approx(line["expected"] + line["luck"]) for line in log)
     assert {line["side"] for line in log[30:]} == {"both"}
@@ -116,18 +107,19 @@ def test_the_position_log_adds_up() -> None:
 
 def test_returns_prints_edge_luck_and_an_interval_with_every_figure(tmp_path: Path) -> None:
     rng = np.random.default_rng(6)
-    lines, rows = (
-        ["event_id,question_key,source,question_type,outcome,crowd,no,late"],
-        ["method,event_id,variant,p"],
-    )
-    for i in range(80):
-        truth = rng.uniform(0.1, 0.9)
-        lines.append(
-            f"e{i},q{i // 2},s,market,{int(rng.random() < truth)},{rng.uniform(0.1, 0.9):.3f},0.9,{truth:.3f}"
-        )
-        rows.append(f"m,e{i},forecast,{truth:.4f}")
-    words = ("returns", "--events", write(tmp_path / "e.csv", "\n".join(lines)), "--forecasts")
-    words = (*words, write(tmp_path / "f.csv", "\n".join(rows)))
+    truth, ids = rng.uniform(0.1, 0.9, 80).round(4), [f"e{i}" for i in range(80)]
+    events = {
+        "event_id": ids,
+        "question_key": [f"q{i // 2}" for i in range(80)],
+        "source": "s",
+        "question_type": "market",
+        "outcome": (rng.random(80) < truth).astype(int),
+        "crowd": rng.uniform(0.1, 0.9, 80).round(3),
+        "no": 0.9,
+        "late": truth,
+    }
+    forecasts = {"method": "m", "event_id": ids, "variant": "forecast", "p": truth}
+    words = ("returns", *files(tmp_path, events, forecasts))
     document = run_json(*words)
     entry = document["methods"]["m"]
     for level in ("0", "0.25", "0.5", "0.75", "1"):

@@ -29,13 +29,6 @@ KEY = {"OPENAI_API_KEY": "sk-none"}
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "home")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def server() -> Iterator[OpenAIServer]:
     with OpenAIServer(Policy(plan=PLAN)) as running:
         yield running

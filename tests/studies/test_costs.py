@@ -57,7 +57,7 @@ def test_a_gain_is_above_the_same_models_without_a_tree() -> None:
     assert all(row["per_1000"] is None for row in rows.values())  # a price that is not known is no price of 0
 
 
-def test_the_report_prices_models_as_configured(tmp_path: Path) -> None:
+def test_the_report_prices_models_as_configured(tmp_path: Path, store: Store) -> None:
     """Two models on one server, the second ten times as dear, the first below a tree too."""
     prices = {"openai/small": [0.1, 0.4], "openai/large": [1.0, 4.0]}
     arms = [
@@ -65,15 +65,11 @@ def test_the_report_prices_models_as_configured(tmp_path: Path) -> None:
         | ({"analytica": letter} if letter else {})
         for name, letter in (("small", ""), ("small", "L"), ("large", ""))
     ]  # fmt: skip
-    store = Store(tmp_path / "home")
-    try:
-        with OpenAIServer(Policy(plan=PLAN, p={"P0": 0.4})) as server:
-            plan, state = run_study(store, tmp_path, server, arms)
-        frame = tidy_table(plan.spec, plan.exam, state)
-        results = study_results(plan.spec, plan.exam, audit_study(store, plan, state), frame)
-        spent = {cell.arm: ModelLedger(store).spent(made.run)[0] for cell, made in state.forecasts.items()}
-    finally:
-        store.close()
+    with OpenAIServer(Policy(plan=PLAN, p={"P0": 0.4})) as server:
+        plan, state = run_study(store, tmp_path, server, arms)
+    frame = tidy_table(plan.spec, plan.exam, state)
+    results = study_results(plan.spec, plan.exam, audit_study(store, plan, state), frame)
+    spent = {cell.arm: ModelLedger(store).spent(made.run)[0] for cell, made in state.forecasts.items()}
     rows = {row["arm"]: row for row in results["costs"]}
     assert {name: row["per_1000"] for name, row in rows.items()} == {
         name: pytest.approx(1000 * usd) for name, usd in spent.items()

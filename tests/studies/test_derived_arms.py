@@ -13,8 +13,9 @@ from workbench.science.recipe import Recipe, prepare
 from workbench.science.tables import Events
 from workbench.store import Store
 from workbench.store.events import ForecastMade
+from workbench.studies.arms.arm_registry import make_arm
 from workbench.studies.arms.base import ArmContext
-from workbench.studies.arms.derived_arms import FinishedForecasts, noisy_arm
+from workbench.studies.arms.derived_arms import FinishedForecasts
 from workbench.studies.leak_audit import audit_study
 from workbench.studies.runner import StudyRunner
 from workbench.studies.study_exam import StudyExam
@@ -30,7 +31,9 @@ pytestmark = pytest.mark.usefixtures("no_pictures")
 SIMULATED = {"exam": {"simulator": {"kind": "logic", "questions": 40, "seed": 3}}, "trials": 4}
 
 
-def test_a_build_up_is_one_study_and_each_step_stands_above_the_one_before(tmp_path: Path) -> None:
+def test_a_build_up_is_one_study_and_each_step_stands_above_the_one_before(
+    tmp_path: Path, store: Store
+) -> None:
     """Paper B, Fig. 3, in a simulated exam: the derived arms stand before those they are made of, and are made after them."""
     document = {
         **SIMULATED,
@@ -44,15 +47,11 @@ def test_a_build_up_is_one_study_and_each_step_stands_above_the_one_before(tmp_p
             {"arm": "simulated", "name": "raw", "sd": 0.2, "bias": 0.1},
         ],
     }
-    store = Store(tmp_path / "home")
-    try:
-        plan = plan_study(store, study_of(document))
-        state = asyncio.run(StudyRunner(store, plan, environ={}).work())
-        trials = trials_of(tidy_table(plan.spec, plan.exam, state), plan.exam)
-        audited = audit_study(store, plan, state)
-        results = write_study(store, plan, audited, tmp_path / "out")
-    finally:
-        store.close()
+    plan = plan_study(store, study_of(document))
+    state = asyncio.run(StudyRunner(store, plan, environ={}).work())
+    trials = trials_of(tidy_table(plan.spec, plan.exam, state), plan.exam)
+    audited = audit_study(store, plan, state)
+    results = write_study(store, plan, audited, tmp_path / "out")
     paid = tidy_table(plan.spec, plan.exam, state)
     paid.loc[paid["arm"] == "raw", "cost_usd"] = 0.01
     bills = {
@@ -81,32 +80,30 @@ def test_a_build_up_is_one_study_and_each_step_stands_above_the_one_before(tmp_p
 
 def noisy(**settings: Any) -> Any:
     spec = ArmSpec(name="n", kind="noisy", settings={"of": "tree", **settings})
-    return noisy_arm(spec, ArmContext(folder=Path()))
+    return make_arm(spec, ArmContext(folder=Path()))
 
 
-def test_noise_reaches_the_root_through_the_rules_and_is_the_same_each_time(tmp_path: Path) -> None:
+def test_noise_reaches_the_root_through_the_rules_and_is_the_same_each_time(
+    tmp_path: Path, store: Store
+) -> None:
     make_small_run(tmp_path / "home")
-    store = Store(tmp_path / "home")
-    try:
-        tree = load_state(store, RUN).tree
-        exam = StudyExam(events=Events.of([1.0, 0.0], kind="market"), statements={}, cutoffs={}, contexts={})
-        made = ForecastMade(node="e0", trial=1, arm="tree", seed=0, p=tree.root.p or 0.0, run=RUN)
-        state = StudyState(name="s", forecasts={StudyCell("tree", "e0", 0, 1): made})
-        source = FinishedForecasts(store=store, exam=exam, state=state, trials={})
+    tree = load_state(store, RUN).tree
+    exam = StudyExam(events=Events.of([1.0, 0.0], kind="market"), statements={}, cutoffs={}, contexts={})
+    made = ForecastMade(node="e0", trial=1, arm="tree", seed=0, p=tree.root.p or 0.0, run=RUN)
+    state = StudyState(name="s", forecasts={StudyCell("tree", "e0", 0, 1): made})
+    source = FinishedForecasts(store=store, exam=exam, state=state, trials={})
 
-        def root(trial: int = 1, **settings: Any) -> float:
-            p, reasons = noisy(**settings).derive(source, seed=0, trial=trial)
-            assert np.isnan(p[1]) and "no finished run" in reasons[1]
-            return float(p[0])
+    def root(trial: int = 1, **settings: Any) -> float:
+        p, reasons = noisy(**settings).derive(source, seed=0, trial=trial)
+        assert np.isnan(p[1]) and "no finished run" in reasons[1]
+        return float(p[0])
 
-        assert root(level=0.0) == pytest.approx(tree.root.p)
-        assert root(level=0.3) == root(level=0.3) != root(level=0.3, trial=2)
-        turned = {leaf: 1 - (tree[leaf].p or 0.0) for leaf in tree.leaves()}
-        rule = tree.root.rule
-        wanted = rule.intercept + sum(rule.weights[leaf] * p for leaf, p in turned.items())  # type: ignore[union-attr]
-        assert root(noise="reverse", level=1.0) == pytest.approx(min(max(wanted, 0.0), 1.0))
-    finally:
-        store.close()
+    assert root(level=0.0) == pytest.approx(tree.root.p)
+    assert root(level=0.3) == root(level=0.3) != root(level=0.3, trial=2)
+    turned = {leaf: 1 - (tree[leaf].p or 0.0) for leaf in tree.leaves()}
+    rule = tree.root.rule
+    wanted = rule.intercept + sum(rule.weights[leaf] * p for leaf, p in turned.items())  # type: ignore[union-attr]
+    assert root(noise="reverse", level=1.0) == pytest.approx(min(max(wanted, 0.0), 1.0))
 
 
 @pytest.mark.parametrize(
@@ -124,15 +121,11 @@ def test_noise_reaches_the_root_through_the_rules_and_is_the_same_each_time(tmp_
     ],
 )  # fmt: skip
 def test_what_cannot_be_derived_is_found_before_anything_is_paid_for(
-    arms: list[Any], words: str, tmp_path: Path
+    arms: list[Any], words: str, tmp_path: Path, store: Store
 ) -> None:
     raw = {"arm": "simulated", "name": "raw", "sd": 0.2}
-    store = Store(tmp_path / "home")
-    try:
-        with pytest.raises(StudyError) as refused:
-            plan_study(store, study_of({**SIMULATED, "name": "s", "arms": [*arms, raw]}))
-    finally:
-        store.close()
+    with pytest.raises(StudyError) as refused:
+        plan_study(store, study_of({**SIMULATED, "name": "s", "arms": [*arms, raw]}))
     assert any(words in line for line in refused.value.problems), refused.value.problems
 
 

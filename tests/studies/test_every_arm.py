@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +54,6 @@ CALLS: dict[str, dict[str, int]] = {
     "statistical": {},
     "notebook": {"step": 3, "conclude": 1},
 }
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "home")
-    yield opened
-    opened.close()
 
 
 def test_no_arm_is_forgotten_here() -> None:

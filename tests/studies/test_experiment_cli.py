@@ -173,7 +173,7 @@ def test_a_second_process_on_one_study_asks_nothing(tmp_path: Path) -> None:
     assert "not begun" in run_cli(tmp_path, "experiment", "status", "sim.yaml").stdout
 
 
-def test_a_killed_study_goes_on_at_the_call_where_it_was(tmp_path: Path) -> None:
+def test_a_killed_study_goes_on_at_the_call_where_it_was(tmp_path: Path, store: Store) -> None:
     events_file(tmp_path)
     with OpenAIServer(Policy(delay=0.03)) as server:
         (tmp_path / "k.yaml").write_text(
@@ -202,15 +202,11 @@ def test_a_killed_study_goes_on_at_the_call_where_it_was(tmp_path: Path) -> None
         asked = Counter(json.dumps(each.body["messages"]) for each in server.asked)
     # 6 questions x (1 proposal + 3 values + 1 conclusion); at most what was on the wire at the kill is asked again
     assert len(asked) == 30 and sum(asked.values()) <= 32
-    store = Store(tmp_path / "home")
-    try:
-        stream = store.events(stream_of("k"))
-        made = [stored.event for stored in stream if isinstance(stored.event, ev.ForecastMade)]
-        assert len(made) == 12 and len({(each.arm, each.node) for each in made}) == 12
-        assert len(store.run_ids()) == 6  # the runs that the kill cut off were taken up again
-        assert load_study(store, "k").audited is not None
-    finally:
-        store.close()
+    stream = store.events(stream_of("k"))
+    made = [stored.event for stored in stream if isinstance(stored.event, ev.ForecastMade)]
+    assert len(made) == 12 and len({(each.arm, each.node) for each in made}) == 12
+    assert len(store.run_ids()) == 6  # the runs that the kill cut off were taken up again
+    assert load_study(store, "k").audited is not None
     changed = (tmp_path / "k.yaml").read_text().replace("depth: 1", "depth: 2")
     (tmp_path / "k.yaml").write_text(changed)
     other = run_cli(tmp_path, "experiment", "run", "k.yaml", OPENAI_API_KEY="sk-none")

@@ -128,36 +128,32 @@ def plan_of(store: Store, folder: Path, server: OpenAIServer) -> StudyPlan:
     return plan_study(store, study_of(document, folder))
 
 
-def test_a_study_asks_once_per_question_and_records_every_outcome(tmp_path: Path) -> None:
-    store = Store(tmp_path / "home")
-    try:
-        # the first reply leaves an outcome out: it is asked again, and nothing is made up
-        with OpenAIServer(Policy(p={"P0": 0.8}, malformed={"outcomes"})) as server:
-            plan = plan_of(store, tmp_path, server)
-            assert "prophet: 3 runs, about 3 calls" in plan.cost_lines()[0]
-            state = asyncio.run(StudyRunner(store, plan, environ={"OPENAI_API_KEY": "sk-none"}).work())
-            again = asyncio.run(StudyRunner(store, plan, environ={"OPENAI_API_KEY": "sk-none"}).work())
-        assert not state.missing and again.forecasts == state.forecasts
-        assert len(server.asked) == 6 and {one.stage for one in server.asked} == {"outcomes"}
-        made = {cell.event: each for cell, each in state.forecasts.items()}
-        assert {event: each.p for event, each in made.items()} == {
-            "race#Ann": 0.8, "race#Bo {{x}}": 0.4, "race#No one": 0.2, "oil#60": 0.8, "oil#70": 0.4, "rain": 0.8,
-        }  # fmt: skip
-        assert len({each.run for each in made.values()}) == 3
-        usd = sum(ModelLedger(store).spent(run)[0] for run in {each.run for each in made.values()})
-        assert sum(each.cost_usd or 0 for each in made.values()) == pytest.approx(usd) and usd > 0
-        assert sum(each.calls for each in made.values()) == 6 and made["race#No one"].calls == 0
-        checked = asyncio.run(verify_run(store, made["race#Ann"].run))
-        assert not checked.differing and checked.proofs, checked
-    finally:
-        store.close()
+def test_a_study_asks_once_per_question_and_records_every_outcome(tmp_path: Path, store: Store) -> None:
+    # the first reply leaves an outcome out: it is asked again, and nothing is made up
+    with OpenAIServer(Policy(p={"P0": 0.8}, malformed={"outcomes"})) as server:
+        plan = plan_of(store, tmp_path, server)
+        assert "prophet: 3 runs, about 3 calls" in plan.cost_lines()[0]
+        state = asyncio.run(StudyRunner(store, plan, environ={"OPENAI_API_KEY": "sk-none"}).work())
+        again = asyncio.run(StudyRunner(store, plan, environ={"OPENAI_API_KEY": "sk-none"}).work())
+    assert not state.missing and again.forecasts == state.forecasts
+    assert len(server.asked) == 6 and {one.stage for one in server.asked} == {"outcomes"}
+    made = {cell.event: each for cell, each in state.forecasts.items()}
+    assert {event: each.p for event, each in made.items()} == {
+        "race#Ann": 0.8, "race#Bo {{x}}": 0.4, "race#No one": 0.2, "oil#60": 0.8, "oil#70": 0.4, "rain": 0.8,
+    }  # fmt: skip
+    assert len({each.run for each in made.values()}) == 3
+    usd = sum(ModelLedger(store).spent(run)[0] for run in {each.run for each in made.values()})
+    assert sum(each.cost_usd or 0 for each in made.values()) == pytest.approx(usd) and usd > 0
+    assert sum(each.calls for each in made.values()) == 6 and made["race#No one"].calls == 0
+    checked = asyncio.run(verify_run(store, made["race#Ann"].run))
+    assert not checked.differing and checked.proofs, checked
     race = next(one.last for one in server.asked if "race" in one.last)
     assert "- Ann: 0.45\n- Bo {{x}}: 0.35\n\n" in race + "\n\n" and "- No one:" not in race
     assert '"Bo {{x}}": q' in race and "P0: Who wins" in race
 
 
 @pytest.mark.long
-def test_arms_of_a_study_take_numbers_and_dates_that_name_no_levels(tmp_path: Path) -> None:
+def test_arms_of_a_study_take_numbers_and_dates_that_name_no_levels(tmp_path: Path, store: Store) -> None:
     when = {"asked_on": "2025-01-01", "closes_on": "2025-12-31"}
     asked = [
         Question(id="oil", title="Oil?", kind="numeric", low=30, high=150, values={"oil": 84.0}, **when),
@@ -165,27 +161,21 @@ def test_arms_of_a_study_take_numbers_and_dates_that_name_no_levels(tmp_path: Pa
     ]  # fmt: skip
     document = {"format": "analyst-workbench/questions/1", "questions": [each.to_json() for each in asked]}
     (tmp_path / "q.json").write_text(json.dumps(document))
-    store = Store(tmp_path / "home")
-    try:
-        with OpenAIServer(Policy(p={"P0": 0.8})) as server:
-            model = {"model": "openai/x", "api_base": server.url, "prices": {"openai/x": [1.0, 2.0]}}
-            arms = [{"arm": kind, **model} for kind in ("zero-shot", "belief")]
-            spec = {"name": "s", "exam": {"questions": "q.json"}, "cutoffs": "per-question", "arms": arms}
-            plan = plan_study(store, study_of(spec, tmp_path))
-            state = asyncio.run(StudyRunner(store, plan, environ={"OPENAI_API_KEY": "sk-none"}).work())
-        assert not state.missing and len(state.forecasts) == 2 * 18
-        stated = {cell.event: each.p for cell, each in state.forecasts.items() if cell.arm == "zero-shot"}
-        whole = [stated[event] for event in plan.exam.events.event_id.tolist()]
-        assert [one.stage for one in server.asked].count("percentiles") == 2
-        assert whole[:9] == sorted(whole[:9], reverse=True) and whole[9:] == sorted(whole[9:])
-        # 84 lies above four of nine levels; the day is 2025-03-02, the 51st of 130
-        outcomes = dict(
-            zip(plan.exam.events.event_id.tolist(), plan.exam.events.outcome.tolist(), strict=True)
-        )
-        assert sum(y for event, y in outcomes.items() if event.startswith("oil")) == 4
-        assert sum(y for event, y in outcomes.items() if event.startswith("day")) == 6
-        run = next(each.run for cell, each in state.forecasts.items() if cell.event.startswith("day#") and cell.arm == "zero-shot")  # fmt: skip
-        checked = asyncio.run(verify_run(store, run))
-        assert not checked.differing and checked.proofs, checked
-    finally:
-        store.close()
+    with OpenAIServer(Policy(p={"P0": 0.8})) as server:
+        model = {"model": "openai/x", "api_base": server.url, "prices": {"openai/x": [1.0, 2.0]}}
+        arms = [{"arm": kind, **model} for kind in ("zero-shot", "belief")]
+        spec = {"name": "s", "exam": {"questions": "q.json"}, "cutoffs": "per-question", "arms": arms}
+        plan = plan_study(store, study_of(spec, tmp_path))
+        state = asyncio.run(StudyRunner(store, plan, environ={"OPENAI_API_KEY": "sk-none"}).work())
+    assert not state.missing and len(state.forecasts) == 2 * 18
+    stated = {cell.event: each.p for cell, each in state.forecasts.items() if cell.arm == "zero-shot"}
+    whole = [stated[event] for event in plan.exam.events.event_id.tolist()]
+    assert [one.stage for one in server.asked].count("percentiles") == 2
+    assert whole[:9] == sorted(whole[:9], reverse=True) and whole[9:] == sorted(whole[9:])
+    # 84 lies above four of nine levels; the day is 2025-03-02, the 51st of 130
+    outcomes = dict(zip(plan.exam.events.event_id.tolist(), plan.exam.events.outcome.tolist(), strict=True))
+    assert sum(y for event, y in outcomes.items() if event.startswith("oil")) == 4
+    assert sum(y for event, y in outcomes.items() if event.startswith("day")) == 6
+    run = next(each.run for cell, each in state.forecasts.items() if cell.event.startswith("day#") and cell.arm == "zero-shot")  # fmt: skip
+    checked = asyncio.run(verify_run(store, run))
+    assert not checked.differing and checked.proofs, checked

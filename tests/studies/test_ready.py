@@ -33,28 +33,24 @@ def test_there_is_one_for_each_study_of_the_papers() -> None:
 
 
 @pytest.mark.parametrize("name", list(ready_studies()))
-def test_each_is_a_study_and_lacks_only_what_it_says(name: str, tmp_path: Path) -> None:
+def test_each_is_a_study_and_lacks_only_what_it_says(name: str, tmp_path: Path, store: Store) -> None:
     write_ready(name, tmp_path / "s.yaml")
     spec = read_study(tmp_path / "s.yaml")
-    store = Store(tmp_path / "home")
-    try:
-        if not needs_of(name):
-            assert len(plan_study(store, spec).exam) > 10 or name == "offline"
-            return
-        with pytest.raises(StudyError) as refusal:
-            plan_study(store, spec)
-        allowed = (
-            "no set of questions 'SET'",
-            "price of MODEL",
-            "EVENTS.csv: cannot be read",
-            "there is no file",
-            "contexts: ",
-        )
-        assert all(any(word in line for word in allowed) for line in refusal.value.problems), (
-            refusal.value.problems
-        )
-    finally:
-        store.close()
+    if not needs_of(name):
+        assert len(plan_study(store, spec).exam) > 10 or name == "offline"
+        return
+    with pytest.raises(StudyError) as refusal:
+        plan_study(store, spec)
+    allowed = (
+        "no set of questions 'SET'",
+        "price of MODEL",
+        "EVENTS.csv: cannot be read",
+        "there is no file",
+        "contexts: ",
+    )
+    assert all(any(word in line for word in allowed) for line in refusal.value.problems), (
+        refusal.value.problems
+    )
 
 
 def fill_in(name: str, folder: Path, server: OpenAIServer) -> StudySpec:
@@ -85,20 +81,16 @@ def fill_in(name: str, folder: Path, server: OpenAIServer) -> StudySpec:
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", [name for name in ready_studies() if "METHOD" not in needs_of(name)])
-def test_each_runs_to_its_report(name: str, tmp_path: Path) -> None:
+def test_each_runs_to_its_report(name: str, tmp_path: Path, store: Store) -> None:
     """On simulators, embedded series and the offline analyst as it is; on a scripted server where it needs a model."""
-    store = Store(tmp_path / "home")
-    try:
-        with OpenAIServer(Policy(plan=PLAN)) as server, ExaOnLoopback() as web:
-            plan = plan_study(store, fill_in(name, tmp_path, server))
-            environ = {"OPENAI_API_KEY": "sk-none", "EXA_API_KEY": "k"}
-            environ |= {f"WORKBENCH_UPSTREAM_{engine}": web.url for engine in ENGINES}
-            state = asyncio.run(StudyRunner(store, plan, environ=environ).work())
-            assert not state.missing and not server.unread
-            assert bool(server.asked) == ("MODEL" in str(needs_of(name)))
-        results = write_study(store, plan, audit_study(store, plan, state), tmp_path / "out")
-    finally:
-        store.close()
+    with OpenAIServer(Policy(plan=PLAN)) as server, ExaOnLoopback() as web:
+        plan = plan_study(store, fill_in(name, tmp_path, server))
+        environ = {"OPENAI_API_KEY": "sk-none", "EXA_API_KEY": "k"}
+        environ |= {f"WORKBENCH_UPSTREAM_{engine}": web.url for engine in ENGINES}
+        state = asyncio.run(StudyRunner(store, plan, environ=environ).work())
+        assert not state.missing and not server.unread
+        assert bool(server.asked) == ("MODEL" in str(needs_of(name)))
+    results = write_study(store, plan, audit_study(store, plan, state), tmp_path / "out")
     assert set(results["arms"]) == set(plan.arms) and (tmp_path / "out" / "report.html").is_file()
     assert bool(results["rebalanced"]) == (name == "rebalancing")
     if name == "correctness":

@@ -100,34 +100,30 @@ def test_a_mix_that_is_none_is_one_line(settings: Any, says: str) -> None:
     assert says in line and "\n" not in line
 
 
-def test_a_mix_that_the_exam_cannot_give_is_found_before_the_first_forecast(tmp_path: Path) -> None:
-    store = Store(tmp_path / "home")
-    try:
-        study = {"name": "s", "exam": {"simulator": {"questions": 20}}, "arms": ["market"]}
-        for rebalance, says in (
-            ({"mixes": [{"sports": 0.5, "linear": 0.5}]}, "needs more events of 'sports': there are 0"),
-            ({"column": "mood", "mixes": [{"a": 1}]}, "the exam has no column 'mood'"),
-        ):
-            with pytest.raises(StudyError) as refusal:
-                plan_study(store, study_of({**study, "rebalance": rebalance}))
-            (line,) = refusal.value.problems
-            assert says in line
-    finally:
-        store.close()
+def test_a_mix_that_the_exam_cannot_give_is_found_before_the_first_forecast(
+    tmp_path: Path, store: Store
+) -> None:
+    study = {"name": "s", "exam": {"simulator": {"questions": 20}}, "arms": ["market"]}
+    for rebalance, says in (
+        ({"mixes": [{"sports": 0.5, "linear": 0.5}]}, "needs more events of 'sports': there are 0"),
+        ({"column": "mood", "mixes": [{"a": 1}]}, "the exam has no column 'mood'"),
+    ):
+        with pytest.raises(StudyError) as refusal:
+            plan_study(store, study_of({**study, "rebalance": rebalance}))
+        (line,) = refusal.value.problems
+        assert says in line
 
 
-def test_the_report_counts_the_steps_of_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_counts_the_steps_of_agents(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Paper B, Table 19: a belief agent that searches once and submits, one that only submits, and an arm without a loop."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
-    store = Store(tmp_path / "home")
-    try:
-        with OpenAIServer(Policy(plan=PLAN, p={"P0": 0.8})) as server:
-            arms = [{"arm": "belief"}, {"arm": "belief-no-tools"}, {"arm": "zero-shot"}]
-            plan, state = run_study(store, tmp_path, server, arms)
-            state = audit_study(store, plan, state)
-        results = write_study(store, plan, state, tmp_path / "out")
-    finally:
-        store.close()
+    with OpenAIServer(Policy(plan=PLAN, p={"P0": 0.8})) as server:
+        arms = [{"arm": "belief"}, {"arm": "belief-no-tools"}, {"arm": "zero-shot"}]
+        plan, state = run_study(store, tmp_path, server, arms)
+        state = audit_study(store, plan, state)
+    results = write_study(store, plan, state, tmp_path / "out")
     assert set(results["steps"]) == {"belief", "belief-no-tools"}
     belief, plain = results["steps"]["belief"], results["steps"]["belief-no-tools"]
     assert (belief["leaves"], belief["steps"], belief["tool calls"]) == (1, 2.0, 1.0)
@@ -139,7 +135,7 @@ def test_the_report_counts_the_steps_of_agents(tmp_path: Path, monkeypatch: pyte
     assert json.loads((tmp_path / "out" / "results.json").read_text())["steps"] == results["steps"]
 
 
-def test_the_report_shows_what_the_exam_has_columns_for(tmp_path: Path) -> None:
+def test_the_report_shows_what_the_exam_has_columns_for(tmp_path: Path, store: Store) -> None:
     """Correctness against volatility, horizon and volume; lead time; build-up, caution, divergence, consensus and distance."""
     rng = np.random.default_rng(4)
     head = "event_id,question_key,source,question_type,outcome,crowd,other,horizon_days,volume,volatility,category,question\n"
@@ -151,13 +147,9 @@ def test_the_report_shows_what_the_exam_has_columns_for(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(head + "".join(rows))
     arms = ["market", "random", {"arm": "column", "name": HOSTILE, "column": "other"}]
     document = {"name": "s", "exam": {"events": "e.csv"}, "arms": arms, "trials": 3, "resamples": 200}
-    store = Store(tmp_path / "home")
-    try:
-        plan = plan_study(store, study_of(document, tmp_path))
-        state = audit_study(store, plan, asyncio.run(StudyRunner(store, plan, environ={}).work()))
-        results = write_study(store, plan, state, tmp_path / "out")
-    finally:
-        store.close()
+    plan = plan_study(store, study_of(document, tmp_path))
+    state = audit_study(store, plan, asyncio.run(StudyRunner(store, plan, environ={}).work()))
+    results = write_study(store, plan, state, tmp_path / "out")
     pictures = {path.stem for path in (tmp_path / "out").glob("*.png")}
     wanted = {
         "scores",
@@ -277,19 +269,15 @@ def test_an_ensemble_begins_with_its_best_member_and_ends_with_all(
 
 
 def test_a_study_says_what_size_its_trees_had_and_which_leaves_stayed_as_they_were(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every further analysis of the deep arm repeats its leaf: paid for, and the trees are those of the flat arm."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     tree = {"arm": "zero-shot", "analytica": "L", "critic": False}
     arms = [{**tree, "name": "flat"}, {**tree, "name": "deep", "depth": 2}, {"arm": "noisy", "name": "noisy", "of": "deep", "level": 0.2}, {"arm": "zero-shot"}]  # fmt: skip
-    store = Store(tmp_path / "home")
-    try:
-        with OpenAIServer(Policy(plan=PLAN, p={"P0": 0.4})) as server:
-            plan, state = run_study(store, tmp_path, server, arms)
-        results = write_study(store, plan, audit_study(store, plan, state), tmp_path / "out")
-    finally:
-        store.close()
+    with OpenAIServer(Policy(plan=PLAN, p={"P0": 0.4})) as server:
+        plan, state = run_study(store, tmp_path, server, arms)
+    results = write_study(store, plan, audit_study(store, plan, state), tmp_path / "out")
     sizes = {arm: (row["nodes"], row["leaves"], row["kept"]) for arm, row in results["arms"].items()}
     assert sizes == {
         "flat": (3.0, 2.0, 0),

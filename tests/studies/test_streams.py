@@ -29,7 +29,7 @@ def test_a_stream_is_no_run_and_a_run_holds_no_event_of_a_stream(tmp_path: Path)
             and store.streams("study") == ["s"]
         )
         assert load_state(store, RUN).finished and load_study(store, "s").study == {"name": "s"}
-        with pytest.raises(UsageError, match="there is: s"):
+        with pytest.raises(UsageError, match="the studies here are s"):
             load_study(store, "other")
         store.append(RUN, ev.QuestionAdded(node="q", question={"id": "q", "title": "?"}))
         with pytest.raises(EventUnreadable, match=r"belongs to no run: question\.added"):

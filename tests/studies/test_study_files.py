@@ -16,13 +16,6 @@ SIMULATED: dict[str, Any] = {"simulator": {"questions": 20}}
 EVENTS = "event_id,question_key,source,question_type,outcome,crowd,forecast_due_date,question\n"
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Any:
-    opened = Store(tmp_path / "home")
-    yield opened
-    opened.close()
-
-
 def problems(store: Store, folder: Path, **document: Any) -> list[str]:
     """Every line that is wrong with a study."""
     with pytest.raises(StudyError) as refusal:

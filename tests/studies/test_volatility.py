@@ -40,7 +40,7 @@ def test_volatility_has_no_unit_and_grows_with_the_steps(steps: list[float], sca
     assert np.isnan(realised_volatility(days, np.append(levels[:-1], 0.0)))
 
 
-def test_a_claim_has_the_volatility_of_its_series_before_its_cutoff(tmp_path: Path) -> None:
+def test_a_claim_has_the_volatility_of_its_series_before_its_cutoff(tmp_path: Path, store: Store) -> None:
     head = "id,title,asked_on,horizons,answer\n"
     rows = [f"{name},{name} {CLAIM},2018-06-30,2018-12-31,no\n" for name in ("VIX", "WTI")]
     later = "vix2,VIX closes higher on 2018-12-31 than on 2018-11-30,2018-12-01,2018-12-31,yes\n"
@@ -52,11 +52,7 @@ def test_a_claim_has_the_volatility_of_its_series_before_its_cutoff(tmp_path: Pa
         "cutoffs": "per-question",
         "arms": ["always-half"],
     }
-    store = Store(tmp_path / "home")
-    try:
-        exam = with_volatility(plan_study(store, study_of(document, tmp_path)).exam)
-    finally:
-        store.close()
+    exam = with_volatility(plan_study(store, study_of(document, tmp_path)).exam)
     by_event = dict(zip(exam.events.event_id.tolist(), exam.events.frame["volatility"].tolist(), strict=True))
     assert 15 < by_event["WTI"] < 40 < by_event["VIX"] and np.isnan(by_event["rain"])
     assert by_event["vix2"] != by_event["VIX"]
@@ -91,7 +87,9 @@ def test_it_is_that_of_the_last_year_of_rows(tmp_path: Path, monkeypatch: pytest
     assert found == pytest.approx(40.7, abs=0.05)
 
 
-def test_prices_give_long_short_questions_volatility_and_volume_that_the_report_reads(tmp_path: Path) -> None:
+def test_prices_give_long_short_questions_volatility_and_volume_that_the_report_reads(
+    tmp_path: Path, store: Store
+) -> None:
     rng = np.random.default_rng(3)
     rows = []
     for number in range(12):
@@ -109,14 +107,10 @@ def test_prices_give_long_short_questions_volatility_and_volume_that_the_report_
     assert [q.extra for q in read_price_history(cut, "2021-01-01", days=90).questions] == [
         question.extra for question in reading.questions
     ]
-    store = Store(tmp_path / "home")
-    try:
-        add_questions(store, "assets", reading, form="prices", origin="prices.csv")
-        document = {"name": "s", "exam": {"set": "assets"}, "arms": ["random"], "resamples": 100}
-        plan = plan_study(store, study_of(document, tmp_path))
-        state = audit_study(store, plan, asyncio.run(StudyRunner(store, plan, environ={}).work()))
-        results = write_study(store, plan, state, tmp_path / "out")
-    finally:
-        store.close()
+    add_questions(store, "assets", reading, form="prices", origin="prices.csv")
+    document = {"name": "s", "exam": {"set": "assets"}, "arms": ["random"], "resamples": 100}
+    plan = plan_study(store, study_of(document, tmp_path))
+    state = audit_study(store, plan, asyncio.run(StudyRunner(store, plan, environ={}).work()))
+    results = write_study(store, plan, state, tmp_path / "out")
     assert {row["column"] for row in results["correctness"]} == {"volatility", "volume"}
     assert {row["n"] for row in results["correctness"]} == {24}

@@ -1,4 +1,4 @@
-"""Random grounded and synthesized trees."""
+"""Random rules, and random grounded and synthesized trees."""
 
 from dataclasses import replace
 
@@ -6,9 +6,75 @@ from hypothesis import strategies as st
 
 from tests.propositions.strategies import bare_trees, probabilities
 from workbench.propositions import Belief, Polarity, Rule, Tree
-from workbench.synthesis import LinearRule, settle
+from workbench.synthesis import (
+    Assumption,
+    LinearRule,
+    LogicRule,
+    NoisyOrRule,
+    PooledRule,
+    average_rule,
+    random_rule,
+    settle,
+)
+from workbench.synthesis.rules.linear import strict
 
 weights = st.floats(-1, 1).map(lambda x: round(x, 6))
+
+
+CHILDREN = ("P1", "P2", "P10", "P1.2")
+
+unit = st.floats(0, 1)
+four_weights = st.lists(st.floats(-1, 1), min_size=4, max_size=4).map(
+    lambda x: dict(zip(CHILDREN, x, strict=True))
+)
+shares = st.lists(unit, min_size=4, max_size=4)
+signs = st.fixed_dictionaries({child: st.sampled_from(Polarity) for child in CHILDREN})
+formulas = st.recursive(
+    st.sampled_from([*CHILDREN, "PA"]),
+    lambda inner: st.one_of(
+        inner.map("NOT ({})".format),
+        st.tuples(inner, st.sampled_from(["AND", "OR"]), inner).map(" ".join).map("({})".format),
+    ),
+    max_leaves=8,
+)
+linear = st.builds(LinearRule, st.floats(-0.1, 0.1), four_weights)
+RULES: dict[str, st.SearchStrategy[Rule]] = {
+    "linear": linear | linear.map(strict),
+    "logic": st.builds(
+        lambda text, q, norm, naive: LogicRule(text, Assumption(detail="rest", probability=q), norm, naive),
+        formulas,
+        unit,
+        st.sampled_from(["product", "minmax"]),
+        st.booleans(),
+    ),
+    "noisy-or": st.builds(
+        lambda leak, w, cut: NoisyOrRule(
+            leak,
+            dict(list(zip(CHILDREN, w, strict=True))[:cut]),
+            dict(list(zip(CHILDREN, w, strict=True))[cut:]),
+        ),
+        unit,
+        shares,
+        st.integers(0, 4),
+    ),
+    "average": st.builds(
+        lambda s, aware: average_rule(CHILDREN, s, polarity_aware=aware), signs, st.booleans()
+    ),
+    "random": st.builds(
+        lambda s, seed, aware: random_rule(CHILDREN, s, seed=seed, polarity_aware=aware),
+        signs,
+        st.integers(0, 10**6),
+        st.booleans(),
+    ),
+    "pooled": st.builds(
+        PooledRule,
+        st.lists(st.floats(0, 0.25), min_size=4, max_size=4).map(
+            lambda x: LinearRule(0.05, dict(zip(CHILDREN, x, strict=True)))
+        ),
+        st.floats(0.01, 0.99),
+        unit,
+    ),
+}
 
 
 @st.composite

@@ -33,7 +33,7 @@ def test_a_proof_of_nobody_is_one_line(analysis: wb.Analysis) -> None:
         analysis.proof("P9")
 
 
-@pytest.mark.parametrize("name", ["dashboard", "tutorial", "scenarios", "review"])
+@pytest.mark.parametrize("name", ["dashboard", "tutorial", "review"])
 def test_notebooks_that_ship_are_valid_unexecuted_and_use_public_names(name: str) -> None:
     import nbformat
 

@@ -340,6 +340,8 @@ class LeafTask:
     gave_up: Sequence[tuple[int, int]] = ()
     #: How this trial is to look at the leaf, one of `FRAMINGS`; "" where it is free.
     framing: str = ""
+    #: What is known of the claim, as it stands before every request.
+    context: str = ""
     #: Data calls that other leaves of the run have made, a line each, to make again without looking for them.
     known_calls: Sequence[str] = ()
     #: What the run's filter of web results has judged so far, so that no trial has it judged again; None: the task's own.

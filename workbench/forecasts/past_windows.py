@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import date
-from math import floor
 from typing import Any, Literal
 
 import numpy as np
@@ -33,9 +32,7 @@ class TooLittleHistory(ValueError):
 def refuse_too_few(separate: float, length: str) -> None:
     """Refuse fewer than two separate windows (`separate_windows`), of which no share means anything; raises ``TooLittleHistory``."""
     if separate < FEWEST_SEPARATE:
-        raise TooLittleHistory(
-            f"only {floor(10 * separate) / 10:.1f} separate windows of {length} lie in the visible history"
-        )
+        raise TooLittleHistory(f"the visible history holds fewer than two independent periods of {length}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

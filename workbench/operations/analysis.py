@@ -161,7 +161,7 @@ class Analyze(_NewRun):
         Setting(
             panel="",
             text="How trials become one probability: pool=logit-mean|mean|median, dead=drop|impute, floor, slope and prior (shrinkage),"
-            " calibration-slope, calibration-offset, stop-spread (no further trial once they agree), stop-after, learn=true.",
+            " calibration-slope, calibration-offset, learn=true.",
             word="aggregate",
             form=f"NAME=VALUE, NAME one of {', '.join(name.replace('_', '-') for name in _AGGREGATION)}",
         ),

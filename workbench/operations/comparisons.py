@@ -10,7 +10,7 @@ from workbench.formatting import counted, signed_figure, signed_interval
 from workbench.operations.base import Home
 from workbench.operations.blocks import Block, Table, columns
 from workbench.operations.fields import Numbers, Words
-from workbench.operations.forecast_files import ExamFiles, with_exam, with_interval, write_csv
+from workbench.operations.forecast_files import ExamFiles, left_out, with_interval, write_csv
 
 
 class Compare(ExamFiles):
@@ -48,7 +48,7 @@ class Compare(ExamFiles):
         from workbench.science.documents import compare_document
         from workbench.science.recipe import Recipe
 
-        events, forecasts, exam = self.chosen(home)
+        events, forecasts, said = self.chosen(home)
         document = compare_document(
             events,
             forecasts,
@@ -62,7 +62,7 @@ class Compare(ExamFiles):
             seed=self.seed,
             ensemble=self.ensemble,
         )
-        return with_exam(document, exam)
+        return document | said
 
     def show(self, document: dict[str, Any]) -> Iterator[Block]:
         """Return a row for each method and part, what the variance is of, and the verdicts' conditions."""
@@ -99,6 +99,7 @@ class Compare(ExamFiles):
             )
             yield columns(ensemble["chosen"], members="members", questions="questions")
         yield document["multiple_comparisons"]
+        yield from left_out(document)
         yield from (f"{name}: {hint['hint']}" for name, hint in document["sample_size"].items())
 
 
@@ -149,7 +150,7 @@ class Returns(ExamFiles):
         )
         from workbench.science.scoring.positions import Costs
 
-        events, forecasts, exam = self.chosen(home)
+        events, forecasts, said = self.chosen(home)
         values = market_forecasts(
             forecasts, methods=self.method, variant=self.variant, how=self.pool, baselines=self.baseline
         )
@@ -166,7 +167,7 @@ class Returns(ExamFiles):
         document = returns_document(events, values, rules=rules, by=self.by, resampling=resampling)
         if self.log is not None:
             write_csv(self.log, POSITION_COLUMNS, position_rows(events, values, rules=rules))
-        return with_exam(document, exam)
+        return document | said
 
     def show(self, document: dict[str, Any]) -> Iterator[Block]:
         """Return a row for each method with the figures of every level."""
@@ -189,3 +190,4 @@ class Returns(ExamFiles):
             rows.append([name, entry["n"], entry["clusters"], *cells, *scores, expected, entry["ties"]])
         levels = [f"{names[figure]} {key}" for figure, key in shown]
         yield Table(["method", "n", "clusters", *levels, "brier", "ece", "ece if calibrated", "ties"], rows)
+        yield from left_out(document)

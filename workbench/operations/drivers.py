@@ -117,7 +117,7 @@ class Noise(Operation):
         require_grounded(state)
         study = noise_study(state.tree, self.kind, self.level, draws=self.draws, seed=self.seed)
         own = {"kind": self.kind, "level": self.level, "seed": self.seed, "draws": self.draws}
-        return {**own, **study.to_json()}
+        return {**own, **study}
 
     def show(self, document: dict[str, Any]) -> Iterator[Block]:
         """Return mean, spread and quantiles, and a histogram."""

@@ -8,14 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import Field
 
 from workbench.errors import UsageError
+from workbench.formatting import counted
 from workbench.operations.base import Home, Operation
-from workbench.operations.blocks import Block, Table
+from workbench.operations.blocks import Block, Remark, Table
 from workbench.operations.fields import Words
 from workbench.output_files import write_output
-from workbench.questions.sets.exams import Exam, find_exam
+from workbench.questions.sets.exams import find_exam
 from workbench.science.tables import Events, Forecasts, read_events, read_forecasts
 from workbench.spreadsheet import csv_text
 
@@ -48,18 +50,24 @@ class ExamFiles(ForecastFiles):
     seed: int = 20261122
     """Seed of the resampling."""
 
-    def chosen(self, home: Home) -> tuple[Events, Forecasts, Exam | None]:
-        """Return both files cut down to the events of the exam, if one is named.
+    def chosen(self, home: Home) -> tuple[Events, Forecasts, dict[str, Any]]:
+        """Return both files cut down to the events of the exam, if one is named, else to those with an outcome; and what a document says of that.
 
         Forecasts are checked against the whole file of events first: an exam chooses among good rows, it does not hide bad
-        ones. Only the events that are scored need an outcome.
+        ones.
         """
-        if self.exam is None:
-            return *self.tables(), None
-        chosen = find_exam(exams_folder(home), self.exam)
         events, forecasts = self.tables(unresolved=True)
-        rows = chosen.rows(events)
-        return events.take(rows), forecasts.take(rows), chosen
+        said: dict[str, Any] = {}
+        if self.exam is not None:
+            exam = find_exam(exams_folder(home), self.exam)
+            rows, said = exam.rows(events), {"exam": exam.summary()}
+        else:
+            rows = np.flatnonzero(~np.isnan(events.outcome))
+            if not len(rows):
+                read_events(self.events)  # refuses it and names the column
+            if len(rows) < len(events):
+                said = {"without_outcome": len(events) - len(rows)}
+        return events.take(rows), forecasts.take(rows), said
 
 
 def exams_folder(home: Home) -> Path:
@@ -67,9 +75,10 @@ def exams_folder(home: Home) -> Path:
     return home.folder / "exams"
 
 
-def with_exam(document: dict[str, Any], exam: Exam | None) -> dict[str, Any]:
-    """Return the document with the exam that its numbers are of."""
-    return document if exam is None else {**document, "exam": exam.summary()}
+def left_out(document: Mapping[str, Any]) -> Iterator[Block]:
+    """Say how many events were not scored because they have no outcome."""
+    if count := document.get("without_outcome"):
+        yield Remark(f"{counted(count, 'event')} without an outcome left out")
 
 
 def with_interval(value: float | None, interval: Sequence[float] | None) -> str | float | None:

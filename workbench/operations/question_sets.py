@@ -375,25 +375,35 @@ class ResolveQuestions(Operation):
         from workbench.studies.rounds.resolution import ready_questions
 
         entry = book.load_set(home.store, self.name)
-        chosen = None if self.question is None else entry[self.question]
+        chosen = entry.questions.values() if self.question is None else [entry[self.question]]
+        parts = {
+            part.asked.id: part
+            for question in chosen
+            for part in proposals.answerable(question)
+            if self.horizon in ("", part.horizon)
+        }
         failed: list[dict[str, str]] = []
         if self.model is not None:
-            questions = (
-                ready_questions(home.store, self.name, datetime.now(UTC)) if chosen is None else [chosen]
+            # a person who names a question, or a day of one, need not wait until its time is over
+            named = self.question is not None and (bool(self.horizon) or len(parts) == 1)
+            ready = ready_questions(home.store, self.name, datetime.now(UTC))
+            asked = (
+                [part.asked for part in parts.values()]
+                if named
+                else [each for each in ready if each.id in parts]
             )
-            failed = await self._propose(home, self.model, questions)
+            failed = await self._propose(home, self.model, asked)
         standing = [
             proposal
-            for question, proposal in proposals.proposals(home.store, self.name).items()
-            if chosen in (None, entry.questions.get(question))
-            and question in entry.questions
-            and not (entry[question].outcomes or entry[question].values)
+            for name, proposal in proposals.proposals(home.store, self.name).items()
+            if name in parts and not parts[name].settled
         ]
         count = 0
         for proposal in standing if self.accept else ():
             if proposal.answer and not proposal.lacking:
-                resolved = proposals.accept(home.store, self.name, proposal, author=self.author)
-                count += len(resolved.outcomes) + len(resolved.values)
+                count += proposals.accept(
+                    home.store, self.name, parts[proposal.node], proposal, author=self.author
+                )
         return count, {"proposed": [proposals.proposal_row(each) for each in standing], "failed": failed}
 
     async def _propose(self, home: Home, model: str, questions: Sequence[Question]) -> list[dict[str, str]]:

@@ -13,7 +13,7 @@ from workbench.formatting import SCORE_WORDS, counted, outcome_words, percent, s
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Facts, Remark, Table, columns, named
 from workbench.operations.fields import Words
-from workbench.operations.forecast_files import ExamFiles, consistency, with_exam, with_interval
+from workbench.operations.forecast_files import ExamFiles, consistency, left_out, with_interval
 from workbench.output_files import write_output
 from workbench.science.recipe import Recipe
 
@@ -107,7 +107,7 @@ class Score(Recipe, Operation):
                 "score needs --events FILE and --forecasts FILE, or --own for the runs of this home"
             )
         files = ExamFiles(events=self.events, forecasts=self.forecasts, exam=self.exam)
-        events, forecasts, exam = files.chosen(home)
+        events, forecasts, said = files.chosen(home)
         document = score_document(
             events,
             forecasts,
@@ -121,7 +121,7 @@ class Score(Recipe, Operation):
             resampling=resampling,
             utility=UtilityRule(rule=self.utility, price=self.price) if self.utility else None,
         )
-        return with_exam(document, exam)
+        return document | said
 
     def _names(self, *names: str) -> bool:
         return any(getattr(self, name) for name in names)
@@ -169,6 +169,7 @@ class Score(Recipe, Operation):
             parts = next(iter(entries.values()))[self.columns[0]]
             yield self._scores(entries, [part for part in parts if part in ("market", "dataset", "overall")])
             yield from consistency(document)
+            yield from left_out(document)
             if self.utility:
                 rows = [
                     {"name": name, **entry["utility"]}

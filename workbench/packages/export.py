@@ -21,10 +21,11 @@ from workbench.formatting import percent
 from workbench.packages.archive import DATABASE, SIGNATURE, is_member
 from workbench.packages.signature import sign_package
 from workbench.propositions.rule import Normaliser
-from workbench.reports.note_content import Note, note_of
+from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html
 from workbench.reports.note_pdf import print_pdf
+from workbench.reports.note_tree import Note
 from workbench.signing_keys import signing_key
 from workbench.sources.own_store import unshared_in
 from workbench.store import Store

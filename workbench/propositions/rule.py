@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from itertools import product
@@ -136,18 +136,6 @@ class Rule(ABC):
         # zip() of no columns gives no row at all, but the rule still has one value.
         rows = zip(*p.values(), strict=True) if p else [()]
         return [self.evaluate(dict(zip(p, row, strict=True))) for row in rows]
-
-    def sample(self, size: float, rows: int, draws: Any) -> Callable[[Mapping[NodeId, Column]], Column]:
-        """Return :meth:`columns` with uncertain coefficients: one draw of them per row. By default they are certain.
-
-        Parameters
-        ----------
-        size : float
-            How many observations the stated coefficients are worth.
-        rows : int
-        draws : numpy.random.Generator
-        """
-        return self.columns
 
     # -- the rule in words and numbers
 

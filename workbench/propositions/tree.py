@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from workbench.propositions import tree_checks as checks
 from workbench.propositions.errors import (
@@ -243,9 +243,7 @@ class Tree:
         *,
         causality: str,
     ) -> Tree:
-        index = dict(
-            self._statements if self._statements is not None else checks.statement_index(self._nodes)
-        )
+        index = self._statement_index()
         nodes = self._nodes.copy()
         for child, statement in children.items():
             require_id(child)
@@ -344,26 +342,10 @@ class Tree:
         )
         return Tree([*others, top, *rest])
 
-    def annotate(
-        self,
-        node: NodeId,
-        *,
-        analysis: str = "",
-        resolves_by: str = "",
-        reference_class: str = "",
-        combine: Literal["", "all", "any"] = "",
-    ) -> Tree:
-        """Set the analyzer's words on a node; empty ones stay as they were."""
-        old = self[node]
-        return self._with(
-            replace(
-                old,
-                analysis=analysis or old.analysis,
-                resolves_by=resolves_by or old.resolves_by,
-                reference_class=reference_class or old.reference_class,
-                combine=combine or old.combine,
-            )
-        )
+    def annotate(self, node: NodeId, **words: str) -> Tree:
+        """Set the analyzer's words on a node (analysis, resolves_by, reference_class, combine); empty ones stay as they were."""
+        stated: dict[str, Any] = {name: text for name, text in words.items() if text}
+        return self._with(replace(self[node], **stated))
 
     def restate(self, node: NodeId, statement: str, *, keep_belief: bool = False) -> Tree:
         """Put a node into other words.
@@ -373,9 +355,7 @@ class Tree:
         """
         old = self[node]
         statement = checks.check_statement(node, statement)
-        index = dict(
-            self._statements if self._statements is not None else checks.statement_index(self._nodes)
-        )
+        index = self._statement_index()
         # Its own old words do not count as a repetition: a restatement may differ in case alone.
         index.pop(checks.normal_statement(old.statement), None)
         checks.add_statement(index, node, statement)
@@ -487,6 +467,9 @@ class Tree:
                     f"{new.id}: use expand, remove_node or restate to change the shape or the words"
                 )
         return self._with(*ready)
+
+    def _statement_index(self) -> dict[str, NodeId]:
+        return dict(checks.statement_index(self._nodes) if self._statements is None else self._statements)
 
     def _with(self, *changed: Proposition) -> Tree:
         nodes = self._nodes.copy()

@@ -84,6 +84,18 @@ Pattern = Literal[
 ]
 Side = Literal["above", "below", "toward"]
 
+Comparison = Literal["above", "at_least", "below", "at_most", "toward"]
+#: How a value stands to a threshold, as readings say it, and the side and strictness of a claim that says the same.
+SIDES: dict[Comparison, tuple[Side, bool]] = {
+    "above": ("above", True),
+    "at_least": ("above", False),
+    "below": ("below", True),
+    "at_most": ("below", False),
+    "toward": ("toward", False),
+}
+#: Closes of a moving average.
+AVERAGE_DAYS = 200
+
 REFERENCE = "Reference class:"
 
 
@@ -115,6 +127,12 @@ class Claim:
     def about(self) -> Series:
         """The series the claim is about."""
         return self.observed or series_named(self.series)
+
+    @property
+    def comparison(self) -> Comparison:
+        """How the value stands to the threshold, in the words of a reading."""
+        said = (self.side, self.strict and self.side != "toward")
+        return next(comparison for comparison, sides in SIDES.items() if sides == said)
 
     @property
     def last_close(self) -> date:

@@ -141,13 +141,14 @@ def read_price(ref: MarketRef, market: Mapping[str, Any], prices: Any, cutoff: d
 
 
 def _kalshi(row: Mapping[str, Any]) -> float | None:
-    bid, ask = _dollars(row.get("yes_bid")), _dollars(row.get("yes_ask"))
+    bid, ask = candle_close(row.get("yes_bid")), candle_close(row.get("yes_ask"))
     if bid is not None and ask is not None and 0 < bid <= ask < 1:
         return (bid + ask) / 2
-    return _dollars(row.get("price"))
+    return candle_close(row.get("price"))
 
 
-def _dollars(candle: Any) -> float | None:
+def candle_close(candle: Any) -> float | None:
+    """Return the closing price of a Kalshi candle in dollars; None without one."""
     if not isinstance(candle, Mapping):
         return None
     if candle.get("close_dollars") is not None:

@@ -22,7 +22,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from workbench.errors import UsageError
 from workbench.forecasts.source_rows import LARGEST
@@ -602,7 +602,3 @@ def check_links(questions: Mapping[str, Question]) -> None:
                 raise QuestionError(
                     f"question {question.id} is linked by {link.of!r:.60}, which is none of its parts"
                 )
-
-
-#: Kinds by name, for messages and readers of files.
-KINDS: tuple[str, ...] = get_args(QuestionKind)

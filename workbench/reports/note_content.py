@@ -1,11 +1,6 @@
-"""Fold a run's log and ledgers into the values of its note, once, so that no two documents of it can differ.
+"""Fold a run's log and ledgers into the one tree of its note."""
 
-Every number is text here already, written as all screens write it. Texts of models and people are as they came: whoever
-makes a document of them escapes or cleans them for it.
-"""
-
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,7 +17,22 @@ from workbench.engine.record.state import IMPORTED_TREE, RunState
 from workbench.formatting import NO_VALUE, counted, day_words, meaning, percent, point_change, sandbox_words
 from workbench.propositions import NodeId, Tree
 from workbench.reports.full_figures import full_figures
-from workbench.reports.note_evidence import LONGEST_REPORT, NoteEvidence, leaf_evidence, shown_words
+from workbench.reports.note_evidence import LONGEST_REPORT, leaf_evidence, shown_words
+from workbench.reports.note_tree import (
+    Block,
+    Cell,
+    Driver,
+    Drivers,
+    Heading,
+    Headline,
+    Items,
+    Note,
+    Series,
+    Table,
+    Text,
+    Verbatim,
+    table_rows,
+)
 from workbench.store import ApiLedger, ModelLedger, Store, utc_now
 from workbench.synthesis.sensitivity.assumptions import assumption_detail
 from workbench.synthesis.whatif.evaluation import reachable_ranges
@@ -30,6 +40,7 @@ from workbench.templates import brief
 from workbench.terminal import printable
 from workbench.views.answer import answer_sentence
 from workbench.views.direct_forecasts import direct_forecasts, direct_lines
+from workbench.views.fan_chart import NO_SERIES
 from workbench.views.run_view import RunView, view_of
 from workbench.views.transcript import call_heading, call_parts, transcript
 from workbench.views.wording import (
@@ -41,9 +52,7 @@ from workbench.views.wording import (
     rule_remarks,
     sign_off_line,
 )
-from workbench.whatif.band import Band, no_band_reason, past_windows, run_band
-from workbench.whatif.run_sensitivity import leaf_trials
-from workbench.whatif.stored_reports import run_base_rate
+from workbench.whatif.band import Band, no_band_reason, run_band
 from workbench.whatif.tree_documents import scenario_table, sensitivity_report
 
 #: Drivers in the chart.
@@ -55,134 +64,13 @@ MOST_ROWS = 200
 #: Drivers on a note of one page.
 ONE_PAGE_DRIVERS = 5
 _FINE = {"ok": "holds", "warn": "look", "bad": "FAILS"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeRow:
-    """A proposition in the table of the tree; ``depth`` counts from 0 at the claim."""
-
-    id: NodeId
-    depth: int
-    statement: str
-    p: float | None
-    rule: str | None
-    remarks: list[str]
-    key_factor: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Driver:
-    """A leaf by how far it moves the claim: the claim's p if the leaf is false, and if it is true."""
-
-    id: NodeId
-    statement: str
-    p: float | None
-    if_false: float
-    if_true: float
-
-    @property
-    def low(self) -> float:
-        """Least of the two ends."""
-        return min(self.if_false, self.if_true)
-
-    @property
-    def high(self) -> float:
-        """Greatest of the two ends."""
-        return max(self.if_false, self.if_true)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScenarioRow:
-    """A saved what-if: the claim's p under it, the difference to the base, and the author's reason."""
-
-    name: str
-    root: float | None
-    gap: str
-    probability: str
-    why: str
-    author: str
-    edits: list[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoteReading:
-    """A series or endpoint that the run read, with the leaves that did."""
-
-    path: str
-    asked_for: str
-    nodes: str
-    as_of: str
-    dropped: int
-    residual: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
-    """All values of a note, in the order in which it prints them."""
-
-    statement: str
-    run_id: str
-    judged: str
-    p: float | None
-    base_rate: float | None
-    gap: str | None
-    band: Band | None
-    #: Why there is none.
-    no_band: str
-    record: str | None
-    #: The claim's series with its fan where the run has one, as `workbench.views.fan_chart` draws it.
-    fan: Mapping[str, Any] | None
-    outcome: str | None
-    warnings: list[str]
-    summary: list[str]
-    rows: list[TreeRow]
-    rows_left_out: int
-    drivers: list[Driver]
-    drivers_left_out: int
-    reachable: tuple[float, float] | None
-    scenarios: list[ScenarioRow]
-    mix: str | None
-    evidence: list[NoteEvidence]
-    evidence_left_out: list[NodeId]
-    checks: list[tuple[str, str, str]]
-    comments: list[str]
-    estimates: list[str]
-    notes: list[str]
-    tags: list[str]
-    sign_offs: list[str]
-    checklist: list[tuple[str, bool]]
-    readings: list[NoteReading]
-    manifest_id: str
-    facts: list[tuple[str, str]]
-    figures: list[tuple[str, str]]
-    #: The answer in one sentence that can be read aloud.
-    sentence: str
-    #: What reports show for comparison and give no weight: driver, and the sentence.
-    compared: list[tuple[NodeId, str]] = field(default_factory=list)
-    #: Every model call, where it was asked for: its heading, and its parts by the name of who said each.
-    transcript: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
-    #: Only what fits a page: the answer, the series, what it hinges on.
-    one_page: bool = False
-
-    @property
-    def mark(self) -> str:
-        """The id printed at every figure: a figure cut out of the note still leads to its run."""
-        return f"manifest {self.manifest_id[:19]}"
-
-    @property
-    def band_words(self) -> str:
-        """The band in a few words; its source is among the facts at the end."""
-        if self.band is None:
-            return "" if self.p is None else f"none: {self.no_band}"
-        if self.band.is_point:
-            return f"the {self.band.repeats} agree, which is no certainty"
-        return f"{percent(self.band.low)} to {percent(self.band.high)}, spread of {self.band.repeats}"
-
-    @property
-    def headline(self) -> str:
-        """The claim's probability beside its base rate, as one line."""
-        beside = f", base rate {percent(self.base_rate)} ({self.gap})" if self.gap else ""
-        return f"{percent(self.p)}{beside}"
+_HOW_TO_READ = (
+    "A probability here is a degree of belief, from 0% to 100%. A driver without others below it comes from a notebook that ran "
+    "sealed off and could read only what was published before the cutoff; rows that came later were withheld and are counted "
+    "above. A driver with others below it is computed from them by the rule shown, so every number can be recomputed by hand. The "
+    "base rate is how often claims of this kind came true before. Nothing here is a confidence interval of the event, and nothing "
+    "here is advice."
+)
 
 
 def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one_page: bool = False) -> Note:
@@ -190,90 +78,78 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
 
     ``one_page`` keeps what a reader decides by: the answer, the series, the strongest drivers.
     """
-    tree = state.tree
-    drivers, reachable, band, tornado = _drivers(store, state)
-    shown_leaves = _leaves_by_effect(tree, drivers)
-    without_data = leaves_without_data(store, state)
-    evidence = [
-        leaf_evidence(store, state, leaf, without_data.get(leaf, ""))
-        for leaf in ([] if one_page else shown_leaves[:MOST_EVIDENCE])
-    ]
-    rows = _tree_rows(tree, shown_leaves[:MOST_EVIDENCE])
+    tree, view = state.tree, view_of(store, state)
+    sensitivity = None if tree.root.p is None else sensitivity_report(tree)
+    drivers = _drivers(tree, sensitivity)
+    band = None if tree.root.p is None else run_band(store, state)
     audit = audit_run(store, state.run_id, state)
-    base_rate = run_base_rate(state)
-    p = tree.root.p
-    annotations = state.annotations
-    scenarios, mix, table = _scenarios(state)
-    signed = sign_off_rows(store, state)
-    view = view_of(store, state)
-    record = view.record()
+    without_data = leaves_without_data(store, state)
+    scenarios = _scenario_table(state)
+    reachable = _reachable(sensitivity)
+    summary = _summary(view, drivers, scenarios, audit, reachable, without_data)
+    blocks = [
+        *_answer(store, view, band, without_data),
+        *(Text(line) for line in (summary[:1] if one_page else summary)),
+        Heading("The series"),
+        Text(NO_SERIES, "soft") if (fan := view.series()) is None else Series(fan),
+    ]
+    if one_page:
+        blocks += _hinges(tree, drivers, ONE_PAGE_DRIVERS)
+        blocks.append(
+            Text(f"Tree, evidence and audit are in the whole note (workbench export {state.run_id}).", "soft")
+        )
+    else:
+        shown_leaves = _leaves_by_effect(tree, drivers)
+        rows = _rows_shown(tree, shown_leaves[:MOST_EVIDENCE])
+        blocks += _tree(tree, rows)
+        blocks += _hinges(tree, drivers, TOP_DRIVERS)
+        blocks += _scenarios(state, scenarios)
+        evidence, compared = _evidence(store, state, shown_leaves, without_data)
+        blocks += [*evidence, *_audit(audit), *_review(store, state), *_readings(store, state)]
+        blocks += [
+            *_rests_on(store, view, band),
+            Heading("Every number in full"),
+            Text("What stands rounded above, with all its digits.", "soft"),
+            Table(
+                ("of", "with all digits"),
+                table_rows(full_figures(state, rows, sensitivity, view.base_rate, band, scenarios)),
+                (0.2, 0.8),
+                "figures",
+            ),
+            *compared,
+            *(_transcript(store, state) if with_transcript else ()),
+        ]
     return Note(
-        statement=shown_words(state.statement),
+        title=shown_words(state.statement),
         run_id=state.run_id,
-        judged=f"Uses data available {_known(state)}",
-        p=p,
-        base_rate=base_rate,
-        gap=None if p is None or base_rate is None else point_change(base_rate, p),
-        band=band,
-        no_band=no_band_reason(state) if band is None else "",
-        record=None if record is None else record["line"],
-        fan=view.series(),
-        outcome=None if annotations.outcome is None else outcome_line(annotations.outcome.to_json(p)),
-        warnings=_warnings(state, store.folder(state.run_id), without_data),
-        summary=_summary(view, drivers, scenarios, audit, reachable, without_data),
-        rows=rows,
-        rows_left_out=len(tree.ids()) - len(rows),
-        drivers=drivers[: (most := ONE_PAGE_DRIVERS if one_page else TOP_DRIVERS)],
-        drivers_left_out=max(0, len(drivers) - most),
-        reachable=reachable,
-        scenarios=scenarios,
-        mix=mix,
-        evidence=[
-            leaf for leaf in evidence if leaf.key_factor or leaf.report or leaf.plots or leaf.without_data
-        ],
-        evidence_left_out=shown_leaves[MOST_EVIDENCE:],
-        checks=[(check["name"], _FINE[check["verdict"]], check["found"]) for check in audit["checks"]],
-        comments=[remark_line(comment) for comment in annotations.comments],
-        estimates=[printable(line, keep="") for row in estimate_rows(state) for line in estimate_lines(row)],
-        notes=[remark_line(remark) for remark in annotations.notes],
-        tags=list(annotations.tags),
-        sign_offs=[sign_off_line(row) for row in signed],
-        checklist=[
-            (CHECKLIST.get(key, key), is_done)
-            for key, is_done in (signed[-1]["checklist"] if signed else {}).items()
-        ],
-        readings=_readings(store, state),
         manifest_id=manifest_id(store, state.run_id) or "none: the run has not begun its work",
-        facts=[
-            *_facts(store, state),
-            *([("band", band.line())] if band is not None else []),
-            *([(name, meaning(name)) for name in ("Brier Index", "independent")] if record else []),
-        ],
-        figures=full_figures(
-            tree,
-            [row.id for row in rows],
-            tornado=tornado,
-            reachable=reachable,
-            base_rate=base_rate,
-            band=band,
-            scenarios=table,
-            trials=leaf_trials(state),
-            by_chance={
-                leaf: windows.band(tree[leaf].p or 0.0) for leaf, windows in past_windows(tree).items()
-            },
-        ),
-        sentence="" if p is None else answer_sentence(tree, base_rate),
-        compared=[(leaf.id, line) for leaf in evidence for line in leaf.compared],
-        transcript=_transcript(store, state) if with_transcript else [],
+        blocks=blocks,
         one_page=one_page,
     )
 
 
-def _transcript(store: Store, state: RunState) -> list[tuple[str, list[tuple[str, str]]]]:
-    return [
-        (call_heading(call), [(name, brief(text, LONGEST_REPORT)) for name, text in call_parts(call)])
-        for call in transcript(store, state)["calls"]
-    ]
+def _answer(
+    store: Store, view: RunView, band: Band | None, without_data: Mapping[NodeId, str]
+) -> Iterable[Block]:
+    state, p, base_rate = view.state, view.tree.root.p, view.base_rate
+    yield Text(" · ".join([f"Uses data available {_known(state)}", *state.annotations.tags]), "soft")
+    for line in _warnings(state, store.folder(state.run_id), without_data):
+        yield Text(line, "alarm")
+    if p is not None:
+        yield Text(answer_sentence(view.tree, base_rate), "sentence")
+    apart = "" if p is None or base_rate is None else f"; the claim lies {point_change(base_rate, p)} from it"
+    facts = [("base rate", "none is known" if base_rate is None else f"{percent(base_rate)}{apart}")]
+    if band is not None and band.is_point:
+        facts.append(("band", f"the {band.repeats} agree, which is no certainty"))
+    elif band is not None:
+        facts.append(("band", f"{percent(band.low)} to {percent(band.high)}, spread of {band.repeats}"))
+    elif p is not None:
+        facts.append(("band", f"none: {no_band_reason(state)}"))
+    if (record := view.record()) is not None:
+        facts.append(("record", record["line"]))
+    if (outcome := state.annotations.outcome) is not None:
+        facts.append(("outcome", outcome_line(outcome.to_json(p)).removeprefix("Outcome: ")))
+    yield Headline(percent(p), facts)
 
 
 def _warnings(state: RunState, folder: Path, without_data: Mapping[NodeId, str]) -> list[str]:
@@ -292,15 +168,9 @@ def _warnings(state: RunState, folder: Path, without_data: Mapping[NodeId, str])
     return [line for line in lines if line]
 
 
-def _drivers(
-    store: Store, state: RunState
-) -> tuple[list[Driver], tuple[float, float] | None, Band | None, list[dict[str, Any]]]:
-    tree = state.tree
-    if tree.root.p is None:
-        return [], None, None, []
-    report = sensitivity_report(tree)
+def _drivers(tree: Tree, sensitivity: Mapping[str, Any] | None) -> list[Driver]:
     drivers = []
-    for row in report["tornado"]:
+    for row in () if sensitivity is None else sensitivity["tornado"]:
         if row["low"] is None or row["high"] is None or not row["path_weight"]:
             continue
         ends = (row["low"], row["high"])
@@ -314,9 +184,12 @@ def _drivers(
                 if_true=if_true,
             )
         )
-    low, high = report["reachable"]
-    reachable = None if low is None or high is None else (low, high)
-    return drivers, reachable, run_band(store, state), report["tornado"]
+    return drivers
+
+
+def _reachable(sensitivity: Mapping[str, Any] | None) -> tuple[float, float] | None:
+    low, high = (None, None) if sensitivity is None else sensitivity["reachable"]
+    return None if low is None or high is None else (low, high)
 
 
 def _leaves_by_effect(tree: Tree, drivers: Sequence[Driver]) -> list[NodeId]:
@@ -325,71 +198,150 @@ def _leaves_by_effect(tree: Tree, drivers: Sequence[Driver]) -> list[NodeId]:
     return [*order, *(leaf for leaf in tree.leaves() if leaf not in order and tree[leaf].belief)]
 
 
-def _tree_rows(tree: Tree, leaves: Sequence[NodeId]) -> list[TreeRow]:
+def _rows_shown(tree: Tree, leaves: Sequence[NodeId]) -> list[NodeId]:
     ids = list(tree.ids())
-    if len(ids) > MOST_ROWS:
-        chosen = {tree.root.id, *leaves, *(above for leaf in leaves for above in tree.ancestors(leaf))}
-        ids = [node for node in ids if node in chosen]
+    if len(ids) <= MOST_ROWS:
+        return ids
+    chosen = {tree.root.id, *leaves, *(above for leaf in leaves for above in tree.ancestors(leaf))}
+    return [node for node in ids if node in chosen]
+
+
+def _tree(tree: Tree, ids: Sequence[NodeId]) -> Iterable[Block]:
     rows, spans = [], reachable_ranges(tree)
     for node in ids:
         proposition = tree[node]
-        belief = proposition.belief
-        rows.append(
-            TreeRow(
-                id=node,
-                depth=len(list(tree.ancestors(node))),
-                statement=shown_words(proposition.statement),
-                p=belief.p if belief else None,
-                rule=equation_with_values(tree, node),
-                remarks=rule_remarks(proposition.rule, spans[node]),
-                key_factor=shown_words(belief.key_factor) if belief else "",
-            )
-        )
-    return rows
-
-
-def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None, dict[str, Any] | None]:
-    if not state.scenarios.scenarios or state.missing:  # without its rule nothing can be computed
-        return [], None, None
-    table = scenario_table(state.tree, state.scenarios, now=utc_now())
-    base = state.tree.root.p
-    rows = []
-    for row in table["scenarios"]:
-        if not row["edits"] and not row["rationale"]:
-            continue  # a draft whose edits were all taken back: it is the run as it stands
-        root = row["root"]
-        remarks = [f"stale at {', '.join(row['stale'])}"] if row["stale"] else []
-        remarks += [f"expired: {', '.join(row['expired'])}"] if row["expired"] else []
-        remarks += [row["band"]["line"]] if "band" in row else []
-        edits = [edit_words(state.tree, edit) for edit in state.scenarios[row["name"]].edits]
-        rows.append(
-            ScenarioRow(
-                name=row["name"],
-                root=root,
-                gap=NO_VALUE if root is None or base is None else point_change(base, root),
-                probability=NO_VALUE if row["probability"] is None else percent(row["probability"]),
-                why=row["rationale"],
-                author=", ".join(part for part in (row["author"], row["at"][:10]) if part),
-                edits=[*edits, *remarks],
-            )
-        )
-    mixture = table["mix"]
-    if mixture is None:
-        return rows, None, table
-    shares = ", ".join(f"{name} {percent(share)}" for name, share in mixture["weights"].items())
-    return (
-        rows,
-        f"Weighted by their probabilities ({shares}), the scenarios put the claim at {percent(mixture['root'])}.",
-        table,
+        rule = equation_with_values(tree, node)
+        below = [f"= {rule}"] if rule else []
+        below += rule_remarks(proposition.rule, spans[node])
+        if proposition.belief and proposition.belief.key_factor:
+            below.append(shown_words(proposition.belief.key_factor))
+        depth = len(list(tree.ancestors(node)))
+        statement = Cell(id=node, text=shown_words(proposition.statement), below=below, depth=depth)
+        rows.append([statement, Cell(text=percent(proposition.p), share=proposition.p)])
+    yield Heading("The tree")
+    yield Text(
+        "A driver follows from those indented below it, by the sum or formula under it. A driver with none below it was examined by itself.",
+        "soft",
     )
+    yield Table(("claim and drivers", "probability"), rows, (0.84, 0.16), "tree", numbers=(1,))
+    if left_out := len(tree.ids()) - len(ids):
+        yield Text(f"{counted(left_out, 'more driver')}, which move the claim less, are not listed.", "soft")
 
 
-def _readings(store: Store, state: RunState) -> list[NoteReading]:
+def _hinges(tree: Tree, drivers: Sequence[Driver], most: int) -> Iterable[Block]:
+    if not drivers:
+        return
+    yield Heading("What it hinges on")
+    yield Text(
+        "Where the claim would stand if one driver turned out false or true and all others stayed as they are.",
+        "soft",
+    )
+    yield Drivers(tree.root.p or 0.0, drivers[:most])
+    if len(drivers) > most:
+        yield Text(f"{counted(len(drivers) - most, 'more driver')} move it less than these.", "soft")
+
+
+def _scenario_table(state: RunState) -> dict[str, Any] | None:
+    if not state.scenarios.scenarios or state.missing:  # without its rule nothing can be computed
+        return None
+    return scenario_table(state.tree, state.scenarios, now=utc_now())
+
+
+def _held(table: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    # A draft whose edits were all taken back is the run as it stands.
+    return [row for row in table["scenarios"] if row["edits"] or row["rationale"]] if table else []
+
+
+def _scenarios(state: RunState, table: Mapping[str, Any] | None) -> Iterable[Block]:
+    if table is None or not _held(table):
+        return
+    base = state.tree.root.p
+    rows = table_rows([("base", percent(base), "", "", "nothing is changed")])
+    for row in _held(table):
+        below = [edit_words(state.tree, edit) for edit in state.scenarios[row["name"]].edits]
+        below += [f"stale at {', '.join(row['stale'])}"] if row["stale"] else []
+        below += [f"expired: {', '.join(row['expired'])}"] if row["expired"] else []
+        below += [row["band"]["line"]] if "band" in row else []
+        below += [author] if (author := ", ".join(filter(None, (row["author"], row["at"][:10])))) else []
+        root = row["root"]
+        gap = NO_VALUE if root is None or base is None else point_change(base, root)
+        words = table_rows([(row["name"], percent(root), gap, percent(row["probability"]))])[0]
+        rows.append([*words, Cell(text=row["rationale"] or "no reason was written", below=below)])
+    yield Heading("Scenarios")
+    head = ("scenario", "claim", "from the base", "probability", "why, and what it changes")
+    yield Table(head, rows, (0.18, 0.1, 0.15, 0.11, 0.46), "wide", numbers=(1, 2, 3))
+    if (mixture := table["mix"]) is not None:
+        shares = ", ".join(f"{name} {percent(share)}" for name, share in mixture["weights"].items())
+        yield Text(
+            f"Weighted by their probabilities ({shares}), the scenarios put the claim at {percent(mixture['root'])}."
+        )
+
+
+def _evidence(
+    store: Store, state: RunState, leaves: Sequence[NodeId], without_data: Mapping[NodeId, str]
+) -> tuple[list[Block], list[Block]]:
+    """Return the part on the evidence, and the appendix of what reports show without giving it weight."""
+    shown: list[Block] = []
+    compared: list[tuple[str, str]] = []
+    for leaf in leaves[:MOST_EVIDENCE]:
+        blocks, lines = leaf_evidence(store, state, leaf, without_data.get(leaf, ""))
+        shown += blocks
+        compared += [(leaf, line) for line in lines]
+    if left_out := len(leaves[MOST_EVIDENCE:]):
+        shown.append(
+            Text(f"{counted(left_out, 'more driver')}, which move the claim less, are left out here.", "soft")
+        )
+    appendix: list[Block] = [
+        Heading("Appendix: shown for comparison"),
+        Text(
+            "Other forecasts that the notebooks print beside their answer. They have no weight in it.", "soft"
+        ),
+        Table((), table_rows(compared), (0.14, 0.86), "facts"),
+    ]
+    evidence = [Heading("Evidence"), *(shown or [Text("No driver has evidence on record.")])]
+    return evidence, appendix if compared else []
+
+
+def _audit(audit: Mapping[str, Any]) -> Iterable[Block]:
+    rows = [(check["name"], _FINE[check["verdict"]], check["found"]) for check in audit["checks"]]
+    yield Heading("Audit")
+    yield Text(
+        "Checks of the run against its own records, made when this note was written. Anybody with the run's package can repeat them without a network.",
+        "soft",
+    )
+    yield Table(("check", "verdict", "what it says"), table_rows(rows), (0.24, 0.1, 0.66), "checks")
+
+
+def _review(store: Store, state: RunState) -> Iterable[Block]:
+    annotations, signed = state.annotations, sign_off_rows(store, state)
+    done = (signed[-1]["checklist"] if signed else {}).items()
+    parts = {
+        "Sign-off": [sign_off_line(row) for row in signed],
+        "Checklist of the last sign-off": [
+            f"{'done' if is_done else 'OPEN'}: {CHECKLIST.get(key, key)}" for key, is_done in done
+        ],
+        "Comments": [remark_line(comment) for comment in annotations.comments],
+        "Estimates": [
+            printable(line, keep="") for row in estimate_rows(state) for line in estimate_lines(row)
+        ],
+        "Notes": [remark_line(remark) for remark in annotations.notes],
+    }
+    if any(parts.values()):
+        yield Heading("Review")
+    for title, lines in parts.items():
+        if lines:
+            yield Heading(title, 2)
+            yield Items(lines)
+
+
+def _readings(store: Store, state: RunState) -> Iterable[Block]:
     groups: dict[tuple[str, str], list[Any]] = {}
     for row in ApiLedger(store).rows(state.run_id):
         # By name: the parameters of one endpoint in another order ask for the same.
         asked_for = ", ".join(f"{name}={value}" for name, value in sorted(row.asked.items()))
         groups.setdefault((row.path, asked_for), []).append(row)
+    if not groups:
+        return
     readings = []
     for (path, asked_for), rows in groups.items():
         answered = [row for row in rows if row.answer is not None]
@@ -397,18 +349,43 @@ def _readings(store: Store, state: RunState) -> list[NoteReading]:
         dates = dict.fromkeys(str(row.answer.meta.get("as_of", "")) for row in answered)
         risks = dict.fromkeys(str(row.answer.meta.get("residual", "")) for row in answered)
         nodes = dict.fromkeys(row.address.node for row in rows)
+        as_of = ", ".join(date[:16].replace("T", " ") for date in dates if date)
         readings.append(
-            NoteReading(
-                path=path,
-                asked_for=asked_for[:300],
-                nodes=", ".join(islice(nodes, 8)) + (f" and {len(nodes) - 8} more" if len(nodes) > 8 else ""),
-                as_of=", ".join(date[:16].replace("T", " ") for date in dates if date)
-                or f"refused: {refused}",
-                dropped=sum(row.rows_dropped for row in answered),
-                residual=", ".join(risk for risk in risks if risk),
+            (
+                path,
+                asked_for[:300],
+                ", ".join(islice(nodes, 8)) + (f" and {len(nodes) - 8} more" if len(nodes) > 8 else ""),
+                as_of or f"refused: {refused}",
+                str(sum(row.rows_dropped for row in answered)),
+                ", ".join(filter(None, risks)),
             )
         )
-    return readings
+    yield Heading("Data that was read")
+    head = ("source", "asked for", "by", "as of", "rows withheld", "risk of later knowledge")
+    yield Table(head, table_rows(readings), (0.27, 0.2, 0.16, 0.16, 0.1, 0.11), "wide", numbers=(4,))
+
+
+def _rests_on(store: Store, view: RunView, band: Band | None) -> Iterable[Block]:
+    names = ("Brier Index", "independent") if view.record() else ()
+    facts = [
+        ("manifest id", manifest_id(store, view.state.run_id) or "none: the run has not begun its work"),
+        *_facts(store, view.state),
+        *([("band", band.line())] if band is not None else []),
+        *((name, meaning(name)) for name in names),
+    ]
+    yield Heading("How to read this, and what it rests on")
+    yield Text(_HOW_TO_READ)
+    yield Table((), table_rows(facts), (0.24, 0.76), "facts")
+
+
+def _transcript(store: Store, state: RunState) -> Iterable[Block]:
+    calls = transcript(store, state)["calls"]
+    if calls:
+        yield Heading("Appendix: every model call")
+    for call in calls:
+        yield Heading(call_heading(call), 2)
+        for name, text in call_parts(call):
+            yield Verbatim(name, brief(text, LONGEST_REPORT))
 
 
 def _facts(store: Store, state: RunState) -> list[tuple[str, str]]:
@@ -449,7 +426,7 @@ def _facts(store: Store, state: RunState) -> list[tuple[str, str]]:
 def _summary(
     view: RunView,
     drivers: Sequence[Driver],
-    scenarios: Sequence[ScenarioRow],
+    scenarios: Mapping[str, Any] | None,
     audit: Mapping[str, Any],
     reachable: tuple[float, float] | None,
     without_data: Collection[NodeId],
@@ -459,8 +436,7 @@ def _summary(
     p = tree.root.p
     if p is None:
         return ["The claim has no probability yet."]
-    beside = _beside_base_rate(p, view.base_rate)
-    lines = [f"We put the probability at {percent(p)}, using only data available {_known(state)}. {beside}"]
+    lines = []
     if tree.root.belief is not None and tree.root.belief.key_factor:
         lines.append(f"Key factor: {shown_words(tree.root.belief.key_factor)}")
     lines.append(_build(state, without_data))
@@ -473,19 +449,6 @@ def _known(state: RunState) -> str:
     if state.parsed_cutoff().live:
         return f"on {state.cutoff_instant[:16].replace('T', ' ')} UTC"
     return f"before {day_words(state.cutoff) if len(state.cutoff) == 10 else state.cutoff}"
-
-
-def _beside_base_rate(p: float, base_rate: float | None) -> str:
-    if base_rate is None:
-        return "No base rate is known."
-    gap = point_change(base_rate, p)
-    if gap.startswith("0.0"):
-        return f"That is the base rate, {percent(base_rate)}: how often such claims came true in the past."
-    side = "below" if gap[0] not in "+0123456789" else "above"
-    return (
-        f"That is {gap.lstrip('+−')} {side} the base rate of {percent(base_rate)},"
-        " which is how often such claims came true in the past."
-    )
 
 
 def _build(state: RunState, without_data: Collection[NodeId]) -> str:
@@ -531,13 +494,11 @@ def _strongest(drivers: Sequence[Driver], reachable: tuple[float, float] | None)
     return [line]
 
 
-def _spread_of(scenarios: Sequence[ScenarioRow]) -> list[str]:
-    rooted = sorted((row.root, row.name) for row in scenarios if row.root is not None)
-    if not rooted:
+def _spread_of(scenarios: Mapping[str, Any] | None) -> list[str]:
+    rooted = sorted((row["root"], row["name"]) for row in _held(scenarios) if row["root"] is not None)
+    if len(rooted) < 2:
         return []
     (low, lowest), (high, highest) = rooted[0], rooted[-1]
-    if len(rooted) == 1:
-        return [f"In the scenario “{lowest}” the claim is at {percent(low)}."]
     return [
         f"Over {len(rooted)} scenarios the claim ranges from {percent(low)} (“{lowest}”) to {percent(high)} (“{highest}”)."
     ]

@@ -1,14 +1,30 @@
 """Write the note as Markdown for a mail or a wiki, without a picture, link or tag of a stranger's."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sandbox.record.passive import passive_markdown
 from workbench.audit.vintages import vintage_words
-from workbench.formatting import counted, percent, quoted
-from workbench.reports.note_content import Note
+from workbench.formatting import percent, quoted
+from workbench.reports.note_tree import (
+    Block,
+    Cell,
+    Drivers,
+    Heading,
+    Headline,
+    Items,
+    Note,
+    Picture,
+    Report,
+    Revisions,
+    Series,
+    Table,
+    Text,
+    Verbatim,
+    table_rows,
+)
 from workbench.terminal import printable
-from workbench.views.fan_chart import NO_SERIES, fan_words, places
+from workbench.views.fan_chart import fan_words, places
 
 #: Marks that mean something anywhere in a line; an ampersand only where it begins an entity. GitHub sets $...$ as a formula.
 _MARKS = re.compile(r"([\\`*_\[\]<|~$]|&(?=#?\w+;))")
@@ -23,128 +39,42 @@ _ADDRESS = re.compile(r"(https?)://", re.IGNORECASE)
 
 def note_markdown(note: Note) -> str:
     """Write the note as Markdown."""
-    lines = [f"# {words(note.statement)}", "", f"{note.judged}.", ""]
-    for line in note.warnings:
-        lines += [f"**{words(line)}**", ""]
-    lines += [words(note.sentence), ""] if note.sentence else []
-    lines += [f"**{note.headline}**", ""]
-    lines += [f"Band: {words(note.band_words)}", ""] if note.band_words else []
-    if note.record:
-        lines += [f"Record: {words(note.record)}", ""]
-    if note.outcome:
-        lines += [words(note.outcome), ""]
-    for line in note.summary[:2] if note.one_page else note.summary:
-        lines += [words(line), ""]
-    lines += ["## The series", ""]
-    if note.fan is None:
-        lines += [NO_SERIES, ""]
-    elif not note.fan["fan"]:
-        past = note.fan["past"]
-        lines += [f"{words(fan_words(note.fan))} ({note.mark}).", ""]
-        # the newest last, and from there back in even steps
-        steps = past[:: -max(1, len(past) // _FAN_ROWS)][_FAN_ROWS::-1]
-        lines += _table(
-            ("day", "value"), [(row["day"], quoted(row["value"], places(note.fan))) for row in steps]
-        )
-    else:
-        lines += [f"{words(fan_words(note.fan))} ({note.mark}).", ""]
-        days = note.fan["fan"][:: max(1, len(note.fan["fan"]) // _FAN_ROWS)]
-        last = note.fan["fan"][-1]
-        lines += _table(
-            ("day", *(f"{float(share):.0%}" for share in FAN_SHARES)),
-            [
-                (row["day"], *(quoted(row[share], places(note.fan)) for share in FAN_SHARES))
-                for row in (*(day for day in days if day is not last), last)
-            ],
-        )
-    if not note.one_page:
-        lines += ["## The tree", "", *_tree(note)]
-    if note.drivers:
-        lines += [
-            "## What it hinges on",
-            "",
-            f"Where the claim would stand if one driver turned out false or true ({note.mark}).",
-            "",
-        ]
-        lines += _table(
-            ("", "driver", "p", "if false", "if true"),
-            [
-                (
-                    driver.id,
-                    driver.statement,
-                    percent(driver.p),
-                    percent(driver.if_false),
-                    percent(driver.if_true),
-                )
-                for driver in note.drivers
-            ],
-        )
-    if note.one_page:
-        more = f"Tree, evidence and audit are in the whole note (`workbench export {note.run_id}`)."
-        return "\n".join([*lines, more]) + "\n"
-    if note.scenarios:
-        lines += ["## Scenarios", ""]
-        lines += _table(
-            ("scenario", "claim", "from the base", "probability", "why", "what it changes", "by"),
-            [
-                (
-                    scenario.name,
-                    percent(scenario.root),
-                    scenario.gap,
-                    scenario.probability,
-                    scenario.why,
-                    "; ".join(scenario.edits),
-                    scenario.author,
-                )
-                for scenario in note.scenarios
-            ],
-        )
-        lines += [words(note.mix), ""] if note.mix else []
-    lines += ["## Evidence", "", *_evidence(note)]
-    lines += ["## Audit", "", *_table(("check", "", "what it says"), note.checks)]
-    review = (
-        ("Sign-off", note.sign_offs),
-        ("Checklist", [f"{'done' if done else 'OPEN'}: {text}" for text, done in note.checklist]),
-        ("Comments", note.comments),
-        ("Estimates", note.estimates),
-        ("Notes", note.notes),
-    )
-    if any(entries for _, entries in review):
-        lines += ["## Review", ""]
-    for title, entries in review:
-        if entries:
-            lines += [f"### {title}", "", *(f"- {words(entry)}" for entry in entries), ""]
-    if note.readings:
-        lines += ["## Data that was read", ""]
-        lines += _table(
-            ("source", "asked for", "by", "as of", "rows withheld", "risk of later knowledge"),
-            [
-                (
-                    reading.path,
-                    reading.asked_for,
-                    reading.nodes,
-                    reading.as_of,
-                    str(reading.dropped),
-                    reading.residual,
-                )
-                for reading in note.readings
-            ],
-        )
-    facts = [("manifest id", note.manifest_id), *note.facts]
-    lines += ["## What it rests on", "", *_table(("", ""), facts)]
-    lines += ["## Every number in full", "", *_table(("of", "with all digits"), note.figures)]
-    if note.compared:
-        lines += ["## Appendix: shown for comparison, with no weight in the answer", ""]
-        lines += [*(f"- {leaf}: {words(line)}" for leaf, line in note.compared), ""]
-    if note.transcript:
-        lines += ["## Appendix: every model call", ""]
-    for heading, parts in note.transcript:
-        lines += [f"### {words(heading)}", ""]
-        for name, text in parts:
-            # Indented by four: a block that shows what it holds, whatever marks and fences stand in it.
-            block = [f"    {line}".rstrip() for line in printable(text).split("\n")]
-            lines += [f"*{words(name)}*", "", *block, ""]
+    lines = [f"# {words(note.title)}", ""]
+    for block in note.blocks:
+        lines += [*_lines(block, note.mark), ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _lines(block: Block, mark: str) -> Iterable[str]:
+    match block:
+        case Heading(text, level, node):
+            return [f"{'#' * (level + 1)} {words(f'{node} {text}')}"]
+        case Text(text, tone):
+            return [f"**{words(text)}**" if tone in ("alarm", "strong") else words(text)]
+        case Headline(p, facts):
+            return [f"**{p}**", "", *(f"- {name}: {words(value)}" for name, value in facts)]
+        case Series(fan):
+            return [f"{words(fan_words(fan))} [{mark}]", "", *_series(block)]
+        case Drivers():
+            rows = [
+                (f"{row.id} {row.statement}", *map(percent, (row.p, row.if_false, row.if_true)))
+                for row in block.rows
+            ]
+            return [*_table(("driver", "p", "if false", "if true"), table_rows(rows)), "", f"[{mark}]"]
+        case Table():
+            return _nested(block) if block.kind == "tree" else _table(block.head, block.rows)
+        case Items(lines):
+            return [f"- {words(line)}" for line in lines]
+        case Report(text):
+            # A quotation, so that headings and rules of a report stay inside it.
+            return [f"> {line}".rstrip() for line in passive_markdown(printable(text)).splitlines()]
+        case Picture(plot):
+            return [f"Plot in the proof: {words(f'{plot.caption} [{mark}]')}"]
+        case Revisions():
+            return [f"How its figures were revised: {words(vintage_words(block.vintages))} [{mark}]", "", *_revisions(block)]  # fmt: skip
+        case Verbatim(name, text):
+            # Indented by four: a block that shows what it holds, whatever marks and fences stand in it.
+            return [f"*{words(name)}*", "", *(f"    {line}".rstrip() for line in printable(text).split("\n"))]
 
 
 def words(text: str) -> str:
@@ -163,54 +93,40 @@ def _escaped_start(match: re.Match[str]) -> str:
     return f"\\{mark}" if mark else f"{number}\\{point}"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
-    return [*lines, *(f"| {' | '.join(map(words, row))} |" for row in rows), ""]
+def _table(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> list[str]:
+    written = [[_cell(cell) for cell in row] for row in rows]
+    head = head or [""] * max(map(len, written), default=1)
+    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *written)]
 
 
-def _tree(note: Note) -> list[str]:
+def _cell(cell: Cell) -> str:
+    parts = [" ".join(filter(None, (cell.id, cell.text))), *cell.below, *(name for name, _ in cell.links)]
+    return words("; ".join(filter(None, parts)))
+
+
+def _nested(table: Table) -> list[str]:
     lines = []
-    for row in note.rows:
-        indent = "  " * row.depth
-        parts = [f"**{row.id}** {percent(row.p)} {words(row.statement)}"]
-        parts += [f"= {words(row.rule)}"] if row.rule else []
-        parts += map(words, row.remarks)
+    for statement, p in table.rows:
+        indent = "  " * statement.depth
+        parts = [f"**{statement.id}** {p.text} {words(statement.text)}", *map(words, statement.below)]
         # A backslash ends a line where two spaces would be lost in an editor.
         lines.append(f"{indent}- " + f"\\\n{indent}  ".join(parts))
-    if note.rows_left_out:
-        lines.append(f"\n{note.rows_left_out} drivers that move the claim less are not listed.")
-    return [*lines, ""]
-
-
-def _evidence(note: Note) -> list[str]:
-    lines = []
-    for leaf in note.evidence:
-        lines += [f"### {leaf.id} {words(leaf.statement)}: {percent(leaf.p)}", ""]
-        lines += [f"**{words(leaf.key_factor)}**", ""] if leaf.key_factor else []
-        lines += [f"**READ NO DATA: {words(leaf.without_data)}**", ""] if leaf.without_data else []
-        lines += [leaf.spread, ""] if leaf.spread else []
-        # A quotation, so that headings and rules of a report stay inside it.
-        report = passive_markdown(printable(leaf.report))
-        lines += [*(f"> {line}".rstrip() for line in report.splitlines()), ""] if report else []
-        lines += [f"Plot in the proof: {words(f'{plot.caption} [{note.mark}]')}\n" for plot in leaf.plots]
-        for vintages in leaf.vintages:
-            lines += [f"How its figures were revised: {words(vintage_words(vintages))} [{note.mark}]", ""]
-            lines += _table(
-                ("period", "first print", "known since", "at the cutoff", "known since"),
-                [
-                    (
-                        str(vintage.period),
-                        f"{vintage.first:g}",
-                        str(vintage.first_known),
-                        f"{vintage.last:g}",
-                        str(vintage.last_known),
-                    )
-                    for vintage in vintages[-_VINTAGES:]
-                ],
-            )
-    if note.evidence_left_out:
-        lines += [
-            f"{counted(len(note.evidence_left_out), 'more driver')}, which move the claim less, are left out here.",
-            "",
-        ]
     return lines
+
+
+def _series(block: Series) -> list[str]:
+    fan, decimals = block.fan, places(block.fan)
+    # The newest last, and from there back in even steps.
+    days = fan["fan"] or fan["past"]
+    days = days[:: -max(1, len(days) // _FAN_ROWS)][_FAN_ROWS::-1]
+    columns = {f"{float(share):.0%}": share for share in FAN_SHARES} if fan["fan"] else {"value": "value"}
+    rows = [(row["day"], *(quoted(row[name], decimals) for name in columns.values())) for row in days]
+    return _table(("day", *columns), table_rows(rows))
+
+
+def _revisions(block: Revisions) -> list[str]:
+    rows = [
+        (str(row.period), f"{row.first:g}", str(row.first_known), f"{row.last:g}", str(row.last_known))
+        for row in block.vintages[-_VINTAGES:]
+    ]
+    return _table(("period", "first print", "known since", "at the cutoff", "known since"), table_rows(rows))

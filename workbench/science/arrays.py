@@ -41,6 +41,22 @@ def sigmoid(y: ArrayLike) -> FloatArray:
     return np.asarray(expit(np.asarray(y, dtype=np.float64)))
 
 
+def wilson(share: ArrayLike, size: ArrayLike, z: float) -> tuple[FloatArray, FloatArray]:
+    """Ends of Wilson's score interval of shares of so many events, ``z`` the quantile of the level.
+
+    Not the normal interval, which has no width at a share of 0 or 1.
+
+    >>> [round(float(end), 4) for end in wilson(0.5, 10, 1.959964)]
+    [0.2366, 0.7634]
+    """
+    p, spread = np.asarray(share, dtype=np.float64), z * z / np.asarray(size, dtype=np.float64)
+    half = np.sqrt(spread * p * (1.0 - p) + spread**2 / 4.0)
+    middle = p + spread / 2.0
+    return np.maximum((middle - half) / (1.0 + spread), 0.0), np.minimum(
+        (middle + half) / (1.0 + spread), 1.0
+    )
+
+
 def as_probabilities(p: ArrayLike, *, name: str = "forecast", missing: bool = False) -> FloatArray:
     """``p`` as floats, or one line on the first value that is no probability.
 

@@ -91,21 +91,6 @@ def reliability_plot(
 
     Source: BLF, Figure 10. On the diagonal is calibrated; flatter than it is overconfident.
 
-    Parameters
-    ----------
-    forecasts : mapping of str to (forecast, outcome) or (forecast, outcome, cluster), arrays of shape (n,)
-        One curve each; the legend gives its ECE. Without clusters each event counts as independent; a bin of fewer than six
-        clusters has no bar.
-    bins, how
-        See `workbench.science.scoring.calibration_error.bin_of`.
-
-    Raises
-    ------
-    DomainError
-        Nothing to draw, or what `reliability` refuses.
-
-    Examples
-    --------
     >>> figure = reliability_plot({"a": ([0.2, 0.8], [0, 1])})
     >>> len(figure.axes[0].lines) >= 2
     True
@@ -170,17 +155,6 @@ def bars_plot(
 
     Source: BLF, Figures 2 and 3.
 
-    Parameters
-    ----------
-    values : mapping of str to (estimate, low, high)
-        Ends None where there are too few clusters for an interval: the bar then has none.
-    label : str
-        Of the axis; higher should be better.
-    baseline : float
-        Where bars begin, so that their lengths can be compared; 50 is the Brier Index of always 0.5.
-
-    Examples
-    --------
     >>> len(bars_plot({"a": (60.0, 58.0, 62.0), "b": (70.0, 69.0, 71.0)}).axes[0].patches)
     2
     """
@@ -213,14 +187,6 @@ def heatmap_plot(names: Sequence[str], matrix: ArrayLike, *, title: str, digits:
 
     Source: Analytica, Figures 10 and 11; BLF, Figure 14.
 
-    Parameters
-    ----------
-    names : sequence of str, length m
-    matrix : array_like, shape (m, m)
-        ``nan`` is left blank.
-
-    Examples
-    --------
     >>> figure = heatmap_plot(["a", "b"], [[1, 0.5], [0.5, 1]], title="consensus")
     >>> len(figure.axes[0].texts)
     4
@@ -270,15 +236,6 @@ def frontier_plot(
 
     Source: Analytica, section 5 (cost against accuracy).
 
-    Parameters
-    ----------
-    points : mapping of str to sequence of (cost, score)
-        Each method's settings in order of cost. Lower cost and higher score are better.
-    cost, score : str
-        Labels of the axes.
-
-    Examples
-    --------
     >>> figure = frontier_plot({"a": [(1.0, 60.0), (2.0, 64.0)], "b": [(2.0, 70.0)]})
     >>> figure.axes[0].lines[-1].get_xydata().tolist()  # a's second setting is dominated
     [[1.0, 60.0], [2.0, 70.0]]
@@ -340,17 +297,6 @@ def curves_plot(
 
     Source: Analytica, Figure 5; BLF, Figures 9, 12, 13, 15.
 
-    Parameters
-    ----------
-    curves : mapping of str to (x, y) or (x, y, low, high), arrays of shape (n,)
-        Ends of intervals ``nan`` where there is none.
-    x, y, title : str
-        Labels.
-    baseline : float, optional
-        A dotted line across: what chance gets.
-
-    Examples
-    --------
     >>> len(curves_plot({"a": ([1, 2], [0.2, 0.1])}, x="step", y="Brier score", title="Steps").axes[0].lines)
     1
     """
@@ -391,8 +337,6 @@ def boxes_plot(groups: Mapping[str, ArrayLike], *, label: str) -> "Figure":
 
     Source: Analytica, Figures 2 and 14.
 
-    Examples
-    --------
     >>> len(boxes_plot({"a": [0.1, 0.2], "b": [0.3]}, label="p").axes[0].get_yticks())
     2
     """

@@ -90,102 +90,82 @@ class Prepared:
     fitted: dict[str, Any] = field(default_factory=dict)
 
 
-def _folds(events: Events, rows: IntArray, unit: str) -> StrArray | None:
-    return events.question[rows] if unit == "question" else None
+@dataclass(frozen=True, slots=True)
+class _Preparation:
+    """A recipe for the events that have a forecast."""
 
+    recipe: Recipe
+    outcome: FloatArray
+    source: StrArray
+    question: StrArray
+    prior: FloatArray
 
-def _calibrated(
-    p: FloatArray, events: Events, rows: IntArray, recipe: Recipe
-) -> tuple[FloatArray, dict[str, Any]]:
-    groups = events.source[rows] if recipe.calibrate == "platt-hier" else None
-    outcome = events.outcome[rows]
-    fit = fit_platt(p, outcome, groups, penalty=recipe.penalty)
-    fitted: dict[str, Any] = {"a": fit.slope, "b": fit.offset, "loo": recipe.loo}
-    if groups is not None:
-        fitted |= {"delta": dict(fit.deltas[GROUP]), "lambda": recipe.penalty}
-    if recipe.loo == "none":
-        return fit.apply(p, None if groups is None else {GROUP: groups}), fitted
-    folds = _folds(events, rows, recipe.loo)
-    return leave_out_platt(p, outcome, groups, folds, penalty=recipe.penalty), fitted
+    @classmethod
+    def of(cls, recipe: Recipe, events: Events, rows: IntArray, *, shrinks: bool) -> "_Preparation":
+        prior = np.full(len(rows), 0.5)
+        if shrinks and recipe.pool in TO_PRIOR:
+            column = recipe.prior or DEFAULT_PRIOR
+            prior = events.probability(column)[rows]
+            if np.isnan(prior).any():
+                event = str(events.event_id[rows][int(np.argmax(np.isnan(prior)))])
+                raise DomainError(f"event {event!r} has no {column}: every scored event needs a prior")
+        return cls(recipe, events.outcome[rows], events.source[rows], events.question[rows], prior)
 
+    @property
+    def grid(self) -> ShrinkGrid:
+        return VARIANCE_GRID if self.recipe.pool == "shrink-bayes" else FLOOR_GRID
 
-def _prior(events: Events, rows: IntArray, recipe: Recipe) -> FloatArray:
-    if recipe.pool not in TO_PRIOR:
-        return np.full(len(rows), 0.5)
-    column = recipe.prior or DEFAULT_PRIOR
-    prior = events.probability(column)[rows]
-    if np.isnan(prior).any():
-        event = str(events.event_id[rows][int(np.argmax(np.isnan(prior)))])
-        raise DomainError(f"event {event!r} has no {column}: every scored event needs a prior")
-    return prior
+    def folds(self, unit: str) -> StrArray | None:
+        return self.question if unit == "question" else None
 
+    def calibrated(self, p: FloatArray) -> tuple[FloatArray, dict[str, Any]]:
+        recipe = self.recipe
+        groups = self.source if recipe.calibrate == "platt-hier" else None
+        fit = fit_platt(p, self.outcome, groups, penalty=recipe.penalty)
+        fitted: dict[str, Any] = {"a": fit.slope, "b": fit.offset, "loo": recipe.loo}
+        if groups is not None:
+            fitted |= {"delta": dict(fit.deltas[GROUP]), "lambda": recipe.penalty}
+        if recipe.loo == "none":
+            return fit.apply(p, None if groups is None else {GROUP: groups}), fitted
+        folds = self.folds(recipe.loo)
+        return leave_out_platt(p, self.outcome, groups, folds, penalty=recipe.penalty), fitted
 
-def _grid(recipe: Recipe) -> ShrinkGrid:
-    return VARIANCE_GRID if recipe.pool == "shrink-bayes" else FLOOR_GRID
+    def nested(self, logits: TrialLogits) -> tuple[FloatArray, dict[str, Any]]:
+        """Shrink and calibrate with the same fold left out of both."""
+        folds = self.folds(self.recipe.loo)
+        choice, cells, totals = choose_leave_out(logits, self.prior, self.outcome, folds, grid=self.grid)
+        p = np.empty(len(choice))
+        # A calibration per chosen cell and not per fold: few cells win, and folds with the same cell share one run.
+        for index in np.unique(choice):
+            calibrated, _ = self.calibrated(self.grid.forecasts(logits, self.prior, cells[index]))
+            p[choice == index] = calibrated[choice == index]
+        best = cells[int(np.argmin(totals))]
+        return p, self.calibrated(self.grid.forecasts(logits, self.prior, best))[1]
 
-
-def _nested(
-    logits: TrialLogits, prior: FloatArray, events: Events, rows: IntArray, recipe: Recipe
-) -> tuple[FloatArray, dict[str, Any]]:
-    folds = _folds(events, rows, recipe.loo)
-    grid = _grid(recipe)
-    choice, cells, totals = choose_leave_out(logits, prior, events.outcome[rows], folds, grid=grid)
-    p = np.empty(len(rows))
-    # A calibration per chosen cell and not per fold: few cells win, and folds with the same cell share one run.
-    for index in np.unique(choice):
-        calibrated, _ = _calibrated(grid.forecasts(logits, prior, cells[index]), events, rows, recipe)
-        p[choice == index] = calibrated[choice == index]
-    best = cells[int(np.argmin(totals))]
-    _, fitted = _calibrated(grid.forecasts(logits, prior, best), events, rows, recipe)
-    return p, fitted
-
-
-def _shrunk(
-    trials: FloatArray, events: Events, rows: IntArray, recipe: Recipe
-) -> tuple[FloatArray, dict[str, Any], TrialLogits, FloatArray]:
-    logits = trial_logits(trials, ddof=recipe.spread_ddof)
-    prior, outcome = _prior(events, rows, recipe), events.outcome[rows]
-    if recipe.pool == "shrink-alpha":
-        weight, p = tune_constant(logits, prior, outcome)
-        return p, {"alpha": weight, "tune": "in-sample"}, logits, prior
-    grid = _grid(recipe)
-    if recipe.tune in ("in-sample", "as-published"):
-        fit = tune_in_sample(logits, prior, outcome, grid=grid)
-    else:
-        unit = "question" if recipe.tune == "loo-question" else "event"
-        fit = tune_leave_out(logits, prior, outcome, _folds(events, rows, unit), grid=grid)
-    fitted = {
-        **dict(zip(grid.parameters, fit.cell, strict=True)),
-        "tune": recipe.tune,
-        "ddof": recipe.spread_ddof,
-        "prior": (recipe.prior or DEFAULT_PRIOR) if recipe.pool in TO_PRIOR else "0.5",
-        "grid_min_brier": float(fit.grid.min()),
-        "grid_cells_tied": fit.tied_cells,
-        "chosen": [list(cell) for cell in fit.chosen],
-    }
-    return fit.p, fitted, logits, prior
+    def shrunk(self, logits: TrialLogits) -> tuple[FloatArray, dict[str, Any]]:
+        recipe, grid = self.recipe, self.grid
+        if recipe.pool == "shrink-alpha":
+            weight, p = tune_constant(logits, self.prior, self.outcome)
+            return p, {"alpha": weight, "tune": "in-sample"}
+        if recipe.tune in ("in-sample", "as-published"):
+            fit = tune_in_sample(logits, self.prior, self.outcome, grid=grid)
+        else:
+            folds = self.folds(recipe.tune.removeprefix("loo-"))
+            fit = tune_leave_out(logits, self.prior, self.outcome, folds, grid=grid)
+        return fit.p, {
+            **dict(zip(grid.parameters, fit.cell, strict=True)),
+            "tune": recipe.tune,
+            "ddof": recipe.spread_ddof,
+            "prior": (recipe.prior or DEFAULT_PRIOR) if recipe.pool in TO_PRIOR else "0.5",
+            "grid_min_brier": float(fit.grid.min()),
+            "grid_cells_tied": fit.tied_cells,
+            "chosen": [list(cell) for cell in fit.chosen],
+        }
 
 
 def prepare(values: FloatArray, events: Events, recipe: Recipe) -> Prepared:
-    """Forecasts after pooling, shrinkage and calibration.
+    """Forecasts after pooling, shrinkage and calibration of trials (n, K) or forecasts (n,); events without any (``nan``) are left out.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n, K) or (n,)
-        Trials, or published forecasts, in the order of ``events``; ``nan`` where missing. Events without any forecast
-        are left out: nothing is imputed.
-    events : Events
-    recipe : Recipe
-
-    Raises
-    ------
-    DomainError
-        No event with a forecast, or a missing prior.
-    TooFewError
-        Too few events to calibrate.
-
-    Examples
-    --------
     >>> trials = np.array([[0.2, 0.4], [0.6, float("nan")], [float("nan")] * 2])
     >>> ready = prepare(trials, Events.of([0, 1, 1]), Recipe(pool="mean"))
     >>> ready.p.round(6).tolist(), ready.rows.tolist()
@@ -194,25 +174,24 @@ def prepare(values: FloatArray, events: Events, recipe: Recipe) -> Prepared:
     rows = np.flatnonzero(np.isfinite(values) if values.ndim == 1 else np.isfinite(values).any(axis=1))
     if not len(rows):
         raise DomainError("no event has a forecast")
-    fitted: dict[str, Any] = {}
-    nested = False
     # After `rows` was taken: an event whose trials are all dead has no row and is not filled up to 0.5.
     if recipe.dead == "impute" and values.ndim == 2:
         values = np.where(np.isnan(values), 0.5, values)
+    fitted: dict[str, Any] = {}
+    shrinks = values.ndim == 2 and recipe.pool in SHRINKAGES
+    preparation = _Preparation.of(recipe, events, rows, shrinks=shrinks)
+    # Nested only if both leave the same fold out; with different units no single fold is unseen by both.
+    nested = False
     if values.ndim == 1:
         p = values[rows]
-    elif recipe.pool in SHRINKAGES:
-        p, shrinkage, logits, prior = _shrunk(values[rows], events, rows, recipe)
-        fitted["shrinkage"] = shrinkage
-        # Nested only if both leave the same fold out; with different units no single fold is unseen by both.
-        leaves = {"loo-question": "question", "loo-event": "event"}.get(recipe.tune)
-        nested = recipe.calibrate != "none" and recipe.pool != "shrink-alpha" and leaves == recipe.loo
-        if nested:
-            p, fitted["calibration"] = _nested(logits, prior, events, rows, recipe)
+    elif shrinks:
+        logits = trial_logits(values[rows], ddof=recipe.spread_ddof)
+        p, fitted["shrinkage"] = preparation.shrunk(logits)
+        nested = recipe.pool != "shrink-alpha" and recipe.tune == f"loo-{recipe.loo}"
     else:
         p = pool(values[rows], recipe.pool)
-    if recipe.calibrate != "none" and not nested:
-        p, fitted["calibration"] = _calibrated(p, events, rows, recipe)
+    if recipe.calibrate != "none":
+        p, fitted["calibration"] = preparation.nested(logits) if nested else preparation.calibrated(p)
     # Last, so that the clip bounds what is scored and does not change what is fitted.
     if recipe.clip:
         p = np.clip(p, recipe.clip, 1.0 - recipe.clip)

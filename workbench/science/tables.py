@@ -49,17 +49,6 @@ class Events:
     ) -> "Events":
         """Events from arrays (a single value stands for all of them), for notebooks and tests.
 
-        Parameters
-        ----------
-        outcome : array_like, shape (n,)
-            1, 0, or ``nan``.
-        kind, question, source : array_like, shape (n,) or scalar
-            Question type, question key (each event its own when not given), source.
-        **columns : array_like, shape (n,) or scalar
-            Further columns, such as ``crowd`` or ``prior_temporal``.
-
-        Examples
-        --------
         >>> Events.of([1, 0], kind="market", crowd=[0.9, 0.2]).event_id.tolist()
         ['e0', 'e1']
         """
@@ -171,14 +160,9 @@ class Forecasts:
 
     path: Path
     events: Events
-    methods: tuple[str, ...]
-    """In the order of their first row."""
     keyed_by: Literal["trial", "variant"]
-    variants: tuple[str, ...]
-    _method: IntArray
-    _event: IntArray
-    _key: IntArray
-    _p: FloatArray
+    rows: pd.DataFrame
+    """``method``, ``event`` (its row), ``key`` (the trial's number, or the variant) and ``p``."""
 
     @classmethod
     def of(
@@ -188,41 +172,29 @@ class Forecasts:
         *,
         keyed_by: Literal["trial", "variant"],
     ) -> "Forecasts":
-        """Forecasts from arrays: method -> trial number or variant -> one probability per event.
+        """Forecasts from arrays: method -> trial number or variant -> one probability per event, ``nan`` where there is none.
 
-        Parameters
-        ----------
-        events : Events
-        values : mapping of str to mapping of str to array_like of shape (n,)
-            ``nan`` where there is none.
-        keyed_by : {"trial", "variant"}
-
-        Examples
-        --------
         >>> events = Events.of([1, 0])
         >>> Forecasts.of(events, {"m": {"1": [0.9, 0.2], "2": [0.7, 0.2]}}, keyed_by="trial").trials("m").tolist()
         [[0.9, 0.7], [0.2, 0.2]]
         """
-        names = list(dict.fromkeys(key for keys in values.values() for key in keys))
-        parts = []
-        for index, keys in enumerate(values.values()):
-            for key, forecast in keys.items():
-                p = np.asarray(forecast, dtype=np.float64)
-                rows = np.flatnonzero(np.isfinite(p))
-                number = int(key) - 1 if keyed_by == "trial" else names.index(key)
-                parts.append((np.full(len(rows), index), rows, np.full(len(rows), number), p[rows]))
-        method, event, code, p = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return cls(
-            path=Path("(arrays)"),
-            events=events,
-            methods=tuple(values),
-            keyed_by=keyed_by,
-            variants=() if keyed_by == "trial" else tuple(names),
-            _method=method.astype(np.int64),
-            _event=event.astype(np.int64),
-            _key=code.astype(np.int64),
-            _p=p,
-        )
+        tables = [
+            pd.DataFrame({
+                "method": method,
+                "event": np.arange(len(events)),
+                "key": int(key) if keyed_by == "trial" else key,
+                "p": np.asarray(p, dtype=np.float64),
+            })
+            for method, keys in values.items()
+            for key, p in keys.items()
+        ]  # fmt: skip
+        rows = pd.concat(tables).dropna(subset="p")
+        return cls(path=Path("(arrays)"), events=events, keyed_by=keyed_by, rows=rows)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """In the order of their first row."""
+        return tuple(self.rows["method"].unique())
 
     def take(self, rows: IntArray) -> "Forecasts":
         """The forecasts of the events at these rows; a method that has none there is no longer a method of it.
@@ -232,56 +204,51 @@ class Forecasts:
         >>> Forecasts.of(events, both, keyed_by="variant").take(np.array([1])).methods
         ('a',)
         """
-        position = np.full(len(self.events), -1, dtype=np.int64)
-        position[rows] = np.arange(len(rows))
-        inside = position[self._event] >= 0
-        present, method = np.unique(self._method[inside], return_inverse=True)
+        position = pd.Index(rows).get_indexer(pd.Index(self.rows["event"]))
+        inside = position >= 0
         return replace(
-            self,
-            events=self.events.take(rows),
-            methods=tuple(self.methods[index] for index in present),
-            _method=method.astype(np.int64),
-            _event=position[self._event[inside]],
-            _key=self._key[inside],
-            _p=self._p[inside],
+            self, events=self.events.take(rows), rows=self.rows[inside].assign(event=position[inside])
         )
 
-    def _rows(self, method: str) -> IntArray:
-        if method not in self.methods:
+    def _of_method(self, method: str) -> pd.DataFrame:
+        rows = self.rows[self.rows["method"] == method]
+        if not len(rows):
             names = ", ".join(self.methods[:20])
             raise TableError(
                 self.path, f"there is no method {method!r}; the file has: {names}", column="method"
             )
-        return np.flatnonzero(self._method == self.methods.index(method))
+        return rows
 
     def trials(self, method: str) -> FloatArray:
         """Trials of a method, shape (events, largest number of trials), ``nan`` where one is missing."""
         if self.keyed_by != "trial":
             problem = "has no column 'trial': pooling needs the trials; published forecasts take "
             raise TableError(self.path, problem, Option("variant"), column="trial")
-        rows = self._rows(method)
-        matrix = np.full((len(self.events), int(self._key[rows].max()) + 1), np.nan)
-        matrix[self._event[rows], self._key[rows]] = self._p[rows]
+        rows = self._of_method(method)
+        matrix = np.full((len(self.events), int(rows["key"].max())), np.nan)
+        matrix[rows["event"], rows["key"] - 1] = rows["p"]
         return matrix
 
     def variant(self, method: str, variant: str) -> FloatArray:
         """Published forecasts of a method, shape (events,), ``nan`` where there is none."""
         if self.keyed_by != "variant":
-            problem = (
+            raise TableError(
+                self.path,
                 "has no column 'variant': it holds trials, which ",
                 Option("pool"),
                 " makes into forecasts",
+                column="variant",
             )
-            raise TableError(self.path, *problem, column="variant")
-        if variant not in self.variants:
-            names = ", ".join(self.variants)
+        variants = self.rows["key"].unique().tolist()
+        if variant not in variants:
+            names = ", ".join(variants)
             raise TableError(
                 self.path, f"there is no variant {variant!r}; the file has: {names}", column="variant"
             )
-        rows = self._rows(method)
-        rows = rows[self._key[rows] == self.variants.index(variant)]
+        rows = self._of_method(method)
+        rows = rows[rows["key"] == variant]
         p = np.full(len(self.events), np.nan)
-        p[self._event[rows]] = self._p[rows]
+        p[rows["event"]] = rows["p"]
         return p
 
 
@@ -307,32 +274,19 @@ def read_forecasts(path: Path, events: Events) -> Forecasts:
     positions = pd.Index(events.event_id).get_indexer(pd.Index(event))
     cells.refuse(positions < 0, "event_id", lambda row: f"event {str(event[row])!r} is not in {events.path}")
     p = cells.probability("p")
-    variants: tuple[str, ...] = ()
     if "trial" in cells:
         number = cells.number("trial")
         # The largest trial number becomes the width of a dense matrix, so one mistyped number could ask for all memory.
         odd = (number < 1) | (number > 10_000) | (number != np.floor(number))
         cells.refuse(odd, "trial", lambda row: f"{number[row]:g} is not a trial number (1, 2, ...)")
-        key = number.astype(np.int64) - 1
-        cells.refuse_repeated("the trial", method=method, event=event, trial=key + 1)
+        key: Any = number.astype(np.int64)
+        cells.refuse_repeated("the trial", method=method, event=event, trial=key)
     else:
-        labels = cells.text("variant") if "variant" in cells else np.full(len(p), "forecast")
-        cells.refuse_repeated("the forecast", method=method, event=event, variant=labels)
-        # In the order of first appearance, the order in which documents list them; sorting would lose it.
-        key, names = pd.factorize(labels)
-        variants = tuple(names.tolist())
-    codes, names = pd.factorize(method)
-    return Forecasts(
-        path=path,
-        events=events,
-        methods=tuple(names.tolist()),
-        keyed_by="trial" if "trial" in cells else "variant",
-        variants=variants,
-        _method=codes.astype(np.int64),
-        _event=positions.astype(np.int64),
-        _key=key.astype(np.int64),
-        _p=p,
-    )
+        variant = cells.text("variant") if "variant" in cells else np.full(len(p), "forecast")
+        cells.refuse_repeated("the forecast", method=method, event=event, variant=variant)
+        key = pd.Categorical(variant)
+    rows = pd.DataFrame({"method": pd.Categorical(method), "event": positions, "key": key, "p": p})
+    return Forecasts(path=path, events=events, keyed_by="trial" if "trial" in cells else "variant", rows=rows)
 
 
 def read_series(path: Path, date_column: str = "date", value_column: str = "value") -> tuple[Any, FloatArray]:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import cache
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
 
 #: Longest address that is looked at; browsers and servers end near 2,000.
 MOST_CHARACTERS = 2000
@@ -114,20 +119,20 @@ def urls_in(text: str) -> list[str]:
     return [match[0].rstrip(".,;:!?)]}>'\"") for match in re.finditer(r"https?://[^\s<>\"]{4,2000}", text)]
 
 
-#: Second labels below which a country's registry gives names away: bbc.co.uk, abc.net.au.
-_SHARED = frozenset(
-    ("ac", "co", "com", "edu", "go", "gob", "gouv", "gov", "govt", "ne", "net", "nom", "or", "org")
-)
-
-
 def registrable_domain(url: str) -> str:
     """Return the name that an owner registered, "" for no address of a named host; pages below one name have one owner.
+
+    By the public suffix list, its private part included: each blog of a host of blogs has an owner of its own.
 
     >>> registrable_domain("https://edition.cnn.com/a"), registrable_domain("http://news.bbc.co.uk/b"), registrable_domain("http://10.0.0.1/")
     ('cnn.com', 'bbc.co.uk', '')
     """
-    labels = host_of(url).split(".")
-    if len(labels) < 2 or labels[-1].isdigit():
-        return ""
-    below = 3 if len(labels[-1]) == 2 and labels[-2] in _SHARED else 2
-    return ".".join(labels[-below:]) if len(labels) >= below else ""
+    host = host_of(url)
+    return "" if host.rpartition(".")[2].isdigit() else _public_suffixes().privatesuffix(host) or ""
+
+
+@cache
+def _public_suffixes() -> PublicSuffixList:
+    from publicsuffixlist import PublicSuffixList  # reads 16,000 rows, which only outcomes by sources need
+
+    return PublicSuffixList()

@@ -11,7 +11,7 @@ from functools import cache
 from workbench.store.errors import OtherVersion, StoreCorrupt
 
 #: ``PRAGMA user_version`` of a database that this workbench writes.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 1
 
 # SQLite keeps the text of each CREATE as it stands here and the import of a package compares it letter by letter
 # (`schema_objects`): after a change of white space alone, every older package would be refused.

@@ -836,7 +836,7 @@ Annotation = (
 )
 
 #: Version of the shapes above; events of another are refused.
-VERSION = 8
+VERSION = 1
 
 _MODELS = {model.model_fields["kind"].default: model for model in get_args(get_args(Event)[0])}
 

@@ -53,8 +53,12 @@ def load_study(store: Store, name: str) -> StudyState:
     """Return the state of a study; raises `UsageError` with those there are."""
     known = store.streams(SORT)
     if name not in known:
-        listing = ", ".join(known) if known else "none; `experiment run FILE` begins one"
-        raise UsageError(f"there is no study {name!r:.60}; there is: {listing}")
+        near = (
+            f"the studies here are {', '.join(known)}"
+            if known
+            else "`experiment run FILE` begins the first one"
+        )
+        raise UsageError(f"there is no study {name!r:.60}; {near}")
     return fold(name, store.events(stream_of(name)))
 
 

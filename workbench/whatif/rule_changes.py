@@ -1,27 +1,13 @@
 """Compare a full resynthesis with the rules and texts before it, weight by weight and text by text."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.propositions import NodeId, Proposition, Tree, natural_order
 from workbench.synthesis.rules.linear import INTERCEPT
 from workbench.synthesis.whatif.edits import Edit, SetReport, SetRule
 from workbench.whatif.stored_reports import without_records
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeightChange:
-    """One number of the rule before and after: ``intercept`` or a child's weight; None where a rule has none."""
-
-    name: str
-    statement: str
-    before: float | None
-    after: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +17,8 @@ class RuleChange:
     #: before, after: As it stood with the edits, and with the synthesizer's answer.
     before: Proposition
     after: Proposition
-    #: The constant first, then the children in natural order; empty where neither rule has numbers.
-    weights: tuple[WeightChange, ...]
+    #: One row per number, ``intercept`` first, then the children in natural order; None where a rule has no such number.
+    weights: list[dict[str, Any]]
 
     @classmethod
     def between(cls, old: Tree, new: Tree, node: NodeId) -> "RuleChange":
@@ -43,15 +29,15 @@ class RuleChange:
         return cls(
             old[node],
             new[node],
-            tuple(
-                WeightChange(
-                    name=name,
-                    statement=new[name].statement if name in new else "",
-                    before=before.get(name),
-                    after=after.get(name),
-                )
+            [
+                {
+                    "name": name,
+                    "statement": new[name].statement if name in new else "",
+                    "before": before.get(name),
+                    "after": after.get(name),
+                }
                 for name in names
-            ),
+            ],
         )
 
     def edits(self) -> tuple[tuple[SetReport, ...], SetRule]:
@@ -72,7 +58,7 @@ class RuleChange:
             "statement": self.after.statement,
             "p": {"before": self.before.p, "after": self.after.p},
             "rule": {"before": equation(self.before), "after": equation(self.after)},
-            "weights": [weight.to_json() for weight in self.weights],
+            "weights": self.weights,
             "key_factor": {"before": key_factor(self.before), "after": key_factor(self.after)},
             "report": {"before": report(self.before), "after": report(self.after)},
         }

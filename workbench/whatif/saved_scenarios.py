@@ -1,6 +1,6 @@
 """Named scenarios of a run: each action on one is an event, made on the record before it or refused."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -89,8 +89,7 @@ def _record_edits(
         seq = saved.seq if base_seq is None else base_seq
         if probability is not None:
             seq = group.keep("weigh", seq, probability=probability)
-    for edit in edits:
-        seq = group.keep("edit", seq, edit=edit)
+    group.keep_edits(seq, edits)
     return group.book
 
 
@@ -109,28 +108,27 @@ def duplicate_scenario(store: Store, run_id: str, name: str, copy: str, *, autho
 
     Raises `UsageError`: The new name is empty, ``base`` or taken.
     """
-    copy = check_name(copy).strip()
-    with store.transaction():
-        book = load_state(store, run_id).scenarios
-        old = book[name]
-        group = _Group(store, run_id, book, copy, author)
-        seq = group.keep("open", None, rationale=old.rationale)
-        for edit in old.edits:
-            seq = group.keep("edit", seq, edit=edit)
+    _copy(store, run_id, name, copy, author=author, closes=False)
 
 
 def rename_scenario(store: Store, run_id: str, name: str, new: str, *, author: str = "") -> None:
     """Go on with a scenario under another name: opened with all it holds, the old one closed, in one transaction."""
+    _copy(store, run_id, name, new, author=author, closes=True)
+
+
+def _copy(store: Store, run_id: str, name: str, new: str, *, author: str, closes: bool) -> None:
     new = check_name(new).strip()
     with store.transaction():
         book = load_state(store, run_id).scenarios
         old = book[name]
-        closing_group = _Group(store, run_id, book, name, author)
-        closing_group.keep("close", old.seq)
-        group = _Group(store, run_id, closing_group.book, new, author)
-        seq = group.keep("open", None, rationale=old.rationale, probability=old.probability)
-        for edit in old.edits:
-            seq = group.keep("edit", seq, edit=edit)
+        if closes:
+            closing = _Group(store, run_id, book, name, author)
+            closing.keep("close", old.seq)
+            book = closing.book
+        group = _Group(store, run_id, book, new, author)
+        probability = old.probability if closes else None
+        seq = group.keep("open", None, rationale=old.rationale, probability=probability)
+        group.keep_edits(seq, old.edits)
 
 
 def annotate_scenario(store: Store, run_id: str, name: str, rationale: str, *, author: str = "") -> None:
@@ -158,6 +156,12 @@ class _Group:
         )
         seq = self._store.append(self._run_id, ev.ScenarioRecorded(record=record.to_json()))
         self.book = self.book.apply(record, seq)
+        return seq
+
+    def keep_edits(self, seq: int, edits: Iterable[Edit]) -> int:
+        """Keep edits one on the other, from a record on; return the last one's number."""
+        for edit in edits:
+            seq = self.keep("edit", seq, edit=edit)
         return seq
 
 
@@ -231,16 +235,11 @@ class SavedScenarios:
             group = _Group(store, self.run_id, book, name, author)
             seq = group.keep("open", None) if saved is None else saved.seq
             before = () if saved is None else saved.edits
-            common = 0
-            for old, new in zip(before, edits, strict=False):
-                if old != new:
-                    break
-                common += 1
+            pairs = enumerate(zip(before, edits, strict=False))
+            common = next((place for place, (old, new) in pairs if old != new), min(len(before), len(edits)))
             for _ in before[common:]:
                 seq = group.keep("undo", seq)
-            for edit in edits[common:]:
-                seq = group.keep("edit", seq, edit=edit)
-            return seq
+            return group.keep_edits(seq, edits[common:])
 
     def save(self, name: str, edits: Sequence[Edit], *, author: str, rationale: str = "") -> dict[str, Any]:
         """Keep edits as a new scenario and return the table with it, as ``table`` would.

@@ -4,9 +4,11 @@
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
+from tests.questions.corpora.verdicts import judged, judged_none, same_relation
 from workbench.questions.readings.slots import Readings, SlotReading
 
 #: The series of the set that this product calls otherwise; two names for a difference of two.
@@ -19,7 +21,6 @@ SERIES = {
 #: What a yearly rate is said of, beside the series of prices.
 _RATES = {"core CPI over a year", "US headline CPI", "US PCE inflation", "US core PCE"}
 _MISSING = {"date": "window", "series": "series", "level": "level"}
-_UP, _DOWN = ("above", "at_least"), ("below", "at_most")
 _SCALES = {"basis points": 0.01}
 #: Days by which the start of a window may differ: it is the day before its first one, which no market need be open on.
 _START = timedelta(days=4)
@@ -38,7 +39,7 @@ def truth_verdict(found: Readings, row: Mapping[str, Any]) -> str:
     """Return the verdict on what was read of a row, as `Verdict` names it."""
     truth, today = row["truth"], date.fromisoformat(row["cutoff"])
     if truth["kind"] == "none":
-        return "misread" if found.best else "wrong" if found.others else "refused rightly"
+        return judged_none(found)
     if truth["kind"] == "hole":
         return _hole_verdict(found, truth, today)
     ways = truth.get("ways", [truth])
@@ -46,9 +47,7 @@ def truth_verdict(found: Readings, row: Mapping[str, Any]) -> str:
     def right(reading: SlotReading) -> bool:
         return reading.statement == ACCEPTED.get(row["id"]) or any(_says(reading, way, today) for way in ways)
 
-    if found.best:
-        return "read" if right(found.best) else "misread"
-    return "suggested" if any(map(right, found.others)) else "wrong" if found.others else "refused"
+    return judged(found, right)
 
 
 def _hole_verdict(found: Readings, truth: Mapping[str, Any], today: date) -> str:
@@ -76,54 +75,21 @@ def _same_series(reading: SlotReading, truth: Mapping[str, Any]) -> bool:
         return True
     named = [SERIES.get(each, each).lower() for each in (truth["series"], truth.get("other_series")) if each]
     series = [each.lower() for each in reading.series]
-    if truth["relation"] == "beats" and reading.comparison in _DOWN:
+    if truth["relation"] == "beats" and reading.comparison in ("below", "at_most"):
         series.reverse()  # "A trails B" is "B beats A"
     return series == named
 
 
 def _same_relation(reading: SlotReading, truth: Mapping[str, Any]) -> bool:
-    name, side, size = reading.relation, reading.comparison, reading.level or 0.0
-    wanted = truth["relation"]
-    sides = _UP if wanted.endswith(("above", "up_by", "at_least", "higher_than_start")) else _DOWN
-    if wanted in ("above", "below", "at_least", "at_most"):
-        if truth.get("series") in _RATES:
-            return name in ("growth_yoy", "change") and side in sides
-        # Of a series with a value a month the average of one month is that value.
-        one_month = (
-            name == "mean" and reading.series[0] in ("embedded:BAA", "embedded:AAA") and _days(reading) <= 31
-        )
-        return (name == "level" or one_month) and side in sides
-    if wanted in ("touches_above", "touches_below"):
-        reached = name == "touch" or (
-            truth.get("series") in _RATES and name == "growth_yoy" and reading.window != "on"
-        )
-        return reached and not reading.never and side in (*sides, "toward")
-    if wanted in ("never_above", "never_below"):
-        kept, passed = (_DOWN, _UP) if wanted == "never_above" else (_UP, _DOWN)
-        if name == "stay":
-            return side in kept
-        return reading.never and name in ("touch", "growth_yoy") and side in (*passed, "toward")
-    match wanted:
-        case "up_by" | "down_by":
-            yearly = name == "growth_yoy" and side in sides
-            return yearly or (name == "change" and (size > 0) == (wanted == "up_by") and side in sides)
-        case "average_above" | "average_below":
-            return name == "mean" and side in sides
-        case "higher_than_start" | "lower_than_start":
-            return name == "compare" and side in sides
-        case "highest_in_window_above":
-            return name == "maximum" and side in sides
-        case "between":
-            return name == "level" and side == "between"
-        case "beats":
-            return name == "beats"
-        case "new_high":
-            return name == "new_high"
-        case "count_of_days":
-            return name == "count"
-        case "first_touches":
-            return name == "first"
-    return False  # "outside", which no reading says, and "other"
+    wanted, of_rate = truth["relation"], truth.get("series") in _RATES
+    if of_rate and (found := same_relation(reading, "sixth", f"{wanted} of a rate")) is not None:
+        return found
+    # Of a series with a value a month the average of one month is that value.
+    if reading.relation == "mean" and reading.series[0] in ("embedded:BAA", "embedded:AAA") and _days(reading) <= 31:  # fmt: skip
+        reading = replace(reading, relation="level") if wanted in ("above", "below", "at_least", "at_most") else reading  # fmt: skip
+    return bool(
+        same_relation(reading, "sixth", wanted)
+    )  # "outside" and "other" have no row: no reading says them
 
 
 def _same_level(reading: SlotReading, truth: Mapping[str, Any]) -> bool:

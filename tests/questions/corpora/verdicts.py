@@ -2,9 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -73,82 +75,56 @@ def _same_series(reading: SlotReading, label: dict[str, Any]) -> bool:
     return [REFERENCES.get(each, each).lower() for each in reading.series] == [each.lower() for each in named]
 
 
+_SIDES = {
+    "up": _UP,
+    "down": _DOWN,
+    "strictly up": _UP[:2],
+    "strictly down": _DOWN[:2],
+    "between": ("between",),
+    "toward": ("toward",),
+}
+
+
+@cache
+def _rows() -> dict[tuple[str, str], list[list[str]]]:
+    rows: dict[tuple[str, str], list[list[str]]] = {}
+    for line in (HERE / "relations.tsv").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            of, relation, *has = line.split("\t")
+            rows.setdefault((of, relation), []).append([*has, ""])
+    return rows
+
+
+def same_relation(reading: SlotReading, of: str, wanted: str) -> bool | None:
+    """Whether a reading says what ``relations.tsv`` has of a label's relation; None where it has no row."""
+    rows, level = _rows().get((of, wanted)), reading.level or 0.0
+    holds = {
+        "": True,
+        "+": level > 0,
+        "-": level < 0,
+        "not +": level <= 0,
+        "never": reading.never,
+        "not never": not reading.never,
+        "not never in a window": not reading.never and reading.window != "on",
+    }
+    return rows and any(
+        reading.relation in names.split(",")
+        and (not side or reading.comparison in _SIDES[side])
+        and holds[rest[0]]
+        for names, side, *rest in rows
+    )
+
+
 def _same_relation(reading: SlotReading, wanted: str) -> bool:
     name, side = reading.relation, reading.comparison
-    base, _, tail = wanted.rpartition("_")
-    sides = _UP if tail == "above" else _DOWN if tail == "below" else ()
     if name.startswith("growth") and side == "between":
         return wanted == "growth_between"
     if name.startswith("growth"):
-        return (
-            wanted.startswith("growth") or (base.startswith(("first", "touches")) and reading.window != "on")
-        ) and side in sides
-    level = name in ("level", "stay")  # "stays below" is below on every day of the window
-    match wanted:
-        case "above" | "spread_above":
-            return (level or (wanted != "above" and name == "touch")) and side in _UP
-        case "below" | "spread_below":
-            return (level or (wanted != "below" and name == "touch")) and side in _DOWN
-        case (
-            "touches_above"
-            | "first_above"
-            | "maximum_above"
-            | "touches_below"
-            | "first_below"
-            | "minimum_below"
-        ):
-            if base == "first" and name == "first":  # "1300 before 1200": two levels, and no side said
-                return True
-            extreme = "maximum" if tail == "above" else "minimum"
-            return name in ("touch", extreme) and side in sides
-        case "average_above" | "average_below":
-            return name == "mean" and side in sides
-        case "volatility_above" | "volatility_below":
-            return name == "volatility" and side in sides
-        case "up_by":
-            return (
-                name in ("change", "drawdown") and (reading.level or 0) > 0 and side in ("above", "at_least")
-            )
-        case "down_by":
-            return (
-                name in ("change", "drawdown") and (reading.level or 0) < 0 and side in ("below", "at_most")
-            )
-        case "drawdown":
-            return name in ("from_peak", "drawdown")
-        case "higher":
-            return name == "compare" and side in ("above", "at_least")
-        case "lower":
-            return name == "compare" and side in ("below", "at_most")
-        case "count_at_least":
-            return name in ("count", "streak")
-        case "streak_up" | "streak_down":
-            return name == "streak" and side in (_UP if tail == "up" else _DOWN)
-        case "stays_above" | "stays_below":
-            return (name == "stay" or (name == "touch" and reading.never and side == "toward")) and side in (*sides, "toward")  # fmt: skip
-        case "maximum_below" | "minimum_above":
-            extreme = "maximum" if tail == "below" else "minimum"
-            said_so = name in (extreme, "stay") and side in sides and not reading.never
-            opposite = _UP if tail == "below" else _DOWN
-            return said_so or (name in (extreme, "touch") and side in opposite and reading.never)
-        case "step_up" | "step_down":
-            return name == "any_step" and ((reading.level or 0) > 0) == (tail == "up")
-        case "touch_up_by" | "spread_up_by":
-            return name in ("change", "drawdown") and (reading.level or 0) > 0
-        case "touch_down_by" | "spread_down_by":
-            return name in ("change", "drawdown") and (reading.level or 0) < 0
-        case "move_by":
-            return name == "move_by" and not reading.never
-        case "up_between":
-            return side == "between" and name == "change"
-        case "spread_lower" | "spread_higher":
-            return name == "compare" and side in (_DOWN if tail == "lower" else _UP)
-        case "between" | "between_on":
-            return side == "between" and name in ("level", "stay")
-        case "new_high" | "record_high":
-            return name == "new_high"
-        case "new_low" | "record_low":
-            return name == "new_low"
-    return name == wanted
+        base, _, tail = wanted.rpartition("_")
+        on_the_way = base.startswith(("first", "touches")) and reading.window != "on"
+        return (wanted.startswith("growth") or on_the_way) and side in {"above": _UP, "below": _DOWN}.get(tail, ())  # fmt: skip
+    found = same_relation(reading, "blind", wanted)
+    return name == wanted if found is None else found
 
 
 def _same_level(reading: SlotReading, label: dict[str, Any]) -> bool:
@@ -199,7 +175,7 @@ def blind_verdicts(path: Path = HERE / "blind.jsonl") -> Iterator[Verdict]:
 def verdict_of(found: Readings, label: dict[str, Any]) -> str:
     kind, wanted = label["kind"], label["readings"]
     if kind == "refuse":
-        return "misread" if found.best else "wrong" if found.others else "refused rightly"
+        return judged_none(found)
     if kind == "no_series" and not wanted:
         return "misread" if found.best else "suggested" if found.missing or found.leftover else "wrong"
     if kind == "hole":
@@ -207,11 +183,18 @@ def verdict_of(found: Readings, label: dict[str, Any]) -> str:
             return "misread"
         named = set(label["missing"]) & set(found.missing)
         return "suggested" if named or any(fits(each, one) for each in found.others for one in wanted) else "refused"  # fmt: skip
+    return judged(found, lambda reading: any(fits(reading, one) for one in wanted))
+
+
+def judged(found: Readings, right: Callable[[SlotReading], bool]) -> str:
     if found.best:
-        return "read" if any(fits(found.best, one) for one in wanted) else "misread"
-    if any(fits(each, one) for each in found.others for one in wanted):
-        return "suggested"
-    return "wrong" if found.others else "refused"
+        return "read" if right(found.best) else "misread"
+    return "suggested" if any(map(right, found.others)) else "wrong" if found.others else "refused"
+
+
+def judged_none(found: Readings) -> str:
+    """Of a text that is no claim."""
+    return "misread" if found.best else "wrong" if found.others else "refused rightly"
 
 
 def own_verdicts(path: Path = HERE / "own.tsv") -> Iterator[Verdict]:
@@ -220,20 +203,12 @@ def own_verdicts(path: Path = HERE / "own.tsv") -> Iterator[Verdict]:
             continue
         text, cutoff, *label = line.split("\t")
         found = read(text, date.fromisoformat(cutoff))
-        yield Verdict(text, cutoff, _own_verdict(found, label), found, label)
+        none = label[0] == "refuse"
+        verdict = judged_none(found) if none else judged(found, partial(_own_fits, label))
+        yield Verdict(text, cutoff, verdict, found, label)
 
 
-def _own_verdict(found: Readings, label: list[str]) -> str:
-    if label[0] == "refuse":
-        return "misread" if found.best else "wrong" if found.others else "refused rightly"
-    if found.best:
-        return "read" if _own_fits(found.best, label) else "misread"
-    if any(_own_fits(each, label) for each in found.others):
-        return "suggested"
-    return "wrong" if found.others else "refused"
-
-
-def _own_fits(reading: SlotReading, label: list[str]) -> bool:
+def _own_fits(label: list[str], reading: SlotReading) -> bool:
     series, relation, level, end = label
     named = ",".join(reading.series)
     right = named == series or (len(reading.series) == 1 and named in series.split(","))
@@ -243,11 +218,8 @@ def _own_fits(reading: SlotReading, label: list[str]) -> bool:
     return right and reading.relation in relation.split(",") and same and signed and (end == "-" or str(reading.end) in end.split(","))  # fmt: skip
 
 
-def table(verdicts: Iterable[Verdict]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for each in verdicts:
-        counts[each.verdict] = counts.get(each.verdict, 0) + 1
-    return counts
+def table(verdicts: Iterable[Verdict]) -> Counter[str]:
+    return Counter(each.verdict for each in verdicts)
 
 
 def described(each: Verdict) -> str:

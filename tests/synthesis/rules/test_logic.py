@@ -8,14 +8,12 @@ from hypothesis import strategies as st
 from workbench.synthesis import (
     FormulaError,
     MissingWeight,
-    RuleError,
     RuleFormatError,
     RuleLimits,
     UnknownChild,
-    rule_from_json,
 )
 from workbench.synthesis.rules import exact_logic
-from workbench.synthesis.rules.formula import fold, occurrences, parse_formula, render, without_variable
+from workbench.synthesis.rules.formula import occurrences, parse_formula, render, without_variable
 from workbench.synthesis.rules.logic import Assumption, LogicRule, frechet
 
 names = st.sampled_from(["P1", "P2", "P10", "P1.1", "P1.10", "PA"])
@@ -91,47 +89,6 @@ def test_entangled_formulas_too_value_and_derivative(text: str, a: float, b: flo
     for child, slope in rule.derivative(p).items():
         ends = [by_enumeration(text, {**p, child: end}) for end in (0.0, 1.0)]
         assert slope == pytest.approx(ends[1] - ends[0], abs=1e-12)
-
-
-@given(formulas, st.lists(unit, min_size=6, max_size=6))
-def test_the_derivative_is_the_difference_between_true_and_false(text: str, values: list[float]) -> None:
-    p = dict(zip(["P1", "P2", "P10", "P1.1", "P1.10", "PA"], values, strict=True))
-    rule = rule_of(text, p["PA"])
-    slopes = rule.derivative(p)
-    assert set(slopes) == set(rule.children)
-    for child, slope in slopes.items():
-        assert slope == pytest.approx(
-            rule.evaluate({**p, child: 1.0}) - rule.evaluate({**p, child: 0.0}), abs=1e-12
-        )
-
-
-@given(
-    formulas, st.sampled_from(["product", "minmax"]), st.lists(st.floats(0.01, 0.99), min_size=6, max_size=6)
-)
-def test_naive_and_minmax_derivatives_match_finite_differences(
-    text: str, norm: Any, values: list[float]
-) -> None:
-    p = dict(zip(["P1", "P2", "P10", "P1.1", "P1.10", "PA"], values, strict=True))
-    gaps = [abs(a - b) for a in [*values, *(1 - v for v in values)] for b in values if a != b]
-    rule = rule_of(text, p["PA"], norm=norm, naive=True)
-    step = 1e-6
-    for child, slope in rule.derivative(p).items():
-        left = (rule.evaluate(p) - rule.evaluate({**p, child: p[child] - step})) / step
-        right = (rule.evaluate({**p, child: p[child] + step}) - rule.evaluate(p)) / step
-        if norm == "product" or (min(gaps, default=0.0) > 1e-4 and len(set(values)) == 6):
-            slack = 1e-4 if norm == "product" else 1e-6
-            assert min(left, right) - slack <= slope <= max(left, right) + slack
-
-
-@given(formulas, st.data())
-def test_the_reachable_range_is_that_of_the_corners(text: str, data: st.DataObject) -> None:
-    rule = rule_of(text, data.draw(unit))
-    box = {child: tuple(sorted((data.draw(unit), data.draw(unit)))) for child in rule.children}
-    corners = [
-        rule.evaluate(dict(zip(rule.children, point, strict=True)))
-        for point in product(*(box[c] for c in rule.children))
-    ]
-    assert rule.reachable(box) == pytest.approx((min(corners), max(corners)), abs=1e-12)  # type: ignore[arg-type]
 
 
 @given(formulas)
@@ -238,12 +195,6 @@ def test_a_formula_must_fit_its_node() -> None:
         LogicRule("P1 AND PA")
 
 
-@given(formulas, unit, st.booleans(), st.sampled_from(["product", "minmax"]))
-def test_json_gives_back_the_rule(text: str, q: float, naive: bool, norm: Any) -> None:
-    rule = rule_of(text, q, naive=naive, norm=norm)
-    assert rule_from_json(rule.to_json()) == rule
-
-
 def test_a_removed_child_leaves_its_and_or_or() -> None:
     rule = rule_of("(P1 AND NOT P2) OR (P2 AND PA)", 0.3)
     left = rule.without("P2")
@@ -274,9 +225,3 @@ def test_a_formula_too_entangled_for_an_exact_value_is_refused(monkeypatch: pyte
         exact_logic.probability(parse_formula(apart).program, p)
     monkeypatch.undo()
     assert 0 < exact_logic.probability(parse_formula(apart).program, p) < 1
-
-
-def test_fold_gives_text_of_its_own() -> None:
-    program = parse_formula("P1 AND NOT P2").program
-    assert fold(program, str, lambda a: f"-{a}", lambda op, a, b: f"{op}({a},{b})") == "AND(P1,-P2)"
-    assert isinstance(RuleError("x"), ValueError)

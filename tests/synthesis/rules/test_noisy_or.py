@@ -1,5 +1,3 @@
-from itertools import product
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,26 +31,6 @@ rules = st.builds(
     st.lists(unit, min_size=4, max_size=4),
     st.integers(0, 4),
 )
-
-
-@given(rules, st.lists(unit, min_size=4, max_size=4))
-def test_it_is_the_mean_over_worlds_of_its_table(rule: NoisyOrRule, values: list[float]) -> None:
-    p = dict(zip(children, values, strict=True))
-    total = 0.0
-    for world in product((0.0, 1.0), repeat=4):
-        weight = 1.0
-        for child, bit in zip(children, world, strict=True):
-            weight *= p[child] if bit else 1 - p[child]
-        total += weight * rule.evaluate(dict(zip(children, world, strict=True)))
-    value = rule.evaluate(p)
-    assert value == pytest.approx(total, abs=1e-12)
-    low, high = rule.reachable()
-    assert low - 0 >= 0 and low - 1e-12 <= value <= high + 1e-12 <= 1 + 2e-12
-    for child, slope in rule.derivative(p).items():
-        assert slope == pytest.approx(
-            rule.evaluate({**p, child: 1.0}) - rule.evaluate({**p, child: 0.0}), abs=1e-12
-        )
-    assert rule_from_json(rule.to_json()) == rule
 
 
 def test_worked_value_with_leak_and_inhibitor() -> None:

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +16,6 @@ from workbench.synthesis import (
     rule_from_json,
     settle,
 )
-from workbench.synthesis.sensitivity.paths import path_weights
 from workbench.whatif.edit_request import EditRequest
 
 CHANCES = st.floats(0.001, 0.999)
@@ -53,35 +51,6 @@ def test_it_is_the_logit_mean_by_hand(direct: float, tree: float, weight: float)
     assert min(direct, tree) - 1e-12 <= rule.evaluate({"P1": tree}) <= max(direct, tree) + 1e-12
 
 
-@given(WEIGHTS, CHANCES, SHARES, CHANCES, CHANCES)
-def test_every_reading_of_the_rule_says_the_same(
-    weights: tuple[float, float, float], direct: float, share: float, p1: float, p2: float
-) -> None:
-    rule = PooledRule(linear(weights), direct, share)
-    p = {"P1": p1, "P2": p2}
-    value = rule.evaluate(p)
-    low, high = rule.reachable()
-    assert low - 1e-9 <= value <= high + 1e-9 and low >= 0 and high <= 1
-    assert rule_from_json(rule.to_json()) == rule
-    column = rule.columns({name: np.array([own, own]) for name, own in p.items()})
-    assert np.broadcast_to(column, 2) == pytest.approx([value, value], abs=1e-9)
-    assert rule.pooled(rule.tree(p)) == value
-
-
-@given(WEIGHTS, CHANCES, SHARES, CHANCES, CHANCES)
-def test_the_slopes_are_those_of_small_steps(
-    weights: tuple[float, float, float], direct: float, share: float, p1: float, p2: float
-) -> None:
-    rule = PooledRule(linear(weights), direct, share)
-    p = {"P1": p1, "P2": p2}
-    if not 0.01 < rule.rule.evaluate(p) < 0.99:
-        return
-    for child, slope in rule.derivative(p).items():
-        step = 1e-6
-        rise = rule.evaluate({**p, child: p[child] + step}) - rule.evaluate({**p, child: p[child] - step})
-        assert slope == pytest.approx(rise / (2 * step), abs=1e-5)
-
-
 @given(CHANCES, CHANCES)
 def test_an_edit_of_the_drivers_moves_the_tree_and_leaves_the_direct_part(p: float, direct: float) -> None:
     base = claim(PooledRule(LinearRule(0.02, {"P1": 0.5, "P2": 0.4}), direct, 0.5))
@@ -100,13 +69,6 @@ def test_a_weight_is_edited_inside_and_a_rule_as_a_whole() -> None:
     whole = LinearRule(0.0, {"P1": 1.0, "P2": 0.0}).to_json()
     (rule,) = EditRequest(rules={"P0": whole}).edits(tree)
     assert rule.rule == whole
-
-
-def test_the_paths_of_the_leaves_go_through_the_pooling() -> None:
-    tree = claim(PooledRule(LinearRule(0.02, {"P1": 0.5, "P2": 0.4}), 0.7, 0.5))
-    assert tree.root.rule is not None
-    slopes = tree.root.rule.derivative({"P1": 0.5, "P2": 0.5})
-    assert path_weights(tree)["P1"] == pytest.approx(slopes["P1"])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.propositions.strategies import probabilities, words
-from workbench.errors import UsageError
 from workbench.propositions import EditConflict, Override, Polarity, TreeFormatError
 from workbench.synthesis.whatif.edits import (
     AddChild,
@@ -48,25 +47,6 @@ edits: st.SearchStrategy[Edit] = st.one_of(
 @given(edits)
 def test_an_edit_comes_back_from_json(edit: Edit) -> None:
     assert edit_from_json(json.loads(json.dumps(edit.to_json()))) == edit
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {},
-        [],
-        {"kind": "erase", "node": "P1"},
-        {"kind": "set", "node": "P1"},
-        {"kind": "set", "node": "P1", "p": 1.2},
-        {"kind": "set", "node": "one", "p": 0.2},
-        {"kind": "set", "node": "P1", "p": 0.2, "why": "x"},
-        {"kind": "set", "node": "P1", "p": 0.2, "override": {"author": "a"}},
-        {"kind": "add", "node": "P1", "statement": "x", "polarity": "up"},
-    ],
-)
-def test_what_is_no_edit_is_refused(data: Any) -> None:
-    with pytest.raises(UsageError):
-        edit_from_json(data)
 
 
 def record(action: Any, base: int | None = None, edit: Edit | None = None, **more: Any) -> ScenarioRecord:
@@ -118,19 +98,3 @@ def test_a_stale_edit_is_a_conflict_and_changes_nothing() -> None:
     assert book.apply(record("close", 3), 4).scenarios == {}
     with pytest.raises(TreeFormatError, match="no scenario 'soft'; there are: hard"):
         book["soft"]
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"action": "explode"},
-        {"scenario": " "},
-        {"action": "edit"},
-        {"probability": 1.5},
-        {"edit": Pin(node="P1")},
-    ],
-)
-def test_what_is_no_record_is_refused(changes: dict[str, Any]) -> None:
-    values = {"action": "open", "scenario": "hard", "author": "Ann", "at": "now", **changes}
-    with pytest.raises(UsageError):
-        ScenarioRecord(**values)

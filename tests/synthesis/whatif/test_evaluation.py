@@ -7,7 +7,7 @@ import pytest
 from workbench.propositions import Belief, Tree
 from workbench.synthesis import LinearRule, VanillaRule, evaluate, play, resynthesize, settle
 from workbench.synthesis.sensitivity.paths import path_weights
-from workbench.synthesis.whatif.edits import AddChild, SetValue
+from workbench.synthesis.whatif.edits import SetValue
 from workbench.synthesis.whatif.evaluation import is_saturated
 
 
@@ -26,11 +26,6 @@ def test_a_settled_node_that_loses_a_childs_value_is_stale_and_keeps_its_words()
     # and is brought up to date as soon as the value is back
     back = settle(bare.with_belief("P1", Belief(p=1.0)))
     assert not back.root.stale and back.root.p == pytest.approx(0.6)
-
-
-def test_a_node_that_never_had_a_value_is_not_stale() -> None:
-    tree = Tree.root_only("r").expand("P0", {"P1": "a"})
-    assert not settle(tree.with_rule("P0", LinearRule(0.0, {"P1": 1.0}))).root.stale
 
 
 def test_staleness_climbs_through_a_node_without_a_function() -> None:
@@ -68,13 +63,6 @@ def test_a_later_edit_takes_an_earlier_ones_saturation_back() -> None:
     over = [SetValue(node="P1", p=1.0), SetValue(node="P2", p=1.0)]
     assert play(tree, over).saturated == {"P0": pytest.approx(1.6)}
     assert play(tree, [*over, SetValue(node="P1", p=0.1)]).saturated == {}
-
-
-def test_a_value_without_a_rule_stands_when_a_child_is_added() -> None:
-    tree = three(LinearRule(0.0, {"P1": 0.5, "P2": 0.2}))
-    bare = tree.with_propositions([replace(tree.root, rule=None)])
-    answer = play(bare, [AddChild(node="P0", statement="c", p=0.9)])
-    assert answer.after == 0.5 and answer.stale == ()
 
 
 def test_below_a_pinned_node_nothing_weighs() -> None:

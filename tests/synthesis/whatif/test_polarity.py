@@ -4,15 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.propositions.strategies import probabilities
 from tests.synthesis.exchange.test_export import mixed_trees
 from workbench.propositions import Belief, Polarity, Rule, Tree, TreeError
 from workbench.synthesis import (
-    AverageRule,
     LinearRule,
-    LogicRule,
-    NoisyOrRule,
-    RandomRule,
     VanillaRule,
     settle,
 )
@@ -21,44 +16,6 @@ from workbench.synthesis.whatif.edits import SetPolarity, full_plan, play
 CHILDREN = ("P1", "P2", "P3")
 sides = st.sampled_from(Polarity)
 small = st.floats(0.01, 0.3)
-
-
-@st.composite
-def rules(draw: st.DrawFn, *, logical: bool = True) -> Rule:
-    """A rule of any kind that comes with the workbench and has a function, over three children."""
-    numbers = {child: draw(small) for child in CHILDREN}
-    kinds: list[Rule] = [
-        LinearRule(draw(st.floats(-0.1, 0.1)), {**numbers, "P2": -numbers["P2"]}),
-        AverageRule(CHILDREN, draw(st.sampled_from([(), ("P2",)]))),
-        RandomRule(numbers, 7),
-    ]
-    if logical:
-        kinds.append(LogicRule(draw(st.sampled_from(["P1 AND NOT P2 OR P3", "(P1 OR P2) AND NOT NOT P3"]))))
-    else:
-        kinds.append(NoisyOrRule(0.05, {"P1": numbers["P1"], "P3": 0.2}, {"P2": numbers["P2"]}))
-    return draw(st.sampled_from(kinds))
-
-
-def values() -> st.SearchStrategy[dict[str, float]]:
-    return st.fixed_dictionaries(dict.fromkeys(CHILDREN, probabilities))
-
-
-@given(rules(), values(), st.sampled_from(CHILDREN))
-@settings(max_examples=60)
-def test_a_turned_rule_is_the_rule_of_the_negation(rule: Rule, p: dict[str, float], child: str) -> None:
-    turned = rule.turned(child)
-    assert turned is not None
-    assert turned.evaluate(p) == pytest.approx(rule.evaluate({**p, child: 1 - p[child]}), abs=1e-12)
-
-
-@given(st.one_of(rules(), rules(logical=False)), values(), st.sampled_from(CHILDREN))
-@settings(max_examples=60)
-def test_turned_twice_it_is_the_rule_of_before(rule: Rule, p: dict[str, float], child: str) -> None:
-    once = rule.turned(child)
-    assert once is not None
-    twice = once.turned(child)
-    assert twice is not None
-    assert twice.evaluate(p) == pytest.approx(rule.evaluate(p), abs=1e-12)
 
 
 @given(mixed_trees(8), sides, st.data())

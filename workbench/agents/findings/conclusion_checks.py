@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from workbench.agents.findings.check_table import FindingCheck, ReplyFinding, Ru
 from workbench.agents.findings.figures import figure_sources, follows, takes, unprinted
 
 if TYPE_CHECKING:
-    from workbench.agents.replies.stage_replies import Accounting, Conclusion
+    from workbench.agents.replies.stage_replies import Accounting, Case, Conclusion
 
 #: How far p may lie from its base rate, on the logit, before something must have moved it there.
 FAR = 2.0
@@ -227,6 +227,54 @@ def conclusion_findings(
     faults = (check.finding(said, kind) for check in CONCLUSION_CHECKS)
     return tuple(item for item in faults if item is not None)
 
+
+def unshown_cases(cases: Sequence[Case], shown: Mapping[str, str], everything: str = "") -> list[Case]:
+    """Return the cases that name a source which does not hold them; one from memory names none.
+
+    `shown`: Texts by id; of one whose text is "" the id alone is looked at. `everything`: What a case may stand in that names a source
+    otherwise than by an id.
+    """
+
+    def stands(case: Case) -> bool:
+        source = case.source.strip("[]() .").casefold()
+        number = re.search(r"\d[\w.]*", source)
+        text = (
+            shown.get(source)
+            if source in shown
+            else shown.get(number[0] if number else "", None if number else everything)
+        )
+        return text is not None and (not text or _holds(text, case.case))
+
+    return [case for case in cases if not _FROM_MEMORY.search(case.source) and not stands(case)]
+
+
+def _holds(text: str, case: str) -> bool:
+    """Whether every number of a case and one of its longer words stand in a text."""
+    words, own = (set(re.findall(r"\w+", each.casefold())) for each in (text, case))
+    numbers = {word for word in own if word.isdigit()}
+    named = {word for word in own if len(word) > 4 and not word.isdigit()}
+    return numbers <= words and (not named or bool(named & words))
+
+
+def case_finding(numbers: Accounting, shown: Mapping[str, str], everything: str = "") -> ReplyFinding | None:
+    """Return what is wrong with the sources of a reply's cases, and the base rate of those that stand where they say."""
+    unshown = unshown_cases(numbers.cases, shown, everything)
+    if not unshown:
+        return None
+    standing = tuple(case for case in numbers.cases if case not in unshown)
+    k, n, rate = numbers.model_copy(update={"cases": standing}).counted()
+    left = (
+        f"{k} of the other {n} came true, (k + 1) / (n + 2) = {rate:.2f}" if n else "no other case is listed"
+    )
+    named = "; ".join(f"{case.case} ({case.source})" for case in unshown[:3])
+    return ReplyFinding(
+        check="sources of cases",
+        words=f"{len(unshown)} of the {len(numbers.cases)} listed cases count as from memory, since the source does not show them: {named}; {left}",
+        mend="Name the source that shows a case, or none",
+    )
+
+
+_FROM_MEMORY = re.compile(r"^\W*$|\b(?:none|memory|knowledge|n/?a)\b", re.IGNORECASE)
 
 #: Those that are asked of a synthesis that states its own value: what its children showed stands for its cells.
 _OF_A_SYNTHESIS = (

@@ -10,7 +10,7 @@ from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, Le
 from workbench.agents.conversation import LoopLimits
 from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.agents.findings.check_table import RunKind
-from workbench.agents.findings.conclusion_checks import conclusion_findings
+from workbench.agents.findings.conclusion_checks import conclusion_findings, unshown_cases
 from workbench.agents.grounders.proof_log import guarded
 from workbench.agents.loop.agent_loop import AgentLoop
 from workbench.agents.loop.toolset import Toolset, WebOpener, open_leaf_web
@@ -142,8 +142,8 @@ def consistency(submission: Submission) -> list[str]:
 
 def uncited(submission: Submission, shown: Collection[str]) -> list[str]:
     """Return a finding where a case that was counted cites what nothing has shown."""
-    cited = [each.source for each in Accounting.model_validate(dict(submission.numbers)).cases if each.source]
-    unknown = [source for source in cited if source.strip("[] ") not in shown]
+    cases = Accounting.model_validate(dict(submission.numbers)).cases
+    unknown = [case.source for case in unshown_cases(cases, {name.casefold(): "" for name in shown})]
     return [f"Counts cases from {', '.join(unknown)}, which nothing showed."] if unknown else []
 
 

@@ -27,6 +27,7 @@ of the cutoff and through all layers; its results stand in that proposal alone, 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -38,7 +39,7 @@ from workbench.agents.conversation import Conversation
 from workbench.agents.errors import AgentGaveUp, BadSetting
 from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.agents.findings.check_table import RunKind
-from workbench.agents.findings.conclusion_checks import conclusion_findings
+from workbench.agents.findings.conclusion_checks import case_finding, conclusion_findings
 from workbench.agents.grounders.thought_replies import (
     LONGEST_THOUGHT,
     Answer,
@@ -99,6 +100,10 @@ _SCAFFOLD = (
 )
 _MERGE = "Join them into one thought that keeps what each has right, says where they contradict each other, and which side is the stronger."
 _REFINE = "Improve this thought: correct what does not hold as of the cutoff, add the strongest consideration that it misses."
+
+
+#: A source of the gathered news, by its rank.
+_SOURCE_LINE = re.compile(r"(?m)(?:^|: )(\d{1,2})\. (.*)$")
 
 
 class ThoughtCalls:
@@ -240,9 +245,11 @@ class ThoughtCalls:
     def concluded(self, conclusion: Conclusion) -> Grounding:
         """Return the finished grounding whose last answer stands, with what a reader should know of it."""
         kind = RunKind(live=self.task.cutoff.live, no_kernel=True)
+        sources = dict(_SOURCE_LINE.findall(self.task.context))
+        cases = case_finding(conclusion.numbers, sources, self.task.context)
         return replace(
             self.grounding("last", conclusion.key_factor, conclusion.report),
-            findings=conclusion_findings(conclusion, None, kind),
+            findings=conclusion_findings(conclusion, None, kind) + ((cases,) if cases else ()),
         )
 
     async def _ask(

@@ -19,11 +19,10 @@ _DEEPEST = 100
 # Digits of the longest whole number that means something; a float of 309 and more is none.
 _MOST_DIGITS = 40
 
-# Possessive: what a model sends must not be searched again from each of its places.
-_BLANK = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?(?:\*/|\Z)|(?<=[\s,{\[])#[^\n]*+)*+", re.DOTALL)
-_STRING = re.compile(
-    r""""(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'|[“”](?:[^"“”\\]++|\\.)*+["“”]""", re.DOTALL
-)
+# Possessive: what a model sends must not be searched again from each of its places. Never a group, which Python before 3.11.5
+# matches wrongly (gh-106052).
+_BLANK = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?(?:\*/|\Z)|(?<=[\s,{\[])#[^\n]*+)*", re.DOTALL)
+_STRING = re.compile(r""""(?:[^"\\]++|\\.)*"|'(?:[^'\\]++|\\.)*'|[“”](?:[^"“”\\]++|\\.)*["“”]""", re.DOTALL)
 _NUMBER = re.compile(
     r"(?P<sign>[+-]?)(?P<digits>(?:0|[1-9]\d*+)(?:\.\d*+)?|\.\d++)(?P<power>[eE][+-]?\d++)?(?P<share>[ ]?%)?"
 )

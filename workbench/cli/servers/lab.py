@@ -21,10 +21,7 @@ ISOLATION_VARIABLE = "ANALYST_ISOLATION"
 LAB_EXTENSIONS = Path(__file__).resolve().parent / "labextensions"
 TUTORIALS = tuple(
     f"{name}.ipynb"
-    for name in (
-        *("tutorial", "scenarios", "review", "own_data", "live_model", "backtest", "new_grounder"),
-        *("scoring_a_set", "science_report"),
-    )
+    for name in ("tutorial", "review", "own_data", "live_model", "track_record", "science_report")
 )
 
 

@@ -179,6 +179,7 @@ async def ground_job(
                 reference_class=job.leaf.reference_class,
                 gave_up=job.begun.gave_up,
                 framing=job.framing,
+                context=job.settings.context.as_of(job.cutoff).lines(root=job.node == "P0").text,
                 known_calls=job.begun.known_calls,
                 verdicts=verdicts,
             )

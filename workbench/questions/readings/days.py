@@ -21,7 +21,7 @@ from workbench.questions.readings.calendar_days import (
     weekday_after,
 )
 from workbench.questions.readings.lexicon import lexicon
-from workbench.questions.readings.tokens import Piece, Text
+from workbench.questions.readings.tokens import Text
 
 Kind = Literal["on", "by", "during", "since", "next_release", "next_meeting"]
 #: What a choice between two meanings of a date is called.
@@ -615,8 +615,3 @@ def _meaning(word: str, found: Window, written: str, today: date) -> Window:
     if word in ("throughout", "during", "over"):
         return replace(found, kind="during", always=always)
     return replace(found, kind="on", always=always)
-
-
-def windows_of(pieces: list[Piece]) -> list[Window]:
-    """The windows among pieces."""
-    return [each.value for each in pieces if each.kind == "W"]

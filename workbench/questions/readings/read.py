@@ -500,11 +500,10 @@ def _usual(amount: Amount | None, names: tuple[SeriesName, ...]) -> bool:
 _RELATIONS = {"average": "average_gap", "range": "level", "relative": "beats", "highest": "maximum", "lowest": "minimum", "points": "change", "move": "move_by", "step": "any_step", "peak": "from_peak", "first_move": "first"}  # fmt: skip
 
 
-def reading_of_claim(claim: Claim, matched: dict[str, str] | object = None) -> SlotReading:
+def reading_of_claim(claim: Claim, matched: Mapping[str, str] | None = None) -> SlotReading:
     """Return a claim of the grammar as a reading; its statement is the claim's own."""
     names = [embedded_name(each) for each in (claim.series, claim.other) if each]
-    strict = {("above", True): "above", ("above", False): "at_least", ("below", True): "below", ("below", False): "at_most"}  # fmt: skip
-    comparison = strict.get((claim.side, claim.strict), "toward")
+    comparison: str = claim.comparison
     relation = _RELATIONS.get(claim.pattern, claim.pattern)
     if claim.pattern == "record":
         relation = "new_high" if claim.side == "above" else "new_low"
@@ -512,7 +511,7 @@ def reading_of_claim(claim: Claim, matched: dict[str, str] | object = None) -> S
     if claim.pattern == "touch" and never and claim.side != "toward":
         relation, never = "stay", False
         comparison = "below" if claim.side == "above" else "above"
-    reading = SlotReading(
+    return SlotReading(
         statement=claim.statement,
         series=tuple(each.ref for each in names),
         relation=relation,
@@ -527,8 +526,7 @@ def reading_of_claim(claim: Claim, matched: dict[str, str] | object = None) -> S
         times=1 if claim.pattern == "record" else claim.times,
         step=claim.every or "",
         never=never,
-        read_from=dict(matched) if isinstance(matched, dict) else {},
-            )  # fmt: skip
-    return replace(
-        completed(reading, tuple(names)), claim=claim, statement=claim.statement, notes=claim.remarks
-    )
+        read_from=dict(matched or {}),
+        notes=claim.remarks,
+        claim=claim,
+    )  # fmt: skip

@@ -1,28 +1,20 @@
 """A reading in its plain sentence, and as a claim of the grammar where that holds it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from workbench.formatting import number, number_percent
 from workbench.questions.canonical import canonical_claim
-from workbench.questions.claims import Claim, Pattern, Side
+from workbench.questions.claims import AVERAGE_DAYS, SIDES, Claim, Pattern, Side
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.readings.calendar_days import months_of
 from workbench.questions.readings.names import SeriesName
 from workbench.questions.readings.relations import OPPOSITE
 from workbench.questions.readings.slots import SlotReading
 
-#: Of the average that the grammar knows.
-AVERAGE_DAYS = 200
-
-_SIDES: dict[str, tuple[Side, bool]] = {
-    "above": ("above", True),
-    "at_least": ("above", False),
-    "below": ("below", True),
-    "at_most": ("below", False),
-    "toward": ("toward", False),
-    "between": ("above", False),
-}
+_SIDES: Mapping[Any, tuple[Side, bool]] = {**SIDES, "between": ("above", False)}
 WORDS = {"above": "above", "at_least": "at or above", "below": "below", "at_most": "at or below"}
 
 

@@ -4,17 +4,7 @@ from dataclasses import replace
 
 from workbench.forecasts.leaf_forecast import State
 from workbench.forecasts.reading import Comparison, Reading, Statistic
-from workbench.questions.claims import Claim, amount
-
-#: Closes of a moving average.
-AVERAGE_DAYS = 200
-
-_COMPARISONS: dict[tuple[str, bool], Comparison] = {
-    ("above", True): "above",
-    ("above", False): "at_least",
-    ("below", True): "below",
-    ("below", False): "at_most",
-}
+from workbench.questions.claims import AVERAGE_DAYS, Claim, amount
 
 
 def claim_reading(claim: Claim) -> Reading:
@@ -29,7 +19,7 @@ def claim_reading(claim: Claim) -> Reading:
     names = (claim.series, claim.other) if claim.other else (claim.series,)
     value = Reading(
         series=names,
-        comparison=_COMPARISONS[claim.side, claim.strict],
+        comparison=claim.comparison,  # type: ignore[arg-type]
         level=0.0,
         start=claim.start,
         end=claim.end,

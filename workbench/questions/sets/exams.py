@@ -315,8 +315,8 @@ def find_exam(folder: Path, name: str) -> Exam:
     known = sorted(path.stem for path in folder.glob("*.json"))
     # Looked up in the list, not joined to the folder: a name such as "../x" never becomes a path.
     if name not in known:
-        listing = ", ".join(known) if known else "none; `exam build` makes one"
-        raise ExamError(f"there is no exam {name!r} in {folder}; there is: {listing}")
+        near = f"there is: {', '.join(known)}" if known else "`exam build` builds the first one"
+        raise ExamError(f"there is no exam {name!r} in {folder}; {near}")
     path = folder / f"{name}.json"
     try:
         text = read_text(path)

@@ -1,6 +1,6 @@
 """Hand forecasts in to Metaculus, once each: what is about to be sent stands on the set's log first, so that a kill in the middle is looked up."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -8,19 +8,22 @@ from typing import Any, Literal, NamedTuple
 from proxies.errors import SourceRejected
 from proxies.hashing import content_hash
 from proxies.vendors.metaculus import MetaculusSite
+from workbench.questions.formats import metaculus
 from workbench.questions.question import Question
 from workbench.questions.sets.question_sets import SORT, QuestionSet
 from workbench.questions.sets.schedule import closing
 from workbench.store import Store
 from workbench.store import events as ev
 
+#: What a forecast is written by.
+_SHAPE = ("kind", "options", "low", "high", "open_low", "open_high", "zero_point", "earliest", "latest")
 #: Forecasts of one request: the site takes all of them or none.
 _BATCH = 20
 Part = Literal["forecast", "comment"]
 
 
 class Posted(NamedTuple):
-    """What became of a forecast or comment: ``state`` is posted, before (it had been), closed, refused, or in a dry run to post."""
+    """What became of a forecast or comment: ``state`` is posted, before (it had been, also for another set), closed, refused, or in a dry run to post."""
 
     question: str
     part: Part
@@ -57,7 +60,9 @@ class Posting:
             if await self._arrived(site, name):
                 self._record(name, "forecast", "accepted", entries.pop(name))
                 rows.append(Posted(name, "forecast", "posted"))
-        waiting = list(entries)
+        standing = await self._as_asked_now(site, list(entries))
+        rows += standing
+        waiting = [name for name in entries if name not in {row.question for row in standing}]
         for names in (waiting[start : start + _BATCH] for start in range(0, len(waiting), _BATCH)):
             with self.store.transaction():
                 for name in names:
@@ -74,11 +79,38 @@ class Posting:
                 for name in names:
                     self._record(name, "forecast", "accepted", entries[name])
             rows += [Posted(name, "forecast", "posted") for name in names]
-        lacking = {self.questions[name].source_id for name in self._work()[0]}
-        for post, digest in self._work()[1].items():
+        entries, comments, _ = self._work()
+        lacking = {self.questions[name].source_id for name in entries}
+        for post, digest in comments.items():
             if post not in lacking:
                 rows.append(await self._comment(site, post, digest))
         return rows
+
+    async def _as_asked_now(self, site: MetaculusSite, names: Sequence[str]) -> list[Posted]:
+        """Return the forecasts that are not sent: of questions that the site has closed, settled or changed since they were fetched.
+
+        A distribution is a list of places between two ends: sent for other ends, it says something else, and the site takes it.
+        """
+        held = []
+        for post in dict.fromkeys(self.questions[name].source_id for name in names):
+            now = metaculus.read_questions([await site.post(post)])
+            left_out, questions = dict(now.left_out), {question.id: question for question in now.questions}
+            for name in names:
+                known, asked = self.questions[name], questions.get(name)
+                if known.source_id != post:
+                    continue
+                close = None if asked is None else closing(asked)
+                if asked is None:
+                    held.append(
+                        Posted(name, "forecast", "closed", left_out.get(name, "the site shows it no more"))
+                    )
+                elif asked.outcomes or asked.values or (close is not None and close <= self.now):
+                    held.append(Posted(name, "forecast", "closed", "closed on the site since it was fetched"))
+                elif changed := [part for part in _SHAPE if getattr(known, part) != getattr(asked, part)] + [
+                    "steps"
+                ] * (known.extra.get("steps") != asked.extra.get("steps")):
+                    held.append(Posted(name, "forecast", "refused", f"the site has changed {', '.join(changed)} since it was fetched: fetch and forecast it again"))  # fmt: skip
+        return held
 
     async def _alone(
         self, site: MetaculusSite, name: str, digest: str, error: SourceRejected | None
@@ -117,7 +149,11 @@ class Posting:
         """The digests of forecasts and of comments that are to be posted, and the rest with its reason."""
         entries: dict[str, str] = {}
         rest: list[Posted] = []
-        sent, by_post = self._states("forecast"), dict[str, list[str]]()
+        sent, by_post, elsewhere = (
+            self._states("forecast"),
+            dict[str, list[str]](),
+            self._elsewhere("forecast"),
+        )
         for name, entry in self.entries.items():
             digest = content_hash(entry)
             question = self.questions[name]
@@ -126,25 +162,37 @@ class Posting:
                 rest.append(Posted(name, "forecast", "closed"))
                 continue
             by_post.setdefault(question.source_id, []).append(digest)
-            if sent.get(name) == ("accepted", digest):
+            if sent.get(name) == ("accepted", digest) or (name, digest) in elsewhere:
                 rest.append(Posted(name, "forecast", "before"))
             else:
                 entries[name] = digest
-        said, comments = self._states("comment"), dict[str, str]()
+        said, comments, elsewhere = self._states("comment"), dict[str, str](), self._elsewhere("comment")
         for post, digests in by_post.items():
             digest = content_hash(sorted(digests))
-            if said.get(post) == ("accepted", digest):
+            if said.get(post) == ("accepted", digest) or (post, digest) in elsewhere:
                 rest.append(Posted(post, "comment", "before"))
             elif self.comments.get(post):
                 comments[post] = digest
         return entries, comments, rest
 
-    def _states(self, part: Part) -> dict[str, tuple[str, str]]:
-        """State and digest of what was sent last of each question or post."""
+    def _states(self, part: Part, name: str | None = None) -> dict[str, tuple[str, str]]:
+        """State and digest of what was sent last of each question or post, from this set or another."""
         return {
             stored.event.node: (stored.event.state, stored.event.digest)
-            for stored in self.store.events(f"{SORT}:{self.questions.name}", kinds=["forecast.posted"])
+            for stored in self.store.events(
+                f"{SORT}:{name or self.questions.name}", kinds=["forecast.posted"]
+            )
             if isinstance(stored.event, ev.ForecastPosted) and stored.event.part == part
+        }
+
+    def _elsewhere(self, part: Part) -> set[tuple[str, str]]:
+        """What other sets have posted last: a question may be in two tournaments."""
+        return {
+            (node, digest)
+            for name in self.store.streams(SORT)
+            if name != self.questions.name
+            for node, (state, digest) in self._states(part, name).items()
+            if state == "accepted"
         }
 
     def _record(

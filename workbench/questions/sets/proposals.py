@@ -7,11 +7,11 @@ asked, hold the quoted sentences, and neither is a copy of the other. A person c
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from workbench.questions.question import Question
+from workbench.questions.question import Question, event_id, events_of, targets_of
 from workbench.questions.sets.question_sets import SORT, resolve_question
 from workbench.search.urls import registrable_domain
 from workbench.store import Store
@@ -21,6 +21,38 @@ from workbench.store import events as ev
 _FEWEST_WORDS, _RUN, _COPY = 4, 6, 0.5
 #: Independent sources that an outcome rests on.
 NEEDED = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answerable:
+    """A question at one of its resolution days, which is answered by itself; a question without several is its only one."""
+
+    #: As it is asked for that day; its id is ``QUESTION@DAY`` where there are several.
+    asked: Question
+    of: str
+    horizon: str
+    #: Whether an outcome of it is on record.
+    settled: bool
+
+
+def answerable(question: Question) -> list[Answerable]:
+    """Return what of a question is answered by itself."""
+    if len(question.horizons) < 2:
+        settled = bool(question.outcomes or question.values)
+        return [Answerable(asked=question, of=question.id, horizon="", settled=settled)]
+    known = {event.horizon for event in events_of(question) if event.outcome is not None}
+    known |= {target.horizon for target in targets_of(question) if target.value is not None}
+    extra = {name: value for name, value in question.extra.items() if name != "closes_at"}
+    return [
+        Answerable(
+            asked=replace(
+                question, id=event_id(question.id, horizon=day), title=f"{question.title} (by {day})", horizons=(), closes_on=day,
+                outcomes={}, values={}, crowd={}, quotes={}, extra=extra,
+            ),
+            of=question.id, horizon=day, settled=day in known,
+        )
+        for day in question.horizons
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,11 +139,27 @@ def proposals(store: Store, name: str) -> dict[str, ev.OutcomeProposed]:
     }
 
 
-def accept(store: Store, name: str, proposal: ev.OutcomeProposed, *, author: str = "") -> Question:
-    """Record a proposed outcome; called where nothing is lacking. Raises `QuestionError`: An answer that does not fit the question."""
-    return resolve_question(
-        store, name, proposal.node, proposal.answer, day=proposal.day, author=author, source="web"
+def accept(
+    store: Store, name: str, part: Answerable, proposal: ev.OutcomeProposed, *, author: str = ""
+) -> int:
+    """Record a proposed outcome and return how many events and values it settles; called where nothing is lacking.
+
+    Raises `QuestionError`: An answer that does not fit the question.
+    """
+    question = resolve_question(
+        store,
+        name,
+        part.of,
+        proposal.answer,
+        horizon=part.horizon,
+        day=proposal.day,
+        author=author,
+        source="web",
     )
+    settled = {**question.outcomes, **question.values}
+    places = [(event.id, event.horizon) for event in events_of(question)]
+    places += [(target.id, target.horizon) for target in targets_of(question)]
+    return sum(name in settled and part.horizon in ("", day) for name, day in places)
 
 
 def proposal_row(proposal: ev.OutcomeProposed) -> dict[str, Any]:

@@ -5,7 +5,7 @@ A set is a stream of its own (``questions:NAME``) in the same log as the runs; a
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -140,13 +140,16 @@ def load_set(store: Store, name: str) -> QuestionSet:
     """Return a set with the outcomes that stand; raises `QuestionError` with the sets there are."""
     known = store.streams(SORT)
     if name not in known:
-        listing = ", ".join(known) if known else "none; `questions import FILE` makes one"
-        raise QuestionError(f"no set of questions {name!r:.60}; there is: {listing}")
+        near = (
+            f"the sets here are {', '.join(known)}"
+            if known
+            else "`questions import FILE` brings the first one"
+        )
+        raise QuestionError(f"no set of questions {name!r:.60} is here; {near}")
     questions: dict[str, Question] = {}
     left_out: list[LeftOut] = []
     origins: list[str] = []
-    outcomes: _ByDay = {}
-    values: _ByDay = {}
+    came: dict[tuple[str, bool], tuple[float, str]] = {}
     for stored in store.events(f"{SORT}:{name}"):
         match stored.event:
             case ev.QuestionsImported(origin=origin, left_out=entries):
@@ -155,17 +158,22 @@ def load_set(store: Store, name: str) -> QuestionSet:
             case ev.QuestionAdded(node=node, question=question):
                 questions[node] = Question.from_json(question)
             case ev.OutcomeRecorded(node=str(node), p=p, day=day):
-                outcomes[node] = (p, day)
+                came[node, False] = (p, day)
             case ev.ValueRecorded(node=node, value=value, day=day):
-                values[node] = (value, day)
-    owner = {event.id: question.id for question in questions.values() for event in events_of(question)}
-    for event, (p, day) in outcomes.items():
-        if event in owner:  # a question that was imported anew may have lost a level
-            questions[owner[event]] = questions[owner[event]].answered({event: p}, day)
-    asking = {target.id: question.id for question in questions.values() for target in targets_of(question)}
-    for target, (value, day) in values.items():
-        if target in asking:
-            questions[asking[target]] = questions[asking[target]].answered({}, day, values={target: value})
+                came[node, True] = (value, day)
+    owner = {
+        (part.id, numeric): question.id
+        for question in questions.values()
+        for numeric, parts in ((False, events_of(question)), (True, targets_of(question)))
+        for part in parts
+    }
+    # Numbers last: the day of a question is that of its number.
+    for key, (value, day) in sorted(came.items(), key=lambda item: item[0][1]):
+        if (own := owner.get(key)) is not None:  # a question that was imported anew may have lost a level
+            node, numeric = key
+            questions[own] = questions[own].answered(
+                {} if numeric else {node: value}, day, values={node: value} if numeric else {}
+            )
     return QuestionSet(
         name=name,
         questions=questions,
@@ -203,32 +211,36 @@ def record_outcomes(
 
     Raises `QuestionError`: An event that no question of the set has, or a day that is none.
     """
-    today = day or datetime.now(UTC).date().isoformat()
-    for each in (today, *(days or {}).values()):
-        _check_day_of_outcome(each)
+    on = _days_of_outcomes(outcomes, day, days)
     with store.transaction():
-        events = {event.id: event for event in load_set(store, name).events()}
-        unknown = [event for event in outcomes if event not in events]
-        if unknown:
+        stands = {event.id: event.outcome for event in load_set(store, name).events()}
+        if unknown := [event for event in outcomes if event not in stands]:
             raise QuestionError(
                 f"set {name} has no event {unknown[0]!r:.80}: `questions show {name}` lists them"
             )
-        changed = {event: p for event, p in outcomes.items() if events[event].outcome != p}
-        for event, p in changed.items():
-            own = (days or {}).get(event) or today
+        changed = [event for event, p in outcomes.items() if stands[event] != p]
+        for event in changed:
             store.append(
-                f"{SORT}:{name}", ev.OutcomeRecorded(node=event, p=p, day=own, source=source, author=author)
+                f"{SORT}:{name}",
+                ev.OutcomeRecorded(
+                    node=event, p=outcomes[event], day=on[event], source=source, author=author
+                ),
             )
     return len(changed)
 
 
-def _check_day_of_outcome(day: str) -> None:
-    """Refuse what is no day, and a day that has not come: nothing has happened on it yet."""
-    check_day(day, of="the day of an outcome", blank=True)
-    if day > (today := datetime.now(UTC).date().isoformat()):
-        raise QuestionError(
-            f"an outcome of {day} is not known yet on {today}: record the outcome after that day"
-        )
+def _days_of_outcomes(
+    names: Iterable[str], day: str | None, days: Mapping[str, str] | None
+) -> dict[str, str]:
+    """The day of each outcome: its own, else the one of all, else today; one that has not come is refused, nothing happened on it yet."""
+    today = datetime.now(UTC).date().isoformat()
+    for each in (day or today, *(days or {}).values()):
+        check_day(each, of="the day of an outcome", blank=True)
+        if each > today:
+            raise QuestionError(
+                f"an outcome of {each} is not known yet on {today}: record the outcome after that day"
+            )
+    return {name: (days or {}).get(name) or day or today for name in names}
 
 
 def record_values(
@@ -245,14 +257,11 @@ def record_values(
 
     Raises `QuestionError`: A target that no question of the set has, or a number beyond a closed end of its range.
     """
-    today = day or datetime.now(UTC).date().isoformat()
-    for each in (today, *(days or {}).values()):
-        _check_day_of_outcome(each)
+    on = _days_of_outcomes(values, day, days)
     with store.transaction():
         questions = load_set(store, name)
         targets = {target.id: target for target in questions.targets()}
         outcomes: dict[str, float] = {}
-        on: dict[str, str] = {}
         for target, value in values.items():
             if target not in targets:
                 raise QuestionError(
@@ -265,14 +274,14 @@ def record_values(
             horizon = targets[target].horizon if len(question.horizons) > 1 else ""
             own = outcomes_of(question, str(shown_value(question, value)), horizon)
             outcomes |= own
-            on |= dict.fromkeys([target, *own], (days or {}).get(target) or today)
+            on |= dict.fromkeys(own, on[target])
         record_outcomes(store, name, outcomes, days=on, author=author, source=source)
-        changed = {target: value for target, value in values.items() if targets[target].value != value}
-        for target, value in changed.items():
-            store.append(
-                f"{SORT}:{name}",
-                ev.ValueRecorded(node=target, value=value, day=on[target], source=source, author=author),
+        changed = [target for target, value in values.items() if targets[target].value != value]
+        for target in changed:
+            event = ev.ValueRecorded(
+                node=target, value=values[target], day=on[target], source=source, author=author
             )
+            store.append(f"{SORT}:{name}", event)
     return len(changed)
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,15 +14,13 @@ _BLOCK = 100_000  # drawn units held at once: few enough to stay in cache
 _LEAST = 4  # resamples at once however many units: the scores are read from memory once for all of them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class Interval(NamedTuple):
     """An interval about an estimate, and the bootstrap's standard error."""
 
     estimate: float
     low: float
     high: float
     error: float
-    level: float
 
 
 Draws = Literal["index", "multinomial"]
@@ -111,18 +109,24 @@ def resampled_means(
     return means
 
 
+def _checked(resampled: ArrayLike, level: float) -> tuple[FloatArray, float]:
+    """Resampled estimates and their standard deviation."""
+    values = np.asarray(resampled, dtype=np.float64)
+    if not 0.0 < level < 1.0 or not len(values):
+        raise DomainError("an interval needs resamples and a level between 0 and 1")
+    return values, float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+
+
 def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = 0.95) -> Interval:
     """Interval about the estimate that holds the wanted share (``level``) of resampled estimates.
 
     The half-width is the ceil(level B)-th smallest distance. Source: Prophet Arena, App. C.7, algorithm 1.
     """
-    values = np.asarray(resampled, dtype=np.float64)
-    _check_level(level, values)
+    values, error = _checked(resampled, level)
     distance = np.sort(np.abs(values - estimate))
     # The 1e-9 undoes rounding: 0.55 * 100 is a hair above 55 and must not pick the 56th distance.
     half = float(distance[min(ceil(level * len(values) - 1e-9), len(values)) - 1])
-    error = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
-    return Interval(estimate=estimate, low=estimate - half, high=estimate + half, error=error, level=level)
+    return Interval(estimate, estimate - half, estimate + half, error)
 
 
 def percentile_interval(estimate: float, resampled: ArrayLike, *, level: float = 0.95) -> Interval:
@@ -134,16 +138,9 @@ def percentile_interval(estimate: float, resampled: ArrayLike, *, level: float =
     >>> (interval.low, interval.high)
     (-0.5, 0.5)
     """
-    values = np.asarray(resampled, dtype=np.float64)
-    _check_level(level, values)
-    low, high = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2])
-    error = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
-    return Interval(estimate=estimate, low=float(low), high=float(high), error=error, level=level)
-
-
-def _check_level(level: float, values: FloatArray) -> None:
-    if not 0.0 < level < 1.0 or not len(values):
-        raise DomainError("an interval needs resamples and a level between 0 and 1")
+    values, error = _checked(resampled, level)
+    low, high = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2]).tolist()
+    return Interval(estimate, low, high, error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,12 +163,8 @@ class PairedResult:
     @property
     def stars(self) -> str:
         """``***``, ``**``, ``*`` for two-sided p below 0.001, 0.01, 0.05, else ``ns``."""
-        return stars(self.p_two_sided)
-
-
-def stars(p: float) -> str:
-    """Marks of significance: ``***`` below 0.001, ``**`` below 0.01, ``*`` below 0.05, else ``ns``."""
-    return "***" if p < 0.001 else "**" if p < 0.01 else "*" if p < 0.05 else "ns"
+        p = self.p_two_sided
+        return "***" if p < 0.001 else "**" if p < 0.01 else "*" if p < 0.05 else "ns"
 
 
 def index_means(means: FloatArray) -> FloatArray:
@@ -196,49 +189,6 @@ def opposite_share(difference: float, resampled: FloatArray) -> float:
     """
     opposite = resampled <= 0.0 if difference > 0 else resampled >= 0.0
     return float((opposite.sum() + 1) / (len(resampled) + 1))
-
-
-def paired_result(
-    a: FloatArray,
-    b: FloatArray,
-    a_resampled: FloatArray,
-    b_resampled: FloatArray,
-    *,
-    n: int,
-    units: int | None = None,
-    level: float = 0.95,
-) -> PairedResult:
-    """Comparison of two estimates from paired resamples of both.
-
-    With u ``units`` (questions drawn; n when not given) no p is below that of u equal signs, ``2 ** -u`` one-sided.
-
-    >>> result = paired_result(1.0, 0.0, np.array([1.0, 2.0]), np.array([0.0, 0.5]), n=2)
-    >>> result.difference, round(result.p_one_sided, 4)
-    (1.0, 0.3333)
-    """
-    gap = a_resampled - b_resampled
-    difference = float(a) - float(b)
-    inside = percentile_interval(difference, gap, level=level)
-    of_a = percentile_interval(float(a), a_resampled, level=level)
-    n_units = n if units is None else units
-    p = max(opposite_share(difference, gap), 2.0**-n_units)
-    return PairedResult(
-        n=n,
-        units=n_units,
-        a=float(a),
-        b=float(b),
-        difference=difference,
-        low=inside.low,
-        high=inside.high,
-        a_low=of_a.low,
-        a_high=of_a.high,
-        error=inside.error,
-        p_one_sided=p,
-        p_two_sided=min(1.0, 2.0 * p),
-    )
-
-
-Unit = Literal["event", "question"]
 
 
 def parts_in_order(kind: ArrayLike) -> list[str]:
@@ -266,15 +216,26 @@ class StratifiedIndex:
     def pair(self, a: str, b: str, part: str, *, level: float = 0.95) -> PairedResult:
         """Method ``a`` against ``b`` on one part (``market``, ``dataset``, ``overall``); above 0, a is better."""
         i, j = self.names.index(a), self.names.index(b)
-        estimate, resampled = self.estimates[part], self.resampled[part]
-        return paired_result(
-            estimate[i],
-            estimate[j],
-            resampled[:, i],
-            resampled[:, j],
+        of_a, of_b = self.estimates[part][[i, j]].tolist()
+        drawn = self.resampled[part][:, i]
+        own = percentile_interval(of_a, drawn, level=level)
+        gaps = drawn - self.resampled[part][:, j]
+        gap = percentile_interval(of_a - of_b, gaps, level=level)
+        # No p is below that of as many equal signs as units were drawn.
+        p = max(opposite_share(gap.estimate, gaps), 2.0 ** -self.units[part])
+        return PairedResult(
             n=self.n[part],
             units=self.units[part],
-            level=level,
+            a=of_a,
+            b=of_b,
+            difference=gap.estimate,
+            low=gap.low,
+            high=gap.high,
+            a_low=own.low,
+            a_high=own.high,
+            error=gap.error,
+            p_one_sided=p,
+            p_two_sided=min(1.0, 2.0 * p),
         )
 
 

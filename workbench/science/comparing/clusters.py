@@ -4,10 +4,10 @@ They are flipped together. Two equal methods that lean apart were told apart in 
 counted as 50.
 """
 
-from collections import defaultdict
 from datetime import date
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from workbench.science.arrays import IntArray, ways
@@ -63,21 +63,21 @@ def clusters_of(
     ]
     if any(len(column) != len(questions) for column in columns):
         raise DomainError(f"series and days must have one entry for each of {len(questions)} events")
-    names = np.where(np.char.strip(columns[0]) == "", questions, columns[0])
-    days = {text: _ordinal_day(text) for column in columns[1:] for text in np.unique(column).tolist()}
-    windows: dict[str, dict[str, list[tuple[int | None, int | None]]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for name, asked, first, last in zip(
-        *(column.tolist() for column in (names, questions, *columns[1:])), strict=True
-    ):
-        windows[name][asked].append((days[first], days[last]))
-    blocks = {name: _blocks(windows_of) for name, windows_of in windows.items()}
-    labels = [
-        f"{name} {blocks[name][asked]}"
-        for name, asked in zip(names.tolist(), questions.tolist(), strict=True)
-    ]
-    return np.array(labels, dtype=str)
+    names = pd.Series(np.where(np.char.strip(columns[0]) == "", questions, columns[0]))
+    first, last = _ordinal_days(columns[1]), _ordinal_days(columns[2])
+    dated = (first.notna() & last.notna()).groupby(names).transform("all")
+    # The question's whole stretch: dates of one question may begin one after the other.
+    began = first.groupby([names, questions]).transform("min")
+    length = last.groupby([names, questions]).transform("max") - began + 1
+    longest = length.groupby(names).transform("max").clip(lower=1)
+    blocks = (began - began.groupby(names).transform("min")) // (_BLOCK * longest)
+    blocks = blocks.where(dated, 0).astype(int)
+    return np.array([f"{name} {block}" for name, block in zip(names, blocks, strict=True)], dtype=str)
+
+
+def _ordinal_days(texts: StrArray) -> pd.Series:
+    days = {text: _ordinal_day(text) for text in np.unique(texts).tolist()}
+    return pd.Series([days[text] for text in texts.tolist()], dtype=float)
 
 
 def _ordinal_day(text: str) -> int | None:
@@ -85,20 +85,6 @@ def _ordinal_day(text: str) -> int | None:
         return date.fromisoformat(text.strip()[:10]).toordinal()
     except ValueError:
         return None
-
-
-def _blocks(windows: dict[str, list[tuple[int | None, int | None]]]) -> dict[str, int]:
-    starts: dict[str, int] = {}
-    longest = 1
-    for question, question_windows in windows.items():
-        dated = [(first, last) for first, last in question_windows if first is not None and last is not None]
-        if len(dated) < len(question_windows):
-            return dict.fromkeys(windows, 0)
-        starts[question] = min(first for first, _ in dated)
-        # The question's whole stretch: dates of one question may begin one after the other.
-        longest = max(longest, max(last for _, last in dated) - starts[question] + 1)
-    origin = min(starts.values())
-    return {question: (first - origin) // (_BLOCK * longest) for question, first in starts.items()}
 
 
 def series_clusters(events: Events) -> StrArray:

@@ -45,31 +45,9 @@ def paired_comparisons(
 
     A difference of two indices is the mean difference of the Brier scores over the sum of the two roots; that slope is held fixed.
     Overall is the plain mean of the question types, so an event of a small type weighs more.
+    Each pair is compared on the events both answered; estimates above 0 favour the method. Verdicts are those of each part by itself
+    (see `judge`), None where the events were asked on fewer than six days, or nobody knows when.
 
-    Parameters
-    ----------
-    events : Events
-        Clusters are those of `event_clusters`.
-    values : mapping of str to ndarray of shape (n,)
-        Forecasts, ``nan`` where missing; each pair is compared on the events both answered.
-    reference : str
-        A key of ``values``.
-    resamples, seed, level
-        As for `paired_test`.
-
-    Returns
-    -------
-    dict
-        Method -> part -> test; estimates above 0 favour the method. Verdicts are those of each part by itself (see `judge`), None where
-        the events were asked on fewer than six days, or nobody knows when.
-
-    Raises
-    ------
-    DomainError
-        Two methods share no event.
-
-    Examples
-    --------
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
     >>> test = paired_comparisons(events, values, "poor")["good"]["overall"]
@@ -192,19 +170,6 @@ def mixed_comparisons(events: Events, values: Values, reference: str) -> dict[st
 
     Source: BLF, App. G.2 (mixed-effects robustness check).
 
-    Parameters
-    ----------
-    events, values, reference
-        As for `paired_comparisons`.
-
-    Returns
-    -------
-    dict
-        Method -> part -> contrast. Each pair has a REML fit per question type, so that a noisy third method does not
-        widen it; overall is the mean of the types with independent errors.
-
-    Examples
-    --------
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
     >>> round(mixed_comparisons(events, values, "poor")["good"]["overall"].difference, 6)

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtrit
 
-from workbench.science.arrays import FloatArray, ways
+from workbench.science.arrays import FloatArray, ways, wilson
 from workbench.science.comparing.clusters import MIN_CLUSTERS, cluster_count, widest_way
 from workbench.science.comparing.paired import paired_tests
 from workbench.science.errors import DomainError
@@ -173,10 +173,8 @@ def share_interval(
         added = max(0.0, 1.0 - within / most / variance) if variance > 0 else 0.0
     normal, student = float(ndtri(0.5 + level / 2)), float(stdtrit(effective - 1.0, 0.5 + level / 2))
     z = (1.0 - added) * normal + added * student
-    spread = z * z / size
-    centre = (mean + spread / 2) / (1 + spread)
-    half = float(np.sqrt(spread * mean * (1 - mean) + spread**2 / 4)) / (1 + spread)
-    return [max(0.0, centre - half), min(1.0, centre + half)]
+    low, high = wilson(mean, size, z)
+    return [float(low), float(high)]
 
 
 def _worth(clusters: ArrayLike, weights: FloatArray) -> float:

@@ -1,7 +1,7 @@
 """Compare tables 1, 9 and 17 of paper B (BLF) as printed with those of the released files."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from proxies.yaml_text import parse_yaml
 from workbench.science.arrays import FloatArray, IntArray
-from workbench.science.comparing.bootstrap import PairedResult, percentile_interval, stratified_index
+from workbench.science.comparing.bootstrap import percentile_interval, stratified_index
 from workbench.science.comparing.comparison import bootstrap_comparisons
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.scorecard import scorecard
@@ -86,6 +86,8 @@ def _values_by_row(events: Events, published: Forecasts) -> dict[str, FloatArray
 
 
 def _why(values: Mapping[str, FloatArray], events: Events, row: str, part: str, column: str = "all") -> str:
+    if row not in values:
+        return NOT_RELEASED
     if row == "Cassi" and part in ("market", "overall") and column in ("A", "all"):
         p = values["Cassi"]
         market = (events.kind == "market") & np.isfinite(p)
@@ -99,87 +101,63 @@ def _why(values: Mapping[str, FloatArray], events: Events, row: str, part: str, 
 
 
 def _table_1(
-    events: Events, values: Mapping[str, FloatArray], *, resamples: int = 5000, seed: int = 0
+    events: Events, values: Mapping[str, FloatArray], *, resamples: int, seed: int
 ) -> Iterator[TableCell]:
     tranche = events.text("tranche")
     for row, printed in PRINTED["table_1"].items():
-        for column_index, column in enumerate(COLUMNS):
+        for place, column in enumerate(COLUMNS):
             ours: dict[str, float | None] = {}
             if row in values:
                 rows = np.flatnonzero(np.isfinite(values[row]) & ((tranche == column) | (column == "all")))
                 ours = _index(values[row][rows], rows, events)
             for part in PARTS:
-                figure = printed[part][column_index]
-                if figure is None:
-                    continue
-                yield TableCell(
-                    table="1",
-                    row=row,
-                    column=f"{part} {column}",
-                    printed=figure,
-                    ours=ours.get(part),
-                    tolerance=ROUNDING[part],
-                    why=_why(values, events, row, part, column) if row in values else NOT_RELEASED,
-                )
+                if printed[part][place] is not None:
+                    why = _why(values, events, row, part, column)
+                    yield _cell("1", row, part, printed[part][place], ours.get(part), why, column=column)
     for difference in PRINTED["table_1_differences"]:
         row, against = difference["row"], difference["against"]
-        result = bootstrap_comparisons(
-            events,
-            {name: values[name] for name in (row, against)},
-            against,
-            by_question=False,
-            resamples=resamples,
-            seed=seed,
+        pair = {name: values[name] for name in (row, against)}
+        parts = bootstrap_comparisons(
+            events, pair, against, by_question=False, resamples=resamples, seed=seed
         )[row]
         for part, (figure, mark) in zip(PARTS, difference["figures"], strict=True):
-            yield _delta_cell(row, against, part, figure, mark, result[part], _why(values, events, row, part))
+            result, why = parts[part], _why(values, events, row, part)
+            if not why and result.stars != mark:
+                why = f"p = {result.p_two_sided:.4f} two-sided, {result.p_one_sided:.4f} one-sided: beside a limit of the stars"
+            cell = _cell(
+                "1", f"{row} - {against}", part, figure, result.difference, why, notes=(mark, result.stars)
+            )
+            yield replace(cell, tolerance=cell.tolerance + 0.05)
 
 
-def _delta_cell(
-    row: str, against: str, part: str, figure: float, mark: str, result: PairedResult, why: str
-) -> TableCell:
-    if not why and result.stars != mark:
-        why = f"p = {result.p_two_sided:.4f} two-sided, {result.p_one_sided:.4f} one-sided: beside a limit of the stars"
+def _cell(
+    table: str, row: str, part: str, printed: float, ours: float | None, why: str = "",
+    *, column: str = "", notes: tuple[str, str] = ("", ""),
+) -> TableCell:  # fmt: skip
     return TableCell(
-        table="1",
-        row=f"{row} - {against}",
-        column=part,
-        printed=figure,
-        ours=result.difference,
-        tolerance=ROUNDING[part] + 0.05,
-        why=why,
-        printed_note=mark,
-        our_note=result.stars,
-    )
+        table=table, row=row, column=f"{part} {column}".strip(), printed=printed, ours=ours,
+        tolerance=ROUNDING[part], why=why, printed_note=notes[0], our_note=notes[1],
+    )  # fmt: skip
 
 
 def _table_9(
-    events: Events, values: Mapping[str, FloatArray], *, resamples: int = 5000, seed: int = 0
+    events: Events, values: Mapping[str, FloatArray], *, resamples: int, seed: int
 ) -> Iterator[TableCell]:
     for row, figures in PRINTED["table_9"].items():
+        ours, ends = dict[str, float](), dict[str, str]()
         if row in values:
             rows = np.flatnonzero(np.isfinite(values[row]))
             brier = (values[row][rows] - events.outcome[rows]) ** 2
             table = stratified_index(
                 brier[:, None], (row,), events.kind[rows], resamples=resamples, seed=seed
             )
+            for part in PARTS:
+                ours[part] = float(table.estimates[part][0])
+                interval = percentile_interval(ours[part], table.resampled[part][:, 0])
+                ends[part] = f"[{interval.low:.1f}, {interval.high:.1f}]"
         for part, (figure, low, high) in zip(PARTS, figures, strict=True):
-            ours, note = None, ""
-            if row in values:
-                ours = float(table.estimates[part][0])
-                interval = percentile_interval(ours, table.resampled[part][:, 0])
-                note = f"[{interval.low:.1f}, {interval.high:.1f}]"
-            yield TableCell(
-                table="9",
-                row=row,
-                column=part,
-                printed=figure,
-                ours=ours,
-                tolerance=ROUNDING[part],
-                why=_why(values, events, row, part) if row in values else NOT_RELEASED,
-                printed_note=f"[{low}, {high}]",
-                our_note=note,
-            )
+            notes = f"[{low}, {high}]", ends.get(part, "")
+            yield _cell("9", row, part, figure, ours.get(part), _why(values, events, row, part), notes=notes)
 
 
 def _table_17(events: Events, published: Forecasts, trials: Forecasts) -> Iterator[TableCell]:
@@ -202,25 +180,11 @@ def _table_17(events: Events, published: Forecasts, trials: Forecasts) -> Iterat
         ready = prepare(raw, events, recipe)
         ours = scorecard(ready.p, ready.rows, events, ["brier_index"])["brier_index"]
         for part, figure in zip(PARTS, printed["figures"], strict=True):
-            yield TableCell(
-                table="17",
-                row=printed["row"],
-                column=part,
-                printed=figure,
-                ours=ours[part],
-                tolerance=ROUNDING[part],
-                our_note=how,
-            )
+            yield _cell("17", printed["row"], part, figure, ours[part], notes=("", how))
     for model in PRINTED["table_17_absent"]:
         yield TableCell(
-            table="17",
-            row=model,
-            column="all cells",
-            printed=None,
-            ours=None,
-            tolerance=0.0,
-            why=NOT_RELEASED,
-        )
+            table="17", row=model, column="all cells", printed=None, ours=None, tolerance=0.0, why=NOT_RELEASED
+        )  # fmt: skip
 
 
 def paper_tables(

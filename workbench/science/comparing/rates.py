@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from workbench.science.arrays import wilson
 from workbench.science.comparing.mean_intervals import Bounds, share_interval
 from workbench.science.errors import DomainError
 
@@ -37,11 +38,8 @@ def wilson_interval(count: int, n: int, *, level: float = 0.95) -> RateInterval:
     """
     if not 0 <= count <= n or n < 1 or not 0 < level < 1:
         raise DomainError(f"a rate needs 0 <= count <= n and n of at least 1, not {count} of {n}")
-    z = float(ndtri(0.5 + level / 2))
-    rate = count / n
-    centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * float(np.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n)))
-    return RateInterval(rate, max(0.0, centre - half), min(1.0, centre + half))
+    low, high = wilson(count / n, n, float(ndtri(0.5 + level / 2)))
+    return RateInterval(count / n, float(low), float(high))
 
 
 def rate_over_runs(counts: ArrayLike, totals: ArrayLike, *, level: float = 0.95) -> Bounds:

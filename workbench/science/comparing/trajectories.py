@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from workbench.science.arrays import FloatArray
+from workbench.science.arrays import FloatArray, as_probabilities
 from workbench.science.comparing.mean_intervals import PLAIN, Resampling, loss_interval
 from workbench.science.errors import DomainError
 
@@ -37,12 +38,8 @@ def carried(beliefs: Sequence[float | None], length: int) -> FloatArray:
     """
     if length < len(beliefs):
         raise DomainError(f"{len(beliefs)} steps do not fit into {length}")
-    values = [PRIOR]
-    for belief in (*beliefs, *[None] * (length - len(beliefs))):
-        if belief is not None and not 0 <= belief <= 1:
-            raise DomainError(f"a belief lies in [0, 1], not {belief!r}")
-        values.append(values[-1] if belief is None else belief)
-    return np.array(values)
+    values = pd.Series([PRIOR, *beliefs], dtype=float).reindex(range(length + 1)).ffill().to_numpy()
+    return as_probabilities(values, name="belief")
 
 
 def step_scores(

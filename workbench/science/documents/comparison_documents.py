@@ -77,26 +77,6 @@ def compare_document(
 
     ``paired_test`` holds the verdicts; ``paired_bootstrap`` is BLF's own procedure, without any.
 
-    Parameters
-    ----------
-    events, forecasts, recipe, methods, variant, baselines
-        As for `score_document`; the recipe goes for every method.
-    reference : str
-        A method, ``METHOD@VARIANT``, or a baseline.
-    unit : {"question", "event", "both"}
-        What the paper's bootstrap draws.
-    resamples, seed : int
-        Of the paper's bootstrap, and of the paired test where its sign patterns are drawn.
-    ensemble : {"none", "greedy"}
-        Also compare the greedy ensemble of the methods, its members chosen without the question that it forecasts.
-
-    Raises
-    ------
-    UsageError
-        An unknown name, nothing to compare, or two methods that share no event.
-
-    Examples
-    --------
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> forecasts = Forecasts.of(events, {"m": {"forecast": [0.9, 0.1, 0.8, 0.2]}}, keyed_by="variant")
     >>> document = compare_document(events, forecasts, Recipe(), "0.5", resamples=20)

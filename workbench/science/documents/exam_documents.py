@@ -23,22 +23,9 @@ _FORECASTER = "key-free forecaster"
 def exam_document(table: PastTable, forecaster: FloatArray, groups: StrArray | None = None) -> Document:
     """Score a model, and its gains in Brier Index points on the same questions; every interval is 95% over clusters.
 
-    Parameters
-    ----------
-    table : PastTable
-        The model's forecasts of the questions that it answered, with the base rate among the rivals.
-    forecaster : ndarray, shape (n,)
-        The key-free forecaster's probabilities; ``nan`` where it cannot treat a question.
-    groups : ndarray of str, shape (n,), optional
-        What ``by_group`` is told by; the series when not given.
+    ``forecaster`` is ``nan`` where the key-free forecaster cannot treat a question; ``groups`` is what ``by_group`` is told by, the
+    series when not given. A gain above 0 favours the model; its ends are null below six clusters.
 
-    Returns
-    -------
-    dict
-        ``low`` and ``high`` are null below six clusters. A gain above 0 favours the model.
-
-    Examples
-    --------
     >>> days = np.array([f"20{year:02}-01-01" for year in range(8)])
     >>> document = exam_document(PastTable(
     ...     forecast=np.array([0.9, 0.1] * 4), outcome=np.array([1.0, 0.0] * 4), rivals={BASE_RATE: np.full(8, 0.5)},
@@ -51,8 +38,8 @@ def exam_document(table: PastTable, forecaster: FloatArray, groups: StrArray | N
     treated = np.flatnonzero(np.isfinite(forecaster))
     beside = None
     if len(treated):
-        part = _part_of(replace(table, rivals={**table.rivals, _FORECASTER: forecaster}), treated)
-        beside = record_document(part)["against"][_FORECASTER]
+        both = replace(table, rivals={**table.rivals, _FORECASTER: forecaster})
+        beside = record_document(both.take(treated))["against"][_FORECASTER]
     names = table.series if groups is None else groups
     return {
         "n": record["n"],
@@ -69,7 +56,7 @@ def exam_document(table: PastTable, forecaster: FloatArray, groups: StrArray | N
         "gain_over_base": {**_gain(record["against"][BASE_RATE]), "n": record["n"]},
         "gain_over_forecaster": None if beside is None else {**_gain(beside), "n": len(treated)},
         "by_group": [
-            _group_row(name, _part_of(table, np.flatnonzero(names == name)), forecaster[names == name])
+            _group_row(name, table.take(names == name), forecaster[names == name])
             for name in np.unique(names).tolist()
         ],
     }
@@ -112,17 +99,6 @@ def _against(gain: Mapping[str, Any], rival: str) -> str:
 def _gain(against: Mapping[str, Any]) -> dict[str, Any]:
     low, high = against["interval"] or (None, None)
     return {"value": against["difference"], "low": low, "high": high, "verdict": against["verdict"]}
-
-
-def _part_of(table: PastTable, rows: Any) -> PastTable:
-    return PastTable(
-        forecast=table.forecast[rows],
-        outcome=table.outcome[rows],
-        rivals={name: p[rows] for name, p in table.rivals.items()},
-        series=table.series[rows],
-        first_day=table.first_day[rows],
-        last_day=table.last_day[rows],
-    )
 
 
 def _group_row(name: str, table: PastTable, forecaster: FloatArray) -> dict[str, Any]:

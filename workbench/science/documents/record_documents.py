@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,12 @@ class PastTable:
     series: StrArray
     first_day: StrArray
     last_day: StrArray
+
+    def take(self, rows: Any) -> "PastTable":
+        """The questions at these rows."""
+        rivals = {name: p[rows] for name, p in self.rivals.items()}
+        columns = ("forecast", "outcome", "series", "first_day", "last_day")
+        return replace(self, rivals=rivals, **{name: getattr(self, name)[rows] for name in columns})
 
     def events(self) -> Events:
         """The questions as a table of events; all that were asked of a series at one cutoff are one question."""
@@ -125,10 +132,9 @@ def _document(table: PastTable, tests: Mapping[str, PairedVerdict], *, looked_at
         "reliability": [
             {
                 "n": int(curve.count[place]),
-                **{name: float(getattr(curve, name)[place]) for name in ("forecast", "observed")},
                 **{
-                    name: float(end) if np.isfinite(end := getattr(curve, name)[place]) else None
-                    for name in ("low", "high")
+                    name: float(value) if np.isfinite(value := getattr(curve, name)[place]) else None
+                    for name in ("forecast", "observed", "low", "high")
                 },
             }
             for place in range(len(curve.count))

@@ -18,7 +18,7 @@ from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
 from workbench.science.scoring.calibration_error import calibrated_error, calibration_error
 from workbench.science.scoring.consistency import consistency_scores
-from workbench.science.scoring.market import TIE_WIDTH, TIES, EdgeAndLuck, Tie, returns_of, ties
+from workbench.science.scoring.market import TIE_WIDTH, TIES, EdgeAndLuck, Returns, Tie, returns_of, ties
 from workbench.science.scoring.payoffs import payoff_rule
 from workbench.science.scoring.positions import Costs, Positions, whole_dollar, with_costs
 from workbench.science.scoring.scorecard import (
@@ -145,34 +145,6 @@ def score_document(
 ) -> Document:
     """Score every method by question type and overall: the document of `score`.
 
-    Parameters
-    ----------
-    events, forecasts : Events, Forecasts
-        Forecasts tied to these very events.
-    recipe : Recipe
-        What is done to the raw forecasts first.
-    metrics : sequence of str
-        Keys of `workbench.science.scoring.scorecard.METRICS`.
-    methods, baselines : sequence of str
-        All methods of the file when empty; specifications of `baseline_forecast`.
-    variant : str
-        Which published forecast is scored.
-    by : str
-        A column: also score within each of its values.
-    subsets : int, optional
-        Average the scores over all subsets of so many trials.
-    resampling : Resampling
-        Behind ``intervals``, one of each score; none with 0 resamples.
-    utility : UtilityRule, optional
-        Also the utility of going long or short on every market event (paper A, section 5.1).
-
-    Raises
-    ------
-    UsageError
-        An unknown name, or a method that cannot be scored; the line starts with the method.
-
-    Examples
-    --------
     >>> events = Events.of([1, 0], kind=["market", "dataset"])
     >>> forecasts = Forecasts.of(events, {"m": {"forecast": [0.5, 0.0]}}, keyed_by="variant")
     >>> score_document(events, forecasts, Recipe(), metrics=["brier"])["methods"]["m"]["brier"]
@@ -280,7 +252,7 @@ def _subset_entry(raw: FloatArray, events: Events, scores: SubsetScores, resampl
     }
     if resampling.resamples:
         entry["intervals"] = card_of(
-            lambda inside: {name: losses[inside] for name, losses in scores.per_event.items()},
+            scores.per_event,
             events.kind[rows],
             events.question[rows],
             event_clusters(events)[rows],
@@ -394,24 +366,6 @@ def returns_document(
 ) -> Document:
     """Compute the returns of a dollar on every market event, per method: the document of `returns`.
 
-    Parameters
-    ----------
-    events : Events
-    values : mapping of str to ndarray of shape (n,)
-        As from `market_forecasts`.
-    rules : BettingRules
-    by : str
-        A column: also within each of its values.
-    resampling : Resampling
-        Behind ``intervals``, one of each figure that is no count; none with 0 resamples.
-
-    Raises
-    ------
-    UsageError
-        No market event, no such column, or a price that cannot be bet at.
-
-    Examples
-    --------
     >>> events = Events.of([1, 0], kind="market", crowd=[0.5, 0.5])
     >>> document = returns_document(events, {"m": np.array([0.7, 0.2])}, rules=BettingRules(levels=(0.0,)))
     >>> document["methods"]["m"]["average_return"]
@@ -467,18 +421,6 @@ def _market_rows(name: str, p: FloatArray, rules: BettingRules, events: Events) 
     return rows
 
 
-#: Figures of `returns_of` by their names in a document.
-_OF_RETURNS = {
-    "average_return": "average_return",
-    "sharpe": "sharpe",
-    "sharpe_ddof0": "sharpe_ddof0",
-    "total_payoff": "total",
-    "max_payoff": "largest",
-    "zero_payoffs": "lost",
-    "payoff_sd": "deviation",
-}
-
-
 def _returns(
     forecast: FloatArray, events: Events, rows: IntArray, rules: BettingRules, resampling: Resampling
 ) -> Document:
@@ -487,18 +429,12 @@ def _returns(
     belief = rules.beliefs(events, p, rows)
     bets = {f"{level:g}": rules.positions(events, p, rows, level) for level in rules.levels}
     splits: dict[str, EdgeAndLuck] = {key: positions.split(o, belief) for key, positions in bets.items()}
-    results = {
-        key: returns_of(split.gain + 1.0, level)
-        for (key, split), level in zip(splits.items(), rules.levels, strict=True)
-    }
+    results = {key: returns_of(split.gain + 1.0)._asdict() for key, split in splits.items()}
     entry: Document = {
         "n": len(p),
         "clusters": cluster_count(clusters),
         "days": day_count(events, rows),
-        **{
-            name: {key: getattr(result, figure) for key, result in results.items()}
-            for name, figure in _OF_RETURNS.items()
-        },
+        **{name: {key: result[name] for key, result in results.items()} for name in Returns._fields},
         "edge": {key: float(split.edge.mean()) for key, split in splits.items()},
         "luck": {key: float(split.luck.mean()) for key, split in splits.items()},
         "luck_z": {key: split.luck_z(clusters) for key, split in splits.items()},

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import entr
 
 from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, codes_of, pair_matrix
 from workbench.science.errors import DomainError
@@ -125,9 +126,7 @@ def greedy_leave_out(
 
 
 def _entropy(p: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(p > 0, p * np.log2(p), 0.0) + np.where(p < 1, (1 - p) * np.log2(1 - p), 0.0)
-    return np.asarray(-terms)
+    return np.asarray((entr(p) + entr(1.0 - p)) / np.log(2.0))
 
 
 def jensen_shannon(p: ArrayLike, q: ArrayLike) -> float:

@@ -10,8 +10,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
-from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.arrays import FloatArray, IntArray, wilson
 from workbench.science.errors import DomainError
 from workbench.science.scoring.score_checks import checked
 
@@ -74,6 +75,13 @@ def calibration_error(
     return float(np.abs(gap).sum() / len(p))
 
 
+def _bin_sums(codes: IntArray, *columns: FloatArray) -> list[FloatArray]:
+    """Number of forecasts and sums of the columns, for every bin that holds a forecast."""
+    count = np.bincount(codes)
+    sums = (np.bincount(codes, weights=column) for column in (np.ones(len(codes)), *columns))
+    return [np.asarray(column[count > 0], dtype=np.float64) for column in sums]
+
+
 def debiased_calibration_error(forecast: ArrayLike, outcome: ArrayLike, *, bins: int = 10) -> float:
     """Calibration error with the outcomes' own spread taken out of each bin's gap; 0 where a bin shows no more than that.
 
@@ -84,16 +92,8 @@ def debiased_calibration_error(forecast: ArrayLike, outcome: ArrayLike, *, bins:
     (0.0, 0.9)
     """
     p, o = checked(forecast, outcome)
-    codes = bin_of(p, bins=bins)
-    count, yes, forecast_sums = (
-        np.bincount(codes, weights=column, minlength=bins) for column in (np.ones(len(p)), o, p)
-    )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = np.where(
-            count > 1,
-            yes * (1.0 - yes / count) * count / (count - 1.0),
-            np.bincount(codes, weights=p * (1.0 - p), minlength=bins),
-        )
+    count, yes, forecast_sums, variance = _bin_sums(bin_of(p, bins=bins), o, p, p * (1.0 - p))
+    spread = np.where(count > 1, yes * (1.0 - yes / count) * count / np.maximum(count - 1.0, 1.0), variance)
     return float(np.sqrt(np.maximum((yes - forecast_sums) ** 2 - spread, 0.0)).sum() / len(p))
 
 
@@ -123,16 +123,8 @@ def brier_parts(
     [0.0733, 0.0556, 0.2222]
     """
     p, o = checked(forecast, outcome)
-    codes = bin_of(p, bins=bins, how=how, closed=closed)
-    count, yes, forecast_sums = (
-        np.bincount(codes, weights=column, minlength=bins) for column in (np.ones(len(p)), o, p)
-    )
-    filled = count > 0
-    share, mean, weight = (
-        yes[filled] / count[filled],
-        forecast_sums[filled] / count[filled],
-        count[filled] / len(p),
-    )
+    count, yes, forecast_sums = _bin_sums(bin_of(p, bins=bins, how=how, closed=closed), o, p)
+    share, mean, weight = yes / count, forecast_sums / count, count / len(p)
     base = float(o.mean())
     return BrierParts(
         float(weight @ (mean - share) ** 2), float(weight @ (share - base) ** 2), base * (1.0 - base)
@@ -210,24 +202,18 @@ def reliability(
 
     Source: BLF, Figure 10; Prophet Arena, App. C.2.
     """
-    from statsmodels.stats.proportion import proportion_confint
-
     p, o = checked(forecast, outcome)
     if not 0.0 < level < 1.0:
         raise DomainError(f"the level of an interval lies between 0 and 1, not at {level:g}")
     codes = bin_of(p, bins=bins, how=how, closed=closed)
-    size = np.bincount(codes, minlength=bins)
-    full = size > 0
-    yes = np.bincount(codes, weights=o, minlength=bins)[full]
-    count = size[full]
-    # Wilson, because the normal interval has no width at a share of 0 or 1, which small bins often show.
-    low, high = proportion_confint(yes, count, alpha=1.0 - level, method="wilson")
+    count, yes, forecast_sums = _bin_sums(codes, o, p)
+    low, high = wilson(yes / count, count, float(ndtri(0.5 + level / 2)))
     if interval is not None:
-        ends = [interval(o[codes == code], codes == code) or [np.nan] * 2 for code in np.flatnonzero(full)]
+        ends = [interval(o[codes == code], codes == code) or [np.nan] * 2 for code in np.unique(codes)]
         low, high = np.array(ends).T
     return Reliability(
         count=count.astype(np.int64),
-        forecast=np.bincount(codes, weights=p, minlength=bins)[full] / count,
+        forecast=forecast_sums / count,
         observed=yes / count,
         low=low,
         high=high,

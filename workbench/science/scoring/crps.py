@@ -29,6 +29,19 @@ def _finite_outcome(outcome: float) -> float:
     return float(outcome)
 
 
+def _quantiles(levels: ArrayLike, quantiles: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Levels, rising, and their quantiles."""
+    shares, q = np.asarray(levels, dtype=np.float64), np.asarray(quantiles, dtype=np.float64)
+    if shares.ndim != 1 or not shares.size or shares.shape != q.shape:
+        raise DomainError("levels and quantiles must have one non-zero length")
+    if not ((shares > 0) & (shares < 1)).all() or not np.isfinite(q).all():
+        raise DomainError("levels must lie between 0 and 1, quantiles must be finite")
+    order = np.argsort(shares, kind="stable")
+    if not (np.diff(shares[order]) > 0).all():
+        raise DomainError("levels must differ")
+    return shares[order], q[order]
+
+
 def crps_of_draws(values: ArrayLike, outcome: float, weights: ArrayLike | None = None) -> float:
     """CRPS of weighted draws: ``E|X - y| - E|X - X'| / 2``.
 
@@ -60,17 +73,9 @@ def crps_of_quantiles(levels: ArrayLike, quantiles: ArrayLike, outcome: float) -
     >>> crps_of_quantiles([0.5], [1.0], 3.0), round(crps_of_quantiles([0.1, 0.3, 0.9], [0.0] * 3, 1.0), 4)
     (2.0, 1.1333)
     """
-    shares, q = np.asarray(levels, dtype=np.float64), np.asarray(quantiles, dtype=np.float64)
-    if shares.ndim != 1 or not shares.size or shares.shape != q.shape:
-        raise DomainError("levels and quantiles must have one non-zero length")
-    if not ((shares > 0) & (shares < 1)).all() or not np.isfinite(q).all():
-        raise DomainError("levels must lie between 0 and 1, quantiles must be finite")
-    order = np.argsort(shares, kind="stable")
-    shares, q = shares[order], q[order]
+    shares, q = _quantiles(levels, quantiles)
     gaps = np.diff(shares)
     weights = np.concatenate([gaps[:1], (gaps[1:] + gaps[:-1]) / 2, gaps[-1:]]) if len(gaps) else np.ones(1)
-    if not weights.sum() > 0 or (len(gaps) and not (gaps > 0).all()):
-        raise DomainError("levels must differ")
     gap = _finite_outcome(outcome) - q
     return float(2.0 / weights.sum() * (weights * np.where(gap >= 0, shares, shares - 1.0) * gap).sum())
 
@@ -96,10 +101,10 @@ def pit_of_quantiles(levels: ArrayLike, quantiles: ArrayLike, outcome: float) ->
     >>> pit_of_quantiles([0.25, 0.5, 0.75], [1.0, 2.0, 3.0], 2.5), pit_of_quantiles([0.25, 0.5, 0.75], [1.0, 2.0, 3.0], 9.0)
     (0.625, 0.875)
     """
-    shares, q = np.asarray(levels, dtype=np.float64), np.asarray(quantiles, dtype=np.float64)
+    shares, q = _quantiles(levels, quantiles)
     y = _finite_outcome(outcome)
-    if shares.ndim != 1 or not shares.size or shares.shape != q.shape or (np.diff(q) < 0).any():
-        raise DomainError("levels and quantiles must have one non-zero length, and quantiles must not fall")
+    if (np.diff(q) < 0).any():
+        raise DomainError("quantiles must not fall")
     if y < q[0] or y > q[-1]:
         return float(shares[0] / 2 if y < q[0] else (1 + shares[-1]) / 2)
     # Several quantiles at the outcome (an end of a range, a value that repeats): the middle of their shares.

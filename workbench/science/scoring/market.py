@@ -1,12 +1,12 @@
 """Forecasts against market prices: edge, bets under constant relative risk aversion, returns split into edge and luck."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, sigmoid, ways
+from workbench.science.arrays import BoolArray, FloatArray, as_outcomes, as_probabilities, sigmoid, ways
 from workbench.science.errors import DomainError
 from workbench.science.scoring.score_checks import checked
 
@@ -97,29 +97,19 @@ TIE_WIDTH = 1e-9
 _ROUNDING = 1e-12
 
 
-def edge(forecast: ArrayLike, price: ArrayLike) -> FloatArray:
-    """Forecast minus price, in [-1, 1]: what a Yes share is expected to earn, by the forecaster's own belief.
-
-    Its sign is the side of the bet, its size says nothing about being right.
-    """
-    return np.asarray(np.asarray(forecast, dtype=np.float64) - np.asarray(price, dtype=np.float64))
-
-
 def _prices(forecast: ArrayLike, price: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    p, q = np.asarray(forecast, dtype=np.float64), np.asarray(price, dtype=np.float64)
-    if p.size == 0 or p.ndim != 1 or p.shape != q.shape:
+    p, q = as_probabilities(forecast), np.asarray(price, dtype=np.float64)
+    if p.ndim != 1 or p.shape != q.shape:
         raise DomainError(f"forecasts of shape {p.shape} need prices of the same shape, not {q.shape}")
-    if not ((p >= 0) & (p <= 1)).all():
-        raise DomainError(f"forecast at position {int(np.argmin((p >= 0) & (p <= 1)))} is not in [0, 1]")
     if not ((q > 0) & (q < 1)).all():
         where = int(np.argmin((q > 0) & (q < 1)))
         raise DomainError(f"price {q[where]:g} at position {where} is not strictly between 0 and 1")
     return p, q
 
 
-def ties(forecast: ArrayLike, price: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def ties(forecast: ArrayLike, price: ArrayLike) -> BoolArray:
     """Return True where the forecast equals the price to within 1e-9."""
-    return np.asarray(np.abs(edge(forecast, price)) <= TIE_WIDTH, dtype=bool)
+    return np.asarray(np.abs(np.subtract(forecast, price)) <= TIE_WIDTH, dtype=bool)
 
 
 def crra_allocation(
@@ -180,20 +170,18 @@ def sharpe(payoff: ArrayLike, *, ddof: int = 1) -> float | None:
     return excess / deviation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Returns:
-    """The returns of a dollar on every market, at one level of risk aversion."""
+class Returns(NamedTuple):
+    """The returns of a dollar on every market."""
 
-    risk_aversion: float
     average_return: float
     """Mean payoff per dollar; 1 breaks even, higher is better."""
     sharpe: float | None
     sharpe_ddof0: float | None
-    total: float
-    largest: float
-    lost: int
+    total_payoff: float
+    max_payoff: float
+    zero_payoffs: int
     """Bets that paid nothing at all."""
-    deviation: float
+    payoff_sd: float
 
 
 def market_returns(
@@ -214,23 +202,22 @@ def market_returns(
     2.0
     """
     paid = payoffs(crra_allocation(forecast, price, risk_aversion, tie=tie), price, outcome)
-    return returns_of(paid, risk_aversion)
+    return returns_of(paid)
 
 
-def returns_of(payoff: ArrayLike, risk_aversion: float) -> Returns:
+def returns_of(payoff: ArrayLike) -> Returns:
     """Average, Sharpe ratio and extremes of what dollars came back as.
 
-    >>> returns_of([2.0, 0.0], 0.0).lost
+    >>> returns_of([2.0, 0.0]).zero_payoffs
     1
     """
     r = np.asarray(payoff, dtype=np.float64)
     return Returns(
-        risk_aversion=risk_aversion,
         average_return=float(r.mean()),
         sharpe=sharpe(r),
         sharpe_ddof0=sharpe(r, ddof=0),
-        total=float(r.sum()),
-        largest=float(r.max()),
-        lost=int((r == 0.0).sum()),
-        deviation=float(r.std(ddof=1)) if len(r) > 1 else float("nan"),
+        total_payoff=float(r.sum()),
+        max_payoff=float(r.max()),
+        zero_payoffs=int((r == 0.0).sum()),
+        payoff_sd=float(r.std(ddof=1)) if len(r) > 1 else float("nan"),
     )

@@ -55,6 +55,14 @@ class Scale:
             np.log(np.maximum(1 + shares * (ratio - 1), _NEAR)) / np.log(ratio), dtype=np.float64
         )
 
+    def at(self, places: FloatArray) -> FloatArray:
+        """The values at places in the range: the inverse of `location`."""
+        shares = places
+        if self.zero_point is not None:
+            ratio = (self.high - self.zero_point) / (self.low - self.zero_point)
+            shares = (ratio**places - 1) / (ratio - 1)
+        return np.asarray(self.low + (self.high - self.low) * shares, dtype=np.float64)
+
     def faults(self, quantiles: Mapping[str, float]) -> list[str]:
         """Return what a model has to mend in its percentiles; empty if nothing."""
         lacking = [level for level in PERCENTILES if level not in quantiles]
@@ -103,7 +111,7 @@ def metaculus_cdf(quantiles: Mapping[str, float], scale: Scale) -> list[float]:
     holds more than its most, a fifth of 200 steps. Source: Metaculus's own standardising of a CDF.
     """
     even = np.linspace(0.0, 1.0, scale.steps + 1)
-    below = chance_below(quantiles, scale, _values(scale, even))
+    below = chance_below(quantiles, scale, scale.at(even))
     below[0], below[-1] = (below[0] if scale.open_low else 0.0), (below[-1] if scale.open_high else 1.0)
     ends = (_KEPT if scale.open_low else 0.0, _KEPT if scale.open_high else 0.0)
     mixed = (0.9899 - sum(ends)) * below + 0.0101 * even + ends[0]
@@ -133,12 +141,3 @@ def metaculus_faults(curve: Sequence[float], scale: Scale) -> list[str]:
         elif not is_open and abs(left) > _NEAR:
             faults.append(f"a closed {end} end has nothing beyond it, not {left:g}")
     return faults
-
-
-def _values(scale: Scale, places: FloatArray) -> FloatArray:
-    if scale.zero_point is None:
-        shares = places
-    else:
-        ratio = (scale.high - scale.zero_point) / (scale.low - scale.zero_point)
-        shares = (ratio**places - 1) / (ratio - 1)
-    return np.asarray(scale.low + (scale.high - scale.low) * shares, dtype=np.float64)

@@ -197,32 +197,10 @@ def scorecard(
     metrics: Sequence[str] = DEFAULT_METRICS,
     difficulty: Difficulty | None = None,
 ) -> dict[str, Part]:
-    """Compute every metric for each question type and overall.
+    """Compute every metric for each question type and overall; None where a type has no event.
 
-    Parameters
-    ----------
-    p : ndarray, shape (k,)
-        Forecasts of the events at ``rows``.
-    rows : ndarray of int, shape (k,)
-    events : Events
-    metrics : sequence of str
-        Names in `METRICS`.
-    difficulty : Difficulty, optional
-        Needed for ``abi``.
+    Overall is the mean of the types, whatever their sizes, but for pooled metrics.
 
-    Returns
-    -------
-    dict
-        Metric -> ``{market, dataset, ..., overall}``; None where a type has no event. Overall is the mean of the
-        types, whatever their sizes, but for pooled metrics.
-
-    Raises
-    ------
-    UnknownName
-        No such metric.
-
-    Examples
-    --------
     >>> events = Events.of([1, 0], kind=["market", "dataset"])
     >>> scorecard(np.array([0.5, 0.0]), np.arange(2), events, ["brier_index"])
     {'brier_index': {'market': 50.0, 'dataset': 100.0, 'overall': 75.0}}

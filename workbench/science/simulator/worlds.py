@@ -34,17 +34,7 @@ class World:
         return self.tree.leaves()
 
     def truth(self, values: FloatArray) -> FloatArray:
-        """The root's true soft truth value for each row.
-
-        Parameters
-        ----------
-        values : ndarray, shape (rows, leaves)
-            In [0, 1].
-
-        Returns
-        -------
-        ndarray, shape (rows,)
-        """
+        """The root's true soft truth value for each row."""
         columns = {leaf: np.ascontiguousarray(values[:, place]) for place, leaf in enumerate(self.leaves)}
         return np.asarray(root_columns(self.tree, columns))
 

@@ -7,20 +7,22 @@ questions (paper A, Fig. 5) are one study each.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from functools import partial
+from typing import Annotated, Any, ClassVar, get_args
 
 import numpy as np
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray
-from workbench.science.recipe import Recipe, prepare
+from workbench.science.recipe import prepare
 from workbench.store import Store
-from workbench.studies.arms.base import ArmContext, ArmError, take
+from workbench.studies.arms.base import Free, one_of, wrong
 from workbench.studies.arms.run_arms import EngineArm
-from workbench.studies.arms.table_arms import RECIPE_SETTINGS, Free
+from workbench.studies.arms.table_arms import RecipeArm
 from workbench.studies.study_exam import StudyExam
-from workbench.studies.study_file import ArmSpec, StudyCell
+from workbench.studies.study_file import StudyCell
 from workbench.studies.study_state import StudyState
 from workbench.synthesis.sensitivity.leaf_noise import Noise, inject_noise, require_functions
 
@@ -36,12 +38,13 @@ class FinishedForecasts:
     trials: Mapping[str, FloatArray]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PooledArm(Free):
+_Other = Annotated[str, Field(min_length=1, description="of which arm? `of` names another arm of the study")]
+
+
+class PooledArm(RecipeArm):
     """The trials of arm ``of`` pooled, shrunk and calibrated by the words of `score`."""
 
-    of: str
-    recipe: Recipe
+    of: _Other
 
     def fault(self, base: Any) -> str:
         """Why it cannot be made of this arm, "" if it can."""
@@ -62,14 +65,19 @@ class PooledArm(Free):
         return p, {int(row): f"{self.of} has no forecast of it" for row in np.flatnonzero(np.isnan(p))}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _level(level: float) -> float:
+    if not 0 <= level <= 1:
+        raise wrong(f"a level of noise lies in [0, 1], not {level:g}")
+    return level
+
+
 class NoisyArm(Free):
     """The finished trees of arm ``of`` with noise at their leaves and every value above them computed again; no model is asked."""
 
     draws: ClassVar[bool] = True
-    of: str
-    noise: Noise
-    level: float
+    of: _Other
+    noise: Annotated[Noise, BeforeValidator(partial(one_of, "noise", get_args(Noise)))] = "normal"
+    level: Annotated[float, AfterValidator(_level)] = 0.1
 
     def fault(self, base: Any) -> str:
         """Why it cannot be made of this arm, "" if it can."""
@@ -106,29 +114,6 @@ class NoisyArm(Free):
 
 
 DerivedArm = PooledArm | NoisyArm
-
-
-def pooled_arm(spec: ArmSpec, context: ArmContext) -> PooledArm:
-    """``arm: pooled`` with ``of``, an arm of runs, and the words of `score`: pool, prior, tune, ddof, calibrate, loo, clip, dead."""
-    values = take(spec.settings, {"of": None, **RECIPE_SETTINGS}, arm=spec.name)
-    return PooledArm(name=spec.name, of=_other(values.pop("of"), spec), recipe=Recipe(**values))
-
-
-def noisy_arm(spec: ArmSpec, context: ArmContext) -> NoisyArm:
-    """``arm: noisy`` with ``of``, an arm of trees, ``noise`` (normal, uncertain, reverse) and its ``level``."""
-    values = take(spec.settings, {"of": None, "noise": "normal", "level": 0.1}, arm=spec.name)
-    kind: Literal["normal", "uncertain", "reverse"] = values["noise"]
-    if kind not in get_args(Noise):
-        raise ArmError(f"arm {spec.name!r}: noise is one of {', '.join(get_args(Noise))}, not {kind!r:.40}")
-    if not 0 <= values["level"] <= 1:
-        raise ArmError(f"arm {spec.name!r}: a level of noise lies in [0, 1], not {values['level']:g}")
-    return NoisyArm(name=spec.name, of=_other(values["of"], spec), noise=kind, level=values["level"])
-
-
-def _other(of: Any, spec: ArmSpec) -> str:
-    if not isinstance(of, str) or not of:
-        raise ArmError(f"arm {spec.name!r}: of which arm? `of` names another arm of the study")
-    return of
 
 
 def derived_faults(arms: Mapping[str, Any]) -> list[str]:

@@ -5,10 +5,11 @@ They read claims that the grammar of `workbench.questions` reads, from the embed
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
+from typing import Annotated
 
 import numpy as np
+from pydantic import AfterValidator, BeforeValidator
 
 from proxies.asof.asof_text import NO_TEXT
 from proxies.asof.clock import Cutoff
@@ -23,19 +24,23 @@ from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.science.arrays import FloatArray
-from workbench.studies.arms.base import ArmContext, ArmError, take
-from workbench.studies.arms.table_arms import Free
+from workbench.studies.arms.base import Free, wrong
 from workbench.studies.study_exam import StudyExam
-from workbench.studies.study_file import ArmSpec
 
 BASE_RATE, FORECASTER = "house-base-rate", "ensemble"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _model(model: str) -> str:
+    known = (BASE_RATE, *model_names())
+    if model not in known:
+        raise wrong(f"no time-series model {model!r}; there is: {', '.join(known)}")
+    return model
+
+
 class SeriesArm(Free):
     """``model``: ``house-base-rate`` (how often the claim came true in past windows), or a model of `exceed --model list`."""
 
-    model: str
+    model: Annotated[str, BeforeValidator(str), AfterValidator(_model)] = FORECASTER
 
     def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> tuple[FloatArray, Mapping[int, str]]:
         """One per claim that can be read and that the model can treat; the others say why not."""
@@ -91,12 +96,3 @@ class SeriesArm(Free):
             make_model(self.model), history, cutoff=first, targets=[claim.end.isoformat()], levels=[level]
         )
         return float(above[0, 0] if claim.side == "above" else 1.0 - above[0, 0])
-
-
-def series_arm(spec: ArmSpec, context: ArmContext) -> SeriesArm:
-    """``arm: series`` with ``model``."""
-    model = str(take(spec.settings, {"model": FORECASTER}, arm=spec.name)["model"])
-    known = (BASE_RATE, *model_names())
-    if model not in known:
-        raise ArmError(f"arm {spec.name!r}: no time-series model {model!r}; there is: {', '.join(known)}")
-    return SeriesArm(name=spec.name, model=model)

@@ -1,11 +1,13 @@
 """Arms without a model: chance, constants, the crowd and priors, price moves, published trials pooled and shrunk, simulated grounders."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from workbench.science.arrays import FloatArray, logit, sigmoid
 from workbench.science.documents.score_documents import raw_forecasts
@@ -15,36 +17,25 @@ from workbench.science.simulator.errors import GrounderErrors
 from workbench.science.simulator.simulated_exams import RULES
 from workbench.science.table_cells import read_cells
 from workbench.science.tables import read_forecasts
-from workbench.studies.arms.base import ArmContext, ArmError, ArmPrice, take
+from workbench.studies.arms.base import ArmError, Free, one_of, wrong
 from workbench.studies.study_exam import StudyExam
-from workbench.studies.study_file import ArmSpec, StudyCell
 
 Table = tuple[FloatArray, Mapping[int, str]]
-#: The words of `score` that an arm of trials takes, with what they are where an arm does not say.
-RECIPE_SETTINGS: Mapping[str, Any] = {
-    "pool": "logit-mean", "prior": None, "tune": "loo-question", "ddof": None, "calibrate": "none", "loo": "question", "clip": 0.0,
-    "dead": "drop",
-}  # fmt: skip
+#: The words of `score` that an arm of trials takes.
+RECIPE_WORDS = ("pool", "prior", "tune", "ddof", "calibrate", "loo", "clip", "dead")
+
+
+class RecipeArm(Free):
+    """Forecasts that are pooled, shrunk and calibrated by the words of `score`."""
+
+    gathers: ClassVar[Mapping[str, tuple[str, ...]]] = {"recipe": RECIPE_WORDS}
+    recipe: Annotated[Recipe, BeforeValidator(lambda words: Recipe(**{"loo": "question", **words}))]
 
 
 def _forecast_table(p: FloatArray, reason: str) -> Table:
     return p, {int(row): reason for row in np.flatnonzero(~np.isfinite(p))}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Free:
-    """What arms without a model share."""
-
-    name: str
-    #: They give the same each time, but those that say otherwise.
-    draws: ClassVar[bool] = False
-
-    def price(self, exam: StudyExam | None = None, cell: StudyCell | None = None) -> ArmPrice:
-        """Nothing."""
-        return ArmPrice()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RandomArm(Free):
     """A probability drawn evenly from 0 to 1 (paper A's Random)."""
 
@@ -59,23 +50,32 @@ class RandomArm(Free):
         return np.array(draws), {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnArm(Free):
     """A number, a column, or one column on market events and another elsewhere (`baseline_forecast`)."""
 
-    spec: str
+    column: Annotated[
+        str, BeforeValidator(str), Field(description="which column? a name, a number, or MARKET+OTHER")
+    ]
+    prior: str = ""
+
+    @property
+    def spec(self) -> str:
+        """As `baseline_forecast` takes it."""
+        return f"{self.column}+{self.prior}" if self.prior else self.column
 
     def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> Table:
         """The column as it stands."""
         return _forecast_table(baseline_forecast(exam.events, self.spec), f"no {self.spec} is known of it")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_BY = "by is a list of columns, pseudo a number of at least 0"
+
+
 class BaseRateArm(Free):
     """How often the exam's questions of the same group came true that had resolved before each was asked (paper B, App. C.7)."""
 
-    by: tuple[str, ...]
-    pseudo: float
+    by: Annotated[tuple[str, ...], Field(strict=False, min_length=1, description=_BY)] = ("source",)
+    pseudo: Annotated[float, Field(ge=0, description=_BY)] = 1.0
 
     def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> Table:
         """One per event; nothing where no such question had resolved and ``pseudo`` is 0."""
@@ -83,16 +83,15 @@ class BaseRateArm(Free):
         return _forecast_table(prior.p, f"no question of its {' and '.join(self.by)} had resolved before")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PriceMoveArm(Free):
     """The later of two prices, moved on by a share of the way from the earlier one, in logits.
 
     A share of 0 is the later price, -1 the earlier one, above 0 bets that moves go on, below that they come back.
     """
 
-    earlier: str
-    later: str
-    share: float
+    earlier: str = "market_value_due_minus_one"
+    later: str = "market_value_due"
+    share: float = 1.0
 
     def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> Table:
         """From both columns; nothing where either is empty."""
@@ -106,14 +105,19 @@ class PriceMoveArm(Free):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedArm(Free):
+def _in_folder(name: Any, info: ValidationInfo) -> Path:
+    path: Path = info.context.folder / str(name)  # type: ignore[union-attr]
+    if not path.is_file():
+        raise wrong(f"there is no file {path}")
+    return path
+
+
+class PublishedArm(RecipeArm):
     """Forecasts of a file: published ones, or trials that are pooled, shrunk and calibrated as `score` does it."""
 
-    path: Path
-    method: str
-    variant: str
-    recipe: Recipe
+    path: Annotated[Path, BeforeValidator(_in_folder), Field(alias="forecasts")]
+    method: Annotated[str, BeforeValidator(str)]
+    variant: Annotated[str, BeforeValidator(str)] = "forecast"
 
     def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> Table:
         """One per event of the exam; forecasts of other events in the file are passed over."""
@@ -142,13 +146,22 @@ def _known(path: Path, exam: StudyExam) -> Any:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _errors(words: dict[str, Any]) -> GrounderErrors:
+    for word, value in words.items():
+        if not isinstance(value, str if word == "noise" else int | float):
+            raise wrong(f"{word} is {'str' if word == 'noise' else 'float'}, not {value!r:.40}")
+    return GrounderErrors(**words)
+
+
 class SimulatedArm(Free):
     """A grounder that errs by rule, in a simulated exam: under the world's own rules, a linear reading, or without a tree."""
 
     draws: ClassVar[bool] = True
-    errors: GrounderErrors
-    rule: str
+    gathers: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "errors": tuple(f.name for f in fields(GrounderErrors))
+    }
+    errors: Annotated[GrounderErrors, BeforeValidator(_errors)]
+    rule: Annotated[str, AfterValidator(partial(one_of, "rule", RULES))] = "own"
 
     def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> Table:
         """One per question; raises `ArmError` outside a simulated exam."""
@@ -157,74 +170,3 @@ class SimulatedArm(Free):
         rows = [int(event[1:]) for event in exam.events.event_id.tolist()]
         p = [exam.simulated.forecast(row, self.errors, self.rule, seed=seed, trial=trial) for row in rows]
         return np.array(p), {}
-
-
-def random_arm(spec: ArmSpec, context: ArmContext) -> RandomArm:
-    """``arm: random``."""
-    take(spec.settings, {}, arm=spec.name)
-    return RandomArm(name=spec.name)
-
-
-def column_arm(spec: ArmSpec, context: ArmContext) -> ColumnArm:
-    """``arm: column`` with ``column``; ``market`` and ``crowd+prior`` name theirs."""
-    known = {"market": "crowd", "crowd+prior": "crowd+prior_temporal", "always-half": "0.5"}
-    if spec.kind == "crowd+prior":
-        prior = take(spec.settings, {"prior": "prior_temporal"}, arm=spec.name)["prior"]
-        return ColumnArm(name=spec.name, spec=f"crowd+{prior}")
-    if spec.kind in known:
-        take(spec.settings, {}, arm=spec.name)
-        return ColumnArm(name=spec.name, spec=known[spec.kind])
-    column = take(spec.settings, {"column": None}, arm=spec.name)["column"]
-    if column is None:
-        raise ArmError(f"arm {spec.name!r}: which column? a name, a number, or MARKET+OTHER")
-    return ColumnArm(name=spec.name, spec=str(column))
-
-
-def base_rate_arm(spec: ArmSpec, context: ArmContext) -> BaseRateArm:
-    """``arm: base-rate`` with ``by``, a list of columns, and ``pseudo``, imagined questions on either side."""
-    values = take(spec.settings, {"by": ["source"], "pseudo": 1.0}, arm=spec.name)
-    if not values["by"] or not all(isinstance(each, str) for each in values["by"]) or values["pseudo"] < 0:
-        raise ArmError(f"arm {spec.name!r}: by is a list of columns, pseudo a number of at least 0")
-    return BaseRateArm(name=spec.name, by=tuple(values["by"]), pseudo=values["pseudo"])
-
-
-def price_move_arm(spec: ArmSpec, context: ArmContext) -> PriceMoveArm:
-    """``arm: price-move`` with the columns ``earlier`` and ``later`` and a ``share``."""
-    values = take(
-        spec.settings,
-        {"earlier": "market_value_due_minus_one", "later": "market_value_due", "share": 1.0},
-        arm=spec.name,
-    )
-    return PriceMoveArm(name=spec.name, **values)
-
-
-def published_arm(spec: ArmSpec, context: ArmContext) -> PublishedArm:
-    """``arm: published`` with ``forecasts``, ``method`` and the words of `score`: pool, prior, tune, ddof, calibrate, loo."""
-    known = {"forecasts": None, "method": None, "variant": "forecast", **RECIPE_SETTINGS}
-    values = take(spec.settings, known, arm=spec.name)
-    for needed in ("forecasts", "method"):
-        if values[needed] is None:
-            raise ArmError(f"arm {spec.name!r}: {needed} is missing")
-    path = context.folder / str(values.pop("forecasts"))
-    if not path.is_file():
-        raise ArmError(f"arm {spec.name!r}: there is no file {path}")
-    return PublishedArm(
-        name=spec.name,
-        path=path,
-        method=str(values.pop("method")),
-        variant=str(values.pop("variant")),
-        recipe=Recipe(**values),
-    )
-
-
-def simulated_arm(spec: ArmSpec, context: ArmContext) -> SimulatedArm:
-    """``arm: simulated`` with bias, sd, correlation, noise, level, and ``rule``: own, linear or leaf."""
-    values = take(
-        spec.settings,
-        {"bias": 0.0, "sd": 0.0, "correlation": 0.0, "noise": "normal", "level": 0.0, "rule": "own"},
-        arm=spec.name,
-    )
-    rule = values.pop("rule")
-    if rule not in RULES:
-        raise ArmError(f"arm {spec.name!r}: rule is one of {', '.join(RULES)}, not {rule!r}")
-    return SimulatedArm(name=spec.name, errors=GrounderErrors(**values), rule=rule)

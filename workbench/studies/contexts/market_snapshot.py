@@ -11,7 +11,7 @@ from typing import Any
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from workbench.errors import UsageError
-from workbench.questions.market_price import MarketRef, Venue, read_price
+from workbench.questions.market_price import MarketRef, Venue, candle_close, read_price
 from workbench.questions.question import Question, Quote, events_of
 
 #: Markets of one question that are asked for; an event with more is quoted as it was imported.
@@ -57,21 +57,13 @@ def _asks(prices: Any, quoted: datetime) -> tuple[float | None, float | None]:
     """Kalshi's closing asks at an instant; a No share is bought at one minus what is bid for Yes."""
     for row in prices["candlesticks"]:
         if int(row["end_period_ts"]) == int(quoted.timestamp()):
-            ask, bid = _close(row.get("yes_ask")), _close(row.get("yes_bid"))
+            ask, bid = (_inside(candle_close(row.get(side))) for side in ("yes_ask", "yes_bid"))
             return ask, None if bid is None else round(1 - bid, 6)
     return None, None
 
 
-def _close(candle: Any) -> float | None:
-    if not isinstance(candle, Mapping):
-        return None
-    if candle.get("close_dollars") is not None:
-        value = float(candle["close_dollars"])
-    elif candle.get("close") is not None:
-        value = float(candle["close"]) / 100
-    else:
-        return None
-    return value if 0 < value < 1 else None
+def _inside(price: float | None) -> float | None:
+    return price if price is not None and 0 < price < 1 else None
 
 
 def _stated(question: Question, event: str, cutoff: Cutoff) -> Quote | None:

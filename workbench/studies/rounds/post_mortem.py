@@ -11,7 +11,7 @@ from workbench.engine.record.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.formatting import counted, day_words, outcome_words, percent
 from workbench.questions.question import Question, events_of, shown_value
-from workbench.questions.sets.proposals import proposals
+from workbench.questions.sets.proposals import answerable, proposals
 from workbench.search.urls import canonical_url
 from workbench.store import Store
 from workbench.studies.contexts.context import SharedContext
@@ -132,7 +132,8 @@ def _settled(
     store: Store, set_name: str, question: Question, instant: datetime, context: SharedContext | None
 ) -> list[dict[str, Any]]:
     """The pages that settled a question, oldest first, and whether the forecast could have read them."""
-    proposal = proposals(store, set_name).get(question.id)
+    made = proposals(store, set_name)
+    found = [made[part.asked.id] for part in answerable(question) if part.asked.id in made]
     read = {canonical_url(each.url) for each in context.sources} if context is not None else set()
     rows = [
         {
@@ -143,7 +144,8 @@ def _settled(
             "before_forecast": source["published"] < instant.date().isoformat(),
             "in_context": canonical_url(source["url"]) in read,
         }
-        for source in (proposal.sources if proposal is not None else ())
+        for proposal in found
+        for source in proposal.sources
         if source["counts"]
     ]
     return sorted(rows, key=lambda row: row["published"])

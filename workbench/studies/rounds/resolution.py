@@ -231,20 +231,15 @@ class Proposer:
 
 
 def ready_questions(store: Store, name: str, now: datetime) -> list[Question]:
-    """Questions of a set whose time is over, that have no answer, and none proposed that could be accepted."""
+    """Questions of a set, day by day where they have several, whose time is over, that have no answer, and none proposed that could be accepted."""
     standing = proposals.proposals(store, name)
     ready = []
-    for question in book.load_set(store, name).questions.values():
-        close = closing(question)
-        proposed = standing.get(question.id)
+    parts = (each for question in book.load_set(store, name).questions.values() for each in proposals.answerable(question))  # fmt: skip
+    for part in parts:
+        close, proposed = closing(part.asked), standing.get(part.asked.id)
         over = close is not None and close <= now
-        if (
-            over
-            and not question.outcomes
-            and not question.values
-            and (proposed is None or proposed.lacking or not proposed.answer)
-        ):
-            ready.append(question)
+        if over and not part.settled and (proposed is None or proposed.lacking or not proposed.answer):
+            ready.append(part.asked)
     return ready
 
 

@@ -256,20 +256,18 @@ def check_forecasts(
     statements: Mapping[str, str] | None = None,
     *,
     exclusive: Sequence[Sequence[str]] = (),
-    nested: Sequence[NestedClaims] = (),
 ) -> list[Finding]:
-    """Find contradictions across forecasts: exclusive and nested groups, stated or detected, and repeated or contrary words.
+    """Find contradictions across forecasts: stated exclusive groups, nested claims, and repeated or contrary words.
 
     Raises `SensitivityError`: A group names a forecast that is not there.
     """
-    for group in (*exclusive, *(group.ids for group in nested)):
+    for group in exclusive:
         missing = [key for key in group if key not in p]
         if missing:
             raise SensitivityError(f"no forecast {', '.join(missing)}")
     findings = [finding for group in exclusive for finding in check_exclusive({key: p[key] for key in group})]
     texts = {key: text for key, text in (statements or {}).items() if key in p}
-    groups = list(nested) + [group for group in find_nested(texts) if group not in nested]
-    findings += check_nested(groups, p)
+    findings += check_nested(find_nested(texts), p)
     for pair in check_statements(texts):
         first, second = pair.ids
         gap = p[second] - (p[first] if pair.kind == "duplicate" else 1 - p[first])

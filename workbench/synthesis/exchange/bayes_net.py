@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, get_args
@@ -49,16 +48,12 @@ class Variable:
         return [_unit(self.rule.evaluate(dict(zip(self.parents, row, strict=True)))) for row in rows]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class BayesNet:
     """The tree as a Bayes net."""
 
     #: Depth first; what lies below a pinned node is left out, it has no say.
     variables: tuple[Variable, ...]
-    #: Per projected node the greatest difference its table makes over all values of its children.
-    gaps: Mapping[NodeId, float]
-    #: Difference between the net's root marginal and the tree's root value; None when the tree has none.
-    root_error: float | None
     #: What was changed or left out, one line each.
     notes: tuple[str, ...]
 
@@ -84,7 +79,7 @@ def bayes_net(tree: Tree, misfit: OnMisfit = "refuse", normalise: Normaliser = "
         raise NotRepresentable(f"misfit is refuse or project, not {misfit!r}")
     evaluation = evaluate(tree)
     variables: list[Variable] = []
-    gaps: dict[NodeId, float] = {}
+    gaps = False
     notes: list[str] = []
     stack = [tree.root.id]
     while stack:
@@ -93,7 +88,7 @@ def bayes_net(tree: Tree, misfit: OnMisfit = "refuse", normalise: Normaliser = "
         if follows_children(node):
             rule, gap = _tabular(node, misfit, normalise)
             if gap is not None:
-                gaps[node.id] = gap
+                gaps = True
                 notes.append(f"{node.id}: rule projected, its table differs by at most {gap:.4g}")
             stack.extend(reversed(node.children))
         else:
@@ -115,13 +110,10 @@ def bayes_net(tree: Tree, misfit: OnMisfit = "refuse", normalise: Normaliser = "
                 parents=node.children if rule is not None else (),
             )
         )
-    net = BayesNet(variables=tuple(variables), gaps=gaps, root_error=None, notes=tuple(notes))
-    error = None if evaluation.root is None else net.marginals()[tree.root.id] - evaluation.root
-    if error is not None and gaps:
-        notes.append(
-            f"the net's claim is {net.marginals()[tree.root.id]:.6g}, the tree's {evaluation.root:.6g}"
-        )
-    return BayesNet(variables=net.variables, gaps=gaps, root_error=error, notes=tuple(notes))
+    if gaps and evaluation.root is not None:
+        claim = BayesNet(tuple(variables), ()).marginals()[tree.root.id]
+        notes.append(f"the net's claim is {claim:.6g}, the tree's {evaluation.root:.6g}")
+    return BayesNet(tuple(variables), tuple(notes))
 
 
 def _tabular(node: Proposition, misfit: OnMisfit, normalise: Normaliser) -> tuple[Rule, float | None]:

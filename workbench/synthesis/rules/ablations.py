@@ -96,20 +96,6 @@ class RandomRule(AffineRule):
         """Write the weighted sum, and the seed its weights were drawn with."""
         return f"{weighted_sum(self.literals())} (weights drawn with seed {self.seed})"
 
-    def without(self, child: NodeId) -> RandomRule | None:
-        """Remove this child; the other weights stay."""
-        weights = {key: weight for key, weight in self.weights.items() if key != child}
-        return replace(self, weights=weights) if weights else None
-
-    def with_child(self, child: NodeId) -> RandomRule:
-        """Add a child with weight 0."""
-        return replace(self, weights={**self.weights, child: 0.0})
-
-    def turned(self, child: NodeId) -> RandomRule:
-        """Put 1 - p in place of this child's p."""
-        weight = self.weights[child]
-        return replace(self, intercept=self.intercept + weight, weights={**self.weights, child: -weight})
-
     def to_json(self) -> dict[str, Any]:
         """JSON object; ``intercept`` is left out if it is 0."""
         data: dict[str, Any] = {"name": self.name, "weights": dict(self.weights), "seed": self.seed}

@@ -15,7 +15,7 @@ from typing import Any
 from workbench.propositions import NodeId
 from workbench.synthesis.errors import FormulaError
 from workbench.synthesis.rules.formula import AND, NOT, OR, Program
-from workbench.synthesis.rules.operators import gradient_of, value_of
+from workbench.synthesis.rules.operators import value_of
 
 #: A formula that is settled, or what is left of it.
 Rest = Program | bool
@@ -32,28 +32,15 @@ def probability(program: Program, p: Mapping[NodeId, Any]) -> Any:
     Raises `FormulaError`: The formula is too entangled for an exact answer.
     """
     levels, rests = expand(program)
-    return _values(levels, rests, p)[0][0]
-
-
-def gradient(program: Program, p: Mapping[NodeId, float]) -> dict[NodeId, float]:
-    """Differentiate the probability by each variable's: P(formula | variable) - P(formula | not variable)."""
-    levels, rests = expand(program)
-    values = _values(levels, rests, p)
-    slopes = dict.fromkeys((token for token in program if token not in (AND, OR, NOT)), 0.0)
-    # One pass up (values) and one down (weights) give all slopes; two evaluations per variable would cost far more.
-    weights = [1.0]  # of each rest: the chance that the variables so far lead to it
-    for place, (name, edges) in enumerate(levels):
-        below, following = values[place + 1], [0.0] * len(values[place + 1])
-        for weight, (low, high) in zip(weights, edges, strict=True):
-            slopes[name] += weight * (below[high] - below[low])
-            following[low] += weight * (1.0 - p[name])
-            following[high] += weight * p[name]
-        weights = following
-    for weight, rest in zip(weights, rests, strict=True):
-        if not isinstance(rest, bool):
-            for name, slope in gradient_of(rest, p).items():
-                slopes[name] += weight * slope
-    return slopes
+    values = [float(rest) if isinstance(rest, bool) else value_of(rest, p) for rest in rests]
+    for name, edges in reversed(levels):
+        x = p[name]
+        values = [
+            # a rest without the variable keeps its number to the last bit
+            values[low] if low == high else x * values[high] + (1.0 - x) * values[low]
+            for low, high in edges
+        ]
+    return values[0]
 
 
 @lru_cache(maxsize=512)
@@ -120,17 +107,3 @@ def assign(rest: Rest, variable: NodeId, value: bool) -> Rest:
             left_over.append(token)
     (result,) = stack
     return result if isinstance(result, bool) else tuple(left_over)
-
-
-def _values(levels: list[Level], rests: list[Rest], p: Mapping[NodeId, Any]) -> list[list[Any]]:
-    values: list[list[Any]] = [
-        [float(rest) if isinstance(rest, bool) else value_of(rest, p) for rest in rests]
-    ]
-    for name, edges in reversed(levels):
-        x, below = p[name], values[-1]
-        values.append(
-            # a rest without the variable keeps its number to the last bit
-            [below[low] if low == high else x * below[high] + (1.0 - x) * below[low] for low, high in edges]
-        )
-    values.reverse()
-    return values

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 from workbench.propositions import NodeId, Polarity, Rule, RuleLimits
 from workbench.propositions.rule import Column, Normaliser
@@ -19,7 +19,6 @@ from workbench.synthesis.errors import (
     UnknownChild,
     WeightOutOfRange,
 )
-from workbench.synthesis.rules.coefficient_draws import beta_draws
 from workbench.synthesis.rules.equation_text import decimal, weighted_sum
 from workbench.synthesis.rules.normalise import TOLERANCE, Literals, normalised
 
@@ -82,36 +81,23 @@ class AffineRule(Rule):
             total = total + weight * p[child]
         return total
 
-    def sample(self, size: float, rows: int, draws: Any) -> Callable[[Mapping[NodeId, Column]], Column]:
-        """Draw uncertain coefficients: a strict rule's shares are Dirichlet, so that they still sum to at most 1.
+    def without(self, child: NodeId) -> Self | None:
+        """Remove this child, which then counts as false; the other weights stay.
 
-        A free one's absolute weights are independent Betas; signs and intercept stay.
+        One that spoke against then speaks for the parent with its whole weight, which stays in the intercept.
         """
-        import numpy as np
+        weights = {key: weight for key, weight in self.weights.items() if key != child}
+        return replace(self, weights=weights) if weights else None  # type: ignore[type-var]
 
-        form = self.literals()
-        parts = [form.leak, *form.shares.values()]
-        # The numbers decide, not the rule's semantics: a free rule that could be strict is drawn as strict.
-        rest = 1.0 - fsum(parts)
-        if form.leak >= -TOLERANCE and rest >= -TOLERANCE:
-            means = np.array([*parts, rest]).clip(0.0)
-            shares = np.zeros((rows, len(means)))
-            # A share of 0 is certain and stays 0; a Dirichlet's parameters are positive.
-            shares[:, means > 0] = draws.dirichlet(means[means > 0] * size, rows)
+    def with_child(self, child: NodeId) -> Self:
+        """Add a child with weight 0."""
+        return replace(self, weights={**self.weights, child: 0.0})  # type: ignore[type-var]
 
-            def strict_columns(p: Mapping[NodeId, Column]) -> Column:
-                total = shares[:, 0].copy()
-                for place, child in enumerate(form.shares, 1):
-                    total += shares[:, place] * (1.0 - p[child] if child in form.negated else p[child])
-                return total
-
-            return strict_columns
-        weights = {
-            # Stored weights are not held to [-1, 1], and a Beta has no mean above 1.
-            child: beta_draws(min(1.0, abs(weight)), size, rows, draws) * (-1 if weight < 0 else 1)
-            for child, weight in self.weights.items()
-        }
-        return lambda p: self.intercept + sum(weight * p[child] for child, weight in weights.items())
+    def turned(self, child: NodeId) -> Self:
+        """Put 1 - p in place of this child's p: its weight turns, and the constant takes it up."""
+        weight = self.weights[child]
+        intercept = self.intercept + weight
+        return replace(self, intercept=intercept, weights={**self.weights, child: -weight})  # type: ignore[type-var]
 
     def literals(self) -> Literals:
         """The rule's coefficients on literals."""
@@ -210,23 +196,6 @@ class LinearRule(AffineRule):
     def equation(self) -> str:
         """Write ``0.02 + 0.50 × P1 + 0.25 × (1 − P2)``."""
         return weighted_sum(self.literals())
-
-    def without(self, child: NodeId) -> LinearRule | None:
-        """Remove this child, which then counts as false; the other weights stay.
-
-        One that spoke against then speaks for the parent with its whole weight, which stays in the intercept.
-        """
-        weights = {key: weight for key, weight in self.weights.items() if key != child}
-        return replace(self, weights=weights) if weights else None
-
-    def with_child(self, child: NodeId) -> LinearRule:
-        """Add a child with weight 0."""
-        return replace(self, weights={**self.weights, child: 0.0})
-
-    def turned(self, child: NodeId) -> LinearRule:
-        """Put 1 - p in place of this child's p: its weight turns, and the constant takes it up."""
-        weight = self.weights[child]
-        return replace(self, intercept=self.intercept + weight, weights={**self.weights, child: -weight})
 
     def to_json(self) -> dict[str, Any]:
         """JSON object; ``semantics`` is left out unless it is strict."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import count, product
 from typing import Any, ClassVar, get_args
@@ -10,9 +10,8 @@ from typing import Any, ClassVar, get_args
 from workbench.propositions import NodeId, Polarity, Rule, RuleLimits, check_probability
 from workbench.propositions.rule import Column, Normaliser
 from workbench.propositions.strict_json import STRICT
-from workbench.synthesis.errors import MissingWeight, RuleFormatError, SensitivityError, UnknownChild
+from workbench.synthesis.errors import MissingWeight, RuleFormatError, UnknownChild
 from workbench.synthesis.rules import exact_logic
-from workbench.synthesis.rules.coefficient_draws import beta_draws
 from workbench.synthesis.rules.equation_text import decimal, size
 from workbench.synthesis.rules.formula import (
     AND,
@@ -27,7 +26,8 @@ from workbench.synthesis.rules.formula import (
     with_negated,
     without_variable,
 )
-from workbench.synthesis.rules.operators import Norm, combine, gradient_of, value_of
+from workbench.synthesis.rules.operators import Norm, combine, value_of
+from workbench.synthesis.rules.slopes import slopes
 
 _MIXED_LIMIT = 12
 
@@ -127,19 +127,19 @@ class LogicRule(Rule):
 
     def evaluate(self, p: Mapping[NodeId, float]) -> float:
         """Value in [0, 1]."""
+        # Sums of rounded products can pass the bounds by a last digit.
+        return min(1.0, max(0.0, float(self._value(self._variables(p)))))
+
+    def _value(self, values: Mapping[NodeId, Any]) -> Any:
         if self._expands:
-            # Sums of rounded products can pass the bounds by a last digit.
-            return min(1.0, max(0.0, float(exact_logic.probability(self.parsed.program, self._variables(p)))))
-        value: float = value_of(self.parsed.program, self._variables(p), self.norm)
-        return value
+            return exact_logic.probability(self.parsed.program, values)
+        return value_of(self.parsed.program, values, self.norm)
 
     def columns(self, p: Mapping[NodeId, Column]) -> Column:
         """Values in [0, 1], of arrays."""
         values = self._variables(p)
-        if self._expands:
-            return exact_logic.probability(self.parsed.program, values)
         if self.norm == "product":
-            return value_of(self.parsed.program, values)
+            return self._value(values)
         # np.minimum and np.maximum: Python's min and max cannot order two arrays.
         import numpy as np
 
@@ -150,35 +150,9 @@ class LogicRule(Rule):
             lambda operator, a, b: np.minimum(a, b) if operator == AND else np.maximum(a, b),
         )
 
-    def sample(self, size: float, rows: int, draws: Any) -> Callable[[Mapping[NodeId, Column]], Column]:
-        """Draw the assumption's probability from a Beta; the formula is certain.
-
-        Raises
-        ------
-        SensitivityError
-            The formula has an assumption and is not exact, so it is not affine in the assumption.
-        """
-        if self.assumption is None or ASSUMPTION not in self.parsed.variables:
-            return self.columns
-        if not self.exact:
-            raise SensitivityError(
-                "an uncertain assumption needs an exact logic rule (product, copies counted once)"
-            )
-        assumed = beta_draws(self.assumption.probability, size, rows, draws)
-        # An exact value is affine in PA as in a child, so its two ends give the value of every draw.
-        false, true = (
-            replace(self, assumption=replace(self.assumption, probability=end)) for end in (0.0, 1.0)
-        )
-        return lambda p: (1 - assumed) * false.columns(p) + assumed * true.columns(p)
-
     def derivative(self, p: Mapping[NodeId, float]) -> dict[NodeId, float]:
         """Partial derivatives; for min/max the slope of the input that decides."""
-        values = self._variables(p)
-        if self._expands:
-            slopes = exact_logic.gradient(self.parsed.program, values)
-        else:
-            slopes = gradient_of(self.parsed.program, values, self.norm)
-        return {child: slopes[child] for child in self.children}
+        return slopes(lambda values: self._value(self._variables(values)), {c: p[c] for c in self.children})
 
     def equation(self) -> str:
         """The formula, the assumption's probability, and how AND and OR are computed unless exactly."""

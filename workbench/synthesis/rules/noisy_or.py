@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, ClassVar
@@ -17,9 +17,9 @@ from workbench.synthesis.errors import (
     UnknownChild,
     WeightOutOfRange,
 )
-from workbench.synthesis.rules.coefficient_draws import beta_draws
 from workbench.synthesis.rules.equation_text import MINUS, decimal, product_of_failures, size
 from workbench.synthesis.rules.linear import INTERCEPT
+from workbench.synthesis.rules.slopes import slopes
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,8 @@ class NoisyOrRule(Rule):
 
     def columns(self, p: Mapping[NodeId, Column]) -> Column:
         """Values in [0, 1], of numbers and of arrays."""
-        return _noisy_or(self.leak, self.weights, self.inhibitors, p)
+        spared = _failures(1.0, self.inhibitors, p)
+        return (1.0 - _failures(1.0 - self.leak, self.weights, p)) * spared
 
     def equation(self) -> str:
         """Write ``(1 − 0.95 × (1 − 0.60 × P1)) × (1 − 0.30 × P2)``: the chance that a cause acts and no inhibitor does."""
@@ -85,24 +86,9 @@ class NoisyOrRule(Rule):
         stops = {child: -value for child, value in self.inhibitors.items()}
         return {INTERCEPT: self.leak, **self.weights, **stops}
 
-    def sample(self, size: float, rows: int, draws: Any) -> Callable[[Mapping[NodeId, Column]], Column]:
-        """Draw each coefficient from an independent Beta."""
-        leak = beta_draws(self.leak, size, rows, draws)
-        causes = {child: beta_draws(w, size, rows, draws) for child, w in self.weights.items()}
-        stops = {child: beta_draws(v, size, rows, draws) for child, v in self.inhibitors.items()}
-        return lambda p: _noisy_or(leak, causes, stops, p)
-
     def derivative(self, p: Mapping[NodeId, float]) -> dict[NodeId, float]:
         """Return the partial derivatives: those of causes are not negative, those of inhibitors not positive."""
-        idle, spared = _failures(1.0 - self.leak, self.weights, p), _failures(1.0, self.inhibitors, p)
-        # the product of the others, not the whole one divided: a factor may be 0
-        slopes = {
-            child: w * _failures(1.0 - self.leak, _others(self.weights, child), p) * spared
-            for child, w in self.weights.items()
-        }
-        for child, v in self.inhibitors.items():
-            slopes[child] = -v * (1.0 - idle) * _failures(1.0, _others(self.inhibitors, child), p)
-        return slopes
+        return slopes(self.columns, {child: p[child] for child in self.named_children()})
 
     def reachable(self, box: Mapping[NodeId, tuple[float, float]] | None = None) -> tuple[float, float]:
         """Least and greatest value."""
@@ -177,9 +163,3 @@ def _others(weights: Mapping[NodeId, float], child: NodeId) -> dict[NodeId, floa
 def _failures(start: Any, weights: Mapping[NodeId, Any], p: Mapping[NodeId, Column]) -> Any:
     """Multiply ``start`` by the chance that each of these does not act."""
     return prod((1.0 - weight * p[child] for child, weight in weights.items()), start=start)
-
-
-def _noisy_or(
-    leak: Any, causes: Mapping[NodeId, Any], inhibitors: Mapping[NodeId, Any], p: Mapping[NodeId, Column]
-) -> Any:
-    return (1.0 - _failures(1.0 - leak, causes, p)) * _failures(1.0, inhibitors, p)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -138,11 +138,6 @@ class PooledRule(Rule):
         held = np.clip(np.asarray(tree, dtype=float), NEAREST, 1.0 - NEAREST)
         mean = self.tree_weight * np.log(held / (1.0 - held)) + (1.0 - self.tree_weight) * _logit(self.direct)
         return 1.0 / (1.0 + np.exp(-mean))
-
-    def sample(self, size: float, rows: int, draws: Any) -> Callable[[Mapping[NodeId, Column]], Column]:
-        """Draw uncertain coefficients of the drivers' rule; the direct forecast stays."""
-        drawn = self.rule.sample(size, rows, draws)
-        return lambda p: self._pooled_columns(drawn(p))
 
     def equation(self) -> str:
         """Write ``sigmoid(0.50 × logit(0.02 + 0.50 × P1) + 0.50 × logit(0.62))``."""

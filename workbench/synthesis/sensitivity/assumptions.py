@@ -11,8 +11,8 @@ from workbench.synthesis.errors import RuleFormatError
 from workbench.synthesis.rules.formula import ASSUMPTION
 from workbench.synthesis.rules.logic import LogicRule
 from workbench.synthesis.rules.pooled import PooledRule, drivers_rule
-from workbench.synthesis.sensitivity.paths import TornadoRow, path_weights, root_if
-from workbench.synthesis.whatif.evaluation import clamp, evaluate, follows_children
+from workbench.synthesis.sensitivity.paths import TornadoRow, path_weights
+from workbench.synthesis.whatif.evaluation import clamp, evaluate, follows_children, root_if
 
 
 def assumption_id(node: NodeId) -> str:

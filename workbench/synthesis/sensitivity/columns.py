@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,7 @@ from workbench.synthesis.whatif.evaluation import evaluate, follows_children
 Column = NDArray[np.float64]
 
 
-def root_columns(
-    tree: Tree, leaves: Mapping[NodeId, Column], rules: Mapping[NodeId, Any] | None = None
-) -> Column:
+def root_columns(tree: Tree, leaves: Mapping[NodeId, Column]) -> Column:
     """Compute the root's value for every row; ``leaves`` may hold columns of pinned nodes too."""
     evaluation = evaluate(tree)
     length = len(next(iter(leaves.values()))) if leaves else 1
@@ -31,8 +28,7 @@ def root_columns(
             assert node.rule is not None
             # pop: a child's column is read once, so only the columns not yet used are held in memory.
             below = {child: columns.pop(child) for child in node.children}
-            compute = rules[node_id] if rules and node_id in rules else node.rule.columns
-            raw = np.asarray(compute(below), dtype=np.float64)
+            raw = np.asarray(node.rule.columns(below), dtype=np.float64)
             columns[node_id] = np.atleast_1d(np.clip(raw, 0.0, 1.0))  # a constant formula has no length
         else:
             for child in node.children:

@@ -9,8 +9,8 @@ from typing import Any
 
 from workbench.propositions import NodeId, Tree, check_probability
 from workbench.synthesis.errors import SensitivityError
-from workbench.synthesis.sensitivity.paths import path_weights, root_if, swings
-from workbench.synthesis.whatif.evaluation import evaluate
+from workbench.synthesis.sensitivity.paths import path_weights, swings
+from workbench.synthesis.whatif.evaluation import evaluate, root_if
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class InformationRow:
     #: Expected cut in the root's Brier score from learning whether the leaf is true: p (1 - p) (root if true - root if false)^2, when the
     #: tree is taken at its word.
     resolve: float | None
-    #: Cut in the root's error variance from ``more`` further trials of the leaf; None where nothing says how far trials lie apart.
+    #: Cut in the root's error variance from one more trial of the leaf; None where nothing says how far trials lie apart.
     reground: float | None
     #: Trials there are.
     trials: int
@@ -44,18 +44,12 @@ def value_of_information(
     trials: Mapping[NodeId, Sequence[float]] | None = None,
     costs: Mapping[NodeId, float] | None = None,
     *,
-    more: int = 1,
     assumed_sd: float | None = 0.1,
-    assumed_weight: float = 1.0,
 ) -> list[InformationRow]:
     """Return one row per leaf that has a weight or no value yet, in tree order.
 
     Raises `SensitivityError, ProbabilityOutOfRange`.
     """
-    if more < 1 or (assumed_sd or 0.0) < 0 or assumed_weight <= 0:
-        raise SensitivityError(
-            "more must be at least 1, the assumed spread not negative, its weight positive"
-        )
     evaluation = evaluate(tree)
     weights = path_weights(tree, evaluation=evaluation)
     maps = swings(tree, evaluation=evaluation)
@@ -67,7 +61,7 @@ def value_of_information(
         cost = (costs or {}).get(leaf)
         if cost is not None and not cost >= 0:
             raise SensitivityError(f"the cost of {leaf} is {cost:g}; dollars are not negative")
-        variance = _trial_variance(leaf, values, assumed_sd, assumed_weight)
+        variance = _trial_variance(leaf, values, assumed_sd)
         resolve = reground = None
         if p is not None and swing is not None and weight is not None:
             # Otherwise the swing is a tangent at the present value and says nothing about 0 and 1.
@@ -78,13 +72,12 @@ def value_of_information(
             assert ends[0] is not None and ends[1] is not None
             resolve = p * (1 - p) * (ends[0] - ends[1]) ** 2
             count = max(1, len(values))
-            # The mean of n trials has variance v / n, so this is what the further ones take away.
+            # The mean of n trials has variance v / n, so this is what one more takes away.
             if variance is not None:
-                reground = weight**2 * variance * (1 / count - 1 / (count + more))
+                reground = weight**2 * variance * (1 / count - 1 / (count + 1))
         per_dollar = None
         if reground is not None and cost is not None:
-            price = cost * more
-            per_dollar = reground / price if price > 0 else (inf if reground > 0 else 0.0)
+            per_dollar = reground / cost if cost > 0 else (inf if reground > 0 else 0.0)
         rows.append(
             InformationRow(
                 id=leaf,
@@ -131,9 +124,7 @@ def pooled_sd(groups: Iterable[Sequence[float]]) -> float | None:
     return (squares / freedom) ** 0.5 if freedom else None
 
 
-def _trial_variance(
-    leaf: NodeId, values: Sequence[float], assumed_sd: float | None, assumed_weight: float
-) -> float | None:
+def _trial_variance(leaf: NodeId, values: Sequence[float], assumed_sd: float | None) -> float | None:
     for value in values:
         check_probability(value, of=f"a trial of {leaf}")
     if assumed_sd is None:
@@ -141,5 +132,5 @@ def _trial_variance(
         return None if sd is None else sd**2
     mean = fsum(values) / len(values) if values else 0.0
     squares = fsum((value - mean) ** 2 for value in values)
-    # The assumed spread counts as so many more degrees of freedom; it fades as trials come in.
-    return (squares + assumed_weight * assumed_sd**2) / (max(0, len(values) - 1) + assumed_weight)
+    # The assumed spread counts as one more degree of freedom; it fades as trials come in.
+    return (squares + assumed_sd**2) / max(1, len(values))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import fsum
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from workbench.errors import Option
@@ -35,56 +34,43 @@ def noisy_values(values: Mapping[NodeId, float], kind: Noise, level: float, seed
     return noisy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseStudy:
-    """The root over many disturbed copies of one tree."""
-
-    #: Undisturbed.
-    root: float
-    #: Of every draw, in order.
-    values: tuple[float, ...]
-    #: mean, sd: Of the values (ddof 1).
-    mean: float
-    sd: float
-    #: 5, 25, 50, 75 and 95 percent points, by linear interpolation.
-    quantiles: Mapping[str, float]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {
-            "root": self.root,
-            "mean": self.mean,
-            "sd": self.sd,
-            "quantiles": dict(self.quantiles),
-            "values": list(self.values),
-        }
-
-
-def noise_study(tree: Tree, kind: Noise, level: float, *, draws: int, seed: int) -> NoiseStudy:
+def noise_study(tree: Tree, kind: Noise, level: float, *, draws: int, seed: int) -> dict[str, Any]:
     """Compute the root under noise at the leaves, ``draws`` times; the same for the same seed, and its first draws for fewer.
 
-    Raises `SensitivityError`: Fewer than 2 draws, no root value, or a node without a function, which noise below it could not move.
+    Returns
+    -------
+    dict
+        ``root`` undisturbed; of the draws ``values`` in order, ``mean``, ``sd`` (ddof 1), and ``quantiles`` by percent (linear).
+
+    Raises
+    ------
+    SensitivityError
+        Fewer than 2 draws, no root value, or a node without a function, which noise below it could not move.
     """
     if draws < 2:
         raise SensitivityError(f"a distribution needs at least 2 draws, not {draws}")
     if tree.root.p is None:
         raise SensitivityError("the claim has no value yet: finish the run first")
     require_functions(tree)
+    # one disturbed tree does without numpy
+    import numpy as np
+
+    from workbench.synthesis.sensitivity.columns import root_columns
+
     sources = random.Random(seed)
-    values = []
-    for _ in range(draws):
-        root = inject_noise(tree, kind, level, seed=sources.getrandbits(63)).root.p
-        assert root is not None
-        values.append(root)
-    mean = fsum(values) / draws
-    ordered = sorted(values)
-    return NoiseStudy(
-        root=tree.root.p,
-        values=tuple(values),
-        mean=mean,
-        sd=(fsum((value - mean) ** 2 for value in values) / (draws - 1)) ** 0.5,
-        quantiles={str(percent): _quantile(ordered, percent / 100) for percent in (5, 25, 50, 75, 95)},
-    )
+    grounded = {leaf: p for leaf in tree.leaves() if (p := tree[leaf].p) is not None}
+    rows = [noisy_values(grounded, kind, level, sources.getrandbits(63)) for _ in range(draws)]
+    values = root_columns(tree, {leaf: np.array([row[leaf] for row in rows]) for leaf in grounded})
+    percents = (5, 25, 50, 75, 95)
+    return {
+        "root": tree.root.p,
+        "mean": float(values.mean()),
+        "sd": float(values.std(ddof=1)),
+        "quantiles": {
+            str(p): float(q) for p, q in zip(percents, np.percentile(values, percents), strict=True)
+        },
+        "values": values.tolist(),
+    }
 
 
 def require_functions(tree: Tree) -> None:
@@ -95,13 +81,6 @@ def require_functions(tree: Tree) -> None:
             f"{', '.join(deaf)} has no function, so noise below it cannot reach the claim: analyze with another ",
             Option("rule"),
         )
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    place = share * (len(ordered) - 1)
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
 def inject_noise(tree: Tree, kind: Noise, level: float, *, seed: int) -> Tree:

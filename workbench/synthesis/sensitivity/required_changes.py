@@ -6,13 +6,14 @@ A goal seek: `what_if` asked backwards.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from workbench.propositions import NodeId, Tree, check_probability
 from workbench.synthesis.errors import SensitivityError
-from workbench.synthesis.sensitivity.paths import Swing, path_weights, root_if, swings
-from workbench.synthesis.whatif.evaluation import Evaluation, evaluate, reachable_ranges
+from workbench.synthesis.sensitivity.paths import Swing, path_weights, swings
+from workbench.synthesis.whatif.evaluation import Evaluation, evaluate, reachable_ranges, root_if
 
 #: Halvings of an interval: the last digit of a float.
 _HALVINGS = 60
@@ -132,14 +133,20 @@ def _crossing(tree: Tree, leaf: NodeId, p: float, target: float, evaluation: Eva
     for (left, before), (right, after) in itertools.pairwise(gaps):
         if before is None or after is None or before * after > 0 or before == after:
             continue
-        rises = after > before
-        for _ in range(_HALVINGS):
-            middle = (left + right) / 2
-            distance = gap(middle)
-            assert distance is not None
-            left, right = (middle, right) if (distance < 0) == rises else (left, middle)
-        crossings.append((left + right) / 2)
+
+        def short(x: float, rises: bool = after > before) -> bool:
+            return ((gap(x) or 0.0) < 0) == rises
+
+        crossings.append(_boundary(short, left, right))
     return min(crossings, key=lambda x: abs(x - p), default=None)
+
+
+def _boundary(below: Callable[[float], bool], low: float, high: float) -> float:
+    """Halve the interval at whose lower end ``below`` holds and at whose upper end it does not, to where it stops."""
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) else (low, middle)
+    return high
 
 
 def _all_leaves(
@@ -148,18 +155,13 @@ def _all_leaves(
     root = evaluation.root
     assert root is not None
     up = target >= root
-    ends: dict[NodeId, float] = {}
-    for leaf, weight in path_weights(tree, evaluation=evaluation).items():
-        if leaf in leaves and weight:
-            ends[leaf] = 1.0 if (weight > 0) == up else 0.0
+    weights = path_weights(tree, evaluation=evaluation)
+    ends = {leaf: float((weight > 0) == up) for leaf in leaves if (weight := weights[leaf])}
+
+    now = {leaf: evaluation.values[leaf] or 0.0 for leaf in ends}
 
     def moved(share: float) -> dict[NodeId, float]:
-        values = {}
-        for leaf, end in ends.items():
-            p = evaluation.values[leaf]
-            assert p is not None
-            values[leaf] = p + share * (end - p)
-        return values
+        return {leaf: now[leaf] + share * (end - now[leaf]) for leaf, end in ends.items()}
 
     def short(share: float) -> bool:
         value = evaluate(tree, moved(share)).root
@@ -167,12 +169,7 @@ def _all_leaves(
 
     if short(1.0) and abs((evaluate(tree, moved(1.0)).root or 0.0) - target) > _TOLERANCE:
         return None, ()
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if short(middle) else (low, middle)
-    share = high if high > 2**-50 else 0.0
-    ways = [
-        Way(id=leaf, p=evaluation.values[leaf] or 0.0, needed=value) for leaf, value in moved(share).items()
-    ]
+    share = _boundary(short, 0.0, 1.0)
+    share = share if share > 2**-50 else 0.0
+    ways = [Way(id=leaf, p=now[leaf], needed=value) for leaf, value in moved(share).items()]
     return share, tuple(sorted(ways, key=lambda way: -abs(way.needed - way.p)))

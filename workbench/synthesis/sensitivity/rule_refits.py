@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import Option
-from workbench.propositions import NodeId, Rule, Tree
+from workbench.propositions import NodeId, Rule
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.rules.linear import INTERCEPT
-from workbench.synthesis.sensitivity.uncertainty import RootUncertainty
-from workbench.synthesis.whatif.evaluation import clamp, evaluate, follows_children
+from workbench.synthesis.whatif.evaluation import clamp
 
 if TYPE_CHECKING:
-    from workbench.synthesis.sensitivity.columns import Column
+    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,52 +96,3 @@ def refit_spread(rules: Sequence[Rule], p: Mapping[NodeId, float]) -> RefitSprea
         formulas=dict(formulas.most_common()),
         warnings=tuple(warnings),
     )
-
-
-def weight_uncertainty(
-    tree: Tree,
-    size: float | Mapping[NodeId, float] = 20.0,
-    *,
-    variances: Mapping[NodeId, float] | None = None,
-    samples: int = 20_000,
-    seed: int = 0,
-) -> RootUncertainty:
-    """Compute the root when the rules' coefficients are uncertain: Beta-distributed, with the stated ones as means.
-
-    A strict linear rule's shares, with its leak and what is left of 1, are Dirichlet, so each is Beta and they still sum to
-    at most 1; a free one's absolute weights are independent Betas (signs and intercept stay); a noisy-or's coefficients and
-    a formula's assumption are independent Betas.
-
-    `size`: How many observations the stated coefficients are worth, for all nodes or per node; a node not named is certain.
-
-    Raises `SensitivityError`: No root value, or a size that is not positive.
-    """
-    import numpy as np
-
-    from workbench.synthesis.sensitivity.sampling import beta_columns, summary
-
-    evaluation = evaluate(tree)
-    if evaluation.root is None:
-        raise SensitivityError(
-            "the claim has no value: finish the run first, or ask the model again with ",
-            Option("full", True),
-        )
-    draws = np.random.default_rng(seed)
-    sampled: dict[NodeId, Callable[[Mapping[NodeId, Column]], Column]] = {}
-    for node_id in tree.inner():
-        node = tree[node_id]
-        worth = size.get(node_id) if isinstance(size, Mapping) else size
-        if worth is None or not follows_children(node):
-            continue
-        if worth <= 0:
-            raise SensitivityError(f"the size of {node_id} is {worth:g}; it must be positive")
-        assert node.rule is not None
-        sampled[node_id] = node.rule.sample(worth, samples, draws)
-    leaves = dict(variances or {})
-    means = {leaf: evaluation.values[leaf] for leaf in leaves}
-    # Another seed than the coefficients', or leaves and weights would come from the same random numbers.
-    columns = beta_columns(means, leaves, {}, samples=samples, seed=seed + 1)  # type: ignore[arg-type]
-    if not columns:  # one constant column gives the length
-        first = next(leaf for leaf in tree.leaves() if evaluation.values[leaf] is not None)
-        columns = {first: np.full(samples, evaluation.values[first])}
-    return RootUncertainty(**summary(tree, columns, sampled), method="monte-carlo", shares={})

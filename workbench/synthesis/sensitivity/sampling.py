@@ -97,11 +97,9 @@ def range_band(
     return summary(tree, columns)
 
 
-def summary(
-    tree: Tree, columns: Mapping[NodeId, Column], rules: Mapping[NodeId, Any] | None = None
-) -> dict[str, Any]:
+def summary(tree: Tree, columns: Mapping[NodeId, Column]) -> dict[str, Any]:
     """Compute mean, variance, sd and central 90% interval of the root over the rows."""
-    root = root_columns(tree, columns, rules)
+    root = root_columns(tree, columns)
     variance = float(root.var(ddof=1)) if len(root) > 1 else 0.0
     low, high = np.quantile(root, [0.05, 0.95])
     return {

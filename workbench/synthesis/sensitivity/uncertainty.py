@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import fsum, sqrt
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from workbench.errors import Option
 from workbench.propositions import NodeId, Tree, check_probability
@@ -13,7 +13,7 @@ from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.sensitivity.paths import path_weights
 from workbench.synthesis.whatif.evaluation import evaluate, follows_children, reachable_ranges
 
-Method = Literal["auto", "exact", "first-order", "monte-carlo"]
+Method = Literal["auto", "first-order", "monte-carlo"]
 Pair = frozenset[NodeId]
 
 
@@ -39,7 +39,7 @@ class RootUncertainty:
         return asdict(self)
 
 
-def trial_moments(trials: Mapping[NodeId, Sequence[float]], *, of_mean: bool = True) -> dict[NodeId, float]:
+def trial_moments(trials: Mapping[NodeId, Sequence[float]]) -> dict[NodeId, float]:
     """Compute the error variance of each leaf's value, from its independent trials."""
     variances = {}
     for leaf, values in trials.items():
@@ -48,26 +48,24 @@ def trial_moments(trials: Mapping[NodeId, Sequence[float]], *, of_mean: bool = T
         count = len(values)
         if count > 1:
             mean = fsum(values) / count
-            spread = fsum((value - mean) ** 2 for value in values) / (count - 1)
-            variances[leaf] = spread / count if of_mean else spread
+            variances[leaf] = fsum((value - mean) ** 2 for value in values) / (count - 1) / count
     return variances
 
 
-def source_correlation(sources: Mapping[NodeId, Collection[str]], strength: float = 1.0) -> dict[Pair, float]:
-    """Correlate the errors of leaves that share sources: ``strength * |A & B| / sqrt(|A| |B|)``.
+def source_correlation(sources: Mapping[NodeId, Collection[str]]) -> dict[Pair, float]:
+    """Correlate the errors of leaves that share sources: ``|A & B| / sqrt(|A| |B|)``.
 
     That is the exact correlation of two errors that are sums of independent errors, one per source, all of one size; so the
-    matrix is always a valid one. ``strength`` below 1 leaves the rest to the leaves' own errors.
+    matrix is always a valid one.
     """
-    check_probability(strength, of="the strength")
     correlation = {}
     named = [(leaf, set(read)) for leaf, read in sources.items() if read]
     for place, (first, first_sources) in enumerate(named):
         for second, second_sources in named[place + 1 :]:
             common = len(first_sources & second_sources)
             if common:
-                correlation[frozenset((first, second))] = (
-                    strength * common / sqrt(len(first_sources) * len(second_sources))
+                correlation[frozenset((first, second))] = common / sqrt(
+                    len(first_sources) * len(second_sources)
                 )
     return correlation
 
@@ -85,10 +83,8 @@ def root_uncertainty(
 
     `variances`: Error variance per leaf, at most p(1 - p); a leaf not named is taken as certain.
 
-    Raises `SensitivityError`: No root value, a variance or correlation that cannot be, or "exact" asked of a tree that is not linear.
+    Raises `SensitivityError`: No root value, a variance or correlation that cannot be.
     """
-    if method not in get_args(Method):
-        raise SensitivityError(f"method is one of {', '.join(get_args(Method))}, not {method!r}")
     evaluation = evaluate(tree)
     if evaluation.root is None:
         raise SensitivityError(
@@ -101,10 +97,6 @@ def root_uncertainty(
     # Errors that cancel (correlation -1) may leave a rounded sum below 0.
     variance = max(0.0, fsum(shares.values()))
     linear = is_linear(tree)
-    if method == "exact" and not linear:
-        raise SensitivityError(
-            "the variance is exact only where every rule is linear and stays in [0, 1]; use monte-carlo"
-        )
     if method == "first-order" or (linear and method != "monte-carlo"):
         # 1.6448... below is the 95 % point of the standard normal distribution: 5 % are left out on each side.
         sd = sqrt(variance)
