@@ -10,7 +10,7 @@ from typing import Any
 #: Fields whose values are another time's or another machine's.
 _OF_THE_MOMENT = re.compile(
     r"utc|seconds|wall|took|elapsed|age$|^at$|sha|hash|digest|fingerprint|pid|path$|folder|file|url|address|home|machine|platform"
-    r"|python|bytes|size_|cpu|memory|version|isolation|started|finished|instant|resolved_on|reviewed|due$|expires|next|seq$|id$|^key$|^when$|^begun$|^last$|fetched|days_left|per_usd|^gain$|last_in|^number$"
+    r"|python|bytes|size_|cpu|memory|version|isolation|started|finished|instant|resolved_on|reviewed|due$|expires|next|seq$|id$|^key$|^when$|^begun$|^last$|fetched|days_left|per_usd|^gain$|last_in|^number$|^workbench$"
 )
 _HEX = re.compile(r"(?:sha256:)?[0-9a-f]{8,}")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -25,9 +25,10 @@ def values(document: Any, runs: Mapping[str, str]) -> Any:
     match document:
         case dict():
             # which of several dialogues side by side is the first with what they share
-            by_turn = ("folded", "sent") if {"folded", "sent"} <= document.keys() else ()
+            passing = ("folded", "sent") if {"folded", "sent"} <= document.keys() else ()
+            passing += ("installed",)  # versions of packages
             return {
-                runs.get(name, name): "*" if name in by_turn or (_OF_THE_MOMENT.search(name) and not isinstance(item, dict | list)) else values(item, runs)
+                runs.get(name, name): "*" if name in passing or (_OF_THE_MOMENT.search(name) and not isinstance(item, dict | list)) else values(item, runs)
                 for name, item in document.items()
             }  # fmt: skip
         case list():

@@ -1,6 +1,7 @@
 """What is done with forecasts of a set: bets that keep their rules, submissions that are whole or refused."""
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,35 @@ def test_prophet_answers_have_the_exact_outcomes() -> None:
         "rationale": "Because.",
         "probabilities": [{"market": "Ann", "probability": 0.25}, {"market": "Bo", "probability": 0.75}],
     }
+
+
+def test_events_of_prophets_client_become_the_submission_that_it_takes() -> None:
+    event = {
+        "event_ticker": "KX", "market_ticker": "KX-1", "title": "Will it rain?", "subtitle": None, "description": "By the gauge.", "category": "Climate",
+        "rules": "By the gauge.", "close_time": "2026-12-20T20:00:00Z", "outcomes": ["Yes", "No"], "resolved_outcome": None,
+    }  # fmt: skip
+    other = {**event, "market_ticker": "KX-2", "outcomes": None, "description": "Rain in May."}
+    reading = FORMATS["prophet"](json.dumps([event, other]))
+    questions = set_of(reading.questions)
+    assert not reading.left_out and [(each.kind, each.criteria, each.background) for each in reading.questions] == [
+        ("binary", "By the gauge.", ""), ("binary", "By the gauge.", "Rain in May.")
+    ]  # fmt: skip
+    text, _ = submission(questions, {"KX-1": 0.3, "KX-2": 0.0}, "prophet", rationales={"KX-1": "Dry."})
+    document = json.loads(text)
+    assert document["predictions"] == [
+        {"market_ticker": "KX-1", "p_yes": 0.3, "rationale": "Dry."},
+        {"market_ticker": "KX-2", "p_yes": 0.01, "rationale": None},
+    ]
+    assert datetime.fromisoformat(document["timestamp"]).tzinfo is not None
+    assert check_submission(text, "prophet", questions) == []
+    bad = check_submission(text.replace("0.3", "0.999").replace("KX-2", "KX-1"), "prophet", questions)
+    assert any("p_yes must be a number from 0.01 to 0.99" in each for each in bad)
+    assert any(
+        "not in the set" in each
+        for each in check_submission(text.replace("KX-2", "KX-9"), "prophet", questions)
+    )
+    resolved = {**event, "resolved_outcome": {"value": ["Yes"], "resolved_at": "2026-12-21T00:00:00Z"}}
+    assert FORMATS["prophet"](json.dumps([resolved])).questions[0].outcomes == {"KX-1": 1.0}
 
 
 def test_a_submission_is_checked_field_by_field_whoever_wrote_it() -> None:

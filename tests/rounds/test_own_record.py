@@ -225,11 +225,11 @@ async def test_a_night_keeps_the_record_it_was_opened_with_and_the_raw_values(
     }
     for words, p in (((), row.p), (("--method", "raw"), 0.95)):
         done = run_cli(
-            tmp_path, "submit", "prophet", "q", "--night", night.name, "--partial", "-o", "a.jsonl", *words
+            tmp_path, "submit", "prophet", "q", "--night", night.name, "--partial", "-o", "a.json", *words
         )
         assert done.returncode == 0 and "own record: 40 resolved" in done.stderr, done.stderr
-        answer = json.loads((tmp_path / "a.jsonl").read_text())
-        assert answer["probabilities"][0]["probability"] == pytest.approx(p)
+        answer = json.loads((tmp_path / "a.json").read_text())
+        assert answer["predictions"][0]["p_yes"] == pytest.approx(p)
     raw = await open_round(store, "q", replace(RULES, own_record=False), MARCH, sitting)
     forecast(store, raw.name, ["q80"], [0.95])
     plain, _ = write_round(store, load_round(store, raw.name))

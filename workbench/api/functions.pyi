@@ -352,7 +352,7 @@ async def analyze(
     normalise : str, optional
         How strict rules (`semantics`) mend weights: scale (the default), softmax or min-max.
     aggregation : dict[str, Any], optional
-        How trials become one probability: pool=logit-mean|mean|median, dead=drop|impute, floor, slope and prior (shrinkage), calibration-slope, calibration-offset, stop-spread (no further trial once they agree), stop-after, learn=true.
+        How trials become one probability: pool=logit-mean|mean|median, dead=drop|impute, floor, slope and prior (shrinkage), calibration-slope, calibration-offset, learn=true.
     options : dict[str, dict[str, Any]], optional
         Settings of one agent, by its role; the agent checks them.
     plan_only : bool, optional

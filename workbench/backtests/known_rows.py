@@ -13,9 +13,8 @@ import numpy as np
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
 from proxies.errors import ProxyError
-from proxies.ledger import Address, MemoryLedger
 from proxies.vendors.embedded import series_rows
-from workbench.offline.visible_past import Observe, broker_history, open_sources
+from workbench.offline.visible_past import Observe, broker_history, open_sources, source_answer
 from workbench.questions.decision import Rows
 from workbench.questions.errors import ClaimRefused, LookAhead
 from workbench.questions.series.series_reference import SeriesRef
@@ -24,7 +23,6 @@ from workbench.questions.series.value_states import (
     KnownRow,
     SeriesStates,
     last_states,
-    params_of_states,
     states_of,
     untold,
 )
@@ -93,12 +91,10 @@ async def _rows_elsewhere(broker: Broker, ref: SeriesRef, until: Cutoff) -> tupl
     """Read rows of another source than the embedded one; raises ``ClaimRefused`` where it does not date their publication."""
     if reason := untold(ref):
         raise ClaimRefused(reason)
-    path, params = ref.call(until.instant)
-    address = Address(run="record", node="P0", trial=1, attempt=1, stage="observe")
-    answer = await broker.session(until, MemoryLedger()).call(path, params_of_states(ref, params), address)
-    if (states := states_of(ref, answer.data)) is not None:
+    answer = await source_answer(broker, ref, until, states=True)
+    if (states := states_of(ref, answer)) is not None:
         return states.rows
-    rows = ref.rows(answer.data, until.last_moment_day)
+    rows = ref.rows(answer, until.last_moment_day)
     return tuple(KnownRow(date=row["date"], value=row["value"], known=row["date"]) for row in rows)
 
 

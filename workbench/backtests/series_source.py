@@ -3,15 +3,14 @@
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
-from proxies.ledger import Address, MemoryLedger
 from workbench.errors import UsageError
 from workbench.forecasts.series.series_history import History
+from workbench.offline.visible_past import source_answer
 from workbench.questions.decision import value_series
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.readings.names import reachable, take_series
@@ -20,7 +19,7 @@ from workbench.questions.series.embedded_series import KNOWN, SERIES
 from workbench.questions.series.series_quantity import Quantity
 from workbench.questions.series.series_reference import SeriesRef, series_mentioned
 from workbench.questions.series.series_registry import going_on, series_named
-from workbench.questions.series.value_states import SeriesStates, params_of_states, states_of, untold
+from workbench.questions.series.value_states import SeriesStates, states_of, untold
 from workbench.science.errors import ScienceError
 from workbench.science.tables import read_series
 
@@ -80,7 +79,7 @@ class SeriesSource:
             if self.file is not None:
                 days, values = read_series(self.file)
                 return History.of(days, values).before(cutoff.last_moment_day + timedelta(days=1)), None
-            answers = {ref.id: await _source_answer(broker, ref, cutoff) for ref in self.refs}
+            answers = {ref.id: await source_answer(broker, ref, cutoff, states=True) for ref in self.refs}
             rows = {ref.id: ref.rows(answers[ref.id]) for ref in self.refs}
             if self.embedded:
                 series = value_series(self.embedded, rows)
@@ -117,13 +116,6 @@ def _named(text: str) -> str:
     ]
     sources = {each.source for piece in whole for each in reachable(piece.value, ("embedded",))}
     return sources.pop() if len(sources) == 1 else ""
-
-
-async def _source_answer(broker: Broker, ref: SeriesRef, cutoff: Cutoff) -> Any:
-    path, params = ref.call(cutoff.instant)
-    address = Address(run="quantity", node="P0", trial=1, attempt=1, stage="observe")
-    answer = await broker.session(cutoff, MemoryLedger()).call(path, params_of_states(ref, params), address)
-    return answer.data
 
 
 async def read_quantity(

@@ -9,6 +9,7 @@ from workbench.backtests.known_rows import KnownRows
 from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.forecasts.reading import chance
 from workbench.forecasts.series_paths import Calendar
+from workbench.offline.claim_forecast import refuse_later_rows
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, check, claim_history, resolve, settle
 from workbench.questions.errors import ClaimRefused, LookAhead
@@ -69,9 +70,7 @@ def past_forecast(
     cutoff is among those known.
     """
     rows = known.as_of(last_day)
-    for name, part in rows.items():
-        if part and part[-1]["date"] > last_day.isoformat():
-            raise LookAhead(f"{name} has a value of {part[-1]['date']} at a cutoff that ends on {last_day}")
+    refuse_later_rows(rows, last_day)
     check(claim, last_day)
     outcome = resolve(claim, known.settled(claim.end), rows)
     try:

@@ -10,7 +10,9 @@ from proxies.asof.clock import Cutoff
 from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings
 from workbench.environment import home_from, proxy_settings
+from workbench.questions.series.series_reference import SeriesRef
 from workbench.questions.series.series_registry import source_of_rows
+from workbench.questions.series.value_states import params_of_states
 
 if TYPE_CHECKING:
     from proxies.broker import Broker
@@ -33,17 +35,22 @@ def broker_history(broker: "Broker | None") -> Observe:
     async def observe(series_id: str, cutoff: Cutoff) -> Sequence[dict[str, Any]]:
         if not brokers:
             brokers.append(open_sources((series_id,)))
-        # planning only: what a leaf rests on is fetched again by its own cells, and recorded there
-        address = Address(run="plan", node="P0", trial=1, attempt=1, stage="observe")
-        session = brokers[0].session(cutoff, MemoryLedger())
         ref = source_of_rows(series_id)
-        path, params = ref.call(cutoff.instant)
-        answer = await session.call(path, params, address)
-        return (
-            list(answer.data) if ref.source == "embedded" else ref.rows(answer.data, cutoff.last_moment_day)
-        )
+        answer = await source_answer(brokers[0], ref, cutoff)
+        return list(answer) if ref.source == "embedded" else ref.rows(answer, cutoff.last_moment_day)
 
     return observe
+
+
+async def source_answer(broker: "Broker", ref: SeriesRef, cutoff: Cutoff, *, states: bool = False) -> Any:
+    """Return what a source answers about a series at a cutoff; ``states`` asks for all states of its values where it has them.
+
+    It is in no ledger: what a leaf rests on is fetched again by its own cells, and recorded there.
+    """
+    path, params = ref.call(cutoff.instant)
+    address = Address(run="plan", node="P0", trial=1, attempt=1, stage="observe")
+    session = broker.session(cutoff, MemoryLedger())
+    return (await session.call(path, params_of_states(ref, params) if states else params, address)).data
 
 
 def open_sources(

@@ -49,22 +49,8 @@ class AddSource(SourceRequest, Operation):
     """
 
     places = ("name", "where")
-    short = ()
-    unlisted = (
-        "date",
-        "value",
-        "known",
-        "vintage",
-        "lag",
-        "releases",
-        "static",
-        "unit",
-        "share",
-        "decimal",
-        "thousands",
-        "skip",
-        "comment",
-    )
+    short = ("date", "value", "known", "vintage", "lag", "releases", "static", "unit", "share")
+    unlisted = ("decimal", "thousands", "skip", "comment")
 
     where: Any
     """CSV, Parquet, Excel, Feather; a database; a YAML. In Python a DataFrame or a Series too."""

@@ -11,7 +11,7 @@ from workbench.engine.run_texts import as_asked
 from workbench.errors import Option, UsageError
 from workbench.formatting import counted, counted_drivers
 from workbench.models.costs import forecast_cost
-from workbench.propositions import NodeId, Tree
+from workbench.propositions import Belief, NodeId, Rule, Tree
 from workbench.synthesis import WhatIf
 from workbench.synthesis.rules.pooled import pooled_again
 from workbench.synthesis.whatif.edits import AddChild, Edit, SetRule, full_plan, play
@@ -51,23 +51,12 @@ async def full_what_if(
             f"{', '.join(waiting)} has no value to synthesize from: give it one, ",
             Option("set", f"{waiting[0]}=P"),
         )
-    synthesizer = Agents(state.settings).synthesizer
-    cutoff = Cutoff.parse(state.cutoff)
     calls_before = gateway.calls
     for node in nodes:
-        ask = gateway.asker(
-            run=state.run_id, node=node, trial=0, attempt=state.changed_seq, role="synthesizer"
-        )
         same = node in base and base[node].statement == tree[node].statement
-        material = {"looked_up": looked_up[node]} if same and looked_up and node in looked_up else {}
-        rule, belief = await synthesizer.synthesize(
-            as_asked(tree[node], cutoff),
-            [as_asked(child, cutoff) for child in tree.children(node)],
-            cutoff=cutoff,
-            ask=ask,
-            **material,
-        )
-        tree = tree.with_rule(node, *pooled_again(tree[node].rule, rule, belief))
+        material = looked_up.get(node) if same and looked_up else None
+        answer = await synthesized_again(state, tree, node, gateway, state.changed_seq, material)
+        tree = tree.with_rule(node, *answer)
     whatif = WhatIf.between(
         base,
         tree,
@@ -76,6 +65,25 @@ async def full_what_if(
     )
     changes = tuple(RuleChange.between(edited, tree, node) for node in nodes)
     return WhatIfResult(whatif=whatif, model_calls=gateway.calls - calls_before, asked_again=changes)
+
+
+async def synthesized_again(
+    state: RunState, tree: Tree, node: NodeId, gateway: ModelGateway, attempt: int, looked_up: LookUp | None
+) -> tuple[Rule, Belief]:
+    """Ask the synthesizer for one node as it stands in a tree, at trial 0; a direct forecast in its rule stays pooled.
+
+    Nothing is looked up anew where there are notes from when the node was first weighed.
+    """
+    cutoff = Cutoff.parse(state.cutoff)
+    material = {} if looked_up is None else {"looked_up": looked_up}
+    rule, belief = await Agents(state.settings).synthesizer.synthesize(
+        as_asked(tree[node], cutoff),
+        [as_asked(child, cutoff) for child in tree.children(node)],
+        cutoff=cutoff,
+        ask=gateway.asker(run=state.run_id, node=node, trial=0, attempt=attempt, role="synthesizer"),
+        **material,
+    )
+    return pooled_again(tree[node].rule, rule, belief)
 
 
 def plan_full(state: RunState, edits: Sequence[Edit]) -> tuple[tuple[NodeId, ...], Tree]:

@@ -3,19 +3,16 @@
 from dataclasses import dataclass
 from typing import Any
 
-from proxies.asof.clock import Cutoff
 from workbench.agents.errors import AgentGaveUp
 from workbench.engine.access.look_up_records import node_look_up
 from workbench.engine.access.model_gateway import ModelGateway
-from workbench.engine.new_run import Agents
 from workbench.engine.record.state import RunState
-from workbench.engine.run_texts import as_asked
 from workbench.errors import UsageError, command
 from workbench.propositions import NodeId, Rule
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
-from workbench.synthesis.rules.pooled import pooled_again
 from workbench.synthesis.sensitivity.rule_refits import RefitSpread, Spread, refit_spread, spread_of
+from workbench.whatif.full_resynthesis import synthesized_again
 from workbench.whatif.run_edits import require_grounded
 
 
@@ -83,11 +80,9 @@ async def refit_run(
         raise UsageError(f"a spread needs at least 2 refits, not {count}")
     # Above state.seq too: a full what-if of this state asks at trial 0, attempt = state.changed_seq (`full_what_if`).
     first = 1 + max(state.seq, ModelLedger(store).last_attempt(state.run_id))
-    synthesizer = Agents(state.settings).synthesizer
-    cutoff = Cutoff.parse(state.cutoff)
     refits = []
     for node in nodes:
-        children = [as_asked(child, cutoff) for child in state.tree.children(node)]
+        children = state.tree.children(node)
         p = {child.id: child.p for child in children if child.p is not None}
         if len(p) != len(children):
             raise UsageError(
@@ -95,20 +90,16 @@ async def refit_run(
             )
         # Nothing is looked up again: the spread is that of the weights at the same material.
         stored = node_look_up(store, state, node)
-        material = {} if stored is None else {"looked_up": stored.look_up}
+        material = None if stored is None else stored.look_up
         rules: list[Rule] = []
         values: list[float] = []
         failed = 0
         for attempt in range(first, first + count):
-            ask = gateway.asker(run=state.run_id, node=node, trial=0, attempt=attempt, role="synthesizer")
             try:
-                rule, belief = await synthesizer.synthesize(
-                    as_asked(state.tree[node], cutoff), children, cutoff=cutoff, ask=ask, **material
-                )
+                rule, belief = await synthesized_again(state, state.tree, node, gateway, attempt, material)
             except AgentGaveUp:
                 failed += 1
                 continue
-            rule, belief = pooled_again(state.tree[node].rule, rule, belief)
             rules.append(rule)
             values.append(belief.p)
         numeric = bool(rules) and all(rule.numeric for rule in rules)

@@ -135,11 +135,3 @@ def test_sorted_probabilities_are_never_incoherent(values: list[float]) -> None:
         check_nested([NestedClaims(ids=keys, what="threshold")], dict(zip(keys, sorted(values), strict=True)))
         == []
     )
-
-
-def test_negated_thresholds_are_not_taken_for_nested_ones() -> None:
-    assert len(find_nested({"a": "The VIX closes above 30", "b": "The VIX closes above 20"})) == 1
-    assert find_nested({"a": "The VIX does not close above 30", "b": "The VIX does not close above 20"}) == []
-
-
-_WORDS = ["rates", "rise", "fall", "wins", "loses", "gains", "not", "the", "more", "less"]

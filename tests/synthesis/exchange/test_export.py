@@ -82,13 +82,6 @@ def pgmpy_root(text: str) -> float:
     return float(VariableElimination(model).query(["P0"], show_progress=False).get_value(P0="yes"))
 
 
-@given(linear_trees(10, tame=True))
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-def test_strict_linear_equals_problog_and_the_bayes_net(tree: Tree) -> None:
-    assert tree.root.p == pytest.approx(problog_root(export_tree(tree, "problog").text), abs=1e-9)
-    assert tree.root.p == pytest.approx(bayes_net(tree).marginals()["P0"], abs=1e-12)
-
-
 @given(mixed_trees())
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_rule_equals_problog(tree: Tree) -> None:

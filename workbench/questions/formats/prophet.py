@@ -1,4 +1,4 @@
-"""Prophet Arena task files: one JSON object a line, with the exact names of the outcomes."""
+"""Prophet Arena's questions: task files, one JSON object a line with the exact names of the outcomes, and the list of events that its client writes."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,9 +8,18 @@ from workbench.questions.formats.base import QuestionFile, collect, day_of, pars
 from workbench.questions.question import Question, QuestionError
 from workbench.questions.worded_answers import outcomes_of
 
+#: Outcomes of a question that is answered by yes or no.
+YES_NO = ("Yes", "No")
+
 
 def is_task_file(text: str) -> bool:
     """Whether a text begins with a line that is a task."""
+    if text.lstrip().startswith("["):
+        try:
+            events = parse_json(text, what="the file")
+        except QuestionError:
+            return False
+        return bool(events) and all(isinstance(event, dict) and "market_ticker" in event for event in events)
     first = text.lstrip().partition("\n")[0]
     if not first.startswith("{"):
         return False
@@ -23,6 +32,11 @@ def is_task_file(text: str) -> bool:
 
 def read_questions(text: str) -> QuestionFile:
     """Read a task file; several winners make the outcomes of a task independent of each other."""
+    if text.lstrip().startswith("["):
+        events = parse_json(text, what="the file")
+        return collect(
+            ((str(event.get("market_ticker", "")), _as_task(event)) for event in events), _prophet_question
+        )
     entries = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
@@ -31,6 +45,18 @@ def read_questions(text: str) -> QuestionFile:
                 (str(entry.get("task_id", f"line {number}")) if isinstance(entry, dict) else "", entry)
             )
     return collect(entries, _prophet_question)
+
+
+def _as_task(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an event as its task says the same (ai-prophet, docs/using_sample_datasets.md)."""
+    return {
+        **event,
+        "task_id": event["market_ticker"],
+        "outcomes": event.get("outcomes") or list(YES_NO),
+        "predict_by": event.get("close_time"),
+        "context": "" if event.get("description") == event.get("rules") else event.get("description"),
+        "metadata": {"category": event.get("category")},
+    }
 
 
 def _prophet_question(entry: Mapping[str, Any]) -> Question:
@@ -42,11 +68,14 @@ def _prophet_question(entry: Mapping[str, Any]) -> Question:
     unknown = [winner for winner in winners if winner not in outcomes]
     if unknown:
         raise QuestionError(f"the winner {unknown[0]!r:.60} is none of its outcomes")
+    # The shape of a task of the past may not hang on a label that was edited later; what the client writes is of now.
+    binary = "market_ticker" in entry and outcomes == YES_NO
     question = Question(
         id=str(entry["task_id"]),
         title=text_of(entry["title"]),
-        kind="options",
-        options=outcomes,
+        kind="binary" if binary else "options",
+        options=() if binary else outcomes,
+        criteria=text_of(entry.get("rules")),
         exclusive=len(winners) <= 1 and metadata.get("mutually_exclusive", True) is not False,
         source=text_of(entry.get("source")) or "prophet-arena",
         source_id=str(entry["task_id"]),
@@ -57,7 +86,12 @@ def _prophet_question(entry: Mapping[str, Any]) -> Question:
         closes_on=day_of(entry.get("predict_by")),
         resolved_on=day_of(resolved.get("resolved_at")),
     )
-    return question.answered(outcomes_of(question, "|".join(winners))) if winners else question
+    answer = "|".join(winners)
+    return (
+        question.answered(outcomes_of(question, answer.lower() if binary else answer))
+        if winners
+        else question
+    )
 
 
 def write_questions(questions: Sequence[Question]) -> str:

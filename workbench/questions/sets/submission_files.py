@@ -1,13 +1,14 @@
 """Forecasts of a set written as tournaments take them, each checked before: every field, every question, every range.
 
-The fields are those that the tournaments document: ForecastBench's wiki ("How to submit to ForecastBench"), Prophet Arena's answer of
-a probability per exact outcome with a rationale (paper P, App. F.1.2), Metaculus comments as Markdown.
+The fields are those that the tournaments document: ForecastBench's wiki ("How to submit to ForecastBench"); of yes-or-no questions the
+submission that Prophet Arena's client takes (ai-prophet-core 0.1.5, forecast/schemas.py), of others its answer of a probability per exact
+outcome with a rationale (paper P, App. F.1.2), which that client has no place for; Metaculus comments as Markdown.
 """
 
 import json
 import re
 from collections.abc import Mapping
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -71,6 +72,17 @@ class _MetaculusForecast(_Form):
 class _Outcome(_Form):
     market: Annotated[str, Field(description="a text")]
     probability: _Share
+
+
+class _Prediction(_Form):
+    market_ticker: _Text
+    p_yes: Annotated[float, Field(ge=0.01, le=0.99, description="a number from 0.01 to 0.99")]
+    rationale: Annotated[str | None, Field(description="a text or null")] = None
+
+
+class _Predictions(_Form):
+    timestamp: Annotated[datetime, Field(strict=False, description="an instant")]
+    predictions: Annotated[list[Any], Field(min_length=1, description="a list with at least one entry")]
 
 
 class _Answer(_Form):
@@ -162,6 +174,17 @@ def _wanted(questions: QuestionSet) -> dict[tuple[str, str, str | None], str]:
 def _checked_prophet(text: str, questions: QuestionSet) -> list[str]:
     problems: list[str] = []
     seen: set[str] = set()
+    if text.lstrip().startswith("{\n"):
+        document = _read(_Predictions, parse_json(text, what="the submission"), problems)
+        for number, data in enumerate([] if document is None else document.predictions, 1):
+            where = f"prediction {number}: "
+            row = _read(_Prediction, data, problems, where)
+            if row is not None and row.market_ticker in seen:
+                problems.append(f"{where}market {row.market_ticker!r:.60} is there twice")
+            elif row is not None and row.market_ticker not in questions.questions:
+                problems.append(f"{where}market {row.market_ticker!r:.60} is not in the set")
+            seen |= set() if row is None else {row.market_ticker}
+        return problems
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
@@ -345,6 +368,13 @@ def _forecastbench(
 
 
 def _prophet(questions: list[Question], p: Mapping[str, float], texts: Mapping[str, str]) -> str:
+    if all(question.kind == "binary" for question in questions):
+        rows = [
+            {"market_ticker": question.id, "p_yes": min(max(p[question.id], 0.01), 0.99), "rationale": texts.get(question.id) or None}
+            for question in questions
+        ]  # fmt: skip
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        return json.dumps({"timestamp": now, "predictions": rows}, indent=1, ensure_ascii=False) + "\n"
     lines = []
     for question in questions:
         if question.kind == "binary":

@@ -68,10 +68,12 @@ def event_priors(events: Events, columns: Sequence[str], *, pseudo: float = 1.0)
 
     ``pseudo`` is the number of imagined questions on either side: with 1 a first question gets 0.5, with 0 the paper's ``nan``.
 
-    Raises `TableError`: No column ``forecast_due_date`` or ``resolution_date``. Raises `DomainError`: A day that cannot be read. Raises
-    `>>> events = Events.of([1, 0], question=["a", "b"], forecast_due_date=["2025-01-01", "2025-03-01"],`. Raises `...
-    resolution_date=["2025-02-01", "2025-04-01"])`. Raises `>>> event_priors(events, ["source"]).p.round(4).tolist()`. Raises `[0.5,
-    0.6667]`.
+    Raises `TableError`: No column ``forecast_due_date`` or ``resolution_date``. Raises `DomainError`: A day that cannot be read.
+
+    >>> events = Events.of([1, 0], question=["a", "b"], forecast_due_date=["2025-01-01", "2025-03-01"],
+    ...                    resolution_date=["2025-02-01", "2025-04-01"])
+    >>> event_priors(events, ["source"]).p.round(4).tolist()
+    [0.5, 0.6667]
     """
     try:
         due, resolved = (

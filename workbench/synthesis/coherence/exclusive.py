@@ -13,7 +13,13 @@ from itertools import pairwise
 from math import inf
 
 from workbench.propositions.tree_checks import normal_statement
-from workbench.synthesis.coherence.findings import TOLERANCE, Finding, check_exclusive, check_forecasts
+from workbench.synthesis.coherence.findings import (
+    NEGATION,
+    TOLERANCE,
+    Finding,
+    check_exclusive,
+    check_forecasts,
+)
 
 # The number must end as one: not the year of 2018-12-31, the 20 of "20bp" or the 1.2 of 1.2.3.
 _LEVEL = r"[$€£]?\s*(-?\d+(?:,\d{3})*(?:\.\d+)?)(?![\w-])(?!\.\d)"
@@ -25,7 +31,6 @@ _SIDES = (
     (re.compile(rf"\b(?:above|over|more than|greater than|higher than|exceeds)\s*{_LEVEL}"), True, False),
     (re.compile(rf"\b(?:below|under|less than|fewer than|lower than)\s*{_LEVEL}"), False, False),
 )
-_NOT = re.compile(r"\b(?:not|no|never|neither|nor|fails? to|without|unless)\b|n't\b")
 _TOUCHES = re.compile(
     r"\b(?:by|before|at least once|at some point|any|ever|touch(?:es)?|until|through|stays?)\b"
 )
@@ -52,7 +57,7 @@ def read_band(key: str, statement: str) -> tuple[str, ValueRange] | None:
     """
     plain = normal_statement(statement)
     # In these two comparisons "no" negates nothing.
-    if _NOT.search(plain.replace("no less than", "").replace("no more than", "")):
+    if NEGATION.search(plain.replace("no less than", "").replace("no more than", "")):
         return None
     between = _BETWEEN.search(plain)
     if between is not None:

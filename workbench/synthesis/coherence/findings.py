@@ -134,7 +134,7 @@ _PLURAL = re.compile(r"(?<=..[^s])s$", re.DOTALL)
 _LASTS = re.compile(
     r"\b(?:stays?|remains?|keeps?|holds?|throughout|through|until|every|always)\b", re.IGNORECASE
 )
-_NOT = re.compile(r"\b(?:not|no|never|neither|nor|fails? to|without|unless)\b|n't\b", re.IGNORECASE)
+NEGATION = re.compile(r"\b(?:not|no|never|neither|nor|fails? to|without|unless)\b|n't\b", re.IGNORECASE)
 
 
 def find_nested(statements: Mapping[str, str]) -> list[NestedClaims]:
@@ -150,14 +150,14 @@ def find_nested(statements: Mapping[str, str]) -> list[NestedClaims]:
         plain = normal_statement(statement)
         for match in _DATE.finditer(plain):
             template = plain[: match.start()] + "§" + plain[match.end() :]
-            if _BY.search(template) and not (_NOT.search(template) or _LASTS.search(template)):
+            if _BY.search(template) and not (NEGATION.search(template) or _LASTS.search(template)):
                 groups.setdefault((template, "date"), []).append((float(match[0].replace("-", "")), key))
         # A date's digits are no thresholds; masked at equal length, places in the mask are places in the text.
         masked = _DATE.sub(lambda m: "d" * len(m[0]), plain)
         for match in _NUMBER.finditer(masked):
             template = plain[: match.start()] + "§" + plain[match.end() :]
             above, below = _ABOVE.search(template), _BELOW.search(template)
-            if bool(above) != bool(below) and not _NOT.search(template):
+            if bool(above) != bool(below) and not NEGATION.search(template):
                 # Sorted, the narrowest claim comes first: the highest of "above", the lowest of "below".
                 level = float(match[0].replace(",", ""))
                 groups.setdefault((template, "threshold"), []).append((-level if above else level, key))
@@ -245,8 +245,8 @@ def check_statements(statements: Mapping[str, str]) -> list[Finding]:
 def _words(text: str) -> tuple[list[str], bool]:
     # The pattern for "n't" has the plain apostrophe. Two negations cancel.
     plain = normal_statement(text).replace("’", "'")
-    negated = len(_NOT.findall(plain)) % 2 == 1
-    tokens = re.findall(r"[^\W_]+(?:[.,'-][^\W_]+)*|[%$€£]", _NOT.sub(" ", plain))
+    negated = len(NEGATION.findall(plain)) % 2 == 1
+    tokens = re.findall(r"[^\W_]+(?:[.,'-][^\W_]+)*|[%$€£]", NEGATION.sub(" ", plain))
     content = [token for token in tokens if token not in _FILLER]
     return [token if token in _SIDED else _PLURAL.sub("", token) for token in content], negated
 
