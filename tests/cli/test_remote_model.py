@@ -24,7 +24,18 @@ from tests.fakes.openai_server import OpenAIServer
 pytestmark = pytest.mark.long
 
 STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
-ANALYZE = ("analyze", STATEMENT, "--cutoff", "2018-06-30", "--model", "openai/x", "--json")
+#: The tree alone: tests/cli/test_pooled_claim.py has the direct forecasts beside it.
+ANALYZE = (
+    "analyze",
+    STATEMENT,
+    "--cutoff",
+    "2018-06-30",
+    "--model",
+    "openai/x",
+    "--json",
+    "--set",
+    "direct=0",
+)
 
 
 def analyze(home: Path, server: OpenAIServer, *more: str) -> subprocess.CompletedProcess[str]:

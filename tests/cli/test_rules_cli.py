@@ -13,7 +13,8 @@ from tests.net.trees import PLAN, SP500
 
 pytestmark = pytest.mark.long
 
-ANALYZE = ("analyze", SP500, "--cutoff", "2018-06-30", "--model", "openai/x", "--json")
+#: The tree alone: tests/cli/test_pooled_claim.py has the direct forecasts beside it.
+ANALYZE = ("analyze", SP500, "--cutoff", "2018-06-30", "--model", "openai/x", "--json", "--set", "direct=0")
 
 
 def quick() -> Policy:

@@ -46,7 +46,7 @@ def example(name: str) -> tuple[str, Any]:
     each = settings_by_name()[name]
     known = {"api_base": "http://localhost:9", "preset": "blf-paper", "prior": "0.3", "floor": "0.5", "headers": '{"a": "env:B"}',
              "limits": '{"openai": {"requests_per_minute": 5}}', "prices": '{"openai/x": [1, 2]}', "models": '{"judge": "openai/x"}',
-             "crowded_share": "0.5", "crowd": "0.5", "fallback": "openai/x,openai/y", "framings": "no_first,yes_first", "body": '{"a": 1}'}  # fmt: skip
+             "crowded_share": "0.5", "crowd": "0.5", "fallback": "openai/x,openai/y", "direct_models": "openai/x,openai/y", "framings": "no_first,yes_first", "body": '{"a": 1}'}  # fmt: skip
     values = {
         "blf-paper": "blf-paper",
         "0.3": 0.3,

@@ -19,8 +19,9 @@ from tests.fakes.upstream import Upstream
 from tests.fakes.web_upstream import FakeWeb, WebPage
 from workbench.models.costs import count_tokens
 from workbench.questions.formats.format_registry import OWN
-from workbench.studies.rounds.round_record import ResolvedForecast, learned_tree_weight, pooled, together
+from workbench.studies.rounds.round_record import ResolvedForecast, learned_tree_weight, pooled
 from workbench.studies.rounds.round_state import RoundRules, arms_of
+from workbench.synthesis.rules.pooled import together
 
 QUESTIONS: list[dict[str, Any]] = [
     {"id": "june", "title": "Will Ruritania and Borduria sign a peace treaty before 2027-06-01?", "criteria": "Resolves Yes if both sign it."},

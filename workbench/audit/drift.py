@@ -59,10 +59,9 @@ def drift(state: RunState, checks: Sequence[ProofCheck], *, rerun: bool) -> dict
         moved = p is not None and any(item.check == "rerun" for item in differences)
         again.setdefault(check.node, {})[check.trial] = p if moved and p is not None else belief.p
     values = {
-        node: state.settings.aggregation.combine(
-            [p for _, p in sorted(trials.items())], dead=_dead(state, node)
-        )
+        node: state.settings.pooled(node, trials, dead=_dead(state, node))
         for node, trials in again.items()
+        if not state.tree[node].children  # a direct forecast of the claim prints nothing that could drift
     }
     moved_leaves = {node: p for node, p in values.items() if p != state.tree[node].p}
     if target != ROOT:

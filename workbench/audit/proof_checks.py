@@ -177,7 +177,8 @@ def cost(records: Records) -> list[Answer]:
     models, state = ModelLedger(records.store), records.state
     dollars = models.cost(state.run_id)
     text = "price unknown" if dollars is None else f"${dollars:.4f}"
-    replies = f"{models.count(state.run_id)} replies of {state.settings.model}, {text}"
+    names = " and ".join(dict.fromkeys((state.settings.model, *state.settings.direct_models)))
+    replies = f"{models.count(state.run_id)} replies of {names}, {text}"
     return [("ok", replies + tokens(records.spending))]
 
 

@@ -3,6 +3,7 @@
 The first request of each dialogue is rendered by the agents themselves, as the run would send it, and counted.
 """
 
+from collections import Counter
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
@@ -20,10 +21,10 @@ from workbench.agents.synthesizers.root_prior import state_prior
 from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.model_gateway import with_day
 from workbench.engine.record.state import RunState
-from workbench.engine.run_settings import RunSettings
+from workbench.engine.run_settings import DIRECT, RunSettings
 from workbench.models.base import ModelReply, ModelRequest, NodeRef
-from workbench.models.costs import CostForecast, forecast_cost, request_tokens
-from workbench.propositions import Belief, Polarity, Proposition, Tree
+from workbench.models.costs import TOKENS, CostForecast, forecast_cost, request_tokens
+from workbench.propositions import ROOT, Belief, Polarity, Proposition, Tree
 
 #: Leaves whose first requests are rendered; the others are taken to be as long on average.
 _MOST_RENDERED = 20
@@ -34,8 +35,18 @@ def forecast(state: RunState, *, whole: bool = False) -> CostForecast:
     tree, settings = state.tree, state.settings
     inner = [node for node in tree.inner() if whole or tree[node].belief is None]
     beside = {"prior": 1} if settings.agent.root_prior and tree.root.id in inner else {}
+    if whole and state.news is not None and state.news.sources:
+        beside["news"] = 1
+    direct: list[int] = []
+    if tree.root.children and tree.root.id in inner:
+        direct = [
+            number
+            for number in range(1, settings.direct + 1)
+            if whole or state.trial(ROOT, number).belief is None
+        ]
     return forecast_of(
         settings,
+        direct=direct,
         leaves=[tree[leaf] for leaf in tree.leaves() if whole or tree[leaf].belief is None],
         inner=len(inner),
         beside=beside | (analysis_calls(settings, len(inner)) if whole else {}),
@@ -47,7 +58,8 @@ def forecast(state: RunState, *, whole: bool = False) -> CostForecast:
 def cost_line(state: RunState) -> str:
     """Return the cost forecast as one line: calls, and US dollars where the price of a token is known, with a range."""
     expected, settings = forecast(state), state.settings
-    models = dict.fromkeys(settings.models.get(role, settings.model) for role in ("grounder", "synthesizer"))
+    roles = (settings.models.get(role, settings.model) for role in ("grounder", "synthesizer"))
+    models = dict.fromkeys((*roles, *settings.direct_models))
     line = f"collecting the evidence will take about {expected.model_calls} calls to {' and '.join(models)}"
     if expected.spread > 1:
         line += f"{_calls_range(expected)}, {expected.token_words}"
@@ -100,10 +112,12 @@ def forecast_of(
     beside: Mapping[str, int] | None = None,
     claim: str = "Something that is asked about happens by the end of the year",
     cutoff: Cutoff | None = None,
+    direct: Sequence[int] = (),
 ) -> CostForecast:
     """Return what it takes to ground these leaves and to combine so many nodes under a run's settings.
 
     `leaves`: With their statements, so that ``auto`` is priced by what it would choose; or how many, where nobody knows them yet.
+    `direct`: The forecasts of the claim itself that are to come, by their numbers.
     """
     grounder = open_grounder(settings.grounder, settings.agent, settings.options.get("grounder"))
     calls = getattr(grounder, "expected_calls", None)
@@ -130,6 +144,12 @@ def forecast_of(
                 name: opened.get(name) or open_grounder(name, settings.agent) for name in routed or ()
             }
         rendered = rehearsal.of_leaves(grounders, named) | rehearsal.of_tree(named, count, inner, more)
+        if direct:
+            asked = rehearsal.of_leaves({DIRECT: open_grounder(DIRECT, settings.agent)}, [root])
+            rendered["direct"] = asked[DIRECT]
+    if not inner and settings.direct_models:  # a claim alone, which its models forecast in turn
+        direct, count, routed = range(1, settings.trials + 1), 0, None
+        rendered["direct"] = rendered.get(settings.grounder, TOKENS["thought"][0])
     return forecast_cost(
         settings.model,
         leaves=count,
@@ -144,6 +164,7 @@ def forecast_of(
         routed=routed,
         rendered=rendered,
         beside=more,
+        direct=Counter(settings.direct_model(number) for number in direct),
     )
 
 

@@ -17,6 +17,7 @@ from proxies.catalogue import Catalogue
 from sandbox import Limits, Sandbox
 from sandbox.errors import AnotherWriter, IsolationUnavailable, SandboxError
 from workbench.agents.base import Brief
+from workbench.agents.registry import open_grounder
 from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.model_gateway import require_price, run_gateway
 from workbench.engine.access.outage import ProviderDown, Timing
@@ -34,7 +35,7 @@ from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Listener, Recorder
 from workbench.engine.record.state import RunState
 from workbench.engine.run_prompts import adopt_prompts
-from workbench.engine.run_settings import RunSettings
+from workbench.engine.run_settings import DIRECT, RunSettings
 from workbench.engine.run_texts import adopt_cut
 from workbench.errors import BudgetStop, Option, ProviderError, UsageError, WorkbenchError, command, sentence
 from workbench.models.base import Model, PastShare
@@ -162,6 +163,7 @@ class Engine:
                 recorder=recorder,
                 gateway=gateway,
                 grounder=agents.grounder,
+                direct=open_grounder(DIRECT, settings.agent),
                 synthesizer=agents.synthesizer,
                 broker=self.broker,
                 guide=guide,

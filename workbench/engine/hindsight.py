@@ -25,7 +25,9 @@ def hindsight(settings: RunSettings, cutoff: Cutoff) -> list[str]:
     """Return a warning for each model of a run whose training ends after the cutoff, or nobody knows when; empty for none."""
     if cutoff.live:
         return []
-    names = dict.fromkeys((settings.model, *settings.models.values(), *settings.fallback))
+    names = dict.fromkeys(
+        (settings.model, *settings.direct_models, *settings.models.values(), *settings.fallback)
+    )
     return [line for name in names if (line := _hindsight_line(name, cutoff.last_moment_day, cutoff.text))]
 
 

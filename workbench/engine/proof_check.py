@@ -1,7 +1,7 @@
 """Does a run's evidence still stand? Each proof is compared with its records and checked by its own evidence, offline."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,18 @@ from sandbox.record.verify import Difference, Verification, rerun_proof
 from workbench.agents.evidence.base import Evidence, MissingEvidence, ProofContext, logged_evidence
 from workbench.agents.evidence.check import compare, verify
 from workbench.engine.access.look_up_records import look_up_faults
-from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.manifest import packages, recorded_manifest
 from workbench.engine.record.attempt_records import attempt_context
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.imported_run import signature_fault
 from workbench.engine.record.run_files import journal_name
 from workbench.engine.record.state import RunState
+from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
-from workbench.propositions import NodeId
+from workbench.propositions import ROOT, NodeId
 from workbench.store import Store, StoreCorrupt
 from workbench.store import events as ev
-from workbench.synthesis import evaluate
+from workbench.synthesis import PooledRule, evaluate
 from workbench.terminal import printable
 
 #: How far a stored p may be from the one that it follows from: the last bits of a sum.
@@ -59,7 +59,7 @@ def combined_faults(store: Store, state: RunState) -> list[ProofFault]:
     """
     rows = store.events(state.run_id, until=state.seq)
     return [
-        *_pooled_faults((row.event for row in rows), state.settings.aggregation),
+        *_pooled_faults((row.event for row in rows), state.settings),
         *(
             ProofFault.of_node(node, "rule", "the stored p is not what its rule gives")
             for node in rule_faults(state)
@@ -79,19 +79,28 @@ def rule_faults(state: RunState) -> list[NodeId]:
     ]
 
 
-def _pooled_faults(events: Iterable[ev.Event], aggregation: Aggregation) -> list[ProofFault]:
+def _pooled_faults(events: Iterable[ev.Event], settings: RunSettings) -> list[ProofFault]:
     """Follow the log: the tree may have been edited since, and an edited leaf is what a person says it is."""
     concluded: dict[NodeId, dict[int, ev.LeafGrounded]] = {}
     root: float | None = None
+    direct: float | None = None
     faults = []
     for event in events:
         match event:
             case ev.LeafGrounded():
                 concluded.setdefault(event.node, {})[event.trial or 1] = event
             case ev.LeafPooled():
-                trials = [row for _, row in sorted(concluded.get(event.node, {}).items())]
-                if what := _pooled_fault(event, trials, aggregation):
+                trials = dict(sorted(concluded.get(event.node, {}).items()))
+                if what := _pooled_fault(event, trials, settings):
                     faults.append(ProofFault.of_node(event.node, "pooled", what))
+                direct = event.p if event.node == ROOT else direct
+            # A review follows an earlier run's rule, and has no direct forecasts of its own.
+            case ev.NodeSynthesized() if event.rule.get("name") == PooledRule.name and direct not in (
+                None,
+                event.rule.get("direct"),
+            ):
+                what = f"its rule pools {event.rule.get('direct')!r}, its direct forecasts give {direct!r}"
+                faults.append(ProofFault.of_node(event.node, "pooled", what))
             case ev.LeafReopened():  # what its trials concluded before counts no more
                 concluded.pop(event.node, None)
             case ev.TreeEdited():
@@ -107,16 +116,17 @@ def _pooled_faults(events: Iterable[ev.Event], aggregation: Aggregation) -> list
 
 
 def _pooled_fault(
-    event: ev.LeafPooled, trials: list[ev.LeafGrounded], aggregation: Aggregation
+    event: ev.LeafPooled, trials: Mapping[int, ev.LeafGrounded], settings: RunSettings
 ) -> str | None:
-    values = [trial.p for trial in trials]
-    if not values or list(event.trials) != values:
-        return f"it counts the trials {list(event.trials)}, concluded were {values}"
-    p = aggregation.combine(values, dead=event.dead)
+    values = {number: trial.p for number, trial in trials.items()}
+    if not values or [*event.trials] != [*values.values()]:
+        return f"it counts the trials {[*event.trials]}, concluded were {[*values.values()]}"
+    p = settings.pooled(event.node, values, dead=event.dead)
     if abs(event.p - p) > TOLERANCE:
         return f"it counts as {event.p!r}, its trials give {p!r}"
     # Of several trials the report is written together, in words that may have changed since.
-    if event.key_factor != trials[0].key_factor or (len(trials) == 1 and event.report != trials[0].report):
+    first = next(iter(trials.values()))
+    if event.key_factor != first.key_factor or (len(trials) == 1 and event.report != first.report):
         return "its key factor or report is not the one of its trial"
     return None
 

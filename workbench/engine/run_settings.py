@@ -20,9 +20,11 @@ from workbench.plug_points import (
     package_of,
     plugin_names,
 )
+from workbench.propositions import ROOT
 from workbench.propositions.strict_json import STRICT, read_strict
 from workbench.requests import Setting, check_settings, fields_of, setting
 from workbench.synthesis.coherence.option_sets import PAPER_THRESHOLD, PRODUCT_THRESHOLD
+from workbench.synthesis.rules.pooled import EVEN
 
 Isolation = Literal["namespaces", "landlock", "none"]
 #: Steps that wait for a person's word: ``--approve``.
@@ -38,6 +40,8 @@ def check_level(level: str) -> str:
     return level
 
 
+#: Forecasts a claim itself, in one request: how rounds do it.
+DIRECT = "zero-shot"
 #: Limits of a run; each has a twin for one leaf, ``leaf_budget_usd`` and so on.
 LIMITS = ("budget_usd", "budget_tokens", "budget_calls", "budget_seconds")
 
@@ -111,6 +115,32 @@ class RunSettings:
         "Drivers",
         "What the trials of a driver are asked to do first, in turn: outside (count comparable cases), no_first, yes_first (argue that side). Empty: all are asked alike.",
         in_file="no",
+    )
+    direct: int = setting(
+        0,
+        "Tree",
+        "Forecasts of the claim itself beside its drivers, pooled with the tree in logit space; 0: the tree alone.",
+        in_file="any",
+        low=0,
+        high=MAX_NUMBER,
+    )
+    direct_models: list[str] = setting(
+        [],
+        "Tree",
+        "Models that forecast the claim itself in turn, where several are named; their forecasts count alike.",
+        in_file="no",
+    )
+    tree_weight: float = setting(
+        EVEN,
+        "Tree",
+        "Weight of the tree beside the direct forecasts, in logit space; what the own record teaches, or one half where it is short.",
+        low=0,
+        high=1,
+    )
+    search_first: bool = setting(
+        False,
+        "Data",
+        "Search once for what is new about the claim before anything is asked of it, as of the cutoff.",
     )
     concurrency: int = setting(
         20,
@@ -335,7 +365,34 @@ class RunSettings:
     @property
     def stays_here(self) -> bool:
         """Whether no language model reads what the run reads: the analyst that ships with the workbench answers alone."""
-        return {self.model, *self.models.values(), *self.fallback} == {OFFLINE}
+        return {self.model, *self.direct_models, *self.models.values(), *self.fallback} == {OFFLINE}
+
+    def with_news(self, text: str) -> "RunSettings":
+        """Return the settings with a text of news, which every request shows."""
+        return replace(self, context=replace(self.context, news=text))
+
+    def direct_model(self, trial: int) -> str:
+        """Name whose a direct forecast of the claim is; the models take turns, in alphabetical order."""
+        return self.direct_models[(trial - 1) % len(self.direct_models)] if self.direct_models else self.model
+
+    def pooled(self, node: str, trials: Mapping[int, float], *, dead: int = 0) -> float:
+        """Return what the trials of a node, by their numbers, count as together; several models' count alike, in logit space."""
+        rule = Aggregation() if node == ROOT and self.direct else self.aggregation
+        by_model = self.by_model(trials) if node == ROOT else {}
+        if len(by_model) > 1:
+            return Aggregation().combine([rule.combine(values) for values in by_model.values()])
+        return rule.combine([*trials.values()], dead=dead)
+
+    def by_model(self, trials: Mapping[int, float]) -> dict[str, list[float]]:
+        """Return the direct forecasts of the claim, given by their numbers, by the model whose they are."""
+        own: dict[str, list[float]] = {}
+        for number, p in sorted(trials.items()):
+            own.setdefault(self.direct_model(number), []).append(p)
+        return own
+
+    def trials_at(self, node: str) -> int:
+        """Return up to what number a node has trials: the claim has those of its direct forecasts too."""
+        return max(self.trials, self.direct) if node == ROOT else self.trials
 
     def model_options(self, environ: Mapping[str, str]) -> dict[str, Any]:
         """Return what ``open_models`` needs beside the names; raises ``UsageError`` for a header whose variable is not set."""
@@ -348,6 +405,7 @@ class RunSettings:
             SECRETS.add(environ[variable])
         return {
             "roles": self.models,
+            "others": self.direct_models,
             "fallback": self.fallback,
             "api_base": self.api_base,
             "retries": ONE_TRY.with_timeout(self.timeout),
@@ -512,23 +570,33 @@ FOR_EVENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def _preset_values(preset: str, *, event: bool) -> dict[str, Any]:
+#: What a preset buys besides for a claim that a language model is asked about alone: a round searches and forecasts directly by itself.
+FOR_CLAIMS: dict[str, dict[str, Any]] = {
+    "quick": {"search_first": True},
+    "product": {"direct": 5, "search_first": True},
+    "best": {"direct": 5, "search_first": True},
+}
+
+
+def _preset_values(preset: str, *, event: bool, claim: bool) -> dict[str, Any]:
     if preset not in PRESETS:
         raise UsageError(f"unknown preset {preset!r}: one of {', '.join(PRESETS)}")
     values = dict(PRESETS[preset])
     more = FOR_EVENTS.get(preset, {}) if event else {}
+    more = {**more, **(FOR_CLAIMS.get(preset, {}) if claim else {})}
     return {**values, **more, "agent": {**values.get("agent", {}), **more.get("agent", {})}}
 
 
-def with_preset(preset: str, *, event: bool = False, **overrides: Any) -> RunSettings:
+def with_preset(preset: str, *, event: bool = False, claim: bool = False, **overrides: Any) -> RunSettings:
     """Return the preset's settings with the caller's own values on top (None means: as the preset says).
 
-    ``event``: a language model is asked about an event in words, which `FOR_EVENTS` has more for.
+    ``event``: a language model is asked about an event in words, which `FOR_EVENTS` has more for; ``claim``: it is asked about one
+    claim alone, which `FOR_CLAIMS` has more for.
 
     Values of the agents' settings and of the claim's context are given by their own names, for example ``max_leaves=5``,
     ``background="..."``; those of how trials become one probability as a mapping, ``aggregation={"pool": "median"}``.
     """
-    values = _preset_values(preset, event=event)
+    values = _preset_values(preset, event=event, claim=claim)
     agent = AgentSettings(**values.pop("agent", {}))
     aggregation = {**values.pop("aggregation", {}), **(overrides.pop("aggregation", None) or {})}
     chosen = {name: value for name, value in overrides.items() if value is not None}

@@ -194,9 +194,10 @@ def run_settings(
     decides, which a preset may have more to say of where a language model is asked.
     """
     together = with_defaults(chosen, values)
-    event = event and not together.get("model", OFFLINE).startswith("offline/")
+    asked = not together.get("model", OFFLINE).startswith("offline/")
     try:
-        document = with_preset(together.pop("preset", "product"), event=event, **together).to_json()
+        preset = together.pop("preset", "product")
+        document = with_preset(preset, event=event and asked, claim=asked, **together).to_json()
         for name in nulls:
             for place in (document, document["agent"]):
                 if name in place:

@@ -102,8 +102,9 @@ class ModelRequest:
 
     ``stage``, ``nodes`` and ``cutoff`` are seen by in-process models only: a remote model gets the messages and
     the tools. ``cutoff`` is the knowledge cutoff as the caller wrote it. ``reply_schema`` follows from the stage, ``role``
-    from the asker, and ``may_fall_back`` (another model of the run's chain may answer what this one declines) from the
-    replies before: none of them is part of the stored form. Neither are those that spare a provider's cache: ``own``, ``choice`` and
+    and ``asked_of`` (the one of several models that is to answer, by name) from the asker, and ``may_fall_back`` (another model of
+    the run's chain may answer what this one declines) from the replies before: none of them is part of the stored form. Neither are
+    those that spare a provider's cache: ``own``, ``choice`` and
     ``spare_cache`` (the requests before went without this schema or choice, and no reply has been unusable yet: a provider that
     would read them all again for it is asked without).
 
@@ -124,6 +125,7 @@ class ModelRequest:
     effort: str | None = None
     reply_schema: ReplySchema | None = None
     role: ModelRole | None = None
+    asked_of: str | None = None
     may_fall_back: bool = False
     choice: str = "auto"
     spare_cache: bool = False
@@ -209,7 +211,7 @@ class Asker(Protocol):
 
 
 #: Fields of a request that are no part of the stored form.
-_UNSTORED = ("reply_schema", "role", "may_fall_back", "choice", "spare_cache", "own")
+_UNSTORED = ("reply_schema", "role", "asked_of", "may_fall_back", "choice", "spare_cache", "own")
 #: Fields that are left out while they say nothing.
 _SELDOM = ("effort", "thinking", "thoughts")
 

@@ -176,6 +176,7 @@ TOKENS: Mapping[str, tuple[int, int | None]] = {
     "prior": (900, None),
     "critic": (1_500, None),
     "route": (600, None),
+    "news": (6_000, None),
 }
 #: The dialogue of a leaf with a language model by its grounder, and its calls; of the notebook six steps, 0.7 corrections (on
 #: average) and one conclusion, of which one in five is sent back by the checks of what it says.
@@ -229,10 +230,12 @@ def forecast_cost(
     routed: Mapping[str, int] | None = None,
     rendered: Mapping[str, float] | None = None,
     beside: Mapping[str, int] | None = None,
+    direct: Mapping[str, int] | None = None,
 ) -> CostForecast:
     """Forecast the calls, tokens and price of grounding and combining a planned tree; ``--plan-only`` prints it.
 
     `grounder`: Which kind grounds the leaves; one that is not known here is taken to ask as often as the notebook grounder.
+    `direct`: Forecasts of the claim itself, by model; each is one request.
 
     >>> forecast_cost("offline/analyst", leaves=9, inner=3)
     CostForecast(model_calls=48, input_tokens=0, output_tokens=0, cost_usd=0.0, spread=1.0)
@@ -247,6 +250,7 @@ def forecast_cost(
     for stage, count in {"synthesis": inner, **(beside or {})}.items():
         per_dialogue, dialogue_count = (1, count) if TOKENS[stage][1] is None else (count, 1)
         calls_planned.append((roles.get(_ROLE_OF[stage], model), stage, stage, per_dialogue, dialogue_count))
+    calls_planned += [(name, "direct", "thought", 1, count) for name, count in (direct or {}).items()]
     total = round(sum(calls * dialogues for *_, calls, dialogues in calls_planned))
     # The offline analyst computes: it reads and writes no tokens, and its number of calls is known.
     billed = [plan for plan in calls_planned if plan[3] * plan[4] and not _is_offline(plan[0])]
@@ -288,6 +292,7 @@ _ROLE_OF = {
     "critic": "critic",
     "prior": "synthesizer",
     "route": "grounder",
+    "news": "reader",
 }
 
 

@@ -18,7 +18,7 @@ _DECLINED = ("refused", "filtered")
 class ModelTeam:
     """Several models that are asked as one.
 
-    `fallback`: Asked in this order where the role's own model does not answer.
+    `others`: Asked by name (`ModelRequest.asked_of`). `fallback`: Asked in this order where the role's own model does not answer.
     """
 
     def __init__(
@@ -26,10 +26,12 @@ class ModelTeam:
         main: Model,
         *,
         roles: Mapping[ModelRole, Model] | None = None,
+        others: Sequence[Model] = (),
         fallback: Sequence[Model] = (),
     ) -> None:
         self.main = main
         self.roles = dict(roles or {})
+        self.others = {model.name: model for model in others}
         self.fallback = tuple(fallback)
 
     @property
@@ -37,8 +39,11 @@ class ModelTeam:
         """Name of the main model, for manifests and messages."""
         return self.main.name
 
-    def model_of(self, role: ModelRole | None) -> Model:
-        """Return the model of a role; the filter defaults to the reader's."""
+    def model_of(self, request: ModelRequest) -> Model:
+        """Return the model that a request names, or that of its role; the filter defaults to the reader's."""
+        if request.asked_of in self.others:
+            return self.others[request.asked_of]
+        role = request.role
         if role == "filter" and role not in self.roles:
             role = "reader"
         return self.main if role is None else self.roles.get(role, self.main)
@@ -48,7 +53,7 @@ class ModelTeam:
 
         Raises `ModelError`: Of the role's own model, if no model of the chain answers either.
         """
-        model = self.model_of(request.role)
+        model = self.model_of(request)
         try:
             reply = await model.complete(request)
         except ContextOverflow:
@@ -82,7 +87,10 @@ def model_names(model: Model) -> tuple[str, ...]:
     if not isinstance(model, ModelTeam):
         return (model.name,)
     return tuple(
-        dict.fromkeys(member.name for member in (model.main, *model.roles.values(), *model.fallback))
+        dict.fromkeys(
+            member.name
+            for member in (model.main, *model.others.values(), *model.roles.values(), *model.fallback)
+        )
     )
 
 
@@ -97,11 +105,12 @@ def open_models(
     main: str,
     *,
     roles: Mapping[ModelRole, str] | None = None,
+    others: Sequence[str] = (),
     fallback: Sequence[str] = (),
     api_base: str | None = None,
     **options: Any,
 ) -> Model:
-    """Open the model of a run: one, or a team where roles or a fallback chain are named too.
+    """Open the model of a run: one, or a team where roles, others beside it or a fallback chain are named too.
 
     ``api_base`` is the main model's; others of the same provider share it, no other model is sent there: its requests carry
     another provider's key. ``options`` are those of ``open_model``.
@@ -118,10 +127,11 @@ def open_models(
         return opened[name]
 
     first = model_named(main)
-    if not roles and not fallback:
+    if not roles and not fallback and not others:
         return first
     team = {role: model_named(name) for role, name in (roles or {}).items()}
-    return ModelTeam(first, roles=team, fallback=[model_named(name) for name in fallback])
+    beside, chain = ([model_named(name) for name in names] for names in (others, fallback))
+    return ModelTeam(first, roles=team, others=beside, fallback=chain)
 
 
 def name_for(model: Model, request: ModelRequest) -> str:
@@ -129,4 +139,4 @@ def name_for(model: Model, request: ModelRequest) -> str:
 
     Called by the engine: the hash of a request holds this name, so a role that moves to another model asks anew.
     """
-    return model.model_of(request.role).name if isinstance(model, ModelTeam) else model.name
+    return model.model_of(request).name if isinstance(model, ModelTeam) else model.name

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import BeforeValidator, create_model
 
-from proxies.hashing import content_hash
 from proxies.input_files import MOST_TEXT_BYTES, InputRefused, read_text
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.named_settings import (
@@ -30,12 +29,12 @@ from workbench.models.model_options import OFFLINE
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Facts, Remark
-from workbench.operations.fields import Author, CutoffText, Level, ReadingNumber, RunName
+from workbench.operations.fields import Author, CutoffText, Level, Names, ReadingNumber, RunName
 from workbench.operations.model_work import finds_news, may_buy_again
 from workbench.operations.run_document import RecordProcess, RunDocument
 from workbench.operations.run_work import RunWork, ended, record_process
 from workbench.plug_points import ANALYZERS, GROUNDERS, SYNTHESIZERS, plugin_names
-from workbench.requests import Says, Setting, fields_of
+from workbench.requests import RequestField, Says, Setting, fields_of
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -51,12 +50,19 @@ def _price(value: object) -> object:
 
 #: Kinds of settings whose values are typed otherwise than they are stored.
 _TYPED = {"prices": dict[str, Annotated[list[float], BeforeValidator(_price)]]}
+#: Of a new run alone.
+_TYPED_NEW = {"model": Names}
+
+
+def _kind(each: RequestField, *, new: bool) -> Any:
+    typed = {**_TYPED, **(_TYPED_NEW if new else {})}
+    return typed.get(each.name, get_args(each.kind)[0])
 
 
 def _settings(*, new: bool) -> dict[str, Any]:
     """Return a field for each setting of a new run, or for those that a run which was begun may change; None: as it is."""
     return {
-        each.name: (Annotated[_TYPED.get(each.name, get_args(each.kind)[0]) | None, each.says], None)
+        each.name: (Annotated[_kind(each, new=new) | None, each.says], None)
         for model in SETTINGS
         for each in fields_of(model)
         if new or setting_of(each).resume
@@ -173,6 +179,7 @@ class Analyze(_NewRun):
         from proxies.asof.clock import Cutoff
         from workbench.engine.approvals import check_answerable
         from workbench.models.model_list import require_key
+        from workbench.operations.first_search import search_first
 
         if self.detach and self.plan_only:
             raise UsageError(
@@ -182,15 +189,21 @@ class Analyze(_NewRun):
                 ", and look at the run with watch",
             )
         settings, place = self.run_settings(home), self.place()
-        if not settings.api_base:  # a server of one's own may want none
-            require_key(
-                settings.model, home.environ
-            )  # before the run is opened: what is refused leaves nothing
+        here = settings.api_base and settings.model.partition("/")[0]  # a server of one's own may want none
+        for name in dict.fromkeys((settings.model, *settings.direct_models)):
+            if name.partition("/")[0] != here:
+                require_key(name, home.environ)  # before the run is opened: what is refused leaves nothing
         cutoff = Cutoff.parse(self.cutoff)
         claim = await self._claim(home, cutoff, settings)
         check_answerable(settings, answered=home.answered, workers=place is not None)
-        if settings.preset == "quick" and cutoff.live and not (settings.stays_here or settings.context.news):
-            settings = await _with_news(home, claim.statement, cutoff, settings)
+        # A quick forecast rests on its search alone, so that a person decides before the run is opened.
+        asks = settings.preset == "quick" and cutoff.live and not settings.context.news
+        if (
+            settings.search_first
+            and asks
+            and not finds_news(home, cutoff, Option("news", "text", by_set=True))
+        ):
+            settings = replace(settings, search_first=False)
         if self.detach:
             from workbench.engine.assembly import open_engine
 
@@ -201,6 +214,7 @@ class Analyze(_NewRun):
             return self.detached(home, run_id, settings.isolation)
         async with self.engine(home, settings, settings.isolation) as engine:
             run_id = home.run = await self._opened(home, engine, claim, cutoff, settings)
+            await search_first(home, run_id)
             measured = RecordProcess() if self.plan_only else record_process(home, run_id)
             await engine.work(run_id, plan_only=self.plan_only)
         return await ended(home, run_id, measured)
@@ -232,6 +246,13 @@ class Analyze(_NewRun):
         )
         if self.ground_with:
             _name_grounders(chosen, self.ground_with)
+        if isinstance(models := chosen.pop("model", None), list) and models:
+            # The first one builds the tree; the direct forecasts are of all, in an order that does not depend on who is named first.
+            chosen["model"] = models[0]
+            if len(set(models)) > 1:
+                chosen["direct_models"] = sorted(set(models))
+        elif models:
+            chosen["model"] = models
         values: dict[str, Any] = {}
         if home.in_folder is not None:
             chosen |= {name: _text_or_file(name, chosen.get(name)) for name in ("background", "criteria")}
@@ -306,6 +327,10 @@ class Analyze(_NewRun):
         with _read_beside(home, self.statement, cutoff, settings):
             history = await engine.check(claim.statement, cutoff, settings)
         keyed = replace(settings, keyed=engine.keyed)
+        if settings.direct:
+            from workbench.studies.rounds.round_record import own_tree_weight  # loads numpy
+
+            keyed = replace(keyed, tree_weight=own_tree_weight(home.store, cutoff))
         run_id = new_run(home.store, claim.statement, cutoff, keyed, read_as=claim.read_as, history=history)
         home.say(f"run {run_id}  {settings.model}  cutoff {cutoff.text}")
         if history is not None:
@@ -327,25 +352,6 @@ class Analyze(_NewRun):
             *panels,
             *(f"{role}: One of {', '.join(plugin_names(group))}." for role, group in agents.items()),
         ]
-
-
-async def _with_news(home: Home, statement: str, cutoff: Cutoff, settings: RunSettings) -> RunSettings:
-    """Search once for what is new about a claim, and have a model sum it up for all forecasts of it."""
-    from workbench.questions.question import Question
-    from workbench.studies.contexts.collection import Wanted, one_search, open_gatherer
-
-    if not finds_news(home, cutoff, Option("news", "text", by_set=True)):
-        return settings
-    options = one_search(
-        settings.model, api_base=settings.api_base, prices=settings.prices, budget_usd=settings.budget_usd
-    )
-    question = Question(
-        id=f"claim-{content_hash(statement)[7:19]}", title=statement, criteria=settings.context.criteria
-    )
-    async with open_gatherer(home.store, "claims", environ=home.environ, options=options) as gatherer:
-        context = await gatherer.gather(Wanted(question, cutoff))
-    home.say(f"{counted(len(context.sources), 'source')} as of {context.instant[:16]}")
-    return replace(settings, context=replace(settings.context, news=context.text))
 
 
 @contextmanager

@@ -91,6 +91,9 @@ class RunWork(ModelWork):
 
         if self.detach:
             return self.detached(home, run_id, level, leaves=leaves, rebuy=rebuy)
+        from workbench.operations.first_search import search_first
+
+        await search_first(home, run_id)
         settings = home.state(run_id).settings
         async with self.engine(home, settings, level, began=began_at(home.store, run_id)) as engine:
             measured = record_process(home, run_id)

@@ -39,6 +39,7 @@ from workbench.synthesis.whatif.evaluation import reachable_ranges
 from workbench.templates import brief
 from workbench.terminal import printable
 from workbench.views.answer import answer_sentence
+from workbench.views.direct_forecasts import direct_forecasts, direct_lines
 from workbench.views.fan_chart import NO_SERIES
 from workbench.views.run_view import RunView, view_of
 from workbench.views.transcript import call_heading, call_parts, transcript
@@ -395,7 +396,12 @@ def _facts(store: Store, state: RunState) -> list[tuple[str, str]]:
         ("run", state.run_id),
         ("begun", state.started_utc[:19].replace("T", " ") + " UTC"),
         ("cutoff", f"{state.cutoff} (before {state.cutoff_instant}, exclusive)"),
-        ("model", "none: a tree from a file" if from_file else ", ".join(state.models)),
+        (
+            "model",
+            "none: a tree from a file"
+            if from_file
+            else ", ".join(dict.fromkeys((*state.models, *settings.direct_models))),
+        ),
         ("synthesis", "as the file says" if from_file else settings.rule),
         ("forecasts per driver", str(settings.trials)),
         ("sandbox", sandbox_words(state.isolation)),
@@ -407,6 +413,10 @@ def _facts(store: Store, state: RunState) -> list[tuple[str, str]]:
     ]
     if notes := (state.read_as or {}).get("notes"):
         facts.append(("reading", "; ".join(notes)))
+    if lines := direct_lines(direct_forecasts(state)):
+        facts.append(("forecast without drivers", "; ".join(lines)))
+    if news := state.news_line():
+        facts.append(("news", news))
     return facts
 
 

@@ -142,6 +142,15 @@ class TextCut(EventBase):
     context: dict[str, str]
 
 
+class NewsSearched(EventBase):
+    """What is new about the claim was searched for before anything was asked of it; ``reason`` says why nothing was read."""
+
+    kind: Literal["news.searched"] = "news.searched"
+    news: Hash | None = None
+    sources: int = Field(default=0, ge=0)
+    reason: Shown = ""
+
+
 class RunResumed(EventBase):
     """Work on an unfinished run goes on; ``only`` names the nodes that this sitting keeps to, none means all."""
 
@@ -797,6 +806,7 @@ Event = Annotated[
     | RunContinued
     | RunChanged
     | TextCut
+    | NewsSearched
     | CallAsked
     | CallUnbilled
     | LeafWaiting

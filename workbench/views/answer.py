@@ -14,6 +14,7 @@ from typing import Any
 
 from workbench.formatting import percent, points_apart, single_line
 from workbench.propositions import NodeId, Proposition, Rule, Tree
+from workbench.synthesis.rules.pooled import PooledRule, drivers_rule
 from workbench.synthesis.whatif.evaluation import clamp
 from workbench.whatif.stored_reports import report_base_rate, report_forecast
 
@@ -42,12 +43,29 @@ class Part:
 class Rest(StrEnum):
     """Names the source of the part of an answer that no driver adds."""
 
+    #: The claim was forecast without its drivers too.
+    DIRECT = "the direct forecasts together"
     #: The rule was made to give the forecast of the claim's own series, as the key-free analyst's is.
     SERIES = "the simulation of the claim's series"
     #: With every driver at what is usual for it, the rule gives another number than the base rate.
     RULE = "the rule at its drivers' usual values"
     #: The claim stands elsewhere than the rule puts it.
     HAND = "the value set at the claim itself"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pooled:
+    """The two probabilities that a claim's is pooled of, and what the drivers' counts beside the direct one."""
+
+    tree: float
+    direct: float
+    tree_weight: float
+
+    def words(self) -> str:
+        """Write them so that a reader can recompute the answer."""
+        even = self.tree_weight == 0.5
+        share = "equally" if even else f"at {percent(self.tree_weight)} and {percent(1 - self.tree_weight)}"
+        return f"The drivers alone give {percent(self.tree)} and the direct forecasts {percent(self.direct)}; they count {share}, averaged in log odds."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +83,8 @@ class Waterfall:
     from_base_rate: bool
     #: The answer is the forecast of the claim's series still: the drivers explain the number and do not set it.
     set_by_series: bool
+    #: What the drivers alone come to, where a direct forecast is pooled with them.
+    pooled: "Pooled | None" = None
 
     @property
     def start_words(self) -> str:
@@ -87,8 +107,9 @@ def waterfall(tree: Tree) -> Waterfall | None:
     rates = {driver.id: rate for driver in drivers if (rate := report_base_rate(driver)) is not None}
     counted = base is not None and len(rates) == len(drivers)
     usual = rates if counted else dict.fromkeys(p, 0.5)
+    rule = drivers_rule(root.rule) or root.rule
     moved = _shares(root.rule, usual, p)
-    start = base if counted and base is not None else clamp(root.rule.evaluate(usual))
+    start = base if counted and base is not None else clamp(rule.evaluate(usual))
     parts = [
         Part(
             node=driver.id,
@@ -99,6 +120,8 @@ def waterfall(tree: Tree) -> Waterfall | None:
         )
         for driver in drivers
     ]
+    if Rest.DIRECT in moved:
+        parts.append(Part(name=str(Rest.DIRECT), points=moved[Rest.DIRECT]))
     source = _rest_source(root, root.rule, drivers, p)
     if abs(rest := root.p - start - fsum(moved.values())) > _ROUNDING:
         parts.append(Part(name=str(source), points=rest))
@@ -109,8 +132,19 @@ def waterfall(tree: Tree) -> Waterfall | None:
         source=source,
         end=root.p,
         from_base_rate=counted,
+        pooled=pooled_of(root, p),
         set_by_series=forecast is not None and abs(root.p - forecast) < _ROUNDING,
     )
+
+
+def pooled_of(root: Proposition, p: Mapping[NodeId, float]) -> Pooled | None:
+    """Return what a claim's probability is pooled of, at its drivers' values; None where it is not pooled or was set by hand."""
+    rule = root.rule
+    if not isinstance(rule, PooledRule) or not rule.numeric or root.p is None:
+        return None
+    if abs(rule.evaluate(p) - root.p) > _ROUNDING:
+        return None
+    return Pooled(tree=rule.tree(p), direct=rule.direct, tree_weight=rule.tree_weight)
 
 
 def _alone(root: Proposition) -> Waterfall | None:
@@ -149,6 +183,14 @@ def _rest_source(
 
 def _shares(rule: Rule, usual: Mapping[NodeId, float], now: Mapping[NodeId, float]) -> dict[NodeId, float]:
     names = list(now)
+    if isinstance(rule, PooledRule):
+        pooled = rule
+
+        def value(changed: frozenset[str]) -> float:
+            tree = pooled.tree({name: (now if name in changed else usual)[name] for name in names})
+            return pooled.pooled(tree) if Rest.DIRECT in changed else tree
+
+        return average_over_orders([*names, Rest.DIRECT], value)
     if rule.affine:
         weights = rule.derivative(usual)
         return {name: weights.get(name, 0.0) * (now[name] - usual[name]) for name in names}
@@ -223,6 +265,8 @@ def sentence_of(p: float | None, base_rate: float | None, steps: Waterfall | Non
         sentences.append("This value was set at the claim itself; nothing below it enters.")
     elif steps is not None:
         sentences.append(_part_sentence(steps, start_known=steps.from_base_rate and base_rate is not None))
+        if steps.pooled is not None:
+            sentences.append(steps.pooled.words())
     return " ".join(filter(None, sentences))
 
 

@@ -22,6 +22,7 @@ from workbench.steps import Steps, at_once
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.store.removal import began_at
 from workbench.synthesis.whatif.evaluation import Span, reachable_ranges
+from workbench.views.direct_forecasts import direct_forecasts
 from workbench.views.kept_changes import since_line
 from workbench.whatif.stored_reports import root_prior, run_base_rate
 
@@ -209,6 +210,8 @@ class RunView:
             "base_rate": self.base_rate,
             "prior": self.prior,
             "record": self.record(),
+            **({"direct": direct} if (direct := direct_forecasts(self.state)) else {}),
+            **({"news": line} if (line := self.state.news_line()) else {}),
             **({"fan": self.fan(), **self._band_document()} if nodes else {}),
             "nodes": [self._node_document(*item) for item in reachable_ranges(tree).items()] if nodes else [],
             "n_nodes": len(tree),

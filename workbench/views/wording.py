@@ -40,6 +40,7 @@ from workbench.synthesis.whatif.edits import (
 from workbench.synthesis.whatif.evaluation import Span, reachable_ranges
 from workbench.terminal import printable
 from workbench.views.answer import answer_sentence, short_name
+from workbench.views.direct_forecasts import direct_forecasts, direct_lines
 from workbench.whatif.typed_values import TypedValue
 
 if TYPE_CHECKING:
@@ -253,7 +254,8 @@ def run_lines(
             ),
             "",
         ]
-    facts = [f"run {view.run_id}", view.state.status, f"cutoff {view.cutoff}", view.state.settings.model]
+    models = dict.fromkeys((view.state.settings.model, *view.state.settings.direct_models))
+    facts = [f"run {view.run_id}", view.state.status, f"cutoff {view.cutoff}", " and ".join(models)]
     if view.state.isolation:
         facts.append(f"sandbox {sandbox_words(view.state.isolation)}")
     lines.append(" · ".join(facts))
@@ -270,6 +272,9 @@ def run_lines(
     lines += finding_lines(findings)
     cost = "cost unknown" if view.cost_usd is None else f"${view.cost_usd:.4f}"
     lines.append(f"{view.model_calls} model calls ({cost}), {view.api_calls} data calls")
+    lines += direct_lines(direct_forecasts(view.state))
+    if news := view.state.news_line():
+        lines.append(printable(news, keep=""))
     if view.base_rate is not None:
         root = view.tree.root.p
         gap = "" if root is None else f" ({point_change(view.base_rate, root)} from it)"

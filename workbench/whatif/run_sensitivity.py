@@ -9,7 +9,7 @@ from proxies.errors import ProxyError
 from proxies.ledger import LedgerRow
 from workbench.engine.record.state import RunState
 from workbench.environment import catalogue_of
-from workbench.propositions import NodeId
+from workbench.propositions import ROOT, NodeId
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.store import events as ev
 from workbench.whatif.tree_documents import sensitivity_report
@@ -52,15 +52,19 @@ def recorded_trials(store: Store, state: RunState) -> list[tuple[float, ...]]:
     trials: list[tuple[float, ...]] = []
     for run_id in store.run_ids()[-_RECORDED_RUNS:]:
         pooled = [record.event for record in store.events(run_id, kinds=("leaf.pooled",))]
-        several = [
-            event.trials for event in pooled if isinstance(event, ev.LeafPooled) and len(event.trials) > 1
-        ]
+        several = {
+            event.node: event.trials
+            for event in pooled
+            if isinstance(event, ev.LeafPooled) and len(event.trials) > 1
+        }
         if several and run_id != state.run_id:
             (opened,) = (record.event for record in store.events(run_id, kinds=("run.started",)))
             assert isinstance(opened, ev.RunStarted)
             same = (opened.settings.get("grounder"), opened.settings.get("model"))
+            if opened.settings.get("direct"):  # those of the claim itself are no driver's
+                several.pop(ROOT, None)
             if same == (state.settings.grounder, state.settings.model):
-                trials += several
+                trials += several.values()
     return trials
 
 

@@ -108,16 +108,17 @@ class ModelGateway:
         trial: int,
         attempt: int,
         role: ModelRole | None = None,
+        asked_of: str | None = None,
         on_reply: Callable[[Address, ModelReply], None] | None = None,
         renewed: bool = False,
     ) -> "AttemptAsker":
         """Return the asker of one dialogue's place in the run.
 
-        ``role`` says whose model answers; ``on_reply`` is called with each reply that was paid for, not with recalled ones.
+        ``role`` says whose model answers, or ``asked_of`` by its name; ``on_reply`` is called with each reply that was paid for, not with recalled ones.
         ``renewed``: a person wanted this asked anew, so what is on record here may be of another request.
         """
         place = Address(run=run, node=node, trial=trial, attempt=attempt)
-        return AttemptAsker(self, place, role, on_reply, renewed)
+        return AttemptAsker(self, place, role, asked_of, on_reply, renewed)
 
     async def ask(
         self,
@@ -461,6 +462,7 @@ class AttemptAsker:
     gateway: ModelGateway
     place: Address
     role: ModelRole | None
+    asked_of: str | None
     on_reply: Callable[[Address, ModelReply], None] | None
     renewed: bool
 
@@ -473,5 +475,6 @@ class AttemptAsker:
         """Return the model's reply at (run, node, trial, attempt, stage, step, retry)."""
         address = replace(self.place, stage=stage, step=step, retry=retry)
         # An agent may hand a request to another role (a reader, a judge); without a word it is its own.
-        request = request if request.role is not None else replace(request, role=self.role)
+        if request.role is None:
+            request = replace(request, role=self.role, asked_of=self.asked_of)
         return await self.gateway.ask(address, request, on_reply=self.on_reply, renewed=self.renewed)

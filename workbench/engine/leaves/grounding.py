@@ -34,11 +34,12 @@ from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.run_files import journal_name, notebook_name, session_name, write_notebook
 from workbench.engine.record.stages import reply_heading
 from workbench.engine.record.state import REPEATS, RunState, TrialState
+from workbench.engine.run_settings import DIRECT
 from workbench.errors import Option, WorkbenchError, sentence
 from workbench.models.base import Asker, ModelReply
 from workbench.models.errors import AccountRefused, ModelError
 from workbench.plug_points import EVIDENCE, GROUNDERS, package_of
-from workbench.propositions import Belief, NodeId
+from workbench.propositions import ROOT, Belief, NodeId
 from workbench.resources import is_resource_error
 from workbench.search.leak_filter import Verdicts
 from workbench.store import ApiLedger, Store, utc_now
@@ -73,12 +74,13 @@ class Sitting:
     """What all nodes of a run share while it is in work; only the process that owns the run has one.
 
     ``level`` says at which isolation kernels start. ``verdicts`` are those of the run's leak filter: what one trial or worker had
-    judged, no other has judged again.
+    judged, no other has judged again. ``direct`` forecasts the claim itself beside its drivers.
     """
 
     recorder: Recorder
     gateway: ModelGateway
     grounder: Grounder
+    direct: Grounder
     synthesizer: Synthesizer
     broker: Broker
     guide: CatalogueGuide
@@ -231,31 +233,48 @@ async def ground_leaf(sitting: Sitting, node: NodeId, checks: asyncio.TaskGroup)
     A trial that failed for good is a dead trial: the leaf counts by the others. Returns False if all are dead, or if one
     waits for another sitting: the reason is on the log, nothing is raised, other leaves go on.
     """
-    settings = sitting.state.settings
     async with sitting.shared_calls.turn(node):
-        trials = [TrialGrounding(sitting, node, number + 1) for number in range(settings.trials)]
-        async with asyncio.TaskGroup() as group:
-            for trial in trials:
-                group.create_task(trial.ground(), name=f"{node}.{trial.number}")
-        check_proofs(sitting, node, checks)
-        ended = [trial.state for trial in trials]
-        beliefs = [trial.belief for trial in ended if trial.belief is not None and not trial.again]
-        if any(trial.open for trial in ended):
-            return False
-        if not beliefs:
-            return await _keep_earlier(sitting, node)
-        values, dead = tuple(belief.p for belief in beliefs), len(ended) - len(beliefs)
-        sitting.recorder.record(
-            lambda put: ev.LeafPooled(
-                node=node,
-                p=settings.aggregation.combine(values, dead=dead),
-                key_factor=beliefs[0].key_factor,
-                report=put(_pooled_report(beliefs)),
-                trials=values,
-                dead=dead,
-            )
+        pooled = await _run_trials(sitting, node, sitting.state.settings.trials, checks)
+        return await _keep_earlier(sitting, node) if pooled is None else pooled
+
+
+async def ground_claim(sitting: Sitting, checks: asyncio.TaskGroup) -> bool:
+    """Make the direct forecasts of a claim that has drivers too; called once by ``TreeGrounding``.
+
+    Returns False where one waits for another sitting; where all are dead the tree stands alone.
+    """
+    return await _run_trials(sitting, ROOT, sitting.state.settings.direct, checks) is not False
+
+
+async def _run_trials(sitting: Sitting, node: NodeId, count: int, checks: asyncio.TaskGroup) -> bool | None:
+    """Run so many trials side by side and record what they come to; False where one waits, None where all are dead."""
+    trials = [TrialGrounding(sitting, node, number + 1) for number in range(count)]
+    async with asyncio.TaskGroup() as group:
+        for trial in trials:
+            group.create_task(trial.ground(), name=f"{node}.{trial.number}")
+    check_proofs(sitting, node, checks)
+    if any(trial.state.open for trial in trials):
+        return False
+    beliefs = {
+        trial.number: trial.state.belief
+        for trial in trials
+        if trial.state.belief is not None and not trial.state.again
+    }
+    if not beliefs:
+        return None
+    values = {number: belief.p for number, belief in beliefs.items()}
+    pooled = sitting.state.settings.pooled(node, values, dead=count - len(beliefs))
+    sitting.recorder.record(
+        lambda put: ev.LeafPooled(
+            node=node,
+            p=pooled,
+            key_factor=next(iter(beliefs.values())).key_factor,
+            report=put(_pooled_report([*beliefs.values()])),
+            trials=tuple(values.values()),
+            dead=count - len(beliefs),
         )
-        return True
+    )
+    return True
 
 
 async def _keep_earlier(sitting: Sitting, node: NodeId) -> bool:
@@ -263,7 +282,7 @@ async def _keep_earlier(sitting: Sitting, node: NodeId) -> bool:
     state, folder = sitting.state, sitting.store.folder(sitting.state.run_id)
 
     def restore() -> None:
-        for trial in range(1, state.settings.trials + 1):
+        for trial in range(1, state.settings.trials_at(node) + 1):
             proof = state.trial(node, trial)
             if proof.belief is not None and proof.journal_head is not None:
                 # The attempt that failed has written its own notebook in the place of this one.
@@ -298,6 +317,15 @@ class TrialGrounding:
     def state(self) -> TrialState:
         """Where the trial stands."""
         return self.sitting.state.trial(self.node, self.number)
+
+    @property
+    def direct(self) -> bool:
+        """Whether it forecasts a claim that has drivers, without them."""
+        return bool(self.sitting.state.tree[self.node].children)
+
+    @property
+    def _grounder(self) -> Grounder:
+        return self.sitting.direct if self.direct else self.sitting.grounder
 
     @property
     def _place(self) -> dict[str, Any]:
@@ -369,14 +397,18 @@ class TrialGrounding:
             sitting.shared_calls.note_progress(node)
 
         try:
-            if sitting.workers is not None and carried is None:
+            if sitting.workers is not None and carried is None and not self.direct:
                 outcome = await sitting.workers.ground(job, sitting)
             else:
                 outcome = await ground_job(
                     job,
-                    grounder=sitting.grounder if carried is None else CarriedGrounder(carried, self.number),
+                    grounder=self._grounder if carried is None else CarriedGrounder(carried, self.number),
                     ask=sitting.gateway.asker(
-                        run=job.run, role="grounder", on_reply=sitting.on_reply, **self._place
+                        run=job.run,
+                        role="grounder",
+                        asked_of=job.settings.direct_model(self.number) if node == ROOT else None,
+                        on_reply=sitting.on_reply,
+                        **self._place,
                     ),
                     data=sitting.data(job),
                     guide=sitting.guide,
@@ -402,13 +434,18 @@ class TrialGrounding:
         return outcome
 
     @property
+    def _grounder_name(self) -> str:
+        return DIRECT if self.direct else self.sitting.state.settings.grounder
+
+    @property
     def _package(self) -> str | None:
-        return package_of(GROUNDERS, self.sitting.state.settings.grounder)
+        return package_of(GROUNDERS, self._grounder_name)
 
     def _broken(self, what: str) -> GroundingFailure:
         by = f" of the package {self._package}" if self._package else ""
-        name = self.sitting.state.settings.grounder
-        return GroundingFailure(reason=f"the grounder {name}{by} {what}"[:500], retryable=False)
+        return GroundingFailure(
+            reason=f"the grounder {self._grounder_name}{by} {what}"[:500], retryable=False
+        )
 
     async def _journal_head(self) -> str | None:
         """Return the head of the attempt's journal, which is closed by now; nothing is appended to it any more."""
@@ -444,7 +481,7 @@ class TrialGrounding:
 
 def check_proofs(sitting: Sitting, leaf: NodeId, checks: asyncio.TaskGroup) -> None:
     """Start tasks that write and verify the unchecked proofs of a leaf; its value does not wait for them."""
-    for number in range(1, sitting.state.settings.trials + 1):
+    for number in range(1, sitting.state.settings.trials_at(leaf) + 1):
         trial = sitting.state.trial(leaf, number)
         if trial.belief is not None and trial.verified is None and not trial.again:
             checks.create_task(_check_proof(sitting, leaf, number))

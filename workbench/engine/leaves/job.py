@@ -80,7 +80,8 @@ class GroundJob:
     @property
     def framing(self) -> str:
         """How this trial is to look at the leaf; "" where the run leaves it free."""
-        framings = self.settings.framings
+        # A claim that has drivers is asked about plainly: the framings are for the trials of those.
+        framings = [] if self.leaf.children else self.settings.framings
         return framings[(self.trial - 1) % len(framings)] if framings else ""
 
     def address(self, stage: str, step: int, retry: int) -> Address:

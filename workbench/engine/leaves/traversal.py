@@ -12,18 +12,18 @@ from workbench.agents.errors import AgentGaveUp
 from workbench.agents.evidence.look_up import LookUp
 from workbench.agents.synthesizers.root_prior import Prior, state_prior
 from workbench.engine.access.web_access import LooksUp, look_up, write_look_up
-from workbench.engine.leaves.grounding import Sitting, check_proofs, ground_leaf
+from workbench.engine.leaves.grounding import Sitting, check_proofs, ground_claim, ground_leaf
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Put
 from workbench.errors import ProviderError, WorkbenchError, command, sentence
 from workbench.models.base import NodeRef
 from workbench.models.errors import AccountRefused, ModelError
 from workbench.plug_points import RULES, package_of
-from workbench.propositions import Belief, NodeId, Rule
+from workbench.propositions import ROOT, Belief, NodeId, Rule
 from workbench.resources import is_resource_error
 from workbench.store import StoreFull
 from workbench.store import events as ev
-from workbench.synthesis import RuleError, evaluate
+from workbench.synthesis import PooledRule, RuleError, evaluate
 
 
 class LeavesLeft(WorkbenchError):
@@ -41,6 +41,7 @@ class TreeGrounding:
         #: What this sitting may touch, where it is kept to some nodes.
         self._reached = self._only.union(*(sitting.state.tree.ancestors(node) for node in self._only))
         self._prior: asyncio.Task[Prior | Exception | None] | None = None
+        self._direct: asyncio.Task[bool] | None = None
 
     async def ground(self) -> None:
         """Ground every leaf and combine every inner node that has no belief yet; returns when the root has one.
@@ -54,6 +55,8 @@ class TreeGrounding:
             async with asyncio.TaskGroup() as group:
                 if self._asks_prior():
                     self._prior = group.create_task(self._state_prior(), name="prior")
+                if self._forecasts_directly():
+                    self._direct = group.create_task(ground_claim(self._sitting, group), name="direct")
                 # Children before parents, so that a parent finds its children's tasks: ids() is depth-first.
                 for node in reversed(list(self._sitting.state.tree.ids())):
                     tasks[node] = group.create_task(self._watched(node, tasks, group), name=node)
@@ -77,6 +80,17 @@ class TreeGrounding:
             and bool(state.tree.root.children)
             and (state.tree.root.belief is None or bool(state.reopened))
             and (not self._only or "P0" in self._reached)
+        )
+
+    def _forecasts_directly(self) -> bool:
+        """Whether the claim is to be forecast without its drivers too, and has not been: its rule holds what came of that."""
+        state = self._sitting.state
+        return (
+            state.settings.direct > 0
+            and bool(state.tree.root.children)
+            and ROOT not in state.pooled
+            and self._standing(ROOT) is None
+            and (not self._only or ROOT in self._reached)
         )
 
     async def _state_prior(self) -> Prior | Exception | None:
@@ -203,6 +217,8 @@ class TreeGrounding:
             synthesizer = self._sitting.synthesizer
             if isinstance(synthesizer, LooksUp) and synthesizer.looks_up:
                 looked_up = more["looked_up"] = await look_up(self._sitting, synthesizer, node, attempt, ask)
+            if node == ROOT and self._direct is not None and not await self._direct:
+                return False
             rule, belief = await synthesizer.synthesize(
                 state.tree[node],
                 list(state.tree.children(node)),
@@ -222,6 +238,10 @@ class TreeGrounding:
         if looked_up is not None:
             # Before the event that vouches for it: a kill between them leaves a file that is written again.
             await asyncio.to_thread(write_look_up, self._sitting, looked_up, node, attempt)
+        direct = self._sitting.state.pooled.get(ROOT) if node == ROOT else None
+        if direct is not None:
+            pooled = PooledRule(rule, direct, state.settings.tree_weight)
+            rule, belief = pooled, replace(belief, p=pooled.pooled(belief.p))
         try:
             self._record_rule(node, rule, belief, looked_up, attempt)
         except RuleError as error:
@@ -252,7 +272,7 @@ class TreeGrounding:
         leaves = [leaf for leaf in state.tree.leaves() if state.node_status(leaf) == "failed"]
         inner = [node for node in state.tree.inner() if state.node_status(node) == "failed"]
         first = next(
-            (t.failure for (n, _), t in state.trials.items() if n in leaves and t.failure),
+            (t.failure for (n, _), t in state.trials.items() if n in (*leaves, *inner) and t.failure),
             next((state.waiting.get(n) or state.failures[n][-1] for n in inner), "no reason on record"),
         )
         done = sum(1 for leaf in state.tree.leaves() if state.node_status(leaf) == "grounded")

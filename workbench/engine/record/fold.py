@@ -159,6 +159,10 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
             texts: dict[str, Any] = dict(event.context)
             state.settings = replace(state.settings, context=replace(state.settings.context, **texts))
             state.cut += event.cut
+        case ev.NewsSearched():
+            state.news = event
+            if event.news is not None:
+                state.settings = state.settings.with_news(store.text(event.news))
         case ev.RunStopped():
             state.stopped, state.provider_waiting = event, None
             state.undecided.clear()
@@ -303,7 +307,10 @@ def apply_to_leaf(store: Bodies, state: RunState, stored: StoredEvent) -> None:
             )
         case ev.LeafPooled():
             belief = Belief(p=event.p, key_factor=event.key_factor, report=store.text(event.report))
-            state.tree = state.tree.with_belief(event.node, belief)
+            if not state.tree[
+                event.node
+            ].children:  # else direct forecasts, which its rule will pool with its drivers
+                state.tree = state.tree.with_belief(event.node, belief)
             state.pooled[event.node] = event.p
             for key, trial in trials_of(state, event.node):
                 if trial.again:  # it is dead: what it concluded before is not counted beside the new ones
@@ -313,7 +320,7 @@ def apply_to_leaf(store: Bodies, state: RunState, stored: StoredEvent) -> None:
 def trials_of(state: RunState, node: NodeId) -> list[tuple[tuple[NodeId, int], TrialState]]:
     """Return the trials of a leaf that were begun, with their keys in the state."""
     # Looked up, not searched for: among ten thousand leaves a search at each would cost more than their grounding.
-    keys = ((node, number) for number in range(1, state.settings.trials + 1))
+    keys = ((node, number) for number in range(1, state.settings.trials_at(node) + 1))
     return [(key, state.trials[key]) for key in keys if key in state.trials]
 
 

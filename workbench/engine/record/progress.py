@@ -59,7 +59,11 @@ def progress_line(state: RunState, stored: StoredEvent) -> str | None:
             return f"  {event.node:8} request {event.number}: {event.what}, {tokens:,} tokens{cost}"
         case ev.LeafPooled():
             dead = f", {event.dead} of its trials dead" if event.dead else ""
-            return f"  {event.node:8} {percent(event.p):>6}  has its evidence ({len(state.pooled)} of {leaves}){dead}"
+            if state.tree[event.node].children:
+                count = counted(len(event.trials), "direct forecast")
+                return f"  {event.node:8} {percent(event.p):>6}  by {count}{dead}"
+            done = sum(state.tree[leaf].belief is not None for leaf in state.tree.leaves())
+            return f"  {event.node:8} {percent(event.p):>6}  has its evidence ({done} of {leaves}){dead}"
         case ev.LeafVerified(verified=False):
             what = "; ".join(event.differing) or "no reason on record"
             return f"  {event.node:8} NOT VERIFIED: {what[:300]}"

@@ -10,6 +10,7 @@ from workbench.engine.record.imported_run import Imported
 from workbench.engine.record.people import Annotations, Outcome
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import Option, UsageError, command, sentence
+from workbench.formatting import counted
 from workbench.models.base import PastShare
 from workbench.plug_points import EVIDENCE, plugin_names
 from workbench.propositions import ROOT, Belief, NodeId, Tree
@@ -126,6 +127,8 @@ class RunState:
     finished: bool = False
     models: tuple[str, ...] = ()
     cut: tuple[ev.CutText, ...] = ()
+    #: What the search before everything else came to; None where there was none.
+    news: ev.NewsSearched | None = None
     read_as: dict[str, Any] | None = None
     #: What history says of the claim, known before any evidence.
     history: PastShare | None = None
@@ -267,7 +270,7 @@ class RunState:
 
     def trials_of(self, node: NodeId) -> list[TrialState]:
         """Return the trials of a leaf that were begun, by number; looked up, since screens ask for each of a thousand leaves."""
-        numbers = range(1, self.settings.trials + 1)
+        numbers = range(1, self.settings.trials_at(node) + 1)
         return [self.trials[node, number] for number in numbers if (node, number) in self.trials]
 
     def verified(self, node: NodeId) -> bool | None:
@@ -293,6 +296,17 @@ class RunState:
             " that somebody chose to renew"
         )
 
+    def news_line(self) -> str:
+        """Return the sentence for the screens about the search before everything else; "" where there was none."""
+        if self.news is None:
+            return ""
+        if self.news.news is None:
+            return f"No news was read: {self.news.reason}."
+        if not self.news.sources:
+            return "The search for news found nothing about the claim."
+        verb = "was" if self.news.sources == 1 else "were"
+        return f"{counted(self.news.sources, 'news source')} {verb} read before the first forecast, as of the cutoff."
+
     def leaf_outcomes(self) -> dict[NodeId, Outcome]:
         """Return what came of the leaves; a claim without drivers is one."""
         outcomes = self.annotations.outcomes()
@@ -311,14 +325,14 @@ class RunState:
             return "grounding"
         if proposition.belief is not None:
             return "synthesized" if proposition.children else "grounded"
-        tries = self.trials_of(node)
-        if any(state.open and state.failure is None for state in tries):
-            return "grounding"
-        if any(state.failure for state in tries):
-            return "failed"
         if proposition.children and (self.failures.get(node) or node in self.waiting):
             return "failed"
-        return "pending"
+        tries = self.trials_of(node)
+        if proposition.children:  # its direct forecasts, of which some may be dead
+            return "failed" if any(state.open and state.failure for state in tries) else "pending"
+        if any(state.open and state.failure is None for state in tries):
+            return "grounding"
+        return "failed" if any(state.failure for state in tries) else "pending"
 
 
 _NOT_BEGUN = TrialState()

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from proxies.asof.clock import Cutoff
-from workbench.engine.record.resolved_runs import counts_for
+from workbench.engine.record.resolved_runs import counts_for, resolved_runs
+from workbench.engine.record.state import RunState
+from workbench.propositions import ROOT
 from workbench.questions.sets.question_sets import load_set, resolved_days
 from workbench.science.arrays import FloatArray, logit, sigmoid
 from workbench.science.calibrating.calibration import Calibration
@@ -25,7 +27,7 @@ from workbench.science.pooling.tuning import FLOOR_GRID
 from workbench.store import Store
 from workbench.studies.rounds.round_state import QUICK, TREE, Round, load_round, rounds_of
 from workbench.studies.study_file import StudyCell
-from workbench.synthesis.rules.pooled import EVEN, together
+from workbench.synthesis.rules.pooled import EVEN, PooledRule, together
 
 #: How many questions that have both a tree and direct forecasts are enough to learn a tree's weight from.
 ENOUGH = 20
@@ -202,10 +204,15 @@ def resolved_forecasts(store: Store, cutoff: Cutoff) -> Iterator[ResolvedForecas
                 )
 
 
-def learn(forecasts: Sequence[ResolvedForecast], until: str) -> OwnRecord:
-    """Shrinkage and calibration that fit these forecasts, and whether they are shown to help questions left out."""
+def learn(
+    forecasts: Sequence[ResolvedForecast], until: str, claims: Sequence[ResolvedForecast] = ()
+) -> OwnRecord:
+    """Shrinkage and calibration that fit these forecasts, and whether they are shown to help questions left out.
+
+    ``claims`` teach the weight of a tree alone: nobody chose them for a round.
+    """
     facts: dict[str, Any] = {"forecasts": len(forecasts), "until": until}
-    facts["tree_weight"] = learned_tree_weight(forecasts)
+    facts["tree_weight"] = learned_tree_weight([*forecasts, *claims])
     if not forecasts:
         return OwnRecord(**facts, questions=0, reason="no forecast is resolved yet")
     correction = learn_correction(
@@ -217,9 +224,43 @@ def learn(forecasts: Sequence[ResolvedForecast], until: str) -> OwnRecord:
     return OwnRecord(**facts, **asdict(correction))
 
 
+def own_tree_weight(store: Store, cutoff: Cutoff) -> float:
+    """The weight of a tree beside direct forecasts that rounds and single claims of this home have shown up to a cutoff."""
+    return learned_tree_weight([*resolved_forecasts(store, cutoff), *resolved_claims(store, cutoff)])
+
+
+def resolved_claims(store: Store, cutoff: Cutoff) -> Iterator[ResolvedForecast]:
+    """Yield every claim of this home that was forecast by its drivers and directly and that `counts_for` the cutoff."""
+    for state in resolved_runs(store):
+        if not isinstance(state, RunState) or state.imported is not None:
+            continue
+        root, outcome = state.tree.root, state.annotations.outcomes().get(ROOT)
+        rule, known = root.rule, state.parsed_cutoff()
+        if (
+            outcome is None
+            or outcome.p not in (0.0, 1.0)
+            or not isinstance(rule, PooledRule)
+            or not rule.numeric
+        ):
+            continue
+        p = {child.id: child.p for child in state.tree.children(ROOT) if child.p is not None}
+        if len(p) < len(root.children) or root.p is None or not counts_for(known, outcome.day, cutoff):
+            continue
+        yield ResolvedForecast(
+            question=state.statement,
+            trials=(),
+            p=root.p,
+            crowd=None,
+            outcome=outcome.p,
+            direct=rule.direct,
+            tree=rule.tree(p),
+        )
+
+
 def own_record(store: Store, cutoff: Cutoff) -> OwnRecord:
     """The record that a night with this cutoff may use."""
-    return learn(list(resolved_forecasts(store, cutoff)), cutoff.last_visible_day.isoformat())
+    until = cutoff.last_visible_day.isoformat()
+    return learn(list(resolved_forecasts(store, cutoff)), until, list(resolved_claims(store, cutoff)))
 
 
 def read_record(facts: Mapping[str, Any]) -> OwnRecord | None:
