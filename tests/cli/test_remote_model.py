@@ -33,8 +33,6 @@ ANALYZE = (
     "--model",
     "openai/x",
     "--json",
-    "--set",
-    "direct=0",
 )
 
 

@@ -14,7 +14,7 @@ from tests.net.trees import PLAN, SP500
 pytestmark = pytest.mark.long
 
 #: The tree alone: tests/cli/test_pooled_claim.py has the direct forecasts beside it.
-ANALYZE = ("analyze", SP500, "--cutoff", "2018-06-30", "--model", "openai/x", "--json", "--set", "direct=0")
+ANALYZE = ("analyze", SP500, "--cutoff", "2018-06-30", "--model", "openai/x", "--json")
 
 
 def quick() -> Policy:

@@ -91,9 +91,7 @@ class Desk:
         """Make a run and keep its id under a name."""
         dated = () if "--cutoff" in words else ("--cutoff", "2018-06-30")
         before = {row["run_id"] for row in self.listed()}
-        # The drivers alone: tests/cli/test_pooled_claim.py has what is forecast and searched beside them.
-        alone = ("--set", "direct=0", "--set", "search-first=false") if "--model" in words else ()
-        self.call("analyze", claim, *dated, *words, *alone, "--concurrency", "1", exits=exits)
+        self.call("analyze", claim, *dated, *words, "--concurrency", "1", exits=exits)
         (self.runs[name],) = {row["run_id"] for row in self.listed()} - before
 
     def listed(self) -> list[dict[str, Any]]:

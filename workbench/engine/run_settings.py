@@ -570,20 +570,18 @@ FOR_EVENTS: dict[str, dict[str, Any]] = {
 }
 
 
+_POOLED = {"direct": 5, "search_first": True}
 #: What a preset buys besides for a claim that a language model is asked about alone: a round searches and forecasts directly by itself.
-FOR_CLAIMS: dict[str, dict[str, Any]] = {
-    "quick": {"search_first": True},
-    "product": {"direct": 5, "search_first": True},
-    "best": {"direct": 5, "search_first": True},
-}
+FOR_CLAIMS: dict[str, dict[str, Any]] = {"quick": {"search_first": True}, "best": _POOLED}
+#: The same where several models are: by the tree alone the second would have nothing to say.
+FOR_SEVERAL_MODELS: dict[str, dict[str, Any]] = {**FOR_CLAIMS, "product": _POOLED}
 
 
-def _preset_values(preset: str, *, event: bool, claim: bool) -> dict[str, Any]:
+def _preset_values(preset: str, *, event: bool, bought: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     if preset not in PRESETS:
         raise UsageError(f"unknown preset {preset!r}: one of {', '.join(PRESETS)}")
     values = dict(PRESETS[preset])
-    more = FOR_EVENTS.get(preset, {}) if event else {}
-    more = {**more, **(FOR_CLAIMS.get(preset, {}) if claim else {})}
+    more = {**(FOR_EVENTS.get(preset, {}) if event else {}), **bought.get(preset, {})}
     return {**values, **more, "agent": {**values.get("agent", {}), **more.get("agent", {})}}
 
 
@@ -591,12 +589,13 @@ def with_preset(preset: str, *, event: bool = False, claim: bool = False, **over
     """Return the preset's settings with the caller's own values on top (None means: as the preset says).
 
     ``event``: a language model is asked about an event in words, which `FOR_EVENTS` has more for; ``claim``: it is asked about one
-    claim alone, which `FOR_CLAIMS` has more for.
+    claim alone, which `FOR_CLAIMS` and `FOR_SEVERAL_MODELS` have more for.
 
     Values of the agents' settings and of the claim's context are given by their own names, for example ``max_leaves=5``,
     ``background="..."``; those of how trials become one probability as a mapping, ``aggregation={"pool": "median"}``.
     """
-    values = _preset_values(preset, event=event, claim=claim)
+    several = FOR_SEVERAL_MODELS if overrides.get("direct_models") else FOR_CLAIMS
+    values = _preset_values(preset, event=event, bought=several if claim else {})
     agent = AgentSettings(**values.pop("agent", {}))
     aggregation = {**values.pop("aggregation", {}), **(overrides.pop("aggregation", None) or {})}
     chosen = {name: value for name, value in overrides.items() if value is not None}
