@@ -48,7 +48,7 @@ def read_questions(text: str) -> QuestionFile:
 
 
 def _as_task(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an event as its task says the same (ai-prophet, docs/using_sample_datasets.md)."""
+    """Return an event as its task says the same (ai-prophet, its page on sample datasets)."""
     return {
         **event,
         "task_id": event["market_ticker"],
