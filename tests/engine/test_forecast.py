@@ -16,7 +16,9 @@ PRICES = {"openai/x": [1.0, 4.0]}
 
 def planned(tree: Tree, settings: RunSettings) -> Any:
     """As much of a run's state as a forecast reads."""
-    return SimpleNamespace(tree=tree, settings=settings, parsed_cutoff=lambda: Cutoff.parse("2018-06-30"))
+    return SimpleNamespace(
+        tree=tree, settings=settings, news=None, parsed_cutoff=lambda: Cutoff.parse("2018-06-30")
+    )
 
 
 def test_more_leaves_make_the_range_narrower_and_a_free_model_has_none() -> None:

@@ -104,7 +104,7 @@ async def test_a_constant_that_is_sent_back_stays_within_its_bound() -> None:
     free, bounded = await synthesized(), await synthesized(stand_by=False)
     assert free[0] > 0.1 and "difference 0" in free[1].report and "stands by it" in free[1].report
     assert bounded[0] == pytest.approx(0.1) and bounded[1].p < free[1].p
-    assert "a difference of -" in bounded[1].report
+    assert "a difference of −" in bounded[1].report
 
 
 @pytest.mark.long

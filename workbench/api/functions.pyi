@@ -120,7 +120,7 @@ async def analyze(
     settings: list[str] = [],
     detach: bool = False,
     quiet: bool = False,
-    model: str | None = None,
+    model: list[str] | None = None,
     api_base: str | None = None,
     analyzer: str | None = None,
     grounder: str | None = None,
@@ -130,6 +130,10 @@ async def analyze(
     leaf_target: int | None = None,
     trials: int | None = None,
     framings: list[str] | None = None,
+    direct: int | None = None,
+    direct_models: list[str] | None = None,
+    tree_weight: float | None = None,
+    search_first: bool | None = None,
     concurrency: int | None = None,
     budget_usd: float | None = None,
     budget_tokens: int | None = None,
@@ -211,7 +215,7 @@ async def analyze(
         Work in a process of its own: print the run id and return; see watch and stop.
     quiet : bool, optional
         Show no progress.
-    model : str, optional
+    model : list[str], optional
         offline/analyst, or provider/model as LiteLLM spells it.
     api_base : str, optional
         Base URL of an OpenAI-compatible server.
@@ -231,6 +235,14 @@ async def analyze(
         Independent forecasts per driver.
     framings : list[str], optional
         What the trials of a driver are asked to do first, in turn: outside (count comparable cases), no_first, yes_first (argue that side). Empty: all are asked alike.
+    direct : int, optional
+        Forecasts of the claim itself beside its drivers, pooled with the tree in logit space; 0: the tree alone.
+    direct_models : list[str], optional
+        Models that forecast the claim itself in turn, where several are named; their forecasts count alike.
+    tree_weight : float, optional
+        Weight of the tree beside the direct forecasts, in logit space; what the own record teaches, or one half where it is short.
+    search_first : bool, optional
+        Search once for what is new about the claim before anything is asked of it, as of the cutoff.
     concurrency : int, optional
         Requests to the model at once.
     budget_usd : float, optional

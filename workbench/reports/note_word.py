@@ -46,7 +46,9 @@ if TYPE_CHECKING:
 _BULLET = re.compile(r"^\s*[-*+]\s+")
 _HEADING = re.compile(r"^#{1,6}\s+")
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
-_ACCENT, _SOFT, _INK, _ALARM = (RGBColor.from_string(ink) for ink in ("1F5F8F", "56616F", "1B2430", "9C2B1E"))
+_ACCENT, _SOFT, _INK, _ALARM = (
+    RGBColor(*bytes.fromhex(ink)) for ink in ("1F5F8F", "56616F", "1B2430", "9C2B1E")
+)
 _FALSE, _TRUE, _GREY = "#b4552d", "#1f6f8f", "#56616f"
 _WIDTH = 17.0  # cm of text on a page of A4
 #: cm of a picture at most: a higher one would be cut off at the end of its page, or leave half of one empty.
