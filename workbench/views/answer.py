@@ -289,9 +289,13 @@ def _part_sentence(steps: Waterfall, *, start_known: bool) -> str:
         phrases.append((f"the {other}drivers together", fsum(part.points for part in drivers)))
     words = "" if start_known else f"starting at {percent(steps.start)} ({steps.start_words}), "
     before = 0.0
-    for name, points in phrases:
+    after = [*(points for _, points in phrases[1:]), 0.0]
+    for (name, points), later in zip(phrases, after, strict=True):
         verb = ("add", "take off") if name.endswith("together") else ("adds", "takes off")
-        join = "" if not before else ", and " if points * before > 0 else ", while "
+        alike = (
+            ", " if points * later > 0 else ", and "
+        )  # "and" stands before the last of those that pull one way
+        join = "" if not before else alike if points * before > 0 else ", while "
         words += f"{join}{name} {verb[points < 0]} {100 * abs(points):.1f}{'' if before else ' points'}"
         before = points
     return f"{words[0].upper()}{words[1:]}."
