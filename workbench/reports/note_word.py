@@ -34,7 +34,7 @@ from workbench.reports.note_tree import (
     Verbatim,
     table_rows,
 )
-from workbench.science.plots import figure_bytes
+from workbench.science.plots import figure_bytes, load_matplotlib
 from workbench.terminal import printable
 from workbench.views.fan_chart import fan_figure, fan_key, fan_words
 
@@ -216,6 +216,7 @@ def _picture(document: "Document", png: bytes, words: str, note: Note) -> None:
 
 
 def _axes(height: float) -> "tuple[Figure, Any]":
+    load_matplotlib()
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.5, height), layout="constrained")

@@ -4,6 +4,8 @@ matplotlib is imported when the first picture is made.
 """
 
 import io
+import os
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -25,12 +27,25 @@ if TYPE_CHECKING:
 _Arguments = ParamSpec("_Arguments")
 
 
+def load_matplotlib() -> None:
+    """Import matplotlib away from the current folder, whose ``matplotlibrc`` it would read: the folder may be a stranger's clone."""
+    if "matplotlib" in sys.modules:
+        return
+    here = os.getcwd()
+    os.chdir(os.sep)
+    try:
+        import matplotlib  # noqa: F401
+    finally:
+        os.chdir(here)
+
+
 def words_as_they_stand() -> "AbstractContextManager[None]":
     r"""Return the setting in which figures are made and drawn: ``$`` and ``\frac`` in a name are text.
 
     matplotlib would set them as a formula, and a mistake in one would cost the figure. Names of arms and statements of
     propositions come from people and models.
     """
+    load_matplotlib()
     from matplotlib import rc_context
 
     return rc_context({"text.parse_math": False})
@@ -47,6 +62,7 @@ def _verbatim_words(draw: "Callable[_Arguments, Figure]") -> "Callable[_Argument
 
 @cache
 def _plain_figure() -> "type[Figure]":
+    load_matplotlib()
     from matplotlib.figure import Figure
 
     class PlainFigure(Figure):

@@ -18,6 +18,7 @@ from workbench.science.plots import (
     figure_bytes,
     frontier_plot,
     heatmap_plot,
+    load_matplotlib,
     reliability_plot,
     words_as_they_stand,
 )
@@ -284,6 +285,7 @@ def _market(
     pooled: Mapping[str, FloatArray], rows: Sequence[Mapping[str, Any]], exam: StudyExam
 ) -> "Figure | None":
     """A panel per arm that the table of caution has; the line through its points beside the diagonal."""
+    load_matplotlib()
     from matplotlib.figure import Figure
 
     shown = rows[:_MOST]
