@@ -137,8 +137,7 @@ def _answer(
         yield Text(line, "alarm")
     if p is not None:
         yield Text(answer_sentence(view.tree, base_rate), "sentence")
-    apart = "" if p is None or base_rate is None else f"; the claim lies {point_change(base_rate, p)} from it"
-    facts = [("base rate", "none is known" if base_rate is None else f"{percent(base_rate)}{apart}")]
+    facts = [("base rate", "none is known" if base_rate is None else percent(base_rate))]
     if band is not None and band.is_point:
         facts.append(("band", f"the {band.repeats} agree, which is no certainty"))
     elif band is not None:
