@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal, get_args
@@ -15,6 +16,20 @@ Source = Literal["model", "analyst"]
 
 #: Longest statement that is accepted and read: a claim is a sentence, not a document.
 MAX_STATEMENT = 600
+
+
+#: No probability counts as nearer to 0 or 1 where log odds are taken (BLF, App. C.9).
+NEAREST = 1e-4
+
+
+def logit(p: float) -> float:
+    """Return the log odds of a probability held within ``NEAREST`` of 0 and 1.
+
+    >>> logit(0.5), round(logit(1.0), 4)
+    (0.0, 9.2102)
+    """
+    held = min(max(p, NEAREST), 1.0 - NEAREST)
+    return math.log(held / (1.0 - held))
 
 
 def check_probability(value: object, *, of: str = "p") -> float:

@@ -5,7 +5,6 @@ Each is sent back once by the grounder that asked; what the model stands by is t
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from proxies.asof.mentions import mentions
 from workbench.agents.findings.check_table import FindingCheck, ReplyFinding, RunKind
 from workbench.agents.findings.figures import figure_sources, follows, takes, unprinted
+from workbench.propositions.values import logit
 
 if TYPE_CHECKING:
     from workbench.agents.replies.stage_replies import Accounting, Case, Conclusion
@@ -25,7 +25,6 @@ _SAME = 0.03
 #: The check of a notebook whose cells asked for nothing; screens say it from the ledger.
 ASKED_NO_DATA = "asked for no data"
 _ROUNDED = 0.015  # a base rate may be written with two places
-_NUDGED = 1e-4  # a base rate of 0 or 1 is taken for this
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +151,7 @@ def _far_from_base_rate(said: Concluded) -> tuple[str, str] | None:
     if numbers.base_rate is None or not 0 < p < 1:  # a certain p is another check's
         return None
     # none of a few cases, or all of them, is no certainty
-    away = _logit(p) - _logit(min(max(numbers.base_rate, 0.01), 0.99))
+    away = logit(p) - logit(min(max(numbers.base_rate, 0.01), 0.99))
     if abs(away) <= FAR:
         return None
     stated = f"p {p:g} lies far from the base rate of {numbers.base_rate:g}"
@@ -160,7 +159,7 @@ def _far_from_base_rate(said: Concluded) -> tuple[str, str] | None:
     moves = [*_moves(numbers.adjustments)]
     if moves and sum(moves) * away < 0:
         return f"{stated}, and the adjustments point the other way", mend
-    beyond = numbers.inside_view is None or abs(_logit(p) - _logit(numbers.inside_view)) > FAR
+    beyond = numbers.inside_view is None or abs(logit(p) - logit(numbers.inside_view)) > FAR
     silent = numbers.adjustments.strip(" .-").lower() in ("", "none", "no", "nothing", "n/a")
     if beyond and silent and not _REASONED.search(said.prose):
         return f"{stated}, and no adjustment leads there", mend
@@ -238,11 +237,7 @@ def unshown_cases(cases: Sequence[Case], shown: Mapping[str, str], everything: s
     def stands(case: Case) -> bool:
         source = case.source.strip("[]() .").casefold()
         number = re.search(r"\d[\w.]*", source)
-        text = (
-            shown.get(source)
-            if source in shown
-            else shown.get(number[0] if number else "", None if number else everything)
-        )
+        text = shown.get(source, shown.get(number[0]) if number else everything)
         return text is not None and (not text or _holds(text, case.case))
 
     return [case for case in cases if not _FROM_MEMORY.search(case.source) and not stands(case)]
@@ -370,8 +365,3 @@ def _moves(adjustments: str) -> Iterator[float]:
     alone = [part for part in adjustments.split("; ") if _STEP_ALONE.fullmatch(part)]
     for match in _SIGNED.finditer("; ".join(alone) or adjustments):
         yield float(match[1].replace("−", "-").replace(" ", ""))
-
-
-def _logit(p: float) -> float:
-    bounded = min(max(p, _NUDGED), 1 - _NUDGED)
-    return math.log(bounded / (1 - bounded))

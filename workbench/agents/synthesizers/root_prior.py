@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from workbench.agents.replies.reply_schemas import CONCLUSION
 from workbench.agents.replies.stage_replies import parse_conclusion
 from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
+from workbench.propositions.values import logit
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 STAGE = "prior"
 #: Distance in logits from which a value deserves a second look: 5 % against 19 %, 50 % against 82 %.
 FAR = 1.5
-_EDGE = 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +38,7 @@ class Prior:
         >>> Prior(p=0.05, n=None, cases="", report="").far_from(0.4)
         True
         """
-        return abs(_logit(p) - _logit(self.p)) > FAR
+        return abs(logit(p) - logit(self.p)) > FAR
 
     def doubt(self, node: str, p: float) -> str:
         """Say to whoever combined the children how far they have led."""
@@ -81,8 +80,3 @@ async def state_prior(statement: NodeRef, *, cutoff: Cutoff, ask: Asker, setting
     )
     report = said.report.removesuffix(said.numbers.lines(said.p)).strip()
     return Prior(p=said.p, n=said.numbers.n, cases=said.key_factor, report=report)
-
-
-def _logit(p: float) -> float:
-    p = min(1 - _EDGE, max(_EDGE, p))
-    return math.log(p / (1 - p))

@@ -9,21 +9,12 @@ from typing import Any, ClassVar, Self
 
 from workbench.propositions import Belief, NodeId, Polarity, Rule, RuleLimits
 from workbench.propositions.rule import Column
+from workbench.propositions.values import NEAREST, logit
 from workbench.synthesis.errors import RuleFormatError
 from workbench.synthesis.rules.equation_text import size
 
-#: No probability counts as nearer to 0 or 1, as wherever forecasts are pooled (BLF, App. C.9).
-NEAREST = 1e-4
 #: Weight of the drivers while the own record is too short to say another.
 EVEN = 0.5
-
-
-def _held(p: float) -> float:
-    return min(max(p, NEAREST), 1.0 - NEAREST)
-
-
-def _logit(p: float) -> float:
-    return math.log(_held(p) / (1.0 - _held(p)))
 
 
 def together(direct: float | None, tree: float | None, tree_weight: float) -> float | None:
@@ -34,7 +25,7 @@ def together(direct: float | None, tree: float | None, tree_weight: float) -> fl
     """
     if direct is None or tree is None or direct == tree:
         return tree if direct is None else direct
-    mean = (1.0 - tree_weight) * _logit(direct) + tree_weight * _logit(tree)
+    mean = (1.0 - tree_weight) * logit(direct) + tree_weight * logit(tree)
     return 1.0 / (1.0 + math.exp(-mean))
 
 
@@ -136,7 +127,7 @@ class PooledRule(Rule):
         import numpy as np
 
         held = np.clip(np.asarray(tree, dtype=float), NEAREST, 1.0 - NEAREST)
-        mean = self.tree_weight * np.log(held / (1.0 - held)) + (1.0 - self.tree_weight) * _logit(self.direct)
+        mean = self.tree_weight * np.log(held / (1.0 - held)) + (1.0 - self.tree_weight) * logit(self.direct)
         return 1.0 / (1.0 + np.exp(-mean))
 
     def equation(self) -> str:
