@@ -372,7 +372,7 @@ class RunSettings:
         return replace(self, context=replace(self.context, news=text))
 
     def direct_model(self, trial: int) -> str:
-        """Name whose a direct forecast of the claim is; the models take turns, in alphabetical order."""
+        """Return the model that makes a direct forecast of the claim; models take turns, in alphabetical order."""
         return self.direct_models[(trial - 1) % len(self.direct_models)] if self.direct_models else self.model
 
     def pooled(self, node: str, trials: Mapping[int, float], *, dead: int = 0) -> float:
@@ -384,14 +384,14 @@ class RunSettings:
         return rule.combine([*trials.values()], dead=dead)
 
     def by_model(self, trials: Mapping[int, float]) -> dict[str, list[float]]:
-        """Return the direct forecasts of the claim, given by their numbers, by the model whose they are."""
+        """Return the direct forecasts of the claim, given by their numbers, grouped by the model that made them."""
         own: dict[str, list[float]] = {}
         for number, p in sorted(trials.items()):
             own.setdefault(self.direct_model(number), []).append(p)
         return own
 
     def trials_at(self, node: str) -> int:
-        """Return up to what number a node has trials: the claim has those of its direct forecasts too."""
+        """Return the number of a node's last trial; direct forecasts are trials of the claim."""
         return max(self.trials, self.direct) if node == ROOT else self.trials
 
     def model_options(self, environ: Mapping[str, str]) -> dict[str, Any]:

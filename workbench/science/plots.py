@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, chdir
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -31,12 +31,8 @@ def load_matplotlib() -> None:
     """Import matplotlib away from the current folder, whose ``matplotlibrc`` it would read: the folder may be a stranger's clone."""
     if "matplotlib" in sys.modules:
         return
-    here = os.getcwd()
-    os.chdir(os.sep)
-    try:
+    with chdir(os.sep):
         import matplotlib  # noqa: F401
-    finally:
-        os.chdir(here)
 
 
 def words_as_they_stand() -> "AbstractContextManager[None]":

@@ -292,9 +292,8 @@ def _part_sentence(steps: Waterfall, *, start_known: bool) -> str:
     after = [*(points for _, points in phrases[1:]), 0.0]
     for (name, points), later in zip(phrases, after, strict=True):
         verb = ("add", "take off") if name.endswith("together") else ("adds", "takes off")
-        alike = (
-            ", " if points * later > 0 else ", and "
-        )  # "and" stands before the last of those that pull one way
+        # "and" stands before the last of those that pull one way
+        alike = ", " if points * later > 0 else ", and "
         join = "" if not before else alike if points * before > 0 else ", while "
         words += f"{join}{name} {verb[points < 0]} {100 * abs(points):.1f}{'' if before else ' points'}"
         before = points

@@ -17,6 +17,12 @@ from workbench.store import events as ev
 
 #: What a forecast is written by.
 _SHAPE = ("kind", "options", "low", "high", "open_low", "open_high", "zero_point", "earliest", "latest")
+
+
+def _shape(question: Question) -> dict[str, Any]:
+    return {part: getattr(question, part) for part in _SHAPE} | {"steps": question.extra.get("steps")}
+
+
 #: Forecasts of one request: the site takes all of them or none.
 _BATCH = 20
 Part = Literal["forecast", "comment"]
@@ -91,26 +97,32 @@ class Posting:
 
         A distribution is a list of places between two ends: sent for other ends, it says something else, and the site takes it.
         """
+        by_post: dict[str, list[str]] = {}
+        for name in names:
+            by_post.setdefault(self.questions[name].source_id, []).append(name)
         held = []
-        for post in dict.fromkeys(self.questions[name].source_id for name in names):
+        for post, own in by_post.items():
             now = metaculus.read_questions([await site.post(post)])
             left_out, questions = dict(now.left_out), {question.id: question for question in now.questions}
-            for name in names:
-                known, asked = self.questions[name], questions.get(name)
-                if known.source_id != post:
-                    continue
-                close = None if asked is None else closing(asked)
-                if asked is None:
-                    held.append(
-                        Posted(name, "forecast", "closed", left_out.get(name, "the site shows it no more"))
-                    )
-                elif asked.outcomes or asked.values or (close is not None and close <= self.now):
-                    held.append(Posted(name, "forecast", "closed", "closed on the site since it was fetched"))
-                elif changed := [part for part in _SHAPE if getattr(known, part) != getattr(asked, part)] + [
-                    "steps"
-                ] * (known.extra.get("steps") != asked.extra.get("steps")):
-                    held.append(Posted(name, "forecast", "refused", f"the site has changed {', '.join(changed)} since it was fetched: fetch and forecast it again"))  # fmt: skip
+            for name in own:
+                if name not in questions:
+                    why = left_out.get(name, "the site shows it no more")
+                    held.append(Posted(name, "forecast", "closed", why))
+                elif (row := self._held(name, questions[name])) is not None:
+                    held.append(row)
         return held
+
+    def _held(self, name: str, asked: Question) -> Posted | None:
+        """What keeps a forecast back, if anything does, where the question stands as ``asked`` on the site."""
+        close = closing(asked)
+        if asked.outcomes or asked.values or (close is not None and close <= self.now):
+            return Posted(name, "forecast", "closed", "closed on the site since it was fetched")
+        known = _shape(self.questions[name])
+        changed = [part for part, value in _shape(asked).items() if value != known[part]]
+        if not changed:
+            return None
+        why = f"the site has changed {', '.join(changed)} since it was fetched: fetch and forecast it again"
+        return Posted(name, "forecast", "refused", why)
 
     async def _alone(
         self, site: MetaculusSite, name: str, digest: str, error: SourceRejected | None
