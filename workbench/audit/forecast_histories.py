@@ -213,8 +213,9 @@ def _beside_crowd(path: Path, forecasts: pd.DataFrame, crowd: pd.DataFrame) -> p
     standing = timed(crowd)[["second", "Question ID", "Probability Yes"]]
     standing = standing.rename(columns={"Probability Yes": "crowd"})
     made = timed(forecasts).reset_index(names="row")
-    joined = pd.merge_asof(made, standing, on="second", by="Question ID")
-    return joined.fillna({"crowd": ""}).set_index("row").sort_index()
+    joined: pd.DataFrame = pd.merge_asof(made, standing, on="second", by="Question ID")
+    joined["crowd"] = joined["crowd"].fillna("")
+    return joined.set_index("row").sort_index()
 
 
 def _first_instant(path: Path, text: str) -> datetime:
