@@ -317,14 +317,13 @@ def _books(question: Question, p: Mapping[str, float], rules: BetRules) -> list[
         events = [event.id for event in events_of(question)]
         return [_market(question, event, p[event], rules, rules.cap / len(events)) for event in events]
     books = []
-    horizons = question.horizons if len(question.horizons) > 1 else ("",)
-    for horizon in horizons:
+    for horizon in question.horizon_labels:
         states = states_of(question, p, horizon)
         offered = [
             (question, event_id(question.id, part, horizon), float(wins @ states.p), wins)
             for part, wins in zip(parts, states.wins, strict=True)
         ]
-        books.append(_sized(offered, states.p, rules, rules.cap / len(horizons)))
+        books.append(_sized(offered, states.p, rules, rules.cap / len(question.horizon_labels)))
     return books
 
 

@@ -58,7 +58,7 @@ def states_of(question: Question, p: Mapping[str, float], horizon: str = "") -> 
             f" is one of {', '.join(question.horizons)}",
         )
     parts = parts_of(question)
-    own = horizon if len(question.horizons) > 1 else ""
+    own = question.horizon_label(horizon)
     missing = [part for part in parts if event_id(question.id, part, own) not in p]
     if missing or not parts:
         what = f"no forecast of {missing[0] or question.id}" if missing else "no event to decide on"
@@ -150,7 +150,7 @@ def choice_document(question: Question, p: Mapping[str, float], rules: ChoiceRul
     'Bo'
     """
     states = states_of(question, p, rules.horizon)
-    horizon = rules.horizon if len(question.horizons) > 1 else ""
+    horizon = question.horizon_label(rules.horizon)
     parts = parts_of(question)
     choices = _on_offer(
         f"question {question.id}",

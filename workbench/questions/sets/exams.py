@@ -219,11 +219,13 @@ def _chosen(table: pd.DataFrame, rules: ExamRules) -> "pd.Series[str]":
     questions = questions.assign(rank=ranks).sort_values("rank")
     strata = questions.groupby("stratum")
     place = strata.cumcount() - rules.offset
-    wanted = questions["stratum"].map(_wanted(strata.size().to_dict(), rules)).astype(int)
+    wanted = (
+        questions["stratum"].map(_wanted(questions["stratum"].value_counts().to_dict(), rules)).astype(int)
+    )
     return questions.loc[(place >= 0) & (place < wanted), "question"]
 
 
-def _wanted(sizes: Mapping[str, int], rules: ExamRules) -> dict[str, int]:
+def _wanted(sizes: Mapping[Any, int], rules: ExamRules) -> dict[str, int]:
     """How many questions of each stratum are taken."""
     left = {name: max(size - rules.offset, 0) for name, size in sizes.items()}
     if rules.per_stratum is not None:
