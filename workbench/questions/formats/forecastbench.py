@@ -88,10 +88,9 @@ def read_resolutions(document: Mapping[str, Any], questions: Mapping[str, Questi
         if question is None or value is None:
             continue
         day = day_of(entry.get("resolution_date"))
-        own = event_id(question.id, horizon=day) if len(question.horizons) > 1 else question.id
-        if len(question.horizons) > 1 and day not in question.horizons:
-            continue
-        final.append(Resolution(own, value, day))
+        label = question.horizon_label(day)
+        if label in question.horizon_labels:
+            final.append(Resolution(event_id(question.id, horizon=label), value, day))
     return final
 
 
