@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -113,11 +114,8 @@ class FetchQuestions(_Selects):
                 raise UsageError(
                     "name the questions: metaculus:TOURNAMENT (its id or slug) or metaculus:questions/ID"
                 )
-            site = MetaculusSite(home.environ)
-            try:
+            async with aclosing(MetaculusSite(home.environ)) as site:
                 reading = await venue_calls.fetch_metaculus(site, part)
-            finally:
-                await site.aclose()
             request, name = self.model_copy(update={"rules": self.rules or "none"}), part.rpartition("/")[2]
         else:
             call = data_caller(home, self.cutoff)
