@@ -13,7 +13,7 @@ from workbench.errors import PROVIDER, UsageError
 from workbench.formatting import counted
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark, blocks_of, columns, table_of
-from workbench.operations.fields import ApiBase, CutoffText, PricePairs, SetName, Words
+from workbench.operations.fields import ApiBase, CutoffText, Dollars, PricePairs, SetName, Words
 from workbench.questions.sets.selection import RULES, SelectionRules
 from workbench.requests import Says
 
@@ -325,7 +325,7 @@ class ResolveQuestions(Operation):
     """Record proposals that two independent dated sources support."""
     api_base: ApiBase = None
     prices: PricePairs = []
-    budget_usd: float | None = None
+    budget_usd: Dollars = None
     """Most US dollars that the model may cost."""
     engines: Words = []
     """Search engines by comma; all that work here without it."""
@@ -479,7 +479,7 @@ class ClassifyQuestions(Operation):
     """Reads the questions; without one their words decide."""
     api_base: ApiBase = None
     prices: PricePairs = []
-    budget_usd: float | None = None
+    budget_usd: Dollars = None
     """Most US dollars."""
     again: bool = False
     """Also questions that have a topic."""
@@ -551,7 +551,7 @@ class GatherContexts(Operation):
     """Engines by comma; all that work here without it."""
     queries: int = 4
     """Searches of one context."""
-    budget_usd: float | None = None
+    budget_usd: Dollars = None
     """Most US dollars of this session."""
     plan_only: bool = False
     """Print what would be gathered and its price, and ask nobody."""
