@@ -98,17 +98,18 @@ class ContextMaker:
         return await self._ask_reader("rank", "context_rank", parse, sources=shown, count=count)
 
     async def _ask_reader(self, stage: str, prompt: str, parse: Callable[[str], T], **inputs: str | int) -> T:
-        render = self._prompts.render
         return await ask_once(
             self._ask,
-            stage,
-            render(prompt, question=self._question, cutoff=self._cutoff.shown, **inputs).text,
+            prompt,
             parse,
-            system=render("context_system").text,
+            stage=stage,
+            system=self._prompts.render("context_system"),
+            about=self._node.statement,
             nodes=[self._node],
             cutoff=self._cutoff,
             # The same bytes for all arms, so as little chance in them as can be.
             settings=AgentSettings(temperature=0.0),
-            propositions=self._node.statement,
             role="reader",
+            question=self._question,
+            **inputs,
         )

@@ -129,22 +129,17 @@ async def judge_report(
     workbench.models.errors.ModelError
         From the asker.
     """
-    prompt = prompts_of(ask).render(
-        "judge",
-        statement=node.statement,
-        report=report[:REPORT_LENGTH],
-        probability=f"{p:.4f}",
-        cutoff=cutoff.shown,
-    )
     return await _second(
         "judge",
-        prompt.text,
         parse_judgement,
         node,
         cutoff,
         ask,
         settings,
         reply_format='One ```json object {"scores": {...}, "reasons": {...}}.',
+        statement=node.statement,
+        report=report[:REPORT_LENGTH],
+        probability=f"{p:.4f}",
     )
 
 
@@ -152,7 +147,6 @@ async def recall_event(node: NodeRef, *, cutoff: Cutoff, ask: Asker, settings: A
     """Return what the run's own model remembers of an event (Prophet Arena, App. F.3.1); raises as `judge_report`."""
     return await _second(
         "recall",
-        prompts_of(ask).render("recall", statement=node.statement).text,
         parse_recall,
         node,
         cutoff,
@@ -160,6 +154,7 @@ async def recall_event(node: NodeRef, *, cutoff: Cutoff, ask: Asker, settings: A
         settings,
         role=None,
         reply_format='One ```json object {"recognized_event", "evidence_facts", "recalled_outcome", "probability"}.',
+        statement=node.statement,
     )
 
 
@@ -173,39 +168,38 @@ async def find_leaks(
     )
     return await _second(
         "leaks",
-        prompts_of(ask).render("leaks", statement=node.statement, texts=listed, cutoff=cutoff.shown).text,
         lambda reply: parse_leaks(reply, len(texts)),
         node,
         cutoff,
         ask,
         settings,
         reply_format='One ```json object {"texts": [{"id", "verdict", "quote"}]}, one entry per text.',
+        statement=node.statement,
+        texts=listed,
     )
 
 
 async def _second(
     stage: str,
-    prompt: str,
     parse: Callable[[str], T],
     node: NodeRef,
     cutoff: Cutoff,
     ask: Asker,
     settings: AgentSettings,
     *,
-    reply_format: str,
     role: ModelRole | None = "judge",
+    **inputs: str,
 ) -> T:
+    # Two readings of one text should differ as little as they can.
+    settings = replace(settings, temperature=0.0)
     return await ask_once(
         ask,
         stage,
-        prompt,
         parse,
-        system=prompts_of(ask).render(f"{stage}_system").text,
+        about=node.statement,
         nodes=[node],
         cutoff=cutoff,
-        # Two readings of one text should differ as little as they can.
-        settings=replace(settings, temperature=0.0),
-        propositions=node.statement,
-        reply_format=reply_format,
+        settings=settings,
         role=role,
+        **inputs,
     )

@@ -54,29 +54,23 @@ async def counter_case(tree: Tree, *, cutoff: Cutoff, ask: Asker, settings: Agen
     render = prompts_of(ask).render
     side, root = argued_side(tree), tree.root
     claim = f"{root.id}: {root.statement}"
-    reply_format = render("red_team_reply").text
-    prompt = render(
+    return await ask_once(
+        ask,
         "red_team",
+        partial(parse_counter_case, leaves=tree.leaves()),
+        stage=STAGE,
+        system=render("red_team_system", side=side),
+        about=claim,
+        nodes=[NodeRef(id=root.id, statement=root.statement)],
+        cutoff=cutoff,
+        settings=settings,
+        reply_format=render("red_team_reply"),
+        role="critic",
         claim=claim,
         p=f"{root.p:.3f}",
         side=side,
         rules=_rules(tree),
         leaves=_leaves(tree),
-        cutoff=cutoff.shown,
-        reply_format=reply_format,
-    )
-    return await ask_once(
-        ask,
-        STAGE,
-        prompt.text,
-        partial(parse_counter_case, leaves=tree.leaves()),
-        system=render("red_team_system", side=side).text,
-        nodes=[NodeRef(id=root.id, statement=root.statement)],
-        cutoff=cutoff,
-        settings=settings,
-        propositions=claim,
-        reply_format=reply_format,
-        role="critic",
     )
 
 

@@ -37,19 +37,16 @@ async def classify_questions(
             raise MalformedReply(f"{strange[0][:60]!r} is no topic of the list")
         return [reply[number] for number in wanted]
 
-    prompts = prompts_of(ask)
-    shown = "\n\n".join(
-        prompts.marks.quoted(title, f"question {number}") for number, title in enumerate(titles, 1)
-    )
-    prompt = prompts.render("topics", cutoff=cutoff.shown, topics=", ".join(topics), questions=shown)
+    marks = prompts_of(ask).marks
+    shown = "\n\n".join(marks.quoted(title, f"question {number}") for number, title in enumerate(titles, 1))
     return await ask_once(
         ask,
         "topics",
-        prompt.text,
         parse,
-        system=prompts.render("topics_system").text,
+        about=shown,
         nodes=[NodeRef(id="-", statement="topics of questions")],
         cutoff=cutoff,
         settings=AgentSettings(temperature=0.0),
-        propositions=shown,
+        topics=", ".join(topics),
+        questions=shown,
     )

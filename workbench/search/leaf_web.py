@@ -373,10 +373,10 @@ async def page_summary(text: str, *, node: NodeRef, cutoff: Cutoff, ask: Asker, 
         question=as_of(node.statement, cutoff, kind="title"),
         cutoff=cutoff.shown,
         page=prompts.marks.quoted(text, "page"),
-    ).text
+    )
     request = ModelRequest(
         messages=(
-            Message(role="system", content=render("page_summary_system").text),
+            Message(role="system", content=render("page_summary_system")),
             Message(role="user", content=prompt),
         ),
         stage="summary",

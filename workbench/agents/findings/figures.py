@@ -203,6 +203,8 @@ def _held_and_left(
     made = sorted(
         {abs(value) for value in (*_one_step(direct), *(step for text in texts for step in _made_of(text)))}
     )
+    marks = values_of(level)
+    away = sorted({abs(value - mark) for value in direct for mark in marks})
     whole = [value for value in made if value == int(value)]
     held: dict[Figure, float] = {}
     words: dict[Figure, float] = {}
@@ -214,6 +216,8 @@ def _held_and_left(
         source = figure.matches(direct)
         if source is None:
             source = figure.matches(whole if figure.is_count else made)
+            if source is None and figure.digits >= 4:  # how far a printed level is from the claim's
+                source = figure.matches(away)
         elif figure.spelling[0] in "+-−" and figure.digits >= 3:
             # A sign that is written must be that of what was printed.
             source = figure.matches(by_sign[-1 if figure.value < 0 else 1])
@@ -228,11 +232,7 @@ def _held_and_left(
             if not figure.is_evidence or _TIME.match(figure.after)
         }
         operands = held | words | supposed
-        held |= {
-            figure: step
-            for figure in left
-            if (step := _reckoned(figure, operands, values_of(level))) is not None
-        }
+        held |= {figure: step for figure in left if (step := _reckoned(figure, operands, marks)) is not None}
         left = [figure for figure in left if figure not in held]
     return [*held], left
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from workbench.agents.base import Grounding, LeafTask
 from workbench.agents.conversation import Conversation, LoopLimits, Spent
@@ -111,10 +110,10 @@ class _Research:
         system = prompts.render(
             "research_system",
             cutoff=task.cutoff.shown,
-            forecast_rules=prompts.render("forecast_rules").text,
+            forecast_rules=prompts.render("forecast_rules"),
             api_map=task.data.overview.strip(),
         )
-        self._lead = Conversation.of_leaf(task, system.text, gave_up=task.gave_up)
+        self._lead = Conversation.of_leaf(task, system, gave_up=task.gave_up)
 
     async def run(self) -> Grounding:
         own = self.own
@@ -157,20 +156,14 @@ class _Research:
 
         plan, questions = await self._lead.exchange(
             LEAD,
-            self._prompt(prompt, questions=most, **inputs),
+            self._lead.render(prompt, questions=most, **inputs),
             read,
-            propositions=self.task.proposition,
             reply_format=_PLAN_SHAPE,
         )
         questions = questions[:most] or default
         listed = "\n".join(f"- {question}" for question in questions) or "- (none)"
         self._step(title, f"{plan}\n\n{listed}", LEAD)
         return plan, questions
-
-    def _prompt(self, name: str, **inputs: Any) -> str:
-        return self._lead.render(
-            name, proposition=self.task.proposition, cutoff=self.task.cutoff.shown, **inputs
-        ).text
 
     def _step(self, title: str, text: str, stage: str, p: float | None = None) -> None:
         reply = self._lead.last_step
@@ -209,12 +202,11 @@ class _Research:
         return _Part(track=track, question=question, loop=loop, notes=notes, fault=fault)
 
     async def _report(self, notes: str) -> Submission:
-        shape = self._lead.render("conclusion_reply").text
+        shape = self._lead.render("conclusion_reply")
         conclusion = await self._lead.exchange(
             "conclude",
-            self._prompt("research_report", notes=notes, reply_format=shape),
+            self._lead.render("research_report", notes=notes, reply_format=shape),
             parse_conclusion,
-            propositions=self.task.proposition,
             reply_format=shape,
             schema=CONCLUSION,
             choice="none",

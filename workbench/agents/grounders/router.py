@@ -190,23 +190,19 @@ class RouterGrounder:
             reason="the rules left it open and no model chose",
             instead=tuple(names[:1]),
         )
-        render = prompts_of(task.ask).render
         settled = f"\n\nSaid to settle it: {task.resolves_by}" if task.resolves_by else ""
-        prompt = render(
-            "route", statement=task.node.statement + settled, grounders=listed, cutoff=task.cutoff.shown
-        )
         try:
             chosen, reason = await ask_once(
                 task.ask,
                 "route",
-                prompt.text,
                 lambda text: parse_route(text, names),
-                system=render("route_system").text,
+                about=task.node.statement,
                 nodes=[task.node],
                 cutoff=task.cutoff,
                 settings=self._settings,
-                propositions=task.node.statement,
                 reply_format='One ```json object {"grounders": [...], "reason": "..."}.',
+                statement=task.node.statement + settled,
+                grounders=listed,
             )
         except (AgentGaveUp, ModelRefused):
             return default

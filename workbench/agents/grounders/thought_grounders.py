@@ -142,7 +142,7 @@ class ThoughtCalls:
         text = self._steps[-1].text + seen.text.replace("```", "~~~") + "\n```"
         self._steps[-1] = replace(self._steps[-1], text=text, answers=seen.answers, reply=None)
         quoted = json.dumps(words, ensure_ascii=False)
-        return f"{self._render('thought_found', words=quoted, results=seen.text).text}\n\n"
+        return f"{self._render('thought_found', words=quoted, results=seen.text)}\n\n"
 
     async def best(self, paths: Sequence[tuple[str, ...]], count: int) -> list[tuple[str, ...]]:
         """Value each path in a call of its own and return the most useful; of equals the first."""
@@ -171,7 +171,7 @@ class ThoughtCalls:
         # A paper's own form of asking comes without our rules.
         rules = () if prompt in (_FORMS["halawi"], _FORMS["recall"]) else ("forecast_rules",)
         framed = rules and self.task.framing
-        own = f"\n\n{self._render(f'framing_{self.task.framing}').text}" if framed else ""
+        own = f"\n\n{self._render(f'framing_{self.task.framing}')}" if framed else ""
         return await self._ask(
             stage, title, prompt, "conclusion_reply", parse_conclusion, conclusion_text, schema=CONCLUSION, rules=rules, own=own, **inputs
         )  # fmt: skip
@@ -274,16 +274,13 @@ class ThoughtCalls:
         """
         self._count += 1
         stage, task = f"{stage}-{self._count}", self.task
-        reply_format = self._render(reply, **form or {}).text
-        inputs |= {"proposition": task.proposition, "cutoff": task.cutoff.shown, "reply_format": reply_format}
-        system = self._render(
-            "thought_system", rules="".join(f"\n\n{self._render(name).text}" for name in rules)
-        )
-        value = await Conversation.of_leaf(task, system.text).exchange(
+        reply_format = self._render(reply, **form or {})
+        system = self._render("thought_system", rules="".join(f"\n\n{self._render(name)}" for name in rules))
+        conversation = Conversation.of_leaf(task, system)
+        value = await conversation.exchange(
             stage,
-            self._render(prompt, **inputs).text + own,
+            conversation.render(prompt, reply_format=reply_format, **inputs) + own,
             read,
-            propositions=task.proposition,
             reply_format=reply_format,
             schema=schema,
             choice="none",
