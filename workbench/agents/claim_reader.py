@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 from workbench.agents.base import AgentSettings
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import AgentGaveUp, MalformedReply
-from workbench.agents.replies.stage_replies import Number, ReplyShape, read_reply
+from workbench.agents.replies.stage_replies import Number, ReplyShape
 from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 from workbench.questions.readings.choice import day_of
@@ -162,7 +162,7 @@ async def fill_claim(text: str, cutoff: Cutoff, ask: Asker, model: str) -> SlotR
         filled = await ask_once(
             ask,
             "read_claim",
-            lambda reply: reading_of(read_reply(FilledClaim, reply), known, today),
+            lambda reply: reading_of(FilledClaim.read(reply), known, today),
             stage="read-claim",
             about=quoted,
             nodes=[NodeRef(id="-", statement=text)],

@@ -13,7 +13,7 @@ from workbench.agents.base import AgentSettings
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.lenient_json import first_line
-from workbench.agents.replies.stage_replies import ReplyShape, read_reply
+from workbench.agents.replies.stage_replies import ReplyShape
 from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 
@@ -64,7 +64,7 @@ class ContextMaker:
         """Return at most ``count`` searches; raises ``AgentGaveUp`` where no reply could be read."""
 
         def parse(text: str) -> list[str]:
-            queries = [first_line(query, _LONGEST_QUERY) for query in read_reply(_QueriesShape, text).queries]
+            queries = [first_line(query, _LONGEST_QUERY) for query in _QueriesShape.read(text).queries]
             queries = list(dict.fromkeys(query for query in queries if query.strip()))
             if not queries:
                 raise MalformedReply('"queries" is empty: at least one search is needed')
@@ -78,7 +78,7 @@ class ContextMaker:
 
         def parse(text: str) -> list[RankedSource]:
             chosen: dict[int, RankedSource] = {}
-            for source in read_reply(_SourcesShape, text).sources:
+            for source in _SourcesShape.read(text).sources:
                 if not 1 <= source.number <= len(read):
                     raise MalformedReply(
                         f"there is no source {source.number}: they are numbered 1 to {len(read)}"

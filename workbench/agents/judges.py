@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.lenient_json import first_line
-from workbench.agents.replies.stage_replies import ReplyShape, read_reply
+from workbench.agents.replies.stage_replies import ReplyShape
 from workbench.models.base import Asker, ModelRole, NodeRef
 from workbench.prompts import prompts_of
 
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class Judgement(ReplyShape):
-    """Scores of one report by dimension, 1 to 5, and why in one line each."""
+    """Scores of one report by dimension, whole numbers from 1 to 5, and why in one line each."""
 
     scores: dict[str, int]
     reasons: dict[str, str] = Field(default_factory=dict, validate_default=True)
@@ -99,19 +99,9 @@ class _Findings(ReplyShape):
     texts: list[LeakFinding]
 
 
-def parse_judgement(text: str) -> Judgement:
-    """Read a judge's reply; raises `MalformedReply` unless each of the five dimensions has a whole number from 1 to 5."""
-    return read_reply(Judgement, text)
-
-
-def parse_recall(text: str) -> Recall:
-    """Read a reply about what is remembered; raises `MalformedReply` where it claims to remember and names nothing."""
-    return read_reply(Recall, text)
-
-
 def parse_leaks(text: str, count: int) -> list[LeakFinding]:
     """Read verdicts on so many texts, numbered from 1; raises `MalformedReply` unless each has one."""
-    texts = sorted(read_reply(_Findings, text).texts, key=lambda item: item.id)
+    texts = sorted(_Findings.read(text).texts, key=lambda item: item.id)
     if [item.id for item in texts] != list(range(1, count + 1)):
         raise MalformedReply(f"give one verdict for each of the texts 1 to {count}")
     return texts
@@ -131,7 +121,7 @@ async def judge_report(
     """
     return await _second(
         "judge",
-        parse_judgement,
+        Judgement.read,
         node,
         cutoff,
         ask,
@@ -147,7 +137,7 @@ async def recall_event(node: NodeRef, *, cutoff: Cutoff, ask: Asker, settings: A
     """Return what the run's own model remembers of an event (Prophet Arena, App. F.3.1); raises as `judge_report`."""
     return await _second(
         "recall",
-        parse_recall,
+        Recall.read,
         node,
         cutoff,
         ask,

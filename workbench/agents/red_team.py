@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.lenient_json import first_line
-from workbench.agents.replies.stage_replies import OwnWords, ReplyShape, Unit, read_reply
+from workbench.agents.replies.stage_replies import OwnWords, ReplyShape, Unit
 from workbench.models.base import (
     Asker,
     NodeRef,
@@ -79,7 +79,7 @@ def parse_counter_case(text: str, leaves: Collection[NodeId]) -> CounterCase:
 
     Raises `MalformedReply`: No case in prose, no ``json`` object with a key point, or a probability that is none or of no leaf.
     """
-    reply = read_reply(_CaseShape, text)
+    reply = _CaseShape.read(text)
     if strange := [node for node in reply.leaves if node not in leaves]:
         raise MalformedReply(
             f"{first_line(strange[0], 40)!r} is no proposition at the end of the tree: {', '.join(sorted(leaves)[:20])}"

@@ -12,7 +12,7 @@ from workbench.agents.base import AgentSettings
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.lenient_json import first_line
-from workbench.agents.replies.stage_replies import ReplyShape, read_reply
+from workbench.agents.replies.stage_replies import ReplyShape
 from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 
@@ -75,7 +75,7 @@ async def read_outcome(
     """
 
     def parse(text: str) -> Reading:
-        reply = read_reply(_ResolveShape, text)
+        reply = _ResolveShape.read(text)
         answer = " ".join(reply.came_to.split())
         if answer.lower() == OPEN:
             answer = OPEN

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.agents.base import AgentSettings
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
-from workbench.agents.replies.stage_replies import ReplyShape, read_reply
+from workbench.agents.replies.stage_replies import ReplyShape
 from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 
@@ -29,7 +29,7 @@ async def classify_questions(
     """Return the topic of each question, at most `BATCH` of them; raises ``AgentGaveUp`` and ``ModelError``."""
 
     def parse(text: str) -> list[str]:
-        reply: Mapping[str, str] = read_reply(_TopicsShape, text).topics
+        reply: Mapping[str, str] = _TopicsShape.read(text).topics
         wanted = [str(number) for number in range(1, len(titles) + 1)]
         if lacking := [number for number in wanted if number not in reply]:
             raise MalformedReply(f"question {lacking[0]} has no topic")

@@ -17,6 +17,8 @@ from workbench.agents.errors import MalformedReply
 from workbench.agents.grounders.thought_replies import (
     Answer,
     NumberAsked,
+    Value,
+    Vote,
     combine,
     conclusion_text,
     parse_outcomes,
@@ -24,8 +26,6 @@ from workbench.agents.grounders.thought_replies import (
     query_text,
     read_query,
     read_thoughts,
-    read_value,
-    read_vote,
     thoughts_text,
     value_text,
 )
@@ -258,13 +258,13 @@ def _thought_fault(
         same = step.text.startswith(query_text(read_query(text)))
         return None if same else f"the reply of {step.stage} searches for other words"
     if kind == "value":
-        opening = value_text(read_value(text))
+        opening = value_text(Value.read(text).value)
         same = step.text.startswith(opening) and step.text.removeprefix(opening) in known
         return (
             None if same else f"the reply of {step.stage} gives another value, or values what nobody proposed"
         )
     if kind == "vote":
-        vote = read_vote(text)
+        vote = Vote.read(text)
         answers.append(vote)
         return None if step.text == str(vote) else f"the reply of {step.stage} votes otherwise"
     if kind == "outcomes":

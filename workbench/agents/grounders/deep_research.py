@@ -23,7 +23,7 @@ from workbench.agents.loop.submission import Submission
 from workbench.agents.loop.tool_box import together
 from workbench.agents.loop.toolset import WEB_TOOLS, Toolset, check_tools
 from workbench.agents.replies.reply_schemas import CONCLUSION
-from workbench.agents.replies.stage_replies import ReplyShape, parse_conclusion, read_reply
+from workbench.agents.replies.stage_replies import ReplyShape, parse_conclusion
 from workbench.prompts import prompts_of
 from workbench.propositions.strict_json import STRICT
 from workbench.quoting import one_line
@@ -150,7 +150,7 @@ class _Research:
         """Ask the lead which questions to work on; ``default`` where it names none."""
 
         def read(text: str) -> tuple[str, list[str]]:
-            reply = read_reply(_PlanShape, text)
+            reply = _PlanShape.read(text)
             named = [one_line(question, 400) for question in reply.questions]
             return (reply.plan or "")[:4000], [question for question in named if question]
 

@@ -100,32 +100,22 @@ class RouterGrounder:
         outcomes = await asyncio.gather(
             *(self._by(name, place, task) for place, name in enumerate(route.grounders))
         )
-        failed = {
-            name: outcome.reason
-            for name, outcome in zip(route.grounders, outcomes, strict=True)
-            if isinstance(outcome, GroundingFailure)
-        }
-        parts = {
-            name: outcome
-            for name, outcome in zip(route.grounders, outcomes, strict=True)
-            if isinstance(outcome, Grounding)
-        }
-        place, last = len(route.grounders), outcomes[-1]
+        ran = dict(zip(route.grounders, outcomes, strict=True))
         for name in route.instead:
-            if parts:
+            if any(isinstance(outcome, Grounding) for outcome in ran.values()):
                 break
-            last = await self._by(name, place, task)
-            place += 1
-            if isinstance(last, Grounding):
-                parts[name] = last
-            else:
-                failed[name] = last.reason
+            ran[name] = await self._by(name, len(ran), task)
+        parts = {name: outcome for name, outcome in ran.items() if isinstance(outcome, Grounding)}
+        failed = {
+            name: outcome.reason for name, outcome in ran.items() if isinstance(outcome, GroundingFailure)
+        }
+        last = list(ran.values())[-1]
         if not parts:
             assert isinstance(last, GroundingFailure)
             # A later attempt goes on where the dialogue of a single grounder broke off; of several nobody knows which.
             reason = "; ".join(f"{name}: {why}" for name, why in failed.items())
             return GroundingFailure(
-                reason=reason[:500], retryable=last.retryable, gave_up=last.gave_up if place == 1 else None
+                reason=reason[:500], retryable=last.retryable, gave_up=last.gave_up if len(ran) == 1 else None
             )
         return _together(route, parts, failed)
 

@@ -44,6 +44,7 @@ from workbench.agents.grounders.thought_replies import (
     LONGEST_THOUGHT,
     Answer,
     EventOutcomes,
+    Value,
     Vote,
     agreeing,
     combine,
@@ -54,8 +55,6 @@ from workbench.agents.grounders.thought_replies import (
     read_outcomes,
     read_query,
     read_thoughts,
-    read_value,
-    read_vote,
     thoughts_text,
     value_text,
 )
@@ -152,7 +151,7 @@ class ThoughtCalls:
 
     async def _value(self, path: tuple[str, ...]) -> float:
         return await self._ask(
-            "value", "Value a line of thought", "thought_value", "value_reply", read_value,
+            "value", "Value a line of thought", "thought_value", "value_reply", lambda text: Value.read(text).value,
             lambda value: value_text(value) + path[-1], path=_numbered(path),
         )  # fmt: skip
 
@@ -217,7 +216,7 @@ class ThoughtCalls:
 
     async def vote(self) -> Vote:
         """Return a yes or no with its confidence."""
-        return await self._ask("vote", "Vote", "zero_shot_vote", "vote_reply", read_vote, str)
+        return await self._ask("vote", "Vote", "zero_shot_vote", "vote_reply", Vote.read, str)
 
     def pooled(self, way: str, what: str, parts: Sequence[float], key_factor: str) -> Grounding:
         """Return the finished grounding of several answers that count together."""

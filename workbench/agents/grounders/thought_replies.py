@@ -20,7 +20,7 @@ from pydantic import AfterValidator, Field, StringConstraints, field_validator
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.replies.lenient_json import first_line
 from workbench.agents.replies.reply_text import refuse_placeholder
-from workbench.agents.replies.stage_replies import Conclusion, Number, ReplyShape, Unit, read_reply
+from workbench.agents.replies.stage_replies import Conclusion, Number, ReplyShape, Unit
 from workbench.propositions.strict_json import STRICT, read_strict
 from workbench.science.pooling.elicitation import both_directions, prompt_ensemble, self_consistency
 from workbench.science.scoring.quantile_curve import Scale, chance_below
@@ -42,7 +42,9 @@ class _Thoughts(ReplyShape):
     thoughts: list[_Words]
 
 
-class _Value(ReplyShape):
+class Value(ReplyShape):
+    """How useful a line of thought is, 0 to 10."""
+
     value: Annotated[float, Field(ge=0, le=10)]
 
 
@@ -108,25 +110,15 @@ Answer = Conclusion | Vote
 
 def read_thoughts(text: str, count: int) -> list[str]:
     """Return the first ``count`` thoughts of a reply; raises `MalformedReply` where there are fewer."""
-    thoughts = read_reply(_Thoughts, text).thoughts
+    thoughts = _Thoughts.read(text).thoughts
     if len(thoughts) < count:
         raise MalformedReply(f"{count} thoughts were asked for, {len(thoughts)} came")
     return [thought.strip()[:LONGEST_THOUGHT] for thought in thoughts[:count]]
 
 
-def read_value(text: str) -> float:
-    """Return how useful a line of thought is, 0 to 10; raises `MalformedReply`."""
-    return read_reply(_Value, text).value
-
-
-def read_vote(text: str) -> Vote:
-    """Return a yes or no with its confidence; raises `MalformedReply`."""
-    return read_reply(Vote, text)
-
-
 def read_query(text: str) -> str:
     """Return the words to search for, without what could close a block; raises `MalformedReply`."""
-    return " ".join(read_reply(_Query, text).words.replace("`", "'").split())[:_LONGEST_QUERY]
+    return " ".join(_Query.read(text).words.replace("`", "'").split())[:_LONGEST_QUERY]
 
 
 def thoughts_text(thoughts: Sequence[str]) -> str:
@@ -337,7 +329,7 @@ def read_outcomes(options: Mapping[str, Any]) -> EventOutcomes:
 
 def parse_outcomes(text: str, outcomes: Sequence[str], *, exclusive: bool = False) -> OutcomeForecast:
     """Read a probability of each outcome by its name, in other case where that leaves no doubt; raises `MalformedReply`."""
-    reply = read_reply(_Outcomes, text)
+    reply = _Outcomes.read(text)
     refuse_placeholder(reply.rationale)
     refuse_placeholder(reply.key_factor)
     by_name = {_folded(name): name for name in outcomes}
@@ -378,7 +370,7 @@ def _folded(name: str) -> str:
 def parse_percentiles(text: str, scale: Scale) -> OutcomeForecast:
     """Read percentiles of a number; raises `MalformedReply` where they fall, are incomplete or leave closed bounds."""
     form: Any = _Days if scale.dates else _Percentiles
-    reply = read_reply(form, text)
+    reply = form.read(text)
     refuse_placeholder(reply.key_factor)
     stated = {
         level.strip(" %p"): _day(value, scale) if isinstance(value, str) else value

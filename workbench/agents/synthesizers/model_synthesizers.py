@@ -24,10 +24,10 @@ from workbench.agents.findings.statement_checks import STOOD_BY, rule_finding
 from workbench.agents.replies.reply_schemas import CONCLUSION, LOGIC, linear, noisy_or
 from workbench.agents.replies.stage_replies import (
     Conclusion,
+    LinearReply,
+    LogicReply,
+    NoisyOrReply,
     parse_conclusion,
-    parse_linear,
-    parse_logic,
-    parse_noisy_or,
 )
 from workbench.agents.synthesizers.child_blocks import (
     child_block,
@@ -397,7 +397,7 @@ class LinearSynthesizer(RuleSynthesizer):
 
     def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Weighed:
         """Rule and result of a reply, in either form of its weights."""
-        reply = parse_linear(text)
+        reply = LinearReply.read(text)
         return _stated(rule_of_reply(reply.intercept, reply.weights, polarities), reply.conclusion)
 
 
@@ -428,7 +428,7 @@ class LogicSynthesizer(RuleSynthesizer):
 
     def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Weighed:
         """Rule of a reply; it states no probability."""
-        reply = parse_logic(text)
+        reply = LogicReply.read(text)
         said = reply.assumption
         assumption = None if said is None else Assumption(detail=said.detail, probability=said.probability)
         return Weighed(
@@ -454,7 +454,7 @@ class NoisyOrSynthesizer(RuleSynthesizer):
 
     def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Weighed:
         """Rule and result of a reply."""
-        reply = parse_noisy_or(text)
+        reply = NoisyOrReply.read(text)
         return _stated(NoisyOrRule(reply.leak, reply.weights, reply.inhibitors), reply.conclusion)
 
 
