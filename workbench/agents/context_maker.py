@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.agents.base import AgentSettings
 from workbench.agents.conversation import ask_once
@@ -97,7 +97,7 @@ class ContextMaker:
         )
         return await self._ask_reader("rank", "context_rank", parse, sources=shown, count=count)
 
-    async def _ask_reader(self, stage: str, prompt: str, parse: Callable[[str], T], **inputs: str | int) -> T:
+    async def _ask_reader(self, stage: str, prompt: str, parse: Callable[[str], T], **inputs: Any) -> T:
         return await ask_once(
             self._ask,
             prompt,

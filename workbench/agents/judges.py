@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
@@ -178,7 +178,7 @@ async def _second(
     settings: AgentSettings,
     *,
     role: ModelRole | None = "judge",
-    **inputs: str,
+    **inputs: Any,
 ) -> T:
     # Two readings of one text should differ as little as they can.
     settings = replace(settings, temperature=0.0)
