@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from proxies.catalogue.compiled import compiled_documents
 from proxies.catalogue.not_offered import advice
 from proxies.catalogue.plugins import installed_plugins
 from proxies.catalogue.schema import (
@@ -34,7 +33,7 @@ from proxies.hashing import canonical_json, sha256_of
 from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
 from proxies.secret_registry import is_model_key
 from proxies.vendors.own.own_catalogue import OWN, OwnCatalogue
-from proxies.yaml_text import line_of
+from proxies.yaml_text import line_of, parse_yaml
 
 # one character: a class, an escaped one, or itself
 _CHARACTER = r"(?:\[\^?\]?(?:\\.|[^\]\\])*\]|\\[dwsDWS.+*?()|/\\-]|[^\W_]|[ _.,:;/=@#%&~-])"
@@ -188,12 +187,7 @@ class CatalogueText:
     shipped: bool = False
 
 
-def load_sources(
-    texts: Sequence[CatalogueText],
-    *,
-    compiled: Path | None = None,
-    withheld: Mapping[str, str] | None = None,
-) -> Catalogue:
+def load_sources(texts: Sequence[CatalogueText], *, withheld: Mapping[str, str] | None = None) -> Catalogue:
     """Build the catalogue from YAML texts.
 
     Raises `CatalogueError`: A row does not have the form, an endpoint has no policy, a policy lacks its arguments, a source is stated
@@ -201,8 +195,8 @@ def load_sources(
     """
     endpoints: list[Endpoint] = []
     sources: dict[str, SourceInfo] = {}
-    for item, document in zip(texts, compiled_documents(texts, compiled), strict=True):
-        row = _source_row(item, document)
+    for item in texts:
+        row = _source_row(item)
         if item.source and row.name != item.source:
             raise CatalogueError(f"{item.name}: the source is named {row.name!r}, not {item.source!r}")
         if row.name in sources or (row.name == OWN and item.source != OWN):
@@ -382,9 +376,16 @@ def _check_key(item: CatalogueText, row: SourceFile) -> None:
         raise CatalogueError(f"{place}: the source has no host {key.token_host!r}")
 
 
-def _source_row(item: CatalogueText, document: Any) -> SourceFile:
+@functools.lru_cache(maxsize=64)  # the shipped texts twice over
+def _document(text: str, shipped: bool) -> Any:
+    return parse_yaml(text, ":", aliases=shipped)
+
+
+def _source_row(item: CatalogueText) -> SourceFile:
     try:
-        return SourceFile.model_validate(document)
+        return SourceFile.model_validate(_document(item.text, item.shipped))
+    except InputRefused as error:
+        raise CatalogueError(f"{item.name}{error}") from None
     except ValidationError as error:
         first = error.errors()[0]
         name = item.name + _line_named(item, *first["loc"])
@@ -404,7 +405,6 @@ _NO_OWN = OwnCatalogue()
 @functools.lru_cache(maxsize=64)  # of a process that serves long, whose user adds sources meanwhile
 def load_catalogue(
     user_folder: Path | None = None,
-    compiled: Path | None = None,
     own: OwnCatalogue = _NO_OWN,
     services_at: datetime | None = None,
 ) -> Catalogue:
@@ -423,7 +423,7 @@ def load_catalogue(
             raise CatalogueError(str(error)) from None
     if own.text:
         texts.append(CatalogueText(name="the sources of your own", text=own.text, source=OWN))
-    return load_sources(texts, compiled=compiled, withheld=dict(own.withheld))
+    return load_sources(texts, withheld=dict(own.withheld))
 
 
 def catalogue_with(item: CatalogueText) -> Catalogue:

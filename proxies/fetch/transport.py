@@ -25,6 +25,8 @@ from proxies.settings import Retry
 
 #: Bytes of an answer, as sent and as unpacked.
 MOST_BYTES = 64_000_000
+#: Bytes from which an answer is read off the event loop. Below, no step of it takes the loop 15 ms.
+LARGE = 1_000_000
 _IN_THREAD = 100_000  # bytes
 
 

@@ -24,16 +24,15 @@ from proxies.errors import (
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.paging import WHOLE
 from proxies.fetch.transport import (
+    LARGE,
     HttpRequest,
     HttpResponse,
     HttpxTransport,
     RetryingTransport,
     Transport,
 )
-from proxies.fetch.worker import LARGE
 from proxies.input_files import InputRefused, parse_csv_rows
 from proxies.json_text import Fields, Row, read_json
-from proxies.ledger import UNREAD
 from proxies.secret_registry import SECRETS
 from proxies.settings import ProxySettings
 from proxies.vendors.codecs import CODECS
@@ -118,13 +117,13 @@ class HttpSource:
     ) -> tuple[Any, bytes]:
         """Send one request and return the parsed answer and its bytes, or raise the error that it stands for.
 
-        A good answer of ``unread`` bytes and more is no complaint; it comes as UNREAD, for reading would hold the loop.
+        A good answer of ``unread`` bytes and more is no complaint; it is not parsed, for reading would hold the loop.
         """
         response = await self._without_key(await self._transport.send(request))
         if endpoint.answer == "csv" and 200 <= response.status < 300:
             response = replace(response, body=await asyncio.to_thread(_rows_of_csv, self.name, response.body))
         if len(response.body) >= unread and 200 <= response.status < 300:
-            return UNREAD, response.body
+            return None, response.body
         payload, broken = _parse(response.body)
         # before the body's form: error pages are often HTML, and their status says more than "not JSON"
         problem = self.complaint(endpoint, response, payload)

@@ -49,7 +49,7 @@ class Lookup:
 
     def spared_by(self, answers: Mapping[str, tuple[str, bytes] | None]) -> bool:
         """Whether the raw answers so far, (source, body) by name, make this lookup needless."""
-        # bytes are compared and nothing is parsed: a large body is the worker's to read
+        # bytes are compared and nothing is parsed, for a large body would hold the loop
         bodies = [(answers.get(name) or ("", b""))[1].strip() for name in self.unless]
         return bool(bodies) and all(body not in (b"", b"[]", b"{}", b"null") for body in bodies)
 
@@ -87,8 +87,6 @@ class AskAgain(Exception):
     """The answer needs other parameters, or lookups that its rows call for."""
 
     def __init__(self, params: Fields, lookups: Sequence[Lookup] = ()) -> None:
-        # handed to Exception as well: an exception is pickled by its args, and this one comes back from the worker
-        super().__init__(dict(params), tuple(lookups))
         self.params = dict(params)
         self.lookups = tuple(lookups)
 
