@@ -273,13 +273,20 @@ def _check_addresses(item: CatalogueText, row: SourceFile) -> None:
             raise CatalogueError(
                 f"{item.name}{_line_named(item, *place)}: {ascii(text)[:60]} holds characters that no request's head can have"
             )
-    for number, endpoint in enumerate(row.endpoints):
-        for name, param in endpoint.params.items():
-            if not _is_plain_form(param.chars):
-                raise CatalogueError(
-                    f"{item.name}{_line_named(item, 'endpoints', number, 'params', name)}: chars of {name} is a row of characters and classes"
-                    " such as [A-Z]{1,5}, at most two of them of any length: others may take hours to compare"
-                )
+    patterns = [
+        (("replies", number), "words of a reply", reply.words) for number, reply in enumerate(row.replies)
+    ]
+    patterns += [
+        (("endpoints", number, "params", name), f"chars of {name}", param.chars)
+        for number, endpoint in enumerate(row.endpoints)
+        for name, param in endpoint.params.items()
+    ]
+    for place, what, pattern in patterns:
+        if not _is_plain_form(pattern):
+            raise CatalogueError(
+                f"{item.name}{_line_named(item, *place)}: {what} is a row of characters and classes such as [A-Z]{{1,5}}, at most two of"
+                " them of any length: others may take hours to compare"
+            )
 
 
 def _is_plain_form(pattern: str) -> bool:
