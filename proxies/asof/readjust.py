@@ -51,8 +51,8 @@ _AGAINST = frozenset({"volume"})
 
 def adjust_lookups(request: ApiRequest, cutoff: Cutoff) -> tuple[Lookup, ...]:
     """Return the lookups of bars and events that prices need."""
-    kind = request.endpoint.as_of.adjust
-    if cutoff.live or kind in ("", "drop", "state"):
+    kind = request.as_of.adjust
+    if kind in ("", "drop", "state"):
         return ()
     if kind == "lines" and not any(map(kind_of_line, str(request.params["type"]).split(","))):
         return ()
@@ -132,7 +132,7 @@ def aged(endpoint: Endpoint, fetched_at: datetime, now: datetime) -> bool:
 def adjuster(context: PolicyContext) -> Change:
     """Return a function that restores a row as of the cutoff; it refuses rows if the factor is unknown."""
     request, cutoff, kind = context.request, context.cutoff, context.as_of.adjust
-    if cutoff.live or kind in ("", "drop"):
+    if kind in ("", "drop"):
         return unchanged
     if kind == "state":
         state = context.as_of.state

@@ -5,6 +5,7 @@ from dataclasses import replace
 from proxies.asof import guards
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, Plan, policy_of
+from proxies.asof.policies.base import pass_on
 from proxies.asof.readjust import adjust_lookups
 from proxies.catalogue.schema import Residual, exceeds
 from proxies.errors import CutoffRefused, Refused
@@ -15,7 +16,7 @@ def plan_request(request: ApiRequest, cutoff: Cutoff, *, most: Residual = "high"
 
     Raises `Refused`: The policy refuses, errs, or leaves more residual risk than ``most``.
     """
-    as_of = request.endpoint.as_of
+    as_of = request.as_of
     policy = policy_of(request.endpoint)
     # what only tells the present is refused by its policy, in words that say what to ask for instead
     is_answered = as_of.policy != "snapshot_refused" and not cutoff.live
@@ -29,7 +30,8 @@ def plan_request(request: ApiRequest, cutoff: Cutoff, *, most: Residual = "high"
             f"{request.endpoint.path} has a {as_of.residual} residual risk of later knowledge: refused, since at most {most} is allowed here"
         )
     try:
-        plan = policy.prepare(request, cutoff)
+        # without a cutoff there is nothing to hold
+        plan = pass_on(request, cutoff) if cutoff.live else policy.prepare(request, cutoff)
         # the catalogue's defaults are sent too: the vendor's own may change
         defaults = {
             name: param.default
@@ -37,7 +39,6 @@ def plan_request(request: ApiRequest, cutoff: Cutoff, *, most: Residual = "high"
             if param.default is not None
         }
         plan = replace(plan, params={**defaults, **plan.params})
-        # what the catalogue forces is there to hold the cutoff, and a live call has none
         if cutoff.live:
             return plan
         params = {**plan.params, **{k: v for k, v in as_of.force.items() if not k.endswith("_min")}}
@@ -55,4 +56,4 @@ def plan_request(request: ApiRequest, cutoff: Cutoff, *, most: Residual = "high"
             f"{request.endpoint.path} cannot be computed as of the cutoff ({type(error).__name__})"
         ) from error
     notes = (*plan.notes, *(guards.NOTES[name] for name in as_of.guards if name in guards.NOTES))
-    return Plan(params=params, clamped=plan.clamped, empty=plan.empty, lookups=lookups, notes=notes)
+    return replace(plan, params=params, lookups=lookups, notes=notes)

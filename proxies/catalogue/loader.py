@@ -273,7 +273,7 @@ def _check_addresses(item: CatalogueText, row: SourceFile) -> None:
             raise CatalogueError(
                 f"{item.name}{_line_named(item, *place)}: {ascii(text)[:60]} holds characters that no request's head can have"
             )
-    patterns = [
+    patterns: list[tuple[tuple[str | int, ...], str, str]] = [
         (("replies", number), "words of a reply", reply.words) for number, reply in enumerate(row.replies)
     ]
     patterns += [

@@ -12,7 +12,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from proxies.asof.clock import parse_instant
-from proxies.asof.policies.revisions import TITLE_AT
+from proxies.asof.policies.windows import TITLE_AT
 from proxies.catalogue.schema import Endpoint
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpRequest
