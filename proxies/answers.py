@@ -11,7 +11,7 @@ from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, AskAgain, Plan, PolicyContext
 from proxies.asof.policies.base import stamp_of
 from proxies.asof.row_filter import Filtered, RowFilter, is_search
-from proxies.asof.rows import ShapeError, any_row, empty_answer, get, in_order, rewrite, steps_of
+from proxies.asof.rows import ShapeError, empty_answer, get, in_order, rows_at, steps_of
 from proxies.asof.stamps import known_from
 from proxies.catalogue.schema import Endpoint
 from proxies.errors import CutoffRefused, NotJson, Refused, SchemaDrift
@@ -144,7 +144,11 @@ def _emptied(job: Job, filtered: Filtered) -> Filtered:
     What stands beside the rows (a ticker, a section that Brave leaves out where it finds nothing) would tell that rows come later.
     """
     endpoint = job.request.endpoint
-    if filtered.visible or not gives_rows(endpoint) or any_row(filtered.data, endpoint.rows or ""):
+    if (
+        filtered.visible
+        or not gives_rows(endpoint)
+        or any(True for _ in rows_at(filtered.data, endpoint.rows or ""))
+    ):
         return filtered
     return replace(filtered, data=_no_rows(job))
 
@@ -181,14 +185,8 @@ def _as_series(endpoint: Endpoint, data: Any) -> Any:
         return data
     if endpoint.page.cursor and isinstance(data, dict) and get(data, endpoint.page.cursor):
         raise CutoffRefused(f"{endpoint.path} has more rows than one answer holds: ask for fewer")
-    rows: list[Any] = []
-
-    def collect(row: Any) -> Any:
-        rows.append(row)
-        return row
-
     try:
-        rewrite(data, endpoint.rows or "[]", collect)
+        rows = list(rows_at(data, endpoint.rows or "[]"))
         if stamp is not None:
             how = stamp_of(stamp, stamp.grain)
             rows.sort(key=lambda row: known_from(get(row, stamp.field), how) or _NEVER)

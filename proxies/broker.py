@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeVar
 from proxies.answers import Job, PageReader, empty, gives_rows
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, AskAgain, Lookup
-from proxies.asof.upstream_plan import plan_request
 from proxies.catalogue.availability import Availability
 from proxies.catalogue.docs import READING, read_catalogue
 from proxies.catalogue.loader import Catalogue
@@ -37,7 +36,7 @@ from proxies.fetch.transport import LARGE, Transport
 from proxies.hashing import canonical_json, content_hash
 from proxies.json_text import Fields, Row
 from proxies.ledger import Address, Answer, Ledger, LedgerRow
-from proxies.request import as_json, check
+from proxies.request import as_json, check, plan_request
 from proxies.settings import ProxySettings
 from proxies.vendors.vendor_registry import check_codecs, open_sources
 

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from proxies.catalogue.not_offered import advice
 from proxies.catalogue.plugins import installed_plugins
 from proxies.catalogue.schema import (
     GUARD_NEEDS,
@@ -118,7 +117,7 @@ class Catalogue:
             return self._by_path[hits[0]]
         if hits:
             raise UnknownPath(f"{path!r} names {len(hits)} endpoints: write one of {', '.join(hits)}")
-        hint = self._withheld.get(name_given.lower()) or advice(name_given)
+        hint = self._withheld.get(name_given.lower()) or _advice(name_given)
         if (
             not hint
             and name_given.startswith("own/")
@@ -143,6 +142,24 @@ class Catalogue:
         close = difflib.get_close_matches(path.lower(), names, n=count * 2, cutoff=0.6)
         out = list(dict.fromkeys(names[name] for name in close))[:count]
         return out
+
+
+@functools.cache
+def _not_offered() -> dict[str, str]:
+    """Return the hints for vendors' paths that are known and not offered."""
+    text = (resources.files("proxies.catalogue.topics") / "not_offered.yaml").read_text(encoding="utf-8")
+    return {
+        path: why + (f": use {instead}" if instead else ", and there is no dated form of it")
+        for why, advised in parse_yaml(text, "not_offered.yaml").items()
+        for instead, paths in advised.items()
+        for path in paths.split()
+    }
+
+
+def _advice(path: str) -> str:
+    name = path.strip("/ ").lower()
+    hint = _not_offered().get(name.replace("_", "-")) or _not_offered().get(name)
+    return f"{path!r} {hint}" if hint else ""
 
 
 def _placed(row: Endpoint, source: SourceInfo) -> list[Endpoint]:
