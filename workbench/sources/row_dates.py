@@ -584,7 +584,7 @@ def period_ends(values: Cells, grain: str) -> Cells:
         starts = values.where(values.dt.day_of_week == 6, first)  # weeks of seven days from a Sunday on
         return starts + pd.Timedelta(7, unit="D")
     if grain not in MONTHS:
-        return values + pd.Timedelta("1d" if grain == "day" else grain)
+        return values + pd.Timedelta("1D" if grain == "day" else grain.replace("d", "D"))
     length = MONTHS[grain]
     month = values.dt.month - 1
     after = month.where(values.dt.day == 1, month // length * length) + length
