@@ -18,7 +18,6 @@ from workbench.science.pooling.pool import pool
 from workbench.science.scoring.scores import brier_index, metaculus_baseline
 from workbench.science.tables import Events
 from workbench.store import Store
-from workbench.studies.arm_distances import caution_rows, distance_matrix
 from workbench.studies.leak_audit import audit_study
 from workbench.studies.runner import StudyRunner
 from workbench.studies.study_exam import StudyExam
@@ -26,7 +25,9 @@ from workbench.studies.study_file import Rebalance, StudyError, study_of
 from workbench.studies.study_plan import plan_study
 from workbench.studies.study_report import write_study
 from workbench.studies.study_scores import (
+    caution_rows,
     curve_points,
+    distance_matrix,
     ensemble_rows,
     mix_scores,
     rank_correlation,

@@ -14,14 +14,13 @@ from workbench.science.comparing.mean_intervals import loss_interval
 from workbench.science.plots import (
     Curve,
     bars_plot,
+    blank_figure,
     boxes_plot,
     curves_plot,
     figure_bytes,
     frontier_plot,
     heatmap_plot,
-    load_matplotlib,
     reliability_plot,
-    words_as_they_stand,
 )
 from workbench.science.pooling.pool import subset_pools
 from workbench.science.scoring.breakdown import lead_time_curve
@@ -54,12 +53,11 @@ def study_figures(
     forecasts = _Forecasts(exam, trials, pooled_arms(trials))
     manifest_id = results.get("manifest_id", "")
     source = f"manifest {manifest_id}" if manifest_id else ""
-    with words_as_they_stand():
-        return {
-            name: (caption, figure_bytes(plot(data), source=source))
-            for name, caption, data, plot in _drawings(results, forecasts, weights)
-            if data
-        }
+    return {
+        name: (caption, figure_bytes(plot(data), source=source))
+        for name, caption, data, plot in _drawings(results, forecasts, weights)
+        if data
+    }
 
 
 def _drawings(
@@ -280,13 +278,10 @@ class _Forecasts:
 
     def market_plot(self, rows: list[Mapping[str, Any]]) -> "Figure":
         """A panel per arm of the table of caution; the line through its points beside the diagonal."""
-        load_matplotlib()
-        from matplotlib.figure import Figure
-
         price, outcomes = self.exam.events.probability("crowd"), self.exam.events.outcome
         wide = min(3, len(rows))
         high = -(-len(rows) // wide)
-        figure = Figure(figsize=(3.1 * wide, 3.1 * high), layout="constrained")
+        figure = blank_figure(3.1 * wide, 3.1 * high)
         panels = figure.subplots(high, wide, squeeze=False, sharex=True, sharey=True).ravel()
         for axes, row in zip(panels, rows, strict=False):
             axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
