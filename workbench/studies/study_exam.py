@@ -236,7 +236,8 @@ def exam_of(
     joint = joint_questions(questions)
     # Read once each: two events of a live exam are asked as of one instant.
     instants = {day: Cutoff.parse(day or "now") for day in {cutoffs.get(event, "") for event in ids}}
-    statements, contexts, written = {}, {}, {}
+    statements, contexts = {}, {}
+    written: dict[str, tuple[str | None, str]] = {}
     known = {event: instants[cutoffs.get(event, "")] for event in ids}
     for each, cutoff in known.items():
         question, event = asked.get(each, (None, None))

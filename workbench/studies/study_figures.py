@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from workbench.science.arrays import FloatArray
+from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.clusters import event_clusters
-from workbench.science.comparing.mean_intervals import loss_interval
+from workbench.science.comparing.mean_intervals import Bounds, loss_interval
 from workbench.science.plots import (
     Curve,
     bars_plot,
@@ -25,6 +25,7 @@ from workbench.science.plots import (
 from workbench.science.pooling.pool import subset_pools
 from workbench.science.scoring.breakdown import lead_time_curve
 from workbench.science.scoring.scores import index_of, metaculus_scores
+from workbench.science.table_cells import StrArray
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_scores import accuracy_of
 from workbench.studies.study_table import pooled_arms, trials_of
@@ -216,6 +217,10 @@ def _from_one(values: list[float]) -> Curve:
     return range(1, len(values) + 1), values
 
 
+def _class_interval(clusters: StrArray, scores: FloatArray, rows: IntArray) -> Bounds:
+    return loss_interval(scores, clusters[rows])
+
+
 @dataclass(frozen=True, slots=True)
 class _Forecasts:
     """What the arms said of an exam: all their trials, and those pooled."""
@@ -312,7 +317,7 @@ class _Forecasts:
                 days[rows],
                 _EDGES,
                 events.question[rows],
-                interval=lambda scores, inside, own=clusters[rows]: loss_interval(scores, own[inside]),
+                interval=partial(_class_interval, clusters[rows]),
             )
             # A class of too few clusters has its point and no bar.
             ends = [each or [value, value] for each, value in zip(curve.intervals, curve.brier, strict=True)]

@@ -145,7 +145,8 @@ def mix_scores(
         order = rank_correlation(table.loc["brier"], scores[means.columns].mean())
         return {"mix": name, "events": len(subsets[0]), "arms": table.to_dict(), "order": order}
 
-    shares = pd.Series(labels).value_counts(normalize=True, sort=False).sort_index().to_dict()
+    names, counts = np.unique(labels, return_counts=True)
+    shares = dict(zip(names.tolist(), (counts / len(labels)).tolist(), strict=True))
     rows = [mix("as it is: " + _mix_words(shares), [np.arange(len(labels))])]
     for each in asked.mixes:
         rows.append(
@@ -164,9 +165,8 @@ def rank_correlation(a: ArrayLike, b: ArrayLike) -> float | None:
     >>> rank_correlation([1.0, 2.0, 4.0], [0.1, 0.3, 0.2])
     0.5
     """
-    if np.ptp(a) == 0 or np.ptp(b) == 0:
-        return None
-    return round(float(spearmanr(a, b).statistic), 12)
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    return None if np.ptp(x) == 0 or np.ptp(y) == 0 else round(float(spearmanr(x, y).statistic), 12)
 
 
 #: Settings in which arms of one curve over the size of trees differ.

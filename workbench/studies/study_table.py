@@ -129,7 +129,7 @@ def tidy_table(
             "missing": getattr(each, "reason", ""),
         }
         rows.append(row)
-        other = second.get(cell.event)
+        other = second.get(cell.event, "")
         if other in place and cell._replace(event=other) not in ended:
             # One answer for both options of a choice between two: the other's is what is left, and cost nothing.
             free = {"seconds": 0.0, "cost_usd": 0.0, "calls": 0, "tokens": 0}
