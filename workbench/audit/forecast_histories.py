@@ -184,7 +184,7 @@ def _one_person(path: Path, people: "pd.Series[str]") -> None:
 
 def _metaculus(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     came = _what_came(path, "question_data.csv", "Question ID", "Resolution")
-    texts = frame.astype(str).apply(lambda column: column.str.strip())
+    texts: pd.DataFrame = frame.astype(str).apply(lambda column: column.str.strip())
     forecasts = texts[texts["Probability Yes"] != ""]
     if "Forecaster ID" in forecasts:
         _require(path, frame, "Start Time")
