@@ -150,7 +150,7 @@ def test_answers_and_comments_are_checked_too() -> None:
     assert any("exactly Ann, Bo" in each for each in problems) and any(
         "not 1.25" in each for each in problems
     )
-    assert any("answered twice" in each for each in problems)
+    assert any("is there twice" in each for each in problems)
     hostile = "# Title\n---\n![x](http://x) [y](javascript:1)"
     comment, _ = submission(tasks, p, "metaculus", rationales={"T1": hostile})
     assert check_submission(comment, "metaculus", tasks) == [] and "\\!\\[x\\](" in comment

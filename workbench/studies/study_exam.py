@@ -92,7 +92,7 @@ def joint_questions(questions: Iterable[Question]) -> dict[str, JointQuestion]:
         by_horizon: dict[str, list[QuestionEvent]] = {}
         number = _number(question)
         for event in asked_events(question):
-            by_horizon.setdefault(event.horizon if len(question.horizons) > 1 else "", []).append(event)
+            by_horizon.setdefault(question.horizon_label(event.horizon), []).append(event)
         for horizon, events in by_horizon.items():
             if len(events) < 2 and number is None:
                 continue
