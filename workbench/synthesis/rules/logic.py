@@ -19,14 +19,16 @@ from workbench.synthesis.rules.formula import (
     NOT,
     OR,
     Formula,
+    Norm,
+    combine,
     fold,
     occurrences,
     parse_formula,
     render,
+    value_of,
     with_negated,
     without_variable,
 )
-from workbench.synthesis.rules.operators import Norm, combine, value_of
 
 _MIXED_LIMIT = 12
 

@@ -10,6 +10,7 @@ from math import fsum
 from workbench.propositions import NodeId, Rule
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.rules.linear import INTERCEPT
+from workbench.synthesis.sensitivity.uncertainty import deviations
 from workbench.synthesis.whatif.evaluation import clamp
 
 
@@ -43,11 +44,9 @@ class RefitSpread:
 
 def spread_of(values: Sequence[float]) -> Spread:
     """Compute mean, standard deviation (ddof 1, 0 for a single value), extremes and sign flips."""
-    mean = fsum(values) / len(values)
-    squares = fsum((value - mean) ** 2 for value in values)
-    sd = (squares / (len(values) - 1)) ** 0.5 if len(values) > 1 else 0.0
+    sd = (deviations(values) / (len(values) - 1)) ** 0.5 if len(values) > 1 else 0.0
     low, high = min(values), max(values)
-    return Spread(mean=mean, sd=sd, low=low, high=high, flips=low < 0 < high)
+    return Spread(mean=fsum(values) / len(values), sd=sd, low=low, high=high, flips=low < 0 < high)
 
 
 def refit_spread(rules: Sequence[Rule], p: Mapping[NodeId, float]) -> RefitSpread:
