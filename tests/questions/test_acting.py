@@ -189,7 +189,9 @@ def test_the_commands(tmp_path: Path) -> None:
     assert checked.returncode == 0, checked.stderr
     (tmp_path / "out.json").write_text((tmp_path / "out.json").read_text().replace('"ours"', '""'))
     wanting = run_cli(tmp_path, "submit", "forecastbench", "round", "-o", "out.json", "--check")
-    assert wanting.returncode == 6 and "model of the submission must have at least 1 character" in wanting.stdout
+    assert (
+        wanting.returncode == 6 and "model of the submission must have at least 1 character" in wanting.stdout
+    )
     none = run_cli(tmp_path, "questions", "bet", "round", "--forecasts", "f.csv", "--json")
     assert none.returncode == 0 and json.loads(none.stdout)["bets"] == []
     assert run_cli(tmp_path, *words[:2], "nothing", *words[3:]).returncode == 2
