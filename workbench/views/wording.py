@@ -39,8 +39,7 @@ from workbench.synthesis.whatif.edits import (
 )
 from workbench.synthesis.whatif.evaluation import Span, reachable_ranges
 from workbench.terminal import printable
-from workbench.views.answer import answer_sentence, short_name
-from workbench.views.direct_forecasts import direct_forecasts, direct_lines
+from workbench.views.answer import answer_sentence, direct_forecasts, direct_lines, short_name
 from workbench.whatif.typed_values import TypedValue
 
 if TYPE_CHECKING:
