@@ -156,7 +156,10 @@ def at_cutoff(history: History, count: int, steps: int, calendar: Calendar, path
         "crps": {
             "pool": crps_of_draws(pool.values[:, -1], outcome, pool.weights),
             "climatology": crps_of_draws(last, outcome),
-            **{name: crps_of_draws(alone.of_member(name).values[:, -1], outcome) for name in alone.members},
+            **{
+                name: crps_of_draws(alone.values[alone.drawn_by == alone.members.index(name), -1], outcome)
+                for name in alone.members
+            },
         },
         "pit": {
             "pool": pit_of_draws(pool.values[:, -1], outcome, pool.weights),

@@ -95,6 +95,15 @@ def is_model_key(name: str) -> bool:
     return name in OTHER_KEY_NAMES or _MODEL_PROVIDERS.fullmatch(name) is not None
 
 
+@lru_cache(maxsize=4096)  # every text that leaves the process asks, of every variable
+def _may_hold(name: str) -> tuple[bool, bool]:
+    """Whether a variable of this name holds a secret alone, and whether an address that may hold one."""
+    return (
+        _SECRET_NAME.fullmatch(name) is not None or is_key_name(name),
+        _ADDRESS_NAME.fullmatch(name) is not None,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyOrigin:
     """The origin of a key, without the key: where it was read, and the first four characters of its SHA-256."""
@@ -175,15 +184,15 @@ class SecretRegistry:
         return False
 
     def _secrets(self) -> tuple["_Secret", ...]:
-        environment_secrets = {
-            value.strip()
-            for name, value in self._environ.items()
-            if (_SECRET_NAME.fullmatch(name) or is_key_name(name)) and len(value.strip()) >= LEAST
-        }
-        for name, value in self._environ.items():
-            if "@" in value and _ADDRESS_NAME.fullmatch(name):
-                environment_secrets.update(secret for secret in _passwords(value) if len(secret) >= LEAST)
-        return _as_secrets(frozenset(self._added | environment_secrets))
+        found = set(self._added)
+        for name in self._environ:
+            whole, address = _may_hold(name)
+            value = self._environ.get(name, "") if whole or address else ""
+            if whole:
+                found.add(value.strip())
+            if address and "@" in value:
+                found.update(_passwords(value))
+        return _as_secrets(frozenset(secret for secret in found if len(secret) >= LEAST))
 
 
 #: What every door of this process asks.

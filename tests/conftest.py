@@ -4,12 +4,15 @@ import fcntl
 import gc
 import json
 import os
+import re
 import shutil
 import signal
 import socket
+import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +22,9 @@ from _pytest.doctest import DoctestModule
 
 from proxies.secret_registry import SECRETS
 from tests.command_line import run_process
-from tests.fakes.browser import chromium, lab, watched
+from tests.fakes.browser import chromium, lab, tab, watched
 
-__all__ = ["chromium", "lab", "watched"]  # fixtures
+__all__ = ["chromium", "lab", "tab", "watched"]  # fixtures
 
 # how long an example takes says nothing about it on a machine that others use too
 _QUIET: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
@@ -41,12 +44,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--live", action="store_true", help="run the tests that talk to real providers")
 
 
+#: Where files are held in memory, and the room that is asked for: a run of everything leaves half a gigabyte there.
+_MEMORY, _ROOM = Path("/dev/shm"), 4 << 30
+
+
+def _room_in_memory() -> int:
+    return shutil.disk_usage(_MEMORY).free if os.access(_MEMORY, os.W_OK) else 0
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Let soak see ten times as many examples and try nothing again, and Ctrl-C reach the commands that tests start."""
+    """Let soak see ten times as many examples and try nothing again, and Ctrl-C reach the commands that tests start.
+
+    Folders of tests lie in memory where there is room, and are gone at the end: a fifth of what a test of the store takes is
+    waiting for a disk. With ``--basetemp`` they lie where it says, and stay.
+    """
     if config.getoption("--soak"):
         hypothesis.settings.load_profile("soak")
         config.option.force_reruns = 0  # what fails seldom is what soak is for
     config.pluginmanager.register(_Collection())
+    if config.option.basetemp is None and _room_in_memory() > _ROOM:
+        config.option.basetemp = tempfile.mkdtemp(prefix="t-", dir=_MEMORY)
+        config.add_cleanup(partial(shutil.rmtree, config.option.basetemp, ignore_errors=True))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background so
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -61,6 +79,9 @@ class _Collection:
             return (yield)
         finally:
             gc.enable()
+            gc.set_threshold(
+                50_000, 20, 20
+            )  # each file ends with a collection of its own; those between were a tenth of all
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collect_file(
@@ -74,12 +95,13 @@ class _Collection:
         return [collector for collector in collectors if collector not in modules]
 
 
-#: Folders by what their files take, the longest first, so that no process is left with a long one at the end.
 # A record is measured beside a run by two more processes: only the tests of records want them.
 os.environ["WORKBENCH_RECORD"] = "off"
 
+#: Folders by what their files take, the longest first, so that no process is left with a long one at the end.
 _LONG_FIRST = (
     "browser",
+    "tests",  # its own files: tutorials, benchmarks, the manual, an installation
     "sandbox",
     "cli",
     "kernels",
@@ -169,18 +191,32 @@ def leaks_end_with_the_session() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def only_loopback(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fail a test that opens a connection to anything but this machine."""
+    """Fail a test that opens a connection to anything but this machine; other machines' names are unknown at once.
+
+    Where no network is, a resolver that nobody answers takes a quarter of a minute to say so.
+    """
     if request.node.get_closest_marker("live") is not None:
         yield
         return
-    real_connect = socket.socket.connect
+    real_connect, real_lookup = socket.socket.connect, socket.getaddrinfo
 
     def guarded(self: socket.socket, address: Any) -> None:
         if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in _LOOPBACK:
             raise AssertionError(f"a test tried to reach {address[0]}: the suite is offline")
         real_connect(self, address)
 
+    def lookup(host: Any, *rest: Any, **named: Any) -> Any:
+        if (
+            isinstance(host, str)
+            and host not in _LOOPBACK
+            and re.search("[a-z]", host, re.IGNORECASE)
+            and ":" not in host
+        ):
+            raise socket.gaierror(socket.EAI_NONAME, f"the suite is offline and asks nobody for {host}")
+        return real_lookup(host, *rest, **named)
+
     monkeypatch.setattr(socket.socket, "connect", guarded)
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
     yield
 
 

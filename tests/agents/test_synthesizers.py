@@ -267,6 +267,6 @@ async def test_noisy_or_computes_the_value_and_follows_the_polarities() -> None:
     assert rule.to_json()["inhibitors"] == {"P1.2": 0.4}
     assert belief.p == pytest.approx(value)
     reasons = [call.last_user.splitlines()[0] for call in calls[1:]]
-    assert "P1.2 is stated as Negative but stands as a cause" in reasons[0]
-    assert "no coefficient for P1.2" in reasons[1]
+    assert "P1.2 is stated as Negative but weighs" in reasons[0]
+    assert "no weight for P1.2" in reasons[1]
     assert reasons[2] == "Your numbers were read as"

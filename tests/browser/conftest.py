@@ -29,7 +29,7 @@ class Served:
     home: Path
     lines: list[str] = field(default_factory=list)
 
-    def stop(self, signum: int = signal.SIGINT, within: float = 30) -> int:
+    def stop(self, signum: int = signal.SIGINT, within: float = 90) -> int:
         self.process.send_signal(signum)
         return self.process.wait(timeout=within)
 

@@ -169,7 +169,7 @@ def test_a_narrow_page_shows_the_number_first_and_leads_through_the_evidence_wit
 ) -> None:
     page = opened(watched, served.url)
     page.set_viewport_size({"width": 900, "height": 768})
-    page.wait_for_selector(".wb-walk", state="attached", timeout=60_000)
+    page.wait_for_selector(".wb-walk", state="attached")
     top = {
         part: page.locator(f".wb-header {part}").bounding_box()["y"]
         for part in ("h1", ".wb-number >> nth=0", ".wb-sentence")
@@ -209,7 +209,7 @@ def test_edits_are_undone_by_keys_and_come_back_after_a_reload(served: Served, w
     page.get_by_text("saved as calm ends").wait_for()
     assert "scenario=calm+ends" in page.url and "node=P2.1" in page.url
     page.reload()
-    page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+    page.wait_for_selector('[role="treeitem"]')
     wait_for_text(page, ROOT, changed)
     assert page.locator('[data-id="P2.1"]').get_attribute("aria-selected") == "true"
     watched.clean()

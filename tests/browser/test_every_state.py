@@ -138,8 +138,8 @@ def test_every_state_at_every_width_in_both_themes(
     scenario = "&scenario=firm" if state == "hypothetical" else ""
     open_run_page(page, f"{served_states.url}&run={states[state]}{scenario}")
     if state not in ("no-tree-yet", "some-evidence", "stopped", "failed"):
-        page.wait_for_selector(".wb-badge[data-verdict]", timeout=90_000)
-    page.wait_for_selector("svg.fan, .wb-checks li", state="attached", timeout=90_000)
+        page.wait_for_selector(".wb-badge[data-verdict]")
+    page.wait_for_selector("svg.fan, .wb-checks li", state="attached")
     folder = SCREENSHOTS / "states"
     folder.mkdir(parents=True, exist_ok=True)
     faults: list[str] = []

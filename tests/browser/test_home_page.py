@@ -57,7 +57,7 @@ def keys_and_commands(page: Any) -> None:
     # a template fills the field in, and can be started as it stands
     page.get_by_label("cutoff: a date, or now").fill("2018-06-30")
     page.get_by_label("template").select_option("touches a level")
-    page.get_by_text("Read as: WTI crude oil touches 80 through 2018-12-31").wait_for(timeout=30_000)
+    page.get_by_text("Read as: WTI crude oil touches 80 through 2018-12-31").wait_for()
     assert page.get_by_role("button", name="Analyze claim", exact=True).is_enabled()
 
 
@@ -67,7 +67,7 @@ def comment_and_export(page: Any, folder: Path) -> None:
     page.get_by_placeholder("comment for whoever reads this run").fill("Moved most: why?")
     page.get_by_role("button", name="Comment", exact=True).click()
     page.locator(".wb-review .wb-comments").get_by_text("Moved most: why?").wait_for()
-    with page.expect_download(timeout=60_000) as waiting:
+    with page.expect_download() as waiting:
         page.get_by_role("button", name="Download").click()
     assert "Moved most: why?" in Path(waiting.value.path()).read_text()
 
@@ -86,7 +86,7 @@ def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
     page.add_init_script(COUNT_CLICKS)
     with serving(tmp_path / "home", page=page) as served:
         page.goto(served.url)
-        page.wait_for_selector(".wb-claim-table tbody tr", timeout=90_000)
+        page.wait_for_selector(".wb-claim-table tbody tr")
         # seen without a click: what failed, and why
         needed = page.locator(f'.wb-acts li[data-run="{failed}"]')
         assert "the provider refused the key" in needed.inner_text()
@@ -117,9 +117,7 @@ def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
         assert saved_rows[1] == "Probability,0.7,0.7" and saved_rows[0].endswith(f"{CLAIMS[0]},{CLAIMS[15]}")
         # one click: the failure is tried again, and says why it cannot be
         needed.get_by_role("button", name="Retry run").click()
-        page.wait_for_function(
-            "() => document.querySelector('.wb-claims .wb-line').textContent", timeout=60_000
-        )
+        page.wait_for_function("() => document.querySelector('.wb-claims .wb-line').textContent")
         assert clicks(page) == 7
         # by keys: search, walk, watch, open
         page.keyboard.press("Escape")
@@ -148,16 +146,16 @@ def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
         keys_and_commands(page)
         before = clicks(page)
         page.locator(f'tr[data-run="{run}"] td[data-column="claim"] > a').click()
-        page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+        page.wait_for_selector('[role="treeitem"]')
         comment_and_export(page, tmp_path)
         # what was looked at has not moved since; what was dismissed stays so, and can be had back
         page.goto(served.url)
         looked = page.locator(f'tr[data-run="{run}"] td[data-column="change"]')
-        looked.wait_for(timeout=60_000)
+        looked.wait_for()
         assert looked.inner_text() == "" and "last opened" in looked.get_attribute("title")
         needed.get_by_role("button", name="dismiss").click()
         page.reload()
-        page.get_by_role("button", name="Show 1 dismissed").click(timeout=60_000)
+        page.get_by_role("button", name="Show 1 dismissed").click()
         needed.wait_for()
         assert clicks(page) - before <= 6
         watched.clean()

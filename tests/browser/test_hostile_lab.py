@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.browser.test_lab import CELL
-from tests.fakes.browser import Lab, running_lab
+from tests.fakes.browser import Lab, patient, running_lab
 from tests.fakes.hostile_text import NAME, RUN, SERVICE, active, canary_server, make_hostile_run, write_proof
 from tests.fakes.screens import RUN as SHOWN
 
@@ -29,15 +29,15 @@ def canary() -> Iterator[tuple[str, list[str]]]:
 def opened(lab: Lab, chromium: Any, proof: Path, name: str) -> tuple[list[str], list[bool]]:
     """Open a notebook in JupyterLab, go through all of it, press its links; what was struck, and whether honest parts are there."""
     (lab.home / name).write_bytes(proof.read_bytes())
-    context = chromium.new_context(viewport={"width": 1280, "height": 2400})
+    context = patient(chromium.new_context(viewport={"width": 1280, "height": 2400}))
     page = context.new_page()
     went_off: list[str] = []
     page.on("dialog", lambda dialog: (went_off.append(dialog.message), dialog.dismiss()))
     try:
         page.goto(lab.page(name))
         cells = page.locator(".jp-Notebook .jp-Cell")
-        cells.first.wait_for(timeout=90_000)
-        page.locator(".jp-RenderedHTMLCommon, .jp-OutputArea-output").first.wait_for(timeout=60_000)
+        cells.first.wait_for()
+        page.locator(".jp-RenderedHTMLCommon, .jp-OutputArea-output").first.wait_for()
         # only what is near the screen is rendered: go through all of it, and to its end, where the honest outputs are
         honest = [False, False]
         for step in range(60):
@@ -94,23 +94,22 @@ def test_names_of_files_runs_and_tables_are_text_in_jupyterlab(
     )
     with running_lab(home) as lab:
         lab.put(name, list(cells), "python3")
-        context = chromium.new_context(viewport={"width": 1280, "height": 2400})
+        context = patient(chromium.new_context(viewport={"width": 1280, "height": 2400}))
         page = context.new_page()
         went_off: list[str] = []
         page.on("dialog", lambda dialog: (went_off.append(dialog.message), dialog.dismiss()))
         try:
             page.goto(lab.page(quote(name)))
-            page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=90_000)
-            page.get_by_text("| Idle").wait_for(timeout=60_000)
-            page.locator(".jp-DirListing-item", has_text="onerror").first.wait_for(timeout=30_000)
+            page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+            page.get_by_text("| Idle").wait_for()
+            page.locator(".jp-DirListing-item", has_text="onerror").first.wait_for()
             page.locator(".jp-Notebook .jp-Cell").first.click()
             for _ in cells:
                 page.keyboard.press("Shift+Enter")
-            page.wait_for_selector('[role="treeitem"]', timeout=90_000)
-            page.locator(".jp-OutputArea-output table").first.wait_for(timeout=60_000)
+            page.wait_for_selector('[role="treeitem"]')
+            page.locator(".jp-OutputArea-output table").first.wait_for()
             page.wait_for_function(
                 "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].slice(0, 4).every((each) => /\\d/.test(each.textContent))",
-                timeout=60_000,
             )
             page.evaluate(PRESS)
             page.wait_for_timeout(400)

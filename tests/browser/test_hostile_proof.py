@@ -96,7 +96,7 @@ def test_a_hostile_proof_notebook_runs_nothing_and_fetches_nothing(served: Serve
         inside.get_by_text("press").first.wait_for()
         assert not struck(page)
         watched.clean()
-        inside.get_by_text("press").first.click(timeout=5_000)
+        inside.get_by_text("press").first.click()
         assert not struck(page) and watched.outside == []
     finally:
         path.write_bytes(kept)

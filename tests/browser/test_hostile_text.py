@@ -18,7 +18,7 @@ import pytest
 from sandbox.jupyter.sanitize import clean_html, clean_markdown
 from tests.browser.conftest import start
 from tests.command_line import run_ok, run_process
-from tests.fakes.browser import open_run_page, open_tab
+from tests.fakes.browser import open_run_page, open_tab, patient
 from tests.fakes.hostile_text import (
     COVERING,
     HONEST,
@@ -94,7 +94,7 @@ def canary() -> Iterator[tuple[str, list[str]]]:
 def detectors(chromium: Any, canary: tuple[str, list[str]]) -> Iterator[Detectors]:
     address, asked = canary
     asked.clear()
-    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    context = patient(chromium.new_context(viewport={"width": 1280, "height": 800}))
     made = Detectors(context.new_page(), address, asked)
     made.page.on("dialog", lambda dialog: (made.dialogs.append(dialog.message), dialog.dismiss()))
     # what a viewer itself loads from elsewhere is none of the corpus
@@ -313,10 +313,10 @@ def test_nothing_planted_runs_or_asks_on_any_tab_or_at_home(detectors: Detectors
     )
     try:
         page.goto(served.url)
-        page.wait_for_selector(".wb-claim-table tbody tr", timeout=90_000)
+        page.wait_for_selector(".wb-claim-table tbody tr")
         assert page.locator(".wb-acts li", has_text="onerror").count() > 0
         look_everywhere(page)
-        page.locator(".wb-own-sources td", has_text="store/orders").first.wait_for(timeout=30_000)
+        page.locator(".wb-own-sources td", has_text="store/orders").first.wait_for()
         # what a person types is drawn again by the kernel: a claim about the planted source, its forecast, a file to be added
         page.locator(".wb-claim textarea").fill("own:planted is above 100 on 2018-12-31")
         page.get_by_label("series", exact=True).fill("own:planted")
@@ -328,8 +328,8 @@ def test_nothing_planted_runs_or_asks_on_any_tab_or_at_home(detectors: Detectors
         page.get_by_label("date column").fill("day")
         page.get_by_label("known after").fill("1d")
         page.get_by_role("button", name="Show what cutoffs see").click()
-        page.get_by_text("190 rows").first.wait_for(timeout=60_000)
-        page.get_by_text("1 chance in").wait_for(timeout=90_000)
+        page.get_by_text("190 rows").first.wait_for()
+        page.get_by_text("1 chance in").wait_for()
         for row in page.locator(".wb-claim-table tbody tr").all()[:3]:
             row.get_by_role("checkbox").check()
         page.get_by_role("button", name="Compare 3 runs").click()
@@ -338,7 +338,7 @@ def test_nothing_planted_runs_or_asks_on_any_tab_or_at_home(detectors: Detectors
         for run in (RUN, planted):
             open_run_page(page, f"{served.url}&run={run}")
             page.locator('[role="treeitem"] .wb-statement').last.evaluate("part => part.click()")
-            page.frame_locator("iframe.wb-frame").locator("body").wait_for(timeout=60_000)
+            page.frame_locator("iframe.wb-frame").locator("body").wait_for()
             for _, name in TABS:
                 open_tab(page, name)
                 look_everywhere(page)

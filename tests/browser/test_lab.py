@@ -31,12 +31,12 @@ def test_two_edits_in_jupyterlab_move_the_root_twice_and_undo_is_of_what_was_use
     lab.put("look.ipynb", [CELL, "1 + 1", CELL.replace(RUN, OTHER)], "python3")
     page = watched.page
     page.goto(lab.page("look.ipynb"))
-    page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=90_000)
-    page.get_by_text("| Idle").wait_for(timeout=60_000)  # a cell run before the kernel is connected is lost
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    page.get_by_text("| Idle").wait_for()  # a cell run before the kernel is connected is lost
     page.locator(".jp-Notebook .jp-Cell").first.click()
     for _ in range(3):
         page.keyboard.press("Shift+Enter")
-    page.wait_for_selector('[role="treeitem"][data-id="P0"]', timeout=60_000)
+    page.wait_for_selector('[role="treeitem"][data-id="P0"]')
     for p in ("0.0", "0.9"):
         field = page.get_by_label("probability of P2.1", exact=True).first
         field.fill(p)
@@ -46,7 +46,6 @@ def test_two_edits_in_jupyterlab_move_the_root_twice_and_undo_is_of_what_was_use
             page.wait_for_function(
                 "([selector, text]) => document.querySelector(selector)?.textContent === text",
                 arg=[selector, expected],
-                timeout=30_000,
             )
     shot(page, "jupyterlab")
     undo_is_of_what_was_used_last(page)
@@ -58,14 +57,12 @@ def undo_is_of_what_was_used_last(page: Any) -> None:
     values = "() => [...document.querySelectorAll('[data-id=\"P2.1\"] .wb-input')].map((each) => each.value)"
 
     def become(*wanted: str) -> None:
-        page.wait_for_function(
-            f"wanted => String(({values})()) === String(wanted)", arg=wanted, timeout=30_000
-        )
+        page.wait_for_function(f"wanted => String(({values})()) === String(wanted)", arg=wanted)
         page.wait_for_timeout(200)
         assert page.evaluate(values) == list(wanted)
 
     titles, editors = page.locator(".wb-header h1"), page.locator(".jp-CodeCell .cm-content")
-    titles.nth(1).wait_for(timeout=60_000)
+    titles.nth(1).wait_for()
     become("0.9", "0.5")
     second = page.get_by_label("probability of P2.1", exact=True).nth(1)
     second.fill("0.3")

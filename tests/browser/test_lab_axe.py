@@ -33,7 +33,7 @@ def open_cells(lab: Lab, watched: Watched, run: str, *cells: str) -> Any:
 def test_axe_finds_nothing_in_the_views_of_cells(lab: Lab, watched: Watched, themed: str) -> None:
     run = make_run(lab.home, f"20180630-120000-a{len(themed)}e1")
     page = open_cells(lab, watched, run, *(f"analysis.{view}()" for view in VIEWS))
-    page.locator('[data-live="true"]').nth(len(VIEWS) - 1).wait_for(timeout=90_000)
+    page.locator('[data-live="true"]').nth(len(VIEWS) - 1).wait_for()
     field = editor(page, "P2.1").first  # the tree stands in the live view too
     field.fill("0.2")
     field.press("Enter")
@@ -50,7 +50,7 @@ def test_axe_finds_nothing_on_any_tab_of_the_dashboard_in_a_cell(
 ) -> None:
     run = make_run(lab.home, f"20180630-120000-a{len(themed)}e2")
     page = open_cells(lab, watched, run, "analysis.dashboard()")
-    page.wait_for_selector(".wb-badge[data-verdict]", timeout=90_000)
+    page.wait_for_selector(".wb-badge[data-verdict]")
     type_in(page, "P2.1", "0.2")
     page.wait_for_selector(".wb-what-if tbody tr", state="attached")
     for _, name in TABS:

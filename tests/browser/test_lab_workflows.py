@@ -25,13 +25,13 @@ OURS = (".wb-app", ".wb-tree", ".wb-static")
 def from_card(lab: Lab, page: Any, card: str) -> None:
     """Click a card of the launcher and wait for its notebook and kernel."""
     page.goto(f"{lab.url}/lab?token={TOKEN}&reset")
-    page.locator(f'.jp-LauncherCard[title="{card}"]').click(timeout=90_000)
+    page.locator(f'.jp-LauncherCard[title="{card}"]').click()
     ready(page)
 
 
 def ready(page: Any) -> None:
-    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=60_000)
-    page.get_by_text("| Idle").wait_for(timeout=60_000)  # a cell run before the kernel is connected is lost
+    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
+    page.get_by_text("| Idle").wait_for()  # a cell run before the kernel is connected is lost
 
 
 def run_all(page: Any) -> None:
@@ -56,9 +56,9 @@ def test_w1_a_claim_is_stated_grounded_edited_and_taken_away_as_a_note(
         "%%proposition --cutoff 2018-11-01 --max-leaves 3\nVIX closes above 20 on 2018-12-31"
     )
     run_all(page)
-    page.get_by_text("drivers have evidence").first.wait_for(timeout=60_000)
+    page.get_by_text("drivers have evidence").first.wait_for()
     page.locator(".wb-row").first.wait_for(timeout=240_000)
-    page.locator(".wb-taking select").wait_for(timeout=60_000, state="attached")
+    page.locator(".wb-taking select").wait_for(state="attached")
     assert page.locator('[data-mime-type="application/vnd.jupyter.stderr"]').count() == 0
     leaves = page.locator('.wb-row[data-kind="leaf"]')
     for place, text in ((0, "0.3"), (1, "60%")):

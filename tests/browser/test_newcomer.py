@@ -34,20 +34,18 @@ def answered(page: Any, url: str, claim: str) -> dict[str, Any]:
     """Type a claim on the home page and go on as the page says, until the answer stands; what it took."""
     clicks = 0
     page.goto(url)
-    page.wait_for_selector(".wb-claim textarea", timeout=60_000)
+    page.wait_for_selector(".wb-claim textarea")
     began = time.monotonic()
     page.locator(".wb-claim textarea").fill(claim)
     go = page.get_by_role("button", name="Analyze claim", exact=True)
     page.wait_for_function(
         "() => document.querySelector('.wb-readings').textContent || document.querySelector('.wb-warn')",
-        timeout=30_000,
     )
     if not go.is_enabled():  # several readings, or a hole: the buttons below the claim say which
         page.locator(".wb-readings button").first.click()
         clicks += 1
         page.wait_for_function(
             "() => [...document.querySelectorAll('button')].some((each) => each.textContent === 'Analyze claim' && !each.disabled)",
-            timeout=30_000,
         )
     go.click()
     clicks += 1

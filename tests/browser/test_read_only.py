@@ -136,22 +136,21 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.mark.long
 @pytest.mark.browser
-def test_in_a_browser_the_page_opens_and_runs_no_code(chromium: Any, shown: Served) -> None:
-    page = chromium.new_page()
+def test_in_a_browser_the_page_opens_and_runs_no_code(tab: Any, shown: Served) -> None:
     sockets: list[str] = []
-    page.on("websocket", lambda socket: sockets.append(socket.url))
-    page.goto(shown.url)
-    page.locator("[role=treeitem]").first.wait_for(timeout=120_000)
-    page.get_by_role("tab", name="Review").click()
-    page.get_by_text("No comment yet.").wait_for()
-    assert page.get_by_role("button", name="Comment").count() == 0
-    kernel = kernel_process(shown.process.pid, kernel_of(page))
+    tab.on("websocket", lambda socket: sockets.append(socket.url))
+    tab.goto(shown.url)
+    tab.locator("[role=treeitem]").first.wait_for(timeout=120_000)
+    tab.get_by_role("tab", name="Review").click()
+    tab.get_by_text("No comment yet.").wait_for()
+    assert tab.get_by_role("button", name="Comment").count() == 0
+    kernel = kernel_process(shown.process.pid, kernel_of(tab))
     environment = Path(f"/proc/{kernel}/environ").read_bytes()
     assert b"sk-a-secret" not in environment and b"WORKBENCH_READ_ONLY=1" in environment
     # Whoever has the page has its token: what they send to the kernel beside the page's own messages gets nowhere.
     proof = shown.home / "was-run"
     (address,) = {url for url in sockets if "/channels" in url}
-    sent = page.evaluate(
+    sent = tab.evaluate(
         """async ([url, code]) => {
           const socket = new WebSocket(url);
           await new Promise((open) => { socket.onopen = open; });
@@ -164,4 +163,4 @@ def test_in_a_browser_the_page_opens_and_runs_no_code(chromium: Any, shown: Serv
         [address, f"open({str(proof)!r}, 'w').close()"],
     )
     assert sent is not None and not proof.exists()
-    page.close()
+    tab.close()

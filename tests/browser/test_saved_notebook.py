@@ -14,13 +14,13 @@ def test_the_launcher_has_cards_for_a_claim_the_newest_run_and_the_tutorial(
     page = watched.page
     page.goto(f"{lab.url}/lab?token={TOKEN}&reset")
     card = page.locator('.jp-LauncherCard[title="State a claim"]')
-    card.wait_for(timeout=90_000)
+    card.wait_for()
     assert page.locator('.jp-DirListing-item:has-text("tutorial.ipynb")').count() == 1
     assert page.locator('.jp-DirListing-item:has-text("workbench.db")').count() == 0
     shot(page, "lab_launcher")
     # Other tests of this server have clicked on the card too.
     before = set((lab.home / "notebooks").glob("Untitled*.ipynb"))
     card.click()
-    page.get_by_text("%%proposition --cutoff").wait_for(timeout=60_000)
+    page.get_by_text("%%proposition --cutoff").wait_for()
     assert len(set((lab.home / "notebooks").glob("Untitled*.ipynb")) - before) == 1
     assert watched.outside == []

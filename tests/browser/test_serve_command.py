@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Served, start
-from tests.fakes.browser import open_run_page
+from tests.fakes.browser import open_run_page, patient
 from tests.fakes.screens import RUN
 from workbench.cli.servers.warm_kernels import REFILL_SECONDS
 
@@ -80,20 +80,18 @@ def test_without_the_token_there_is_no_dashboard_and_no_kernel(served: Served) -
     assert children_at_rest(served.process.pid) <= before
 
 
-def test_a_page_says_why_nothing_was_drawn_and_reads_no_markup_in_it(served: Served, chromium: Any) -> None:
-    page = chromium.new_page()
+def test_a_page_says_why_nothing_was_drawn_and_reads_no_markup_in_it(served: Served, tab: Any) -> None:
     asked: list[str] = []
 
     def answer(route: Any) -> None:
         asked.append(route.request.url)
         route.fulfill(body="The page could not be drawn: <b>OSError</b>", content_type="text/plain")
 
-    page.route("**/voila.js", lambda route: route.abort())  # nothing is drawn
-    page.route("**/voila/drawing/*", answer)
-    page.goto(served.url)
-    page.get_by_text("The page could not be drawn: <b>OSError</b>").wait_for(timeout=30_000)
-    assert [url.rpartition("/")[2] for url in asked] == [kernel_of(page)]
-    page.close()
+    tab.route("**/voila.js", lambda route: route.abort())  # nothing is drawn
+    tab.route("**/voila/drawing/*", answer)
+    tab.goto(served.url)
+    tab.get_by_text("The page could not be drawn: <b>OSError</b>").wait_for()
+    assert [url.rpartition("/")[2] for url in asked] == [kernel_of(tab)]
 
 
 def test_why_nothing_was_drawn_is_for_whoever_knows_the_token(served: Served) -> None:
@@ -140,16 +138,14 @@ def alive(pid: int) -> bool:
     return True
 
 
-def test_leaving_the_page_stops_its_kernel(served: Served, chromium: Any) -> None:
-    page = chromium.new_page()
-    open_run_page(page, served.url)
-    kernel = kernel_process(served.process.pid, kernel_of(page))
-    page.goto("about:blank")
+def test_leaving_the_page_stops_its_kernel(served: Served, tab: Any) -> None:
+    open_run_page(tab, served.url)
+    kernel = kernel_process(served.process.pid, kernel_of(tab))
+    tab.goto("about:blank")
     end = time.monotonic() + 15
     while kernel in children_of(served.process.pid) and time.monotonic() < end:
         time.sleep(0.1)
     assert kernel not in children_of(served.process.pid)
-    page.close()
 
 
 def test_a_kernel_is_made_ahead_serves_one_page_only_and_is_followed_by_another(
@@ -157,10 +153,10 @@ def test_a_kernel_is_made_ahead_serves_one_page_only_and_is_followed_by_another(
 ) -> None:
     pid = served.process.pid
     waiting = children_at_rest(pid)
-    pages = [chromium.new_page() for _ in range(2)]
+    pages = [patient(chromium.new_page()) for _ in range(2)]
     for page in pages:
         page.goto(f"{served.url}&run={RUN}&node=P2.1")
-        page.wait_for_selector('[data-id="P2.1"][aria-selected="true"]', timeout=60_000)
+        page.wait_for_selector('[data-id="P2.1"][aria-selected="true"]')
     first, second = (kernel_process(pid, kernel_of(page)) for page in pages)
     assert first in waiting and first != second  # each window has a kernel of its own
     assert children_at_rest(pid) - waiting - {second}, "no kernel waits for the next page"
@@ -173,7 +169,7 @@ def test_a_clean_start_warns_of_nothing(run_home: Path, chromium: Any, tmp_path:
     log = tmp_path / "stderr"
     with log.open("w") as stderr:
         served = start(run_home, RUN, stderr=stderr)
-        page = chromium.new_page()
+        page = patient(chromium.new_page())
         open_run_page(page, served.url)
         said = log.read_text()
         page.close()

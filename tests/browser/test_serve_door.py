@@ -267,13 +267,9 @@ def _answer_pings(watched: socket.socket) -> None:
         watched.sendall(b"\x8a\x80\0\0\0\0")
 
 
-def test_a_reload_without_the_token_is_let_in_by_the_cookie(served: Served, chromium: Any) -> None:
-    page = chromium.new_page()
-    try:
-        for address in (served.url, served.url.partition("?")[0]):
-            open_run_page(page, address)
-    finally:
-        page.close()
+def test_a_reload_without_the_token_is_let_in_by_the_cookie(served: Served, tab: Any) -> None:
+    for address in (served.url, served.url.partition("?")[0]):
+        open_run_page(tab, address)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="needs root, to be a second user")

@@ -47,7 +47,7 @@ def test_a_claim_is_read_while_it_is_typed_and_not_at_every_letter(served: Serve
     page.on("websocket", lambda made: made.on("framesent", lambda frame: sent.append(as_bytes(frame))))
     page.goto(f"{served.url}&run=")
     claim = page.locator(".wb-claim textarea")
-    claim.wait_for(timeout=60_000)
+    claim.wait_for()
     claim.focus()
     page.keyboard.type("VIX closes above 2", delay=30)
     page.keyboard.type("0 on 2018-12-31", delay=30)

@@ -38,7 +38,7 @@ def opened(served: Served, watched: Watched, scenario: str) -> Any:
     """The run's page with a scenario of its own."""
     page = watched.page
     open_run_page(page, f"{served.url}&{urlencode({'scenario': scenario})}")
-    page.wait_for_selector(".wb-badge[data-verdict]", timeout=30_000)
+    page.wait_for_selector(".wb-badge[data-verdict]")
     return page
 
 
@@ -90,7 +90,7 @@ def test_axe_finds_nothing(served: Served, watched: Watched, theme: str, width: 
     watched.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     watched.page.goto(f"{served.url}&{urlencode({'scenario': f'axe {theme} {width}'})}")
     page = watched.page
-    page.wait_for_selector(".wb-badge[data-verdict]", timeout=60_000)
+    page.wait_for_selector(".wb-badge[data-verdict]")
     type_in(page, "P2.1", "0.2")
     page.wait_for_selector(".wb-what-if tbody tr", state="attached")
     for _, name in TABS:
@@ -142,11 +142,11 @@ def test_a_page_whose_kernel_was_killed_says_reload_and_makes_the_edit_then(
                 child.kill()
         editor(page, "P3").fill("0.5")
         editor(page, "P3").press("Enter")  # the kernel that was begun anew knows nothing of it
-        page.locator(".wb-banner").wait_for(state="visible", timeout=90_000)
+        page.locator(".wb-banner").wait_for(state="visible")
         assert "Reload the page" in page.locator(".wb-banner").inner_text()
         assert "One edit is kept and made again" in page.locator(".wb-banner").inner_text()
         page.reload()
-        page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+        page.wait_for_selector('[role="treeitem"]')
         wait_for_text(page, ROOT, percent(resynthesize(load_run(run_home, RUN).tree, {"P3": 0.5}).after))
 
 
@@ -168,7 +168,7 @@ def test_s1_a_page_that_lost_its_server_ignores_no_edit_though_it_was_killed_in_
     running.process.wait(timeout=30)
     editor(page, "P3").fill("0.5")
     editor(page, "P3").press("Enter")  # nobody answers it
-    page.locator(".wb-banner").wait_for(state="visible", timeout=60_000)
+    page.locator(".wb-banner").wait_for(state="visible")
     assert "The workbench does not answer" in page.locator(".wb-banner").inner_text()
     assert "One edit is kept and made again" in page.locator(".wb-banner").inner_text()
     assert editor(page, "P1").is_disabled()

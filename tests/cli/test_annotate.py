@@ -104,19 +104,6 @@ def test_notes_and_tags_find_a_run_again(place: Path) -> None:
     assert shown(place, "runs", "--tag", "macro") == []
 
 
-def test_a_review_is_commented_signed_and_exported(place: Path) -> None:
-    ok(place, "comment", RUN, "P2", "Why this weight?", "--author", "Ann")
-    assert "nobody has signed" in run_cli(place, "sign-off", RUN).stderr
-    line = ok(place, "sign-off", RUN, "--author", "Bo Li", "--done", "all")
-    assert line.startswith("ACCEPTED by Bo Li") and "typed name" in line
-    (signed,) = shown(place, "show", RUN)["sign_offs"]
-    assert signed["attested"][:19] in line and signed["fault"] is None
-    said = ok(place, "show", RUN)
-    assert "comment on P2 (Ann" in said and "ACCEPTED by Bo Li" in said
-    page = ok(place, "export", RUN, "--to", "html")
-    assert "Why this weight?" in page and "ACCEPTED by Bo Li" in page
-
-
 @pytest.mark.parametrize("suffix", ["html", "md", "docx", "csv", "json", "ipynb", "zip"])
 def test_an_export_takes_its_format_from_the_suffix_and_says_what_it_wrote(place: Path, suffix: str) -> None:
     done = run_cli(place, "export", RUN, "-o", f"x.{suffix}")
@@ -132,20 +119,3 @@ def test_pdf_without_a_browser_is_exit_2_and_leaves_no_file(place: Path) -> None
     done = run_cli(place, "export", RUN, "-o", "x.pdf", PATH=str(place))
     assert done.returncode == 2 and "open the HTML and print it" in done.stderr
     assert not (place / "x.pdf").exists()
-
-
-def test_python_says_and_reads_what_the_command_line_does(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import workbench as wb
-
-    monkeypatch.setenv("WORKBENCH_HOME", str(place / "home"))
-    analysis = wb.open_run(RUN)
-    assert analysis.comment("P1", "why?", author="Ann")["comments"][0]["text"] == "why?"
-    assert analysis.note("mine", tags="macro")["tags"] == ["macro"]
-    assert analysis.resolve("30%")["outcome"]["p"] == 0.3
-    assert analysis.show() == shown(place, "show", RUN)
-    assert [row["run_id"] for row in wb.runs(tags="macro", search="WHY")] == [RUN]
-    (signed,) = analysis.sign_off("Bo", done="all")["sign_offs"]
-    assert signed["fault"] is None and signed["author"] == "Bo"
-    assert wb.open_run(OTHER).resolve()["outcome"]["p"] == 0.0

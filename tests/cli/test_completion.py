@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
-from tests.command_line import run_cli, run_process
+from tests.command_line import run_process
 from tests.fakes.screens import RUN, make_run
 
 
@@ -26,8 +24,3 @@ def test_tab_offers_commands_and_runs(tmp_path: Path) -> None:
     assert offered(tmp_path, "show", "") == [] and not (tmp_path / "home").exists(), "Tab makes no home"
     make_run(tmp_path / "home")
     assert offered(tmp_path, "show", "2018") == [RUN]
-
-
-@pytest.mark.parametrize("option", ["--install-completion", "--show-completion"])
-def test_the_help_names_it(tmp_path: Path, option: str) -> None:
-    assert option in run_cli(tmp_path, "--help").stdout

@@ -63,17 +63,6 @@ def test_a_verb_returns_what_the_command_prints(home: Path, verb: str) -> None:
     assert json.loads(done.stdout) == json.loads(json.dumps(function()))
 
 
-def test_a_call_returns_the_data_that_the_command_prints(home: Path) -> None:
-    words = ("embedded/series/observations", "series_id=SP500", "--cutoff", "2018-01-10")
-    printed = json.loads(run_cli(home, "call", *words, "--json").stdout)
-    returned = wb.call(words[0], {"series_id": "SP500"}, cutoff="2018-01-10")
-    assert returned["data"] and returned["data"] == printed["data"]
-    # the two differ in when they were answered, not in what
-    assert returned["meta"].keys() == printed["meta"].keys()
-    for name in ("as_of", "content_hash", "policy"):
-        assert returned["meta"][name] == printed["meta"][name]
-
-
 def test_verify_and_doctor_return_what_the_commands_print(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,19 +202,6 @@ def test_a_stale_record_is_refused_in_python_too(home: Path) -> None:
         analysis.what_if({"P3": 0.3}, scenario="bear", base_seq=seen["seq"])
 
 
-def test_scenarios_made_in_python_are_seen_by_the_command_line(home: Path) -> None:
-    analysis = wb.open_run(RUN)
-    view = analysis.what_if({"P3": 0.1}, scenario="bear", author="Ann", rationale="a slump")
-    table = analysis.scenarios("bear")
-    assert table["scenarios"][0]["root"] == pytest.approx(view["after"])
-    printed = json.loads(run_cli(home, "scenarios", RUN, "bear", "--json").stdout)
-    assert printed == table and printed["scenarios"][0]["author"] == "Ann"
-    again = analysis.what_if({"P1": 0.9}, scenario="bear")  # on top of what it holds
-    assert {"P1", "P3"} <= {change["id"] for change in again["changed"]}
-    assert analysis.scenarios(undo="bear")["scenarios"][0]["edits"] == 1
-    assert analysis.scenarios(close="bear")["scenarios"] == []
-
-
 def test_an_export_goes_by_the_suffix_and_comes_back(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     analysis = wb.open_run(RUN)
     printed = run_cli(home, "export", RUN, "--to", "csv")
@@ -240,25 +216,6 @@ def test_an_export_goes_by_the_suffix_and_comes_back(home: Path, monkeypatch: py
     monkeypatch.setenv("WORKBENCH_HOME", str(home / "other"))
     assert wb.import_run(package).p == small.p
     assert [row["imported"] is not None for row in wb.runs()] == [True]
-
-
-def test_a_frame_has_a_row_per_node(home: Path) -> None:
-    analysis = wb.open_run(RUN)
-    frame = analysis.to_frame()
-    assert list(frame.index) == [node["id"] for node in analysis.show()["nodes"]]
-    assert frame.loc["P0", "p"] == analysis.p
-
-
-def test_deciding_between_nothing_is_one_line(home: Path) -> None:
-    with pytest.raises(UsageError, match="name the runs to decide between"):
-        wb.decide()
-
-
-def test_tab_shows_every_public_name() -> None:
-    assert set(wb.__all__) <= set(dir(wb))
-    assert all(getattr(wb, name) is not None for name in wb.__all__)
-    verbs = {"sensitivity", "scenarios", "audit", "verify", "export", "to_frame", "show", "noise", "refit"}
-    assert verbs <= set(dir(wb.Analysis))
 
 
 # --- waiting for asynchronous work ---------------------------------------------------------------------------------

@@ -50,6 +50,8 @@ COMMANDS = (
     ("coherence", RUN),
     ("whatif", RUN, "--set", "P1.1=0.9"),
     ("verify", RUN),
+    ("transcript", RUN),
+    ("grounders", RUN),
 )
 
 

@@ -130,18 +130,10 @@ def _numbers(value: Any) -> list[float]:
     return [value] if isinstance(value, float) else []
 
 
-def test_show_gives_the_same_document(demo: FinishedRun) -> None:
-    done = run_cli(demo.home, "show", demo.run_id, "--json")
+def test_the_demo_passes_its_audit(demo: FinishedRun) -> None:
+    done = run_cli(demo.home, "audit", demo.run_id, "--json")
     assert done.returncode == 0
-    assert json.loads(done.stdout) == demo.document
-    text = run_cli(demo.home, "show", "last").stdout
-    assert all(node["statement"] in text for node in demo.document["nodes"])
-
-
-def test_a_finished_run_is_not_run_again(demo: FinishedRun) -> None:
-    done = run_cli(demo.home, "resume", demo.run_id, "--json")
-    assert done.returncode == 0
-    assert json.loads(done.stdout) == demo.document
+    assert {check["verdict"] for check in json.loads(done.stdout)["checks"]} == {"ok"}
 
 
 @pytest.mark.long
@@ -153,33 +145,6 @@ def test_a_different_claim_works_the_same_way(tmp_path: Path) -> None:
     assert document["root"]["p"] == pytest.approx(0.25, abs=0.12)
     assert document["root"]["p"] == pytest.approx(recomputed(document)["P0"], abs=1e-12)
     assert document["n_leaves"] >= 2
-
-
-def test_what_if_moves_exactly_the_ancestors(demo: FinishedRun) -> None:
-    nodes = {node["id"]: node for node in demo.document["nodes"]}
-    leaf = next(leaf["id"] for leaf in demo.leaves if "." in leaf["id"] and _weight(nodes, leaf["id"]) != 0)
-    done = run_cli(demo.home, "whatif", demo.run_id, "--set", f"{leaf}=0.0", "--json")
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
-    assert result["model_calls"] == 0
-    assert result["before"] == demo.document["root"]["p"]
-    path, weight, parent = [leaf], 1.0, leaf
-    while nodes[parent]["parent"]:
-        weight *= nodes[nodes[parent]["parent"]]["rule"]["weights"][parent]
-        parent = nodes[parent]["parent"]
-        path.append(parent)
-    assert {change["id"] for change in result["changed"]} == set(path)
-    assert result["after"] == pytest.approx(result["before"] - weight * nodes[leaf]["p"], abs=1e-12)
-    # The run itself is as it was.
-    assert json.loads(run_cli(demo.home, "show", demo.run_id, "--json").stdout) == demo.document
-
-
-def _weight(nodes: dict[str, Any], leaf: str) -> float:
-    weight = 1.0
-    while nodes[leaf]["parent"]:
-        weight *= nodes[nodes[leaf]["parent"]]["rule"]["weights"][leaf]
-        leaf = nodes[leaf]["parent"]
-    return weight
 
 
 @pytest.mark.parametrize(
@@ -221,21 +186,6 @@ def test_bad_input_is_one_clear_line_and_exit_2(tmp_path: Path, arguments: list[
     assert "Traceback" not in done.stderr
     runs = run_cli(tmp_path, "runs", "--json")
     assert json.loads(runs.stdout) == []  # a refused claim leaves no run behind
-
-
-def test_the_broker_can_be_asked_by_hand(tmp_path: Path) -> None:
-    done = run_cli(
-        tmp_path, "call", "embedded/series/observations", "series_id=SP500", "start=2018-06-01", "end=2018-12-31",
-        "--cutoff", "2018-06-30", "--json",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    answer = json.loads(done.stdout)
-    assert answer["data"][-1]["date"] == "2018-06-29"
-    assert answer["data"][-1]["value"] == pytest.approx(2718.37)
-    assert answer["meta"]["clamped"]
-    refused = run_cli(tmp_path, "call", "embedded/series/observations", "series_id=NOPE", "--json")
-    assert refused.returncode == 2
-    assert "refused" in json.loads(refused.stdout)
 
 
 def test_doctor_tells_levels_and_names_of_keys_only(tmp_path: Path) -> None:

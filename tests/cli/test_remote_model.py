@@ -16,7 +16,6 @@ from typing import Any
 import nbformat
 import pytest
 
-import workbench as wb
 from tests.command_line import cli_environment, run_cli
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
@@ -189,25 +188,6 @@ def test_killed_in_the_middle_it_resumes_without_asking_twice(tmp_path: Path) ->
     assert len(sources) == len(set(sources)) == 3
 
 
-def test_ctrl_c_leaves_a_resumable_run(tmp_path: Path) -> None:
-    gate = threading.Event()
-    with OpenAIServer(Policy(hold={"step P2": gate})) as server:
-        with started(tmp_path, server) as process:
-            wait_until(lambda: server.by_stage("conclude", "P1.1"))
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
-        assert process.returncode == 3, err
-        document = json.loads(out)
-        assert document["status"] == "partial"
-        assert "resume" in err.strip().splitlines()[-1]
-        assert "Traceback" not in err
-        gate.set()
-        server.policy.hold.clear()
-        done = run_cli(tmp_path, "resume", "last", "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["status"] == "done"
-
-
 def test_a_budget_that_cannot_be_kept_is_refused_before_the_first_call(tmp_path: Path) -> None:
     with OpenAIServer() as server:
         done = analyze(tmp_path, server, "--budget-usd", "5")
@@ -256,29 +236,6 @@ def test_a_plan_can_be_edited_before_it_is_grounded(tmp_path: Path) -> None:
     final = json.loads(resumed.stdout)
     assert final["status"] == "done"
     assert ids(final)["P2"] == "The VIX closes above 21 on 2018-12-31"
-
-
-def test_a_full_what_if_asks_exactly_the_ancestors(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with OpenAIServer() as server:
-        document = json.loads(analyze(tmp_path, server).stdout)
-        seen = len(server.asked)
-        done = run_cli(tmp_path, "whatif", document["run_id"], "--set", "P1.1=0.0", "--full", "--json")
-        assert done.returncode == 0, done.stderr
-        asked = [(one.stage, one.node) for one in server.asked[seen:]]
-        # From Python the same; nothing has happened to the run since, so the ledger answers.
-        monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
-        view = wb.open_run(document["run_id"]).what_if({"P1.1": 0.0}, full=True)
-        assert {**view, "model_calls": 2} == json.loads(done.stdout) and view["model_calls"] == 0
-        price = capsys.readouterr().err
-        assert "for P1, P0" in price and price in done.stderr
-        numeric = run_cli(tmp_path, "whatif", document["run_id"], "--set", "P1.1=0.0", "--json")
-        assert len(server.asked) == seen + 2
-    assert asked == [("linear", "P1"), ("linear", "P0")]
-    full = json.loads(done.stdout)
-    assert full["model_calls"] == 2
-    assert full["after"] == pytest.approx(json.loads(numeric.stdout)["after"])
 
 
 def test_a_provider_that_is_down_for_good_is_exit_4(tmp_path: Path) -> None:

@@ -92,10 +92,8 @@ def test_a_claim_that_is_refused_is_refused_before_anything_is_detached(tmp_path
     assert json.loads(run_cli(tmp_path, "runs", "--json").stdout) == []
 
 
-# Ctrl-C ends a run in test_remote_model.py in every run of the suite
 @pytest.mark.parametrize(
-    "number",
-    [signal.SIGTERM, *(pytest.param(n, marks=pytest.mark.soak) for n in (signal.SIGINT, signal.SIGHUP))],
+    "number", [signal.SIGINT, signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.soak)]
 )
 def test_every_stop_signal_is_one_line_a_stop_event_and_exit_3(
     tmp_path: Path, number: signal.Signals

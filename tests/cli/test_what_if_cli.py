@@ -69,26 +69,6 @@ def test_a_proposition_without_a_value_is_asked_for_not_the_model(home: Path) ->
     assert "--set P2.4=P" in done.stderr and "--full" not in done.stderr
 
 
-def test_the_report_adds_reach_band_and_what_to_ground_next(home: Path) -> None:
-    rows = asked(home, "sensitivity", RUN)
-    report = asked(home, "sensitivity", RUN, "--report")
-    assert isinstance(rows, list) and report["tornado"] == rows
-    assert report["reachable"] == pytest.approx([0.02, 1.0], abs=0.02) and report["uncertainty"] is None
-    assert {row["id"] for row in report["ground_next"]} == {row["id"] for row in rows}
-    text = run_cli(home, "sensitivity", RUN, "--report").stdout
-    assert "lowest" in text.splitlines()[0] and "highest" in text.splitlines()[0]
-    assert "Over all values of the drivers" in text and "look at next" in text and "--trials 2" in text
-
-
-def test_noise_is_repeatable_and_in_the_unit_interval(home: Path) -> None:
-    options = ("--kind", "reverse", "--level", "0.3", "--set", "seed=4", "--set", "draws=50")
-    study = asked(home, "noise", RUN, *options)
-    assert study == asked(home, "noise", RUN, *options)
-    assert len(study["values"]) == 50 and study["root"] == root() and study["sd"] > 0
-    assert "50 draws of reverse noise" in run_cli(home, "noise", RUN, *options).stdout
-    assert "--kind" in refused(home, "noise", RUN, "--kind", "pink")
-
-
 @pytest.mark.parametrize(
     ("words", "whole"),
     [
@@ -104,21 +84,6 @@ def test_a_pipe_gets_whole_plain_lines_of_every_table(home: Path, words: tuple[s
     assert done.returncode == 0 and "\x1b" not in done.stdout
     assert any(whole in line for line in done.stdout.splitlines())
     assert not any(line != line.rstrip() for line in done.stdout.splitlines())
-
-
-def test_a_tree_that_is_no_bayes_net_is_refused_or_projected_with_a_note(home: Path) -> None:
-    assert "P0" in refused(home, "export", RUN, "--to", "bif")
-    done = run_cli(home, "export", RUN, "--to", "bif", "--set", "project=true")
-    assert done.returncode == 0 and done.stdout.startswith("network") and "P0" in done.stderr
-    others = [
-        run_cli(
-            home, "export", RUN, "--to", "bif", "--set", "project=true", "--set", f"normalise={how}"
-        ).stdout
-        for how in ("scale", "softmax", "min-max")
-    ]
-    assert others[0] == done.stdout and len(set(others)) == 3
-    line = refused(home, "export", RUN, "--to", "bif", "--set", "project=true", "--set", "normalise=halve")
-    assert "a normaliser is one of scale, softmax, min-max, not 'halve'" in line
 
 
 def test_a_report_keeps_its_line_ends_through_csv(home: Path) -> None:
@@ -166,13 +131,3 @@ def test_forecasts_that_cannot_all_hold_are_found_wanting(home: Path) -> None:
     assert done.returncode == 6 and report["findings"][0]["gap"] == pytest.approx(root() + 0.5 - 1)
     assert "NOT coherent" in run_cli(home, "coherence").stdout
     assert "no run" in refused(home, "coherence", "nobody")
-
-
-def test_what_it_would_take_needs_no_edit(home: Path) -> None:
-    ways = asked(home, "whatif", RUN, "--reach", "50%")
-    assert ways["target"] == 0.5 and ways["root"] == root()
-    moved = asked(home, "whatif", RUN, "--set", "P2.2=0.6", "--reach", "0.5")
-    assert moved["root"] == asked(home, "whatif", RUN, "--set", "P2.2=0.6")["after"] != root()
-    assert "leave out --full and --scenario" in refused(
-        home, "whatif", RUN, "--reach", "0.5", "--scenario", "x"
-    )

@@ -1,11 +1,9 @@
 """Several people at one run: comments, and estimates beside the model's answer."""
 
 from math import exp, log
-from pathlib import Path
 
 import pytest
 
-from tests.command_line import run_cli, run_ok
 from tests.fakes.small_run import RUN
 from workbench.annotations.estimates import POOLED, estimate_rows, give_estimate, people_scores
 from workbench.annotations.outcomes import record_outcome
@@ -79,16 +77,3 @@ def test_people_are_scored_apart_and_nobody_after_the_outcome(store: Store) -> N
     assert people_scores([state], live=True) == [], "given years after its day: nothing of a live record"
     (line,) = [each for each in annotation_lines(view(store, RUN)) if "by Cy" in each]
     assert "not scored" in line
-
-
-def test_the_commands(store: Store, tmp_path: Path) -> None:
-    run_ok(tmp_path, "comment", RUN, "P1", "why?", "--author", "Ann")
-    listed = run_cli(tmp_path, "comment", RUN).stdout.splitlines()[-1]
-    assert listed.startswith("P1 ") and "Ann" in listed and listed.endswith("why?")
-    for wrong in (("P1",), ("P9", "why?"), ("P1", " ")):
-        assert run_cli(tmp_path, "comment", RUN, *wrong).returncode == 2, wrong
-    done = run_cli(tmp_path, "estimate", RUN, "P1", "35%", "--author", "Ann", "--why", "rates \x1b[2J rise")
-    assert done.returncode == 0 and "\x1b" not in done.stdout + done.stderr and "35.0%" in done.stdout
-    run_ok(tmp_path, "estimate", RUN, "P1", "--withdraw", "--author", "Ann")
-    assert "nobody has given" in run_cli(tmp_path, "estimate", RUN).stderr
-    assert run_cli(tmp_path, "estimate", RUN, "0.4").returncode == 2

@@ -31,7 +31,12 @@ history = st.tuples(st.text("01x", min_size=1, max_size=40), st.integers(0, 30))
 
 def line(statement: str, p: float, bits: str, effective: float, start: date = START) -> str:
     facts = {"statement": statement, "p": p, "bits": bits, "effective_windows": effective}
-    return "A report.\n\n" + json.dumps({"record": RECORD, **facts, "weeks_from": start.isoformat()})
+    return f"A report.\n\n{record_line(facts, start)}"
+
+
+def record_line(facts: dict[str, object], start: date = START) -> str:
+    every = {"record": RECORD, "kind": "leaf", "base_rate": 0.5, "horizon_days": 5}
+    return json.dumps({**every, **facts, "weeks_from": start.isoformat()})
 
 
 def tree_of(*leaves: tuple[float, str, float], later: int = 0) -> Tree:
@@ -64,7 +69,7 @@ def by_weeks(bits: str, weeks_later: int) -> dict[int, float]:
 def test_errors_go_together_as_the_outcomes_of_common_weeks_did(
     one: tuple[str, int], other: tuple[str, int]
 ) -> None:
-    """The bits as a plain loop over the weeks would have it."""
+    """As a plain loop over the weeks would have it."""
     first, second = by_weeks(*one), by_weeks(*other)
     norm = sqrt(sum(v * v for v in first.values()) * sum(v * v for v in second.values()))
     expected = (
@@ -130,7 +135,7 @@ def test_what_the_models_of_a_leaf_disagree_about_widens_its_band_and_too_few_wi
     def found(effective: float, **models: float) -> PastWindows:
         facts = {"statement": "It holds", "p": 0.5, "bits": "0110" * 30, "effective_windows": effective}
         said = {**facts, "models": models, "weights": dict.fromkeys(models, 0.5)} if models else facts
-        report = json.dumps({"record": RECORD, **said, "weeks_from": START.isoformat()})
+        report = record_line(said)
         (windows,) = past_windows(
             Tree.root_only("It holds").with_belief("P0", Belief(p=0.5, key_factor="", report=report))
         ).values()
@@ -147,7 +152,7 @@ def test_what_the_models_of_a_leaf_disagree_about_widens_its_band_and_too_few_wi
 
 @given(st.floats(0, 1), st.floats(2, 500))
 def test_a_leafs_own_band_holds_its_p_and_stays_within_probabilities(p: float, effective: float) -> None:
-    found = PastWindows(first=1, known=1, true=1, weeks=1, effective=effective)
+    found = PastWindows(first=1, outcomes=np.ones(1, dtype=np.int64), effective=effective)
     low, high = found.band(p)
     assert 0.0 <= low <= p <= high <= 1.0 and found.to_json(p)["low"] == low
     assert percent(low) in found.line(p) and percent(high) in found.line(p)
@@ -161,7 +166,7 @@ def test_a_root_that_is_a_forecast_has_its_own_band_until_a_driver_is_edited() -
     said = {**facts, "models": {"a": 0.4, "b": 0.6}, "weights": {"a": 0.5, "b": 0.5}, "error": 0.05}
 
     def with_root(record: dict[str, object]) -> Tree:
-        report = json.dumps({"record": RECORD, **record, "weeks_from": START.isoformat()})
+        report = record_line(record)
         return tree.with_belief("P0", Belief(p=0.5, key_factor="", report=report))
 
     band = windows_band(with_root(said))

@@ -173,14 +173,6 @@ def test_only_a_note_takes_a_transcript(store: Store) -> None:
     assert b"Steel prices?" not in export_run(store, RUN, "md")[0]
 
 
-def test_the_command_prints_it_and_nothing_steers_the_terminal(hostile: Store) -> None:
-    home = hostile.home.parent
-    plain = run_ok(home, "transcript", RUN, "P1.1")
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", plain)
-    document = orjson.loads(run_cli(home, "transcript", RUN, "--search", "script", "--json").stdout)
-    assert 0 < len(document["calls"]) < document["n_calls"]
-
-
 class Thinks(Policy):
     """A model that sends its thoughts beside each reply."""
 

@@ -14,8 +14,8 @@ ROWS = REVISED_ROWS
 
 def test_first_and_last_value_of_each_period() -> None:
     first, second = vintages_of(ROWS)
-    assert (first.first, first.last, first.first_known) == (100.0, 101.5, date(2016, 4, 28))
-    assert second.first == second.last == 102.0
+    assert (first.value, first.last, first.known) == (100.0, 101.5, date(2016, 4, 28))
+    assert second.value == second.last == 102.0
     assert vintage_words((first, second)) == (
         "2 periods from 2016-01-01 to 2016-04-01, first print in colour, the value known at the cutoff in grey;"
         " 1 were revised, 2016-01-01 most, from 100 (2016-04-28) to 101.5 (2016-05-27)"

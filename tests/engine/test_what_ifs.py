@@ -87,30 +87,6 @@ def test_typed_edits_are_made_in_a_fixed_order() -> None:
             EditRequest.typed(**wrong)
 
 
-@pytest.mark.parametrize(
-    ("text", "node", "polarity", "statement"),
-    [
-        ("P2=Oil, Negative = as seen", "P2", None, "Oil, Negative = as seen"),
-        ("P2, Negative=Oil rises", "P2", Polarity.NEGATIVE, "Oil rises"),
-        (" P2 ,positive = Oil rises", "P2", Polarity.POSITIVE, "Oil rises"),
-    ],
-)
-def test_an_added_proposition_may_say_how_it_bears_on_its_parent(
-    text: str, node: str, polarity: Polarity | None, statement: str
-) -> None:
-    assert EditRequest.typed(add=[text]).edits(demo_tree()) == (
-        AddChild(node=node, statement=statement, polarity=polarity),
-    )
-
-
-@pytest.mark.parametrize(
-    "text", ["P2, maybe=Oil rises", "P2,=Oil rises", ", Negative=Oil rises", "P2, Negative="]
-)
-def test_a_polarity_that_is_none_is_one_line(text: str) -> None:
-    with pytest.raises(UsageError, match="PARENT, Negative=STATEMENT"):
-        EditRequest.typed(add=[text]).edits(demo_tree())
-
-
 async def test_the_synthesizer_may_not_weigh_an_added_proposition_against_its_polarity(store: Store) -> None:
     state = ruled(load_state(store, RUN), "linear")
     texts = EditRequest.typed(add=["P1, Negative=Oil rises"], values=["P1.3=0.2"]).edits(demo_tree())

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -31,6 +32,8 @@ SCREENSHOTS = Path(__file__).resolve().parents[2] / "out" / "screenshots"
 WORKBENCH = [sys.executable, "-m", "workbench.cli.main"]
 TOKEN = "a-token-of-this-test-and-no-other"
 ROOT = '[role="treeitem"][data-id="P0"] [data-field="probability"]'
+#: Three browsers on two cores, with a kernel each: a page may need more than Playwright's half minute.
+PATIENCE_MS = 90_000
 
 
 def find_chromium() -> str | None:
@@ -58,6 +61,25 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+def patient(screen: Any) -> Any:
+    """A page, or a context of pages, that waits as long as a busy machine needs."""
+    screen.set_default_timeout(PATIENCE_MS)
+    return screen
+
+
+@pytest.fixture
+def tab(chromium: Any) -> Iterator[Any]:
+    """A page in a profile of its own, which nobody watches."""
+    made = patient(chromium.new_page())
+    yield made
+    made.close()
+
+
+_GIVEN_UP = re.compile(
+    r"Error: widget model not found\n +at [\w.]*get_model \S+\n +at async [\w.]*renderModel "
+)
+
+
 @dataclass
 class Watched:
     """A page and everything suspicious that happened on it."""
@@ -69,15 +91,15 @@ class Watched:
 
     def clean(self) -> None:
         assert self.outside == [], "the page reached for something that is not on this machine"
-        assert self.errors == [], "the page logged errors"
+        # A page that Voila gave up is drawn anew (test_slow_drawing.py); what it logged before that is Voila's.
+        logged = [each for each in self.errors if not _GIVEN_UP.match(each)]
+        assert logged == [], "the page logged errors"
 
 
 @contextmanager
 def watching(chromium: Any) -> Iterator[Watched]:
     """A fresh browser profile of 1280 by 800; requests that leave loopback are recorded and refused."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 800})
-    # Three browsers on two cores, with a kernel each: a page may need more than Playwright's half minute.
-    context.set_default_timeout(90_000)
+    context = patient(chromium.new_context(viewport={"width": 1280, "height": 800}))
     page = context.new_page()
     seen = Watched(page)
 
@@ -134,13 +156,12 @@ def wait_for_text(page: Any, selector: str, text: str) -> None:
     page.wait_for_function(
         "([selector, text]) => document.querySelector(selector)?.textContent === text",
         arg=[selector, text],
-        timeout=90_000,
     )
 
 
 def save_download(page: Any, press: Callable[[], None], folder: Path) -> Path:
     """Press what downloads, and return the file, which has the name that the page gave it."""
-    with page.expect_download(timeout=60_000) as waiting:
+    with page.expect_download() as waiting:
         press()
     path = folder / str(waiting.value.suggested_filename)
     waiting.value.save_as(path)
@@ -189,7 +210,7 @@ class Lab:
             headers={"Authorization": f"token {TOKEN}"},
             method=method,
         )
-        with opener.open(request, timeout=10) as reply:
+        with opener.open(request, timeout=60) as reply:
             return json.loads(reply.read() or b"null")
 
     def put(self, name: str, cells: list[str], kernel: str) -> None:
@@ -230,7 +251,7 @@ def running_lab(home: Path) -> Iterator[Lab]:
             time.sleep(0.2)
     yield made
     process.terminate()
-    process.wait(timeout=30)
+    process.wait(timeout=60)
     with pytest.raises((urllib.error.URLError, ConnectionError)):
         made.ask("/api/status")
 
@@ -245,4 +266,4 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 def open_run_page(page: Any, url: str) -> None:
     """Go to the page of a run and wait until its tree stands."""
     page.goto(url)
-    page.wait_for_selector('[role="treeitem"]', timeout=90_000)
+    page.wait_for_selector('[role="treeitem"]')

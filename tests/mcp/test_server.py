@@ -78,24 +78,6 @@ async def test_a_client_cannot_widen_the_cutoff_by_an_argument(home: Path, more:
     assert "cutoff" in text or "as_of" in text
 
 
-async def test_a_window_beyond_the_cutoff_is_clamped(home: Path) -> None:
-    params = {**SERIES["params"], "end": "2018-12-31"}  # type: ignore[dict-item]
-    async with connected(home, CUTOFF) as client:
-        good, text = await answer(client, "call_api", path=SERIES["path"], params=params)
-    assert good and "2018-07" not in json.dumps(json.loads(text)["data"])
-
-
-async def test_documentation_comes_as_map_by_words_and_by_path(home: Path) -> None:
-    async with connected(home, CUTOFF) as client:
-        for arguments, expected in (
-            ({}, "embedded"),
-            ({"words": "inflation"}, "CORE_CPI"),
-            ({"paths": [SERIES["path"]]}, "series_id"),
-        ):
-            good, text = await answer(client, "api_docs", **arguments)
-            assert good and expected in text
-
-
 async def test_a_search_gives_what_was_published_before_the_cutoff_and_names_no_reason(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,14 +178,6 @@ async def test_a_later_run_makes_no_beginning_ambiguous(home: Path) -> None:
         assert (await answer(client, "read_tree", run=RUN[:18]))[0]
     async with connected(home, "2018-08-01") as client:
         assert not (await answer(client, "read_tree", run=RUN[:18]))[0]
-
-
-async def test_a_run_without_a_cutoff_is_as_late_as_its_end(home: Path) -> None:
-    make_small_run(home, LATER, cutoff="now")
-    async with connected(home, "2018-07-01") as client:
-        assert LATER not in (await answer(client, "list_runs"))[1]
-    async with connected(home, "2100-01-01") as client:
-        assert LATER in (await answer(client, "list_runs"))[1]
 
 
 async def test_a_run_without_a_cutoff_that_began_before_the_pinned_one_and_ended_after_it_is_later(

@@ -7,6 +7,7 @@ import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import cache
 
 import orjson
 import pytest
@@ -24,7 +25,7 @@ from proxies.fetch.transport import (
     UnusableResponse,
 )
 from proxies.settings import Retry
-from proxies.vendors.yahoo import yahoo_source as yahoo
+from proxies.vendors import yahoo
 from tests.fakes.upstream import Sent, Upstream
 from tests.fakes.vendors import KEY
 from tests.proxies.conftest import asker
@@ -42,6 +43,7 @@ def request_to(url: str) -> HttpRequest:
     return HttpRequest(method="GET", url=url, query={})
 
 
+@cache
 def bomb(times: int) -> bytes:
     """Many spaces, packed once or several times."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)

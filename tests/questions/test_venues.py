@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.questions.formats.base import QuestionFile
+from workbench.questions.formats.format_registry import FORMATS
 from workbench.questions.formats.metaculus import posts_of, read_questions
 from workbench.questions.formats.venues import kalshi_events, polymarket_events, read_kalshi, read_polymarket
 
@@ -156,7 +157,7 @@ def test_each_part_of_a_group_is_a_question_or_named(kinds: list[str]) -> None:
     parts = [{"id": n, "title": f"Part {n}?", **KINDS[kind][0]} for n, kind in enumerate(kinds)]
     post = {"id": 9, "title": "Group", "group_of_questions": {"questions": parts}}
     for document in (post, [post], {"results": [post]}):
-        reading = read_questions(document)
+        reading = FORMATS["metaculus"](json.dumps(document))
         assert [q.id for q in reading.questions] == [
             str(n) for n, kind in enumerate(kinds) if not KINDS[kind][1]
         ]

@@ -50,7 +50,7 @@ def _servers_of_all_levels() -> None:
 
 @pytest.fixture
 async def box(_servers_of_all_levels: None) -> AsyncIterator[Sandbox]:
-    sandbox = Sandbox()
+    sandbox = Sandbox(warm=0)  # test_pool.py has kernels in waiting
     yield sandbox
     await sandbox.aclose()
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.browser import Lab
+from tests.fakes.browser import Lab, patient
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -51,7 +51,7 @@ def _cells() -> list[str]:
 @pytest.fixture(scope="module")
 def page(chromium: Any) -> Iterator[Any]:
     """A page whose requests stay on this machine."""
-    made = chromium.new_page(viewport={"width": 1280, "height": 2400})
+    made = patient(chromium.new_page(viewport={"width": 1280, "height": 2400}))
     yield made
     made.close()
 
@@ -60,13 +60,13 @@ def _run_all(page: Any, lab: Lab, kernel: str) -> set[str]:
     """Run every cell in this kernel and return the names of the attacks that ran code in the page."""
     lab.put(f"{kernel}.ipynb", _cells(), kernel)
     page.goto(lab.page(f"{kernel}.ipynb"))
-    page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=90_000)
-    page.get_by_text("| Idle").wait_for(timeout=60_000)
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    page.get_by_text("| Idle").wait_for()
     page.evaluate("() => { window.struck = []; }")
     page.locator(".jp-Notebook .jp-Cell").first.click()
     for _ in _cells():
         page.keyboard.press("Shift+Enter")
-    page.locator(".jp-OutputArea-output", has_text="the end").wait_for(timeout=90_000)
+    page.locator(".jp-OutputArea-output", has_text="the end").wait_for()
     page.wait_for_timeout(2500)
     return set(page.evaluate("() => window.struck"))
 

@@ -4,15 +4,26 @@ import asyncio
 import os
 import select
 import signal
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sandbox import Limits
+import pytest
+
+from sandbox import Limits, Sandbox
 from sandbox.errors import KernelStartFailed
 from sandbox.kernels.client import KernelClient
 from sandbox.kernels.kernel_pool import ReadyKernel
 from sandbox.record.journal import read_lines
 from tests.sandbox.conftest import Opener, Told
+
+
+@pytest.fixture
+async def box() -> AsyncIterator[Sandbox]:
+    """A sandbox whose kernels wait."""
+    sandbox = Sandbox()
+    yield sandbox
+    await sandbox.aclose()
 
 
 async def _filled(box) -> list[int]:

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.screens import demo_tree
 from workbench.propositions import Belief, Polarity, Proposition, Rule, Tree
 from workbench.synthesis import LinearRule, LogicRule, settle
 from workbench.synthesis.rules.noisy_or import NoisyOrRule
-from workbench.views.answer import Rest, Waterfall, answer_sentence, citation, short_name, waterfall
+from workbench.views.answer import Rest, Waterfall, answer_sentence, short_name, waterfall
 from workbench.widgets.answer_panel import waterfall_bars
 
 NAMES = ("P1", "P2", "P3")
@@ -117,12 +116,6 @@ def test_the_largest_part_comes_first_and_the_words_add_up_to_the_gap(
         assert told[0]["points"] == f"{100 * abs(steps.parts[0].points):.1f}"
 
 
-def test_words_without_a_base_rate_or_an_answer_stand_too() -> None:
-    tree = tree_of(RULES[0], [0.9, 0.2, 0.5], None)
-    assert answer_sentence(tree, None).startswith("58.5%. Starting at 52.5% (every driver at 50%), ")
-    assert answer_sentence(Tree.root_only("Nobody knows"), None) == "No answer yet."
-
-
 def at(tree: Tree, node: str, p: float) -> Tree:
     """The tree with another probability there, as an edit sets it."""
     belief = tree[node].belief
@@ -171,6 +164,7 @@ def test_without_a_formula_there_are_no_steps_and_the_sentence_still_stands() ->
     )
     assert waterfall(alone) is None
     assert answer_sentence(alone, 0.31) == "30.0%, 1.0 points below the base rate (31.0%)."
+    assert answer_sentence(Tree.root_only("Nobody knows"), None) == "No answer yet."
 
 
 @pytest.mark.parametrize(
@@ -186,17 +180,3 @@ def test_without_a_formula_there_are_no_steps_and_the_sentence_still_stands() ->
 def test_a_short_name_leaves_out_the_dates_that_the_claim_names(statement: str, name: str) -> None:
     claim = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
     assert short_name(Proposition(id="P1", statement=statement), claim) == name
-
-
-def test_a_citation_names_number_base_rate_cutoff_run_and_hash() -> None:
-    document = {
-        "root": {"p": demo_tree().root.p},
-        "base_rate": 0.742,
-        "statement": "It holds",
-        "cutoff": "2018-06-30",
-        "run_id": "20180630-120000-5b50",
-        "manifest_id": "sha256:0123456789abcdef",
-    }
-    assert citation(document) == (
-        "It holds: 65.8% (base rate 74.2%), as of 2018-06-30, run 20180630-120000-5b50, sha256:0123456789ab"
-    )

@@ -70,13 +70,3 @@ def test_it_is_there_where_something_is_assumed_and_nowhere_else(board: Dashboar
         'data-value="0.9"' in board.side_panels.assuming.detail.value
         and board.side_panels.assuming.form.inputs["values"][0].value == "0.9"
     )
-
-
-@pytest.mark.parametrize("typed", ["2", "nan"])
-def test_what_is_no_probability_is_refused_in_a_line(board: Dashboard, typed: str) -> None:
-    board.tree.selected = "P2"
-    board.side_panels.assuming.form.inputs["values"][0].value = typed
-    board.side_panels.assuming.form.buttons["values"].click()
-    assert "alert" in board.side_panels.assuming.form.line.value and board.session.edits == ()
-    board.tree.selected = "P0"
-    assert board.side_panels.assuming.form.line.value == ""

@@ -114,12 +114,6 @@ def test_leaves_in_work_are_named_with_their_last_step(home: Path) -> None:
         assert known in unescape(display.last)
 
 
-def test_a_burst_of_events_is_one_renewal(home: Path) -> None:
-    display = Display()
-    replayed(home, display, tick=0.001).end("")
-    assert len(display.bundles) == 2
-
-
 def test_the_output_is_renewed_when_no_event_comes(home: Path) -> None:
     """A leaf that thinks for a minute writes nothing: the clock and the last events are shown all the same."""
     import asyncio
@@ -177,11 +171,6 @@ def test_whatif_says_what_the_method_says(analysis: wb.Analysis, magics: dict[st
     assert (calm["name"], calm["rationale"], calm["probability"]) == ("calm", "nothing happens", 0.3)
     held = magics["whatif"]("P2.1=0 --author Ada --set expires=2999-01-01")
     assert [row["expires"][:10] for row in held["overrides"]] == ["2999-01-01"]
-
-
-def test_proof_opens_a_leafs_notebook(magics: dict[str, Any]) -> None:
-    assert magics["proof"]("P2.1").path.name == "P2.1.ipynb"
-    assert "data call 1" in magics["proof"]("P2.1")._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.screens import CLAIM, RUN, comm_of, demo_tree, make_run, run_row
+from tests.fakes.screens import CLAIM, RUN, comm_of, make_run, run_row
 from workbench.audit.track_record import record_card
 from workbench.engine.record.fold import load_state
 from workbench.packages.package import adopt_tree
@@ -94,16 +94,6 @@ def test_what_asks_for_an_act_is_to_do_and_a_later_run_or_an_outcome_takes_it_ba
     }
     assert "the provider refused the key" in acts["A"]["words"]
     assert "in 4 days" in acts["G by 2026-11-26"]["words"] and "1 day ago" in acts["H by 2026-11-21"]["words"]
-
-
-def test_runs_stand_side_by_side_driver_by_driver(home: Path) -> None:
-    other = make_run(home, "20180629-120000-1111")
-    document = compared([load_run(home, RUN), load_run(home, other)])
-    tree = demo_tree()
-    assert [each["run_id"] for each in document["runs"]] == [RUN, other]
-    assert len(document["drivers"]) == len(tree) - 1
-    by_statement = {each["statement"]: each["p"] for each in document["drivers"]}
-    assert by_statement[tree["P2.1"].statement] == [0.5, 0.5]
 
 
 def test_drivers_that_ask_the_same_of_a_series_are_compared_in_one_row(home: Path) -> None:

@@ -27,16 +27,6 @@ def text_of(html: str) -> str:
     return unescape(re.sub(r"<[^>]+>", " ", html))
 
 
-def test_the_headline_names_the_claim_its_probability_and_how_it_was_made(home: Path) -> None:
-    page = opened(home)
-    text, behind = text_of(page.header.value), text_of(page.checks.value)
-    for part in ("The S&P 500 closes higher", "65.8%", "74.2%", "data to 29 June 2018"):
-        assert part in text
-    # how it was made stands behind the line of checks
-    for part in ("2018-06-30", "offline/analyst", "sealed (Linux namespaces)", RUN):
-        assert part in behind and part not in text
-
-
 def test_the_number_to_use_comes_first(home: Path) -> None:
     run = load_run(home, RUN)
     now = resynthesize(demo_tree(), {})
@@ -105,27 +95,12 @@ def test_a_selected_inner_node_shows_its_sum_term_by_term(home: Path, comms: lis
     assert "0.80 50.0% 40.0%" in text and "not P2.2" in text and "0.15 67.0% 10.0%" in text
 
 
-def test_a_selected_inner_node_shows_its_synthesis_in_a_closed_frame(home: Path) -> None:
-    shown = opened(home)
-    document = unescape(shown.side_panels.proof.value)
-    assert shown.side_panels.proof.value.startswith('<iframe class="wb-frame" sandbox="" ')
-    assert "<p>Weights were estimated on the common weekly grid.</p>" in document
-    assert "the reference class carries what neither explains" in document and "base_rate" not in document
-
-
 def test_a_leaf_without_a_notebook_says_so(home: Path, comms: list[Any]) -> None:
     run = load_run(home, RUN)
     (run.folder / "proofs" / "P3.ipynb").unlink()
     shown = opened(home)
     comm_of(shown.tree, comms).deliver_state(selected="P3")
     assert "P3 has no proof notebook yet." in shown.side_panels.proof.value
-
-
-def test_a_broken_notebook_is_one_line_not_a_broken_page(home: Path, comms: list[Any]) -> None:
-    (load_run(home, RUN).folder / "proofs" / "P3.ipynb").write_text("{")
-    shown = opened(home)
-    comm_of(shown.tree, comms).deliver_state(selected="P3")
-    assert "P3.ipynb cannot be read as a notebook" in shown.side_panels.proof.value
 
 
 def test_a_dark_theme_reaches_the_notebook(home: Path, comms: list[Any]) -> None:
@@ -175,17 +150,6 @@ def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
         assert "<img" not in piece and "&lt;img" in piece
 
 
-def test_a_selected_proposition_says_what_its_calls_took() -> None:
-    from workbench.propositions import Tree
-    from workbench.widgets import panels
-
-    tree = Tree.root_only("A claim")
-    spent = {"calls": 5, "input_tokens": 12_000, "cached_tokens": 9_000, "cost_usd": 0.03}
-    assert "5, input tokens 12,000, 75% cached, $0.0300" in panels.selected("P0", tree, tree, spent)
-    for nothing in (None, {**spent, "input_tokens": None}, {**spent, "input_tokens": 0}):
-        assert "input tokens" not in panels.selected("P0", tree, tree, nothing)
-
-
 def test_unsealed_kernels_are_said_loudly(home: Path) -> None:
     now = resynthesize(demo_tree(), {})
     document = {**load_run(home, RUN).document(), "isolation": "none"}
@@ -194,10 +158,6 @@ def test_unsealed_kernels_are_said_loudly(home: Path) -> None:
 
 def environ(home: Path, **more: str) -> dict[str, str]:
     return {"WORKBENCH_HOME": str(home), **more}
-
-
-def test_the_page_opens_the_run_of_the_environment(home: Path) -> None:
-    assert isinstance(open_dashboard(environ(home, WORKBENCH_RUN=RUN)), Dashboard)
 
 
 def test_the_address_wins_over_the_environment(home: Path) -> None:

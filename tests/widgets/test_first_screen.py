@@ -85,19 +85,3 @@ def test_the_buttons_ask_for_an_even_chance_and_watch_the_claim(home: Path, comm
     for tags, offered in ((("watch",), "Stop watching"), ((), "Watch claim")):
         verbs.deliver({"type": "open", "name": "watch"})
         assert load_run(home, RUN).state.annotations.tags == tags and offered in page.verbs.value
-
-
-@pytest.mark.parametrize(
-    ("skill", "why"),
-    [
-        (None, "no track record yet: use the base rate"),
-        ("too few to tell", "too little history to test the model: use the base rate"),
-        ("no difference shown", "no better than the base rate on 114 past dates: use the base rate"),
-        ("better", ""),
-    ],
-)
-def test_the_sentence_says_why_the_base_rate_is_to_be_used(home: Path, skill: str | None, why: str) -> None:
-    page = dashboard(load_run(home, RUN))
-    page.document["record"] = {"record": {"skill": skill, "n": 114, "clusters": 12}} if skill else None
-    page.rested()
-    assert why in page.header.value and (not why) == ("use the base rate" not in page.header.value)

@@ -6,14 +6,6 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from tests.fakes.screens import RUN
-from workbench.errors import UsageError
-
-
-@pytest.fixture
-def analysis(home: Path, monkeypatch: pytest.MonkeyPatch) -> wb.Analysis:
-    monkeypatch.setenv("WORKBENCH_HOME", str(home))
-    return wb.open_run(RUN)
 
 
 def test_an_analysis_shows_itself_as_a_table(analysis: wb.Analysis) -> None:
@@ -26,11 +18,6 @@ def test_a_proof_shows_itself_in_a_closed_frame(analysis: wb.Analysis) -> None:
     assert (
         html.startswith("<iframe style=") and ' sandbox="" ' in html and "VIX closes at or below 20" in html
     )
-
-
-def test_a_proof_of_nobody_is_one_line(analysis: wb.Analysis) -> None:
-    with pytest.raises(UsageError, match="no driver 'P9'"):
-        analysis.proof("P9")
 
 
 @pytest.mark.parametrize("name", ["dashboard", "tutorial", "review"])

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-import workbench as wb
 from tests.command_line import run_cli, run_json, run_ok
 from tests.fakes.screens import RUN, asked
 from workbench.views.run_view import load_run
@@ -15,11 +14,6 @@ from workbench.widgets.run_page import Dashboard, dashboard
 
 def opened(home: Path, **more: Any) -> Dashboard:
     return dashboard(load_run(home, RUN), **more)
-
-
-def test_s2_tab_completion_shows_the_api(analysis: wb.Analysis) -> None:
-    assert {name for name in dir(wb) if not name.startswith("_")} == set(wb.__all__) - {"__version__"}
-    assert {"sensitivity", "scenarios", "audit", "verify", "export", "ways_to_reach"} <= set(dir(analysis))
 
 
 def test_s2_failed_runs_do_not_become_last(command_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """What a saved notebook holds of our widgets, read where no kernel answers: nbconvert, GitHub, VS Code."""
 
-import json
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,16 +16,6 @@ from workbench.propositions import Tree
 from workbench.widgets.tree_widget import MOST_ROWS, tree_html
 
 VIEWS = ("explorer", "dashboard", "scenario_view", "driver_view", "export_view", "live_view", "evidence_view")
-#: In this order VS Code's notebooks take one of an output's forms.
-VS_CODE = (
-    "application/vnd.jupyter.widget-view+json",
-    "application/vnd.vegalite.v5+json",
-    "image/svg+xml",
-    "image/png",
-    "text/html",
-    "text/markdown",
-    "text/plain",
-)
 
 
 @pytest.fixture(scope="module")
@@ -95,11 +84,6 @@ def test_each_widget_leaves_one_output_of_html_and_text(saved: Any) -> None:
         assert [sorted(output.data) for output in made] == [["text/html", "text/plain"]], name
 
 
-def test_vs_code_takes_the_html(saved: Any) -> None:
-    for name, (output,) in outputs(saved).items():
-        assert next(form for form in VS_CODE if form in output.data) == "text/html", name
-
-
 @pytest.mark.parametrize("name", ["explorer", "dashboard", "live_view"])
 def test_github_shows_the_tree_with_its_edit_though_it_drops_scripts_styles_and_frames(
     saved: Any, name: str
@@ -135,11 +119,6 @@ def test_nbconvert_shows_the_tree(saved: Any, sanitize: bool) -> None:
     # As text of the outputs, not as a string within the saved state of the widgets.
     assert html.count(escape(STATEMENT)) >= 3 and "55.8%" in html and "VIX closes at or below 20" in html
     assert "model not found" not in html and "Loading widget" not in html
-
-
-def test_a_file_with_saved_widget_state_names_no_view_of_it(saved: Any) -> None:
-    """With the state in the file nbconvert and VS Code would show a widget that no kernel answers for."""
-    assert "widget-view+json" not in json.dumps(saved.cells)
 
 
 def test_a_large_tree_is_saved_by_its_upper_levels_and_says_what_is_left_out() -> None:

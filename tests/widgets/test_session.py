@@ -8,7 +8,6 @@ from workbench.formatting import percent
 from workbench.propositions import Belief, Tree
 from workbench.synthesis import LinearRule, resynthesize, settle
 from workbench.synthesis.whatif.edits import RemoveNode, SetRule
-from workbench.whatif.typed_values import parse_probability
 from workbench.widgets.edits.edit_session import WhatIfSession
 
 GROUNDED = 0.715278
@@ -75,18 +74,6 @@ def test_an_inner_node_is_pinned_at_its_number_of_before_where_that_is_not_what_
     session.edit("P1", "0.9")
     session.edit("P1", shown)  # its children say so again
     assert session.edits == () and not session.tree["P1"].pinned
-
-
-@pytest.mark.parametrize(
-    ("typed", "p"), [("0", 0.0), ("1", 1.0), (" .25 ", 0.25), ("35%", 0.35), (0.5, 0.5), ("1e-3", 0.001)]
-)
-def test_numbers_from_0_to_1_are_read(typed: object, p: float) -> None:
-    assert parse_probability(typed) == p
-
-
-def test_an_unknown_node_is_refused() -> None:
-    with pytest.raises(UsageError, match="no driver 'P9'"):
-        WhatIfSession(demo_tree()).edit("P9", "0.5")
 
 
 def test_a_new_edit_forgets_what_was_taken_back() -> None:

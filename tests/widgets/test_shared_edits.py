@@ -8,7 +8,6 @@ from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.synthesis import resynthesize
 from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets.edits.edit_log import RunEdits, shared_edits
-from workbench.widgets.proofs.cell_views import ScenarioView
 
 
 def typed(shared: RunEdits, message: dict[str, object]) -> None:
@@ -107,14 +106,6 @@ def test_a_later_look_at_the_run_is_put_under_the_edits(analysis: wb.Analysis) -
         "never back to an older look"
     )
     assert tree.tree["nodes"]["P2.1"]["p"] == 0.0
-
-
-def test_a_refusal_is_said_in_the_cell(analysis: wb.Analysis) -> None:
-    view = analysis.scenario_view()
-    assert isinstance(view, ScenarioView)
-    view.book.likely.value = "perhaps"
-    view.book.acts["weigh"].click()
-    assert "perhaps" in view.book.said.value
 
 
 def test_hostile_words_stand_in_every_cell_as_words(analysis: wb.Analysis) -> None:

@@ -72,12 +72,6 @@ def test_selecting_an_unknown_node_is_refused(comms: list[Any]) -> None:
     assert widget.selected == "P0"
 
 
-def test_the_front_end_says_whether_the_theme_is_dark(comms: list[Any]) -> None:
-    widget, comm = opened(comms)
-    comm.deliver({"type": "ready", "dark": True})
-    assert widget.dark
-
-
 def test_the_table_escapes_what_a_model_wrote() -> None:
     evil = "<img src=x onerror=alert(1)> & <script>alert(2)</script>"
     tree = Tree.root_only(evil).with_belief("P0", Belief(p=0.5, key_factor=evil))

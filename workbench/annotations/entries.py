@@ -130,77 +130,61 @@ def sign_off_rows(store: Store, state: RunState) -> list[dict[str, Any]]:
     if not annotations.sign_offs and not annotations.returned:
         return []
     stream = store.events(state.run_id)
-    rows = [_sign_off_row(store, state, stored, stream) for stored in annotations.sign_offs]
-    return rows + [row for stored in annotations.returned for row in _returned_rows(state, stored, stream)]
-
-
-def _returned_rows(state: RunState, stored: StoredEvent, stream: list[StoredEvent]) -> list[dict[str, Any]]:
-    event = stored.event
-    assert isinstance(event, ev.ReviewReturned)
-    after = [item for item in stream[event.shared :] if item.seq != stored.seq]
-    tree_moved = any(isinstance(item.event, ev.TreeEdited | ev.TreePlanned) for item in after)
     rows = []
-    for signed in event.sign_offs:
-        content = signed.model_dump(include=set(_SIGNED), mode="json")
-        fault = None
-        if _attested(state.run_id, content) != signed.attested:
-            fault = "its hash does not fit what it says"
-        elif not tree_moved and _hash(state.tree.to_json()) != signed.tree:
-            fault = "the tree is not the tree that was signed"
-        rows.append(
-            _sign_off_json(signed, at_utc=signed.at_utc, fault=fault, later=after, package=event.package)
-        )
+    for stored in annotations.sign_offs:
+        signed = stored.event
+        assert isinstance(signed, ev.ReviewSigned)
+        later = [item for item in stream if item.seq > stored.seq]
+        fault = _fault(state, signed, later, head=store.log_head(state.run_id, before=stored.seq))
+        row = _sign_off_row(signed, stored.at_utc, fault, later)
+        rows.append({**row, "mended": store.mended(state.run_id, before=stored.seq)})
+    for stored in annotations.returned:
+        event = stored.event
+        assert isinstance(event, ev.ReviewReturned)
+        later = [item for item in stream[event.shared :] if item.seq != stored.seq]
+        for signed_there in event.sign_offs:
+            fault = _fault(state, signed_there, later)
+            row = _sign_off_row(signed_there, signed_there.at_utc, fault, later)
+            rows.append({**row, "package": event.package})
     return rows
 
 
 #: The fields of a sign-off that its hash covers.
 _SIGNED = ("author", "verdict", "checklist", "head", "tree", "comments")
+_SignOff = ev.ReviewSigned | ev.ReturnedSignOff
 
 
-def _sign_off_json(
-    signed: ev.ReviewSigned | ev.ReturnedSignOff,
-    *,
-    at_utc: str,
-    fault: str | None,
-    later: Sequence[StoredEvent],
-    package: str | None,
-    mended: int = 0,
+def _fault(
+    state: RunState, signed: _SignOff, later: Sequence[StoredEvent], head: str | None = None
+) -> str | None:
+    """What contradicts a sign-off; ``head`` is that of the log before it, where it was made here."""
+    if _attested(state.run_id, signed.model_dump(include=set(_SIGNED), mode="json")) != signed.attested:
+        return "its hash does not fit what it says"
+    if head not in (None, signed.head):
+        return "the log before it is not the log that was signed"
+    tree_moved = any(isinstance(item.event, ev.TreeEdited | ev.TreePlanned) for item in later)
+    if not tree_moved and _hash(state.tree.to_json()) != signed.tree:
+        return "the tree is not the tree that was signed"
+    return None
+
+
+def _sign_off_row(
+    signed: _SignOff, at_utc: str, fault: str | None, later: Sequence[StoredEvent]
 ) -> dict[str, Any]:
     # An import in another home and the sign-off of a colleague take nothing away from this one.
     kinds = [
         item.event.kind for item in later if not isinstance(item.event, ev.ReviewSigned | ev.RunImported)
     ]
     return {
-        "author": signed.author,
-        "verdict": signed.verdict,
+        **signed.model_dump(include={"author", "verdict"}),
         "at_utc": at_utc,
         "checklist": dict(signed.checklist),
         "attested": signed.attested,
         "fault": fault,
         "later": list(dict.fromkeys(kinds)),
-        "package": package,
-        "mended": mended,
+        "package": None,
+        "mended": 0,
     }
-
-
-def _sign_off_row(
-    store: Store, state: RunState, stored: StoredEvent, stream: list[StoredEvent]
-) -> dict[str, Any]:
-    event = stored.event
-    assert isinstance(event, ev.ReviewSigned)
-    after = [item for item in stream if item.seq > stored.seq]
-    content = event.model_dump(include=set(_SIGNED), mode="json")
-    fault = None
-    if _attested(state.run_id, content) != event.attested:
-        fault = "its hash does not fit what it says"
-    elif store.log_head(state.run_id, before=stored.seq) != event.head:
-        fault = "the log before it is not the log that was signed"
-    elif not any(isinstance(item.event, ev.TreeEdited | ev.TreePlanned) for item in after) and (
-        _hash(state.tree.to_json()) != event.tree
-    ):
-        fault = "the tree is not the tree that was signed"
-    mended = store.mended(state.run_id, before=stored.seq)
-    return _sign_off_json(event, at_utc=stored.at_utc, fault=fault, later=after, package=None, mended=mended)
 
 
 def _attested(run_id: str, signed: Mapping[str, Any]) -> str:
@@ -224,17 +208,18 @@ def checked_text(text: str, what: str) -> str:
     plain = printable(text.replace("\t", " "), keep="\n").strip()
     if not plain:
         raise UsageError(f"{what} needs a text")
-    if len(plain) > LONGEST_TEXT:
-        raise UsageError(f"{what} has at most {LONGEST_TEXT} characters, this has {len(plain)}")
-    return plain
+    return _at_most(LONGEST_TEXT, plain, what)
 
 
 def checked_line(text: str, what: str) -> str:
     """Clean a name or tag to one line; raises ``UsageError`` for one that is too long."""
-    plain = printable(" ".join(text.split()), keep="")
-    if len(plain) > LONGEST_LINE:
-        raise UsageError(f"{what} has at most {LONGEST_LINE} characters, this has {len(plain)}")
-    return plain
+    return _at_most(LONGEST_LINE, printable(" ".join(text.split()), keep=""), what)
+
+
+def _at_most(most: int, text: str, what: str) -> str:
+    if len(text) > most:
+        raise UsageError(f"{what} has at most {most} characters, this has {len(text)}")
+    return text
 
 
 def _tag(text: str) -> str:

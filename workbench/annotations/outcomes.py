@@ -8,8 +8,10 @@ from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from workbench.annotations.entries import checked_line, require_finished
 from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.offline.visible_past import broker_history, open_sources, present_cutoff, visible
+from workbench.propositions import ROOT, NodeId
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings.slots import stored_claim
@@ -84,13 +86,9 @@ def record_outcome(
             raise UsageError(
                 f"{node} has drivers below it: outcomes are of the claim, or of drivers at the end of the tree"
             )
-        leaf = None if node == "P0" else node
-        store.append(
-            run_id,
-            ev.OutcomeRecorded(
-                node=leaf, p=p, day=day, source="person", author=checked_line(author, "an author")
-            ),
-        )
+        leaf = None if node == ROOT else node
+        name = checked_line(author, "an author")
+        store.append(run_id, ev.OutcomeRecorded(node=leaf, p=p, day=day, source="person", author=name))
 
 
 async def resolve_leaves_from_series(store: Store, run_id: str) -> list[str]:
@@ -100,22 +98,11 @@ async def resolve_leaves_from_series(store: Store, run_id: str) -> list[str]:
     """
     state = load_state(store, run_id)
     require_finished(state)
-    resolved = []
-    for leaf in state.tree.leaves():
-        resolution = await known_outcome(
-            state.tree[leaf].statement, state.parsed_cutoff(), services_at=began_at(store, run_id)
-        )
-        if resolution is None:
-            continue
-        resolved.append(leaf)
-        p, day = float(resolution.true), resolution.day.isoformat()
-        with store.transaction():
-            notes = load_state(store, run_id).annotations
-            standing = notes.outcomes().get(leaf)
-            if standing is None or (standing.p, standing.day) != (p, day):
-                node = None if leaf == "P0" else leaf
-                store.append(run_id, ev.OutcomeRecorded(node=node, p=p, day=day, source="series"))
-    return resolved
+    leaves = {leaf: await _known(store, state, state.tree[leaf].statement) for leaf in state.tree.leaves()}
+    resolved = {leaf: known for leaf, known in leaves.items() if known is not None}
+    for leaf, known in resolved.items():
+        _record_known(store, run_id, leaf, known)
+    return list(resolved)
 
 
 async def resolve_from_series(store: Store, run_id: str) -> bool:
@@ -125,17 +112,26 @@ async def resolve_from_series(store: Store, run_id: str) -> bool:
     """
     state = load_state(store, run_id)
     require_finished(state)
-    resolution = await known_outcome(
-        state.statement, state.parsed_cutoff(), state.read_as, services_at=began_at(store, run_id)
-    )
-    if resolution is None:
-        return False
-    p, day = float(resolution.true), resolution.day.isoformat()
+    known = await _known(store, state, state.statement, state.read_as)
+    if known is not None:
+        _record_known(store, run_id, ROOT, known)
+    return known is not None
+
+
+async def _known(
+    store: Store, state: RunState, statement: str, read_as: Mapping[str, Any] | None = None
+) -> KnownOutcome | None:
+    begun = began_at(store, state.run_id)
+    return await known_outcome(statement, state.parsed_cutoff(), read_as, services_at=begun)
+
+
+def _record_known(store: Store, run_id: str, node: NodeId, known: KnownOutcome) -> None:
+    p, day = float(known.true), known.day.isoformat()
     with store.transaction():
-        standing = load_state(store, run_id).annotations.outcome
+        standing = load_state(store, run_id).annotations.outcomes().get(node)
         if standing is None or (standing.p, standing.day) != (p, day):
-            store.append(run_id, ev.OutcomeRecorded(p=p, day=day, source="series"))
-    return True
+            leaf = None if node == ROOT else node
+            store.append(run_id, ev.OutcomeRecorded(node=leaf, p=p, day=day, source="series"))
 
 
 async def resolve_when_finished(store: Store, run_id: str) -> None:

@@ -4,8 +4,7 @@ They are scored apart from the runs of this home, and never teach it anything.
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from math import fsum, isfinite, log, nan
 from operator import itemgetter
@@ -34,7 +33,6 @@ _LEAST = 0.001
 #: Later instants than the year 2200 in seconds are milliseconds.
 _MILLISECONDS = 7_258_118_400
 _DECIMAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
-_START = itemgetter(0)
 _DAY = re.compile(
     r"(?P<one>\d{1,2})(?P<sign>[./-])(?P<two>\d{1,2})(?P=sign)(?P<year>\d{4}|\d{2})(?!\d)", re.ASCII
 )
@@ -93,66 +91,50 @@ def history_scores(path: Path) -> dict[str, Any]:
 
 def _last_of_each(path: Path, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Pick the last row of each question; days whose order depends on whether the month comes first are refused."""
-    readings = _instants([row["day"] for row in rows], str(path))
-    chosen = []
-    for instants in readings:
-        last: dict[str, tuple[datetime, dict[str, Any]]] = {}
-        for instant, row in zip(instants, rows, strict=True):
-            if row["question"] not in last or instant >= last[row["question"]][0]:
-                last[row["question"]] = (instant, row)
-        chosen.append([row for _, row in last.values()])
-    if any(one is not other for reading in chosen[1:] for one, other in zip(chosen[0], reading, strict=True)):
+    days = [row["day"] for row in rows]
+    chosen: list[list[dict[str, Any]]] = []
+    for month_first in (True, False):
+        instants = [_instant(day, month_first=month_first) for day in days]
+        if None not in instants:
+            # of several at one instant the last in the file
+            dated = sorted(zip(instants, rows, strict=True), key=itemgetter(0))
+            last = {row["question"]: row for _, row in dated}
+            chosen.append([last[question] for question in dict.fromkeys(row["question"] for row in rows)])
+    if not chosen:
+        unread = (day for day in days if _instant(day) is None and _instant(day, month_first=False) is None)
+        raise _no_instant(next(unread, days[0]), str(path))
+    if any(one is not other for one, other in zip(chosen[0], chosen[-1], strict=True)):
         raise UsageError(
-            f"{path}: days such as {rows[0]['day']!r} may name the month first or the day, and which forecast is a question's last"
+            f"{path}: days such as {days[0]!r} may name the month first or the day, and which forecast is a question's last"
             " depends on that: write them as 2026-09-01"
         )
     return chosen[0]
 
 
-def _instants(texts: Sequence[str], where: str) -> list[list[datetime]]:
-    """Read all texts as instants, in every way that fits all of them; without a zone UTC, "" before all others.
-
-    Raises `UsageError`: One of them is no day or instant.
-    """
-    readings: list[list[datetime]] = []
-    for month_first in (True, False):
-        instants = [_instant(text, month_first=month_first) for text in texts]
-        if all(instant is not None for instant in instants) and instants not in readings:
-            readings.append([instant for instant in instants if instant is not None])
-    if not readings:
-        either = ((text, [_instant(text, month_first=first) for first in (True, False)]) for text in texts)
-        unread = next((text for text, both in either if both == [None, None]), texts[0])
-        raise UsageError(
-            f"{where}: {unread!r:.40} is no day or instant: write it as 2026-09-01 or 2026-09-01T12:00Z"
-        )
-    return readings
+def _no_instant(text: str, where: str) -> UsageError:
+    return UsageError(
+        f"{where}: {text!r:.40} is no day or instant: write it as 2026-09-01 or 2026-09-01T12:00Z"
+    )
 
 
-def _instant(text: str, *, month_first: bool) -> datetime | None:
+def _instant(text: str, *, month_first: bool = True) -> datetime | None:
+    """Read an instant, without a zone in UTC; one that is not stated lies before all others. None for another text."""
     if text.casefold() in ("", "nan", "nat", "none", "n/a"):
         return datetime.min.replace(tzinfo=UTC)
-    day = _DAY.match(text)
-    if day is not None:
-        one, two, year = day["one"], day["two"], day["year"]
-        month, number = (two, one) if day["sign"] == "." or not month_first else (one, two)
-        full = year if len(year) == 4 else f"20{year}"
-        text = f"{full}-{int(month):02}-{int(number):02}{text[day.end() :]}"
+    if day := _DAY.match(text):
+        month, number = ("two", "one") if day["sign"] == "." or not month_first else ("one", "two")
+        full = day["year"] if len(day["year"]) == 4 else f"20{day['year']}"
+        text = f"{full}-{int(day[month]):02}-{int(day[number]):02}{text[day.end() :]}"
     elif iso := _ISO_DAY.match(text):
         text = f"{iso[1]}-{int(iso[2]):02}-{int(iso[3]):02}{text[iso.end() :]}"
-    try:
-        instant = datetime.fromisoformat(text)
-    except ValueError:
-        instant = next(filter(None, (_in_words(text, form) for form in _WORDED)), None)  # type: ignore[assignment]
-    if instant is None:
-        return None
-    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
-
-
-def _in_words(text: str, form: str) -> datetime | None:
-    try:
-        return datetime.strptime(text, form)  # noqa: DTZ007 - UTC, as all that bear no zone
-    except ValueError:
-        return None
+    # UTC, as all that bear no zone
+    for read in (datetime.fromisoformat, *(lambda text, form=form: datetime.strptime(text, form) for form in _WORDED)):  # noqa: DTZ007  # fmt: skip
+        try:
+            instant = read(text)
+        except ValueError:
+            continue
+        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    return None
 
 
 def _in_one_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
@@ -180,15 +162,14 @@ def _what_came(path: Path, name: str, key: str, outcome: str) -> dict[str, str]:
         raise UsageError(
             f"{path} has forecasts but no outcomes: put {name} of the same download in the same folder"
         )
-    frame = read_cells(table)
+    frame = read_cells(table).astype(str)
     _require(table, frame, key, outcome)
-    came: dict[str, str] = {}
-    for question, answer in zip(frame[key].astype(str), frame[outcome].astype(str), strict=True):
-        if came.setdefault(question, answer) != answer:
-            raise UsageError(
-                f"{table} says of {question!r:.60} both {came[question]!r:.40} and {answer!r:.40}"
-            )
-    return came
+    came = frame[[key, outcome]].drop_duplicates()
+    answers = dict(zip(came[key], came[outcome], strict=True))
+    for question, answer in came.itertuples(index=False):
+        if answers[question] != answer:
+            raise UsageError(f"{table} says of {question!r:.60} both {answer!r:.40} and {answers[question]!r:.40}")  # fmt: skip
+    return answers
 
 
 def _require(path: Path, frame: pd.DataFrame, *columns: str) -> None:
@@ -196,82 +177,84 @@ def _require(path: Path, frame: pd.DataFrame, *columns: str) -> None:
         raise UsageError(f"{path} has no column {missing[0]}")
 
 
+def _one_person(path: Path, people: "pd.Series[str]") -> None:
+    if people.nunique() > 1:
+        raise UsageError(f"{path} holds forecasts of {people.nunique()} people: keep the rows of one")
+
+
 def _metaculus(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     came = _what_came(path, "question_data.csv", "Question ID", "Resolution")
-    binary = frame[frame["Probability Yes"].astype(str).str.strip() != ""]
-    forecasts = binary
-    crowd: dict[str, list[tuple[datetime, str]]] = {}
-    if "Forecaster ID" in binary:
+    texts: pd.DataFrame = frame.astype(str).apply(lambda column: column.str.strip())
+    forecasts = texts[texts["Probability Yes"] != ""]
+    if "Forecaster ID" in forecasts:
         _require(path, frame, "Start Time")
-        people = binary["Forecaster ID"].astype(str).str.strip()
-        forecasts, others = binary[people != ""], binary[people == ""]
-        if forecasts["Forecaster ID"].nunique() > 1:
-            raise UsageError(
-                f"{path} holds forecasts of {forecasts['Forecaster ID'].nunique()} people: keep the rows of one"
-            )
-        if "Forecaster Username" in others:
-            names = others["Forecaster Username"].astype(str).str.strip()
-            if names.nunique() > 1:
-                chosen = next((name for name in _AGGREGATIONS if name in set(names)), None)
-                if chosen is None:
-                    raise UsageError(
-                        f"{path} holds several aggregations ({', '.join(sorted(set(names)))[:120]}): keep the rows of one"
-                    )
-                others = others[names == chosen]
-        for question, start, p in _rows_as_text(others, "Question ID", "Start Time", "Probability Yes"):
-            crowd.setdefault(question, []).append((_first_instant(path, start), p))
-        for aggregates in crowd.values():
-            aggregates.sort(key=_START)
-        newest = []
-        for question, start in _rows_as_text(forecasts, "Question ID", "Start Time"):
-            aggregates = crowd.get(question, [])
-            place = bisect_right(aggregates, _first_instant(path, start), key=_START)
-            newest.append(aggregates[place - 1][1] if place else "")
-        forecasts = forecasts.assign(crowd=newest)
-    return forecasts.assign(
-        Resolution=[came.get(question, "") for (question,) in _rows_as_text(forecasts, "Question ID")]
-    )
+        is_crowd = forecasts["Forecaster ID"] == ""
+        crowd, forecasts = forecasts[is_crowd], forecasts[~is_crowd]
+        _one_person(path, forecasts["Forecaster ID"])
+        if "Forecaster Username" in crowd and crowd["Forecaster Username"].nunique() > 1:
+            names = set(crowd["Forecaster Username"])
+            chosen = next((name for name in _AGGREGATIONS if name in names), None)
+            if chosen is None:
+                raise UsageError(
+                    f"{path} holds several aggregations ({', '.join(sorted(names))[:120]}): keep the rows of one"
+                )
+            crowd = crowd[crowd["Forecaster Username"] == chosen]
+        forecasts = _beside_crowd(path, forecasts, crowd)
+    return forecasts.assign(Resolution=forecasts["Question ID"].map(came).fillna(""))
+
+
+def _beside_crowd(path: Path, forecasts: pd.DataFrame, crowd: pd.DataFrame) -> pd.DataFrame:
+    """Put the crowd's probability as it stood when a forecast was made beside it."""
+
+    def timed(frame: pd.DataFrame) -> pd.DataFrame:
+        seconds = [_first_instant(path, text).timestamp() for text in frame["Start Time"]]
+        return frame.assign(second=pd.Series(seconds, frame.index, dtype=float)).sort_values("second", kind="stable")  # fmt: skip
+
+    standing = timed(crowd)[["second", "Question ID", "Probability Yes"]]
+    standing = standing.rename(columns={"Probability Yes": "crowd"})
+    made = timed(forecasts).reset_index(names="row")
+    joined: pd.DataFrame = pd.merge_asof(made, standing, on="second", by="Question ID")
+    joined["crowd"] = joined["crowd"].fillna("")
+    return joined.set_index("row").sort_index()
 
 
 def _first_instant(path: Path, text: str) -> datetime:
-    return _instants([_utc_instant(text.strip(), str(path))], str(path))[0][0]
-
-
-def _rows_as_text(frame: pd.DataFrame, *columns: str) -> Iterable[tuple[str, ...]]:
-    return zip(*(frame[column].astype(str) for column in columns), strict=True)
+    written = _utc_instant(text, str(path))
+    instant = _instant(written) or _instant(written, month_first=False)
+    if instant is None:
+        raise _no_instant(written, str(path))
+    return instant
 
 
 def _good_judgment(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     """Make a row for each option of a question, of two options for the first; withdrawn forecasts are left out."""
     came = _what_came(path, "ifps.csv", "ifp_id", "outcome")
-    if "user_id" in frame and frame["user_id"].nunique() > 1:
-        raise UsageError(
-            f"{path} holds forecasts of {frame['user_id'].nunique()} people: keep the rows of one"
-        )
+    frame = frame.astype(str)
+    if "user_id" in frame:
+        _one_person(path, frame["user_id"])
     if "fcast_type" in frame:
-        left = set(frame.loc[frame["fcast_type"].astype(str).str.strip() == "4", "ifp_id"])
+        left = frame.loc[frame["fcast_type"].str.strip() == "4", "ifp_id"]
         frame = frame[~frame["ifp_id"].isin(left)]
-    options = frame.groupby("ifp_id")["answer_option"].nunique()
+    option = frame["answer_option"].str.strip().str.casefold()
+    of_two = frame.groupby("ifp_id")["answer_option"].transform("nunique") == 2
+    frame = frame.assign(option=option)[~of_two | (option == "a")]
     rows = []
     for row in frame.to_dict("records"):
-        option = str(row["answer_option"]).strip().casefold()
-        outcome = came.get(str(row["ifp_id"]), "").strip().casefold()
-        if options[row["ifp_id"]] == 2 and option != "a":
-            continue
-        resolution = "" if not re.fullmatch("[a-z]", outcome) else "yes" if outcome == option else "no"
-        day = _american_day(str(row.get("fcast_date", "")))
-        question = f"{row['ifp_id']} {option}"
+        outcome = came.get(row["ifp_id"], "").strip().casefold()
+        resolution = "" if not re.fullmatch("[a-z]", outcome) else "yes" if outcome == row["option"] else "no"
+        question = f"{row['ifp_id']} {row['option']}"
+        day = _american_day(row.get("fcast_date", ""))
         rows.append({"question": question, "p": row["value"], "resolution": resolution, "day": day})
     return pd.DataFrame(rows, columns=["question", "p", "resolution", "day"])
 
 
 def _american_day(text: str) -> str:
     """Write a day of the project, ``9/5/2011``, as one that sorts; anything else as it is."""
-    written = re.fullmatch(r"(\d{1,2})/(\d{1,2})/(\d{2}|\d{4})", text.strip())
+    written = _DAY.fullmatch(text.strip())
     if written is None:
         return text
-    month, day, year = map(int, written.groups())
-    return f"{year if year > 99 else 2000 + year}-{month:02}-{day:02}"
+    year = int(written["year"])
+    return f"{year if year > 99 else 2000 + year}-{int(written['one']):02}-{int(written['two']):02}"
 
 
 def peer_score(p: float, crowd: float, outcome: float) -> float:

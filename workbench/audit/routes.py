@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.agents.evidence.base import Evidence, logged_evidence
 from workbench.engine.leaves.own_record import ResolvedLeaf, grounders_of, leaf_clusters, records_of
@@ -51,42 +52,42 @@ def by_grounder(state: RunState, rows: Sequence[Mapping[str, Any]]) -> dict[str,
     table: dict[str, dict[str, Any]] = {}
     for name in sorted({name for row in rows for name in row["grounders"]}):
         routed = [row for row in rows if name in row["grounders"]]
-        by_leaf = {
-            row["node"]: row for row in routed
-        }  # calls and cost are those of the leaf, the same for all its trials
-        costs = [row["cost_usd"] for row in by_leaf.values()]
-        errors: dict[str, list[float]] = {}
-        for row in routed:
-            if row["node"] in outcomes:
-                errors.setdefault(row["node"], []).append(
-                    (row["grounders"][name] - outcomes[row["node"]]) ** 2
-                )
+        # calls and cost are those of the leaf, the same for all its trials
+        leaves = {row["node"]: row for row in routed}
+        costs = [row["cost_usd"] for row in leaves.values()]
+        p = pd.Series([row["grounders"][name] for row in routed], [row["node"] for row in routed])
+        losses = ((p - p.index.map(outcomes).astype(float)) ** 2).groupby(level=0).mean().dropna()
         table[name] = {
-            "leaves": len(by_leaf),
-            "mean_p": float(np.mean([row["grounders"][name] for row in routed])),
-            "model_calls": sum(row["model_calls"] for row in by_leaf.values()),
+            "leaves": len(leaves),
+            "mean_p": float(p.mean()),
+            "model_calls": sum(row["model_calls"] for row in leaves.values()),
             "cost_usd": None if None in costs else float(np.mean(costs)),
-            "n": len(errors),
-            "brier": float(np.mean([np.mean(values) for values in errors.values()])) if errors else None,
+            "n": len(losses),
+            "brier": float(losses.mean()) if len(losses) else None,
         }
     return table
+
+
+def _parts(leaves: Sequence[ResolvedLeaf]) -> pd.DataFrame:
+    """A row for each grounder of each leaf, with the leaf's place and its mean error and loss over the leaf's trials."""
+    rows = [(place, name, p - leaf.outcome) for place, leaf in enumerate(leaves) for name, p in leaf.parts]
+    frame = pd.DataFrame(rows, columns=["leaf", "grounder", "error"])
+    return frame.assign(loss=frame["error"] ** 2).groupby(["grounder", "leaf"], as_index=False).mean()
 
 
 def record_table(leaves: list[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
     """Return the record of each grounder (`records_of`), with its runs and clusters and an interval over these; None for too few."""
     table: dict[str, dict[str, Any]] = {}
+    parts = _parts(leaves)
     for name, record in records_of(leaves).items():
-        grounded = [leaf for leaf in leaves if any(part == name for part, _ in leaf.parts)]
-        errors = [
-            float(np.mean([(p - leaf.outcome) ** 2 for part, p in leaf.parts if part == name]))
-            for leaf in grounded
-        ]
+        rows = parts[parts["grounder"] == name]
+        grounded = [leaves[place] for place in rows["leaf"]]
         labels = leaf_clusters(grounded)
         table[name] = {
             **record,
             "runs": len({leaf.run_id for leaf in grounded}),
             "clusters": cluster_count(labels),
-            "interval": loss_interval(errors, labels),
+            "interval": loss_interval(rows["loss"].tolist(), labels),
         }
     return table
 
@@ -99,32 +100,23 @@ def bias_table(leaves: Sequence[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
     less outcome. A leaf of several grounders counts for each with its equal share. Intervals are over clusters, None for too few.
     """
     weighted = [leaf for leaf in leaves if leaf.weight is not None and leaf.parts]
-    clusters = (
-        dict(zip([leaf.run_id for leaf in weighted], leaf_clusters(weighted), strict=True))
-        if weighted
-        else {}
-    )
-    zero = dict.fromkeys((leaf.run_id for leaf in weighted), 0.0)
-    per_run: dict[str, dict[str, float]] = {}
-    errors: dict[str, list[float]] = {}
-    for leaf in weighted:
-        names = sorted({name for name, _ in leaf.parts})
-        for name in names:
-            error = float(np.mean([p for part, p in leaf.parts if part == name])) - leaf.outcome
-            for row in (name, "all"):
-                errors_of_run = per_run.setdefault(row, dict(zero))
-                errors_of_run[leaf.run_id] += (leaf.weight or 0.0) * error / len(names)
-                errors.setdefault(row, []).append(error)
-    labels = [clusters[run] for run in zero]
+    if not weighted:
+        return {}
+    clusters = dict(zip([leaf.run_id for leaf in weighted], leaf_clusters(weighted), strict=True))
+    parts, of_leaf = _parts(weighted), pd.DataFrame([(leaf.run_id, leaf.weight) for leaf in weighted])
+    parts[["run", "weight"]] = of_leaf.loc[parts["leaf"]].to_numpy()
+    sharing = parts.groupby("leaf")["grounder"].transform("size")
+    parts["bias"] = (parts["weight"] * parts["error"] / sharing).astype(float)
     table = {}
-    for name, runs in sorted(per_run.items(), key=lambda pair: (pair[0] == "all", pair[0])):
-        (interval,) = mean_intervals([np.array(list(runs.values()))], labels)
-        table[name] = {
-            "leaves": len(errors[name]),
-            "leaf_bias": float(np.mean(errors[name])),
-            "runs": len(runs),
-            "clusters": cluster_count(labels),
-            "claim_bias": float(np.mean(list(runs.values()))),
+    for name, rows in [*parts.groupby("grounder"), ("all", parts)]:
+        of_run = rows.groupby("run")["bias"].sum().reindex(list(clusters), fill_value=0.0)
+        (interval,) = mean_intervals([of_run.to_numpy()], list(clusters.values()))
+        table[str(name)] = {
+            "leaves": len(rows),
+            "leaf_bias": float(rows["error"].mean()),
+            "runs": len(of_run),
+            "clusters": cluster_count(list(clusters.values())),
+            "claim_bias": float(of_run.mean()),
             "interval": interval,
         }
     return table

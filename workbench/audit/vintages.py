@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from html import escape
+from operator import itemgetter
 from typing import Any
 
 from markupsafe import Markup
@@ -16,11 +17,12 @@ MOST_PERIODS = 160
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vintage:
-    """One period of a series: the first value within the vintages that were asked for, and the last before the cutoff."""
+    """One period of a series: a value of it, the day on which that one was published, and the last before the cutoff."""
 
     period: date
-    first: float
-    first_known: date
+    #: Its first value within the vintages that were asked for, or the one of a day.
+    value: float
+    known: date
     last: float
     last_known: date
 
@@ -34,24 +36,7 @@ def vintages_of(rows: Sequence[Any] | None) -> tuple[Vintage, ...]:
     by_period = _states(rows)
     if not any(len({published for published, _ in states}) > 1 for states in by_period.values()):
         return ()
-    periods = []
-    for period, states in sorted(by_period.items()):
-        (first_known, first), (last_known, last) = states[0], states[-1]
-        periods.append(
-            Vintage(period=period, first=first, first_known=first_known, last=last, last_known=last_known)
-        )
-    return tuple(periods)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownValue:
-    """One period as known on a day: its value then, the day that value was published, and the last value before the cutoff."""
-
-    period: date
-    value: float
-    since: date
-    last: float
-    last_known: date
+    return tuple(_vintage(period, states[0], states[-1]) for period, states in by_period.items())
 
 
 def publication_days(rows: Sequence[Any] | None) -> list[date]:
@@ -59,58 +44,48 @@ def publication_days(rows: Sequence[Any] | None) -> list[date]:
     return sorted({day for states in _states(rows).values() for day, _ in states}, reverse=True)
 
 
-def values_known(rows: Sequence[Any] | None, day: date) -> list[KnownValue]:
+def values_known(rows: Sequence[Any] | None, day: date) -> list[Vintage]:
     """Return the values known at the end of a day, the newest period first; later periods are left out."""
     listed = []
-    for period, states in sorted(_states(rows).items(), reverse=True):
-        until = [state for state in states if state[0] <= day]
-        if until:
-            (since, value), (last_known, last) = until[-1], states[-1]
-            listed.append(
-                KnownValue(period=period, value=value, since=since, last=last, last_known=last_known)
-            )
-    return listed
+    for period, states in _states(rows).items():
+        if until := [state for state in states if state[0] <= day]:
+            listed.append(_vintage(period, until[-1], states[-1]))
+    return listed[::-1]
 
 
-def _states(rows: Sequence[Any] | None) -> dict[date, list[tuple[date, float]]]:
-    by_period: dict[date, list[tuple[date, float]]] = {}
+_State = tuple[date, float]
+
+
+def _vintage(period: date, state: _State, last: _State) -> Vintage:
+    return Vintage(period=period, value=state[1], known=state[0], last=last[1], last_known=last[0])
+
+
+def _states(rows: Sequence[Any] | None) -> dict[date, list[_State]]:
+    """Days and values as published, by period; both in the order of days."""
+    by_period: dict[date, list[_State]] = {}
     for row in rows or ():
-        vintage = _vintage_row(row)
-        if vintage is not None:
-            period, published, value = vintage
-            by_period.setdefault(period, []).append((published, value))
-    for states in by_period.values():
-        states.sort(key=lambda state: state[0])
-    return by_period
-
-
-def _vintage_row(row: Any) -> tuple[date, date, float] | None:
-    if not isinstance(row, dict):
-        return None
-    try:
-        value = float(row["value"])
-        return (
-            (date.fromisoformat(row["date"]), date.fromisoformat(row["realtime_start"]), value)
-            if math.isfinite(value)
-            else None
-        )
-    # A missing value is a dot at FRED; what is no vintage is left out.
-    except (KeyError, TypeError, ValueError):
-        return None
+        try:
+            period, published = (date.fromisoformat(row[name]) for name in ("date", "realtime_start"))
+            if math.isfinite(value := float(row["value"])):
+                by_period.setdefault(period, []).append((published, value))
+        # A missing value is a dot at FRED; what is no vintage is left out.
+        except (KeyError, TypeError, ValueError, IndexError):
+            continue
+    return {period: sorted(states, key=itemgetter(0)) for period, states in sorted(by_period.items())}
 
 
 def vintage_words(vintages: Sequence[Vintage]) -> str:
     """Describe the plot in words, its alternative text: how many periods, how many revised, the largest revision."""
-    revised = [vintage for vintage in vintages if vintage.first != vintage.last]
+    revised = [vintage for vintage in vintages if vintage.value != vintage.last]
     line = (
         f"{len(vintages)} periods from {vintages[0].period} to {vintages[-1].period}, first print in colour"
     )
     if not revised:
         return f"{line}; none was revised before the cutoff"
-    most = max(revised, key=lambda vintage: abs(vintage.last - vintage.first))
+    most = max(revised, key=lambda vintage: abs(vintage.last - vintage.value))
     return (
-        f"{line}, the value known at the cutoff in grey; {len(revised)} were revised, {most.period} most, from {most.first:g}"
-        f" ({most.first_known}) to {most.last:g} ({most.last_known})"
+        f"{line}, the value known at the cutoff in grey; {len(revised)} were revised, {most.period} most, from {most.value:g}"
+        f" ({most.known}) to {most.last:g} ({most.last_known})"
     )
 
 
@@ -120,7 +95,7 @@ def vintage_plot(vintages: Sequence[Vintage], manifest: str = "") -> Markup:
     Its numbers are ours to format and its words are escaped; nothing of a vendor's text is in it.
     """
     drawn = vintages[-MOST_PERIODS:]
-    values = [value for vintage in drawn for value in (vintage.first, vintage.last)]
+    values = [value for vintage in drawn for value in (vintage.value, vintage.last)]
     low, high = min(values), max(values)
     spread = (high - low) or 1.0
     days = max(1, (drawn[-1].period - drawn[0].period).days)
@@ -130,12 +105,12 @@ def vintage_plot(vintages: Sequence[Vintage], manifest: str = "") -> Markup:
         y = _HEIGHT - 24 - (_HEIGHT - 44) * (value - low) / spread
         return f"{x:.1f},{y:.1f}"
 
-    first = " ".join(point(vintage.period, vintage.first) for vintage in drawn)
+    first = " ".join(point(vintage.period, vintage.value) for vintage in drawn)
     last = " ".join(point(vintage.period, vintage.last) for vintage in drawn)
     dots = "".join(
         f'<circle cx="{place.partition(",")[0]}" cy="{place.partition(",")[2]}" r="2.4" fill="#9aa5b1"/>'
         for vintage in drawn
-        if vintage.first != vintage.last
+        if vintage.value != vintage.last
         for place in (point(vintage.period, vintage.last),)
     )
     words = escape(vintage_words(vintages), quote=True)

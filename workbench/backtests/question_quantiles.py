@@ -130,7 +130,7 @@ async def known_values(
 
 
 def _reading_of(question: Question, target: NumericTarget) -> QuantityReading:
-    return read_quantity_question(question, target.horizon if len(question.horizons) > 1 else "")
+    return read_quantity_question(question, question.horizon_label(target.horizon))
 
 
 def _quantity(reading: QuantityReading, history: History) -> Quantity:

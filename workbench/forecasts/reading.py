@@ -11,6 +11,7 @@ The window holds the steps after ``start`` through ``end``. What lies in it befo
 where the known part leaves no way out, the reading is decided, with the value that did it as proof.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
@@ -29,6 +30,13 @@ Comparison = Literal["above", "at_least", "below", "at_most", "between"]
 
 #: Transformations that compare a value with every earlier one.
 _RECORDS = ("over_high", "over_low")
+#: Statistics that numpy takes over the steps of each path.
+_OVER_STEPS: dict[Statistic, Callable[..., FloatArray]] = {
+    "highest": np.max,
+    "lowest": np.min,
+    "mean": np.mean,
+    "total": np.sum,
+}
 #: Relative width within which two numbers are equal, whatever their last bits say.
 _ROUNDING = 1e-9
 
@@ -255,17 +263,11 @@ def statistics(reading: Reading, paths: Paths) -> FloatArray:
         squares = np.diff(np.log(x[:, first : last + 1]), axis=1) ** 2
         return np.asarray(100.0 * np.sqrt(paths.calendar.steps_a_year * squares.mean(axis=1)))
     y = _transformed(reading, x, first, last, days[since:])
+    if (over_steps := _OVER_STEPS.get(reading.statistic)) is not None:
+        return np.asarray(over_steps(y, axis=1))
     match reading.statistic:
         case "last":
             return y[:, -1]
-        case "highest":
-            return np.asarray(y.max(axis=1))
-        case "lowest":
-            return np.asarray(y.min(axis=1))
-        case "mean":
-            return np.asarray(y.mean(axis=1))
-        case "total":
-            return np.asarray(y.sum(axis=1))
         case "streak":
             return np.asarray(_runs(_compares(reading, y)).max(axis=1), dtype=np.float64)
         case "first":

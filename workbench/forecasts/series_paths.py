@@ -202,11 +202,6 @@ class Paths:
         """Stamp and value of the last known value, from which all paths start."""
         return self.known.days[-1].item(), float(self.known.values[-1])
 
-    def of_member(self, name: str) -> "Paths":
-        """Return the paths of one model alone; the spread over models is their disagreement."""
-        chosen = self.drawn_by == self.members.index(name)
-        return Paths.of(self.values[chosen], self.days, known=self.known, calendar=self.calendar, member=name)
-
     def quantiles(self, shares: Sequence[float]) -> FloatArray:
         """Return the values below which these shares of the weight lie, step by step: a fan chart; shape (shares, steps)."""
         return weighted_quantiles(self.values, self.weights, shares)

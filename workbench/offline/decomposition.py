@@ -12,6 +12,7 @@ from workbench.offline.claim_forecast import past_outcomes, refuse_later_rows
 from workbench.offline.co_movement import CoMovement, co_movement
 from workbench.offline.driver_candidates import DriverCandidates, DriverKind
 from workbench.offline.report_records import OutcomeRecord
+from workbench.propositions import child_id, parent_of
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, appraise, check
 from workbench.questions.errors import ClaimRefused
@@ -66,11 +67,6 @@ class Planner:
             others[0] = self._grown(others[0], claim)
         return replace(root, children=(*grown, *others))
 
-    def base_rate(self, claim: Claim) -> float | None:
-        """Return the base rate of a claim, or None if it cannot be decided at this cutoff."""
-        record = self._record(claim)
-        return None if record is None else record.base_rate
-
     def _record(self, claim: Claim) -> OutcomeRecord | None:
         """Compute past outcomes of a claim, once; None if it cannot be decided at this cutoff."""
         if claim not in self._records:
@@ -83,10 +79,6 @@ class Planner:
                 self._records[claim] = None
         return self._records[claim]
 
-    def _together(self, claim: Claim, candidate: Claim) -> CoMovement | None:
-        parent, driver = self._record(claim), self._record(candidate)
-        return None if parent is None or driver is None else co_movement(parent, driver)
-
     # --- choosing --------------------------------------------------------------------------------------------
 
     def _strongest(self, kinds: Iterable[DriverKind], claim: Claim, named: Collection[str]) -> list[Branch]:
@@ -94,9 +86,10 @@ class Planner:
         return sorted((branch for branch in picked if branch), key=lambda branch: -branch.strength)
 
     def _direction(self, kind: DriverKind, claim: Claim) -> bool:
+        parent = self._record(claim)
         for candidate in kind.candidates(True):
-            if candidate.statement not in self._used and (together := self._together(claim, candidate)):
-                return together.strength > 0
+            if candidate.statement not in self._used and parent and (driver := self._record(candidate)):
+                return co_movement(parent, driver).strength > 0
         return True
 
     def _grown(self, branch: Branch, root: Claim) -> Branch:
@@ -117,26 +110,31 @@ class Planner:
 
     def _pick(self, kind: DriverKind, parent: Claim) -> Branch | None:
         """Pick the first candidate with a base rate near the parent's, else the nearest one; None if none can be asked."""
-        parent_rate = self.base_rate(parent)
-        best: tuple[Claim, float, CoMovement] | None = None
+        own = self._record(parent)
+        if own is None:
+            return None
+        best: Branch | None = None
+        gap, linked = _COMPARABLE, False
         for claim in kind.candidates(self._direction(kind, parent)):
-            base, together = self.base_rate(claim), self._together(parent, claim)
-            if claim.statement in self._used or base is None or parent_rate is None or together is None:
+            record = None if claim.statement in self._used else self._record(claim)
+            if record is None:
                 continue
-            nearer = best is None or abs(base - parent_rate) < abs(best[1] - parent_rate)
-            if not nearer or together.correlation > _THE_SAME:
+            away = abs(record.base_rate - own.base_rate)
+            if best is not None and away >= gap:
                 continue
-            best = (claim, base, together)
-            if abs(base - parent_rate) <= NEAR:
+            together = co_movement(own, record)
+            if together.correlation > _THE_SAME:
+                continue
+            # Of one candidate alone: the best of many would look linked by chance.
+            gap, linked = away, together.linked()
+            why = _reason_of(kind, together)
+            best = Branch(claim=claim, why=why, base_rate=record.base_rate, strength=together.strength)
+            if away <= NEAR:
                 break
-        if best is None or parent_rate is None:
+        if best is None or gap > _COMPARABLE or not linked:
             return None
-        claim, base, together = best
-        # Of one candidate alone: the best of many would look linked by chance.
-        if abs(base - parent_rate) > _COMPARABLE or not together.linked():
-            return None
-        self._used.add(claim.statement)
-        return Branch(claim=claim, why=_reason_of(kind, together), base_rate=base, strength=together.strength)
+        self._used.add(best.claim.statement)
+        return best
 
 
 def _reason_of(kind: DriverKind, together: CoMovement) -> str:
@@ -163,7 +161,7 @@ def analysis_reply(plan: Branch, nodes: Sequence[NodeRef], messages: Sequence[Me
     root = nodes[0].id
     wanted = _wanted_children(messages)
     groups = []
-    leaves = sum(1 for node in tree if not _children(tree, node))
+    leaves = len(tree.keys() - set(map(parent_of, tree)))
     for node, branch in _inner(plan, tree, root):
         branches = branch.children
         if wanted is not None:  # a tree may end somewhat above the wanted number, not far above
@@ -206,37 +204,23 @@ def _inner(plan: Branch, tree: Mapping[str, str], root: str) -> list[tuple[str, 
     planned = []
     # By statement: planned branches carry no ids.
     by_statement = {branch.claim.statement: branch for branch in (plan, *plan.children)}
+    parents = set(map(parent_of, tree))
     for node, statement in tree.items():
         branch = plan if node == root else by_statement.get(statement)
-        if branch is not None and branch.children and not _children(tree, node):
+        if branch is not None and branch.children and node not in parents:
             planned.append((node, branch))
     return planned
 
 
-def _children(tree: Mapping[str, str], node: str) -> list[str]:
-    return [other for other in tree if other != node and _is_child(other, node)]
-
-
-def _is_child(other: str, node: str) -> bool:
-    if node == "P0":
-        return other != "P0" and "." not in other
-    return other.startswith(f"{node}.") and "." not in other[len(node) + 1 :]
-
-
 def _group(node: str, branches: Sequence[Branch]) -> dict[str, object]:
-    ids = [f"P{n}" if node == "P0" else f"{node}.{n}" for n in range(1, len(branches) + 1)]
+    named = {child_id(node, number): child for number, child in enumerate(branches, 1)}
     return {
         "parent": node,
-        "children": {name: child.claim.statement for name, child in zip(ids, branches, strict=True)},
-        "causality": "; ".join(
-            f"({name}, Positive) {child.why}" for name, child in zip(ids, branches, strict=True)
-        ),
+        "children": {name: child.claim.statement for name, child in named.items()},
+        "causality": "; ".join(f"({name}, Positive) {child.why}" for name, child in named.items()),
     }
 
 
 def _wanted_children(messages: Sequence[Message]) -> int | None:
-    for message in reversed(messages):
-        match = _WANTED.search(message.content) if message.role == "user" else None
-        if match:
-            return int(match[1])
-    return None
+    found = [_WANTED.search(message.content) for message in messages if message.role == "user"]
+    return next((int(match[1]) for match in reversed(found) if match), None)

@@ -46,7 +46,7 @@ def read_records(text: str) -> list[OutcomeRecord]:
         try:
             data, _ = json.JSONDecoder().raw_decode(text, match.start())
             records.append(record_of(data))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue  # half a line is no record; the caller says that there is none
     return records
 

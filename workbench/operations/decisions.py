@@ -161,5 +161,5 @@ def _roots(entry: Question, states: Sequence[RunState], horizon: str) -> dict[st
         raise QuestionError(
             f"question {entry.id} has {len(parts)} events, {len(roots)} runs were named: one each, in their order"
         )
-    own = horizon if len(entry.horizons) > 1 else ""
+    own = entry.horizon_label(horizon)
     return {event_id(entry.id, part, own): p for part, p in zip(parts, roots, strict=True)}

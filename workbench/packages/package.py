@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proxies.asof.clock import Cutoff
 from proxies.atomic import private_folder
@@ -37,9 +37,6 @@ from workbench.store.database import utc_now
 from workbench.store.removal import MOVING, settle
 from workbench.store.transfer import take_run
 from workbench.synthesis.exchange.tree_formats import import_tree
-
-if TYPE_CHECKING:
-    pass
 
 _TEMPORARY = ".import-"
 

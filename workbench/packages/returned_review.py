@@ -34,12 +34,9 @@ class ReturnedReview:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return {
-            "run_id": self.run_id,
-            "comments": [each.model_dump(mode="json") for each in self.comments],
-            "estimates": [each.model_dump(mode="json") for each in self.estimates],
-            "sign_offs": [each.model_dump(mode="json") for each in self.sign_offs],
-        }
+        brought = {"comments": self.comments, "estimates": self.estimates, "sign_offs": self.sign_offs}
+        rows = {name: [row.model_dump(mode="json") for row in rows] for name, rows in brought.items()}
+        return {"run_id": self.run_id, **rows}
 
 
 def take_review(store: Store, path: Path, *, run_id: str | None = None) -> ReturnedReview:
@@ -86,50 +83,39 @@ def _take(store: Store, package: ExaminedPackage) -> ReturnedReview:
     run_id = package.state.run_id
     shared = _shared(store, package)
     state = load_state(store, run_id)
-    standing = state.annotations
-    said = package.state.annotations
-    known = {(each.node, each.author, each.at_utc, each.text) for each in standing.comments}
+    standing, said = state.annotations, package.state.annotations
+    known = {(row.node, row.author, row.at_utc, row.text) for row in standing.comments}
     comments = tuple(
-        ev.ReturnedComment(
-            node=each.node or "P0",
-            text=each.text,
-            author=each.author,
-            at_utc=each.at_utc,
-        )
-        for each in said.comments
-        if (each.node, each.author, each.at_utc, each.text) not in known
+        ev.ReturnedComment(node=row.node or "P0", text=row.text, author=row.author, at_utc=row.at_utc)
+        for row in said.comments
+        if (row.node, row.author, row.at_utc, row.text) not in known
     )
-    known_estimates = {(each.node, each.author, each.at_utc) for each in standing.estimates}
+    known_estimates = {(row.node, row.author, row.at_utc) for row in standing.estimates}
     estimates = tuple(
-        ev.ReturnedEstimate(node=each.node, p=each.p, why=each.why, author=each.author, at_utc=each.at_utc)
-        for each in said.estimates
-        if (each.node, each.author, each.at_utc) not in known_estimates
+        ev.ReturnedEstimate(node=row.node, p=row.p, why=row.why, author=row.author, at_utc=row.at_utc)
+        for row in said.estimates
+        if (row.node, row.author, row.at_utc) not in known_estimates
     )
-    for each in comments:
-        _refuse_what_nobody_typed(state, "a comment", each, each.text)
+    attested = {row["attested"] for row in sign_off_rows(store, state)}
+    sign_offs = tuple(row for row in _sign_offs(said) if row.attested not in attested)
+    for comment in comments:
+        _refuse_what_nobody_typed(state, "a comment", comment, comment.text)
     for estimate in estimates:
         _refuse_what_nobody_typed(state, "an estimate", estimate, estimate.why)
         if estimate.author.startswith("("):  # as what all say together is called
             raise UsageError(f"an estimate is under the name {estimate.author:.60}; nothing was imported")
-    attested = {row["attested"] for row in sign_off_rows(store, state)}
-    sign_offs = tuple(each for each in _sign_offs(said) if each.attested not in attested)
     authors = [row.author for rows in (comments, estimates, sign_offs) for row in rows]
     longest = max(map(len, authors), default=0)
     if longest > LONGEST_LINE:
         raise UsageError(f"a name has {longest} characters, at most {LONGEST_LINE}; nothing was imported")
+    review = ReturnedReview(run_id=run_id, comments=comments, estimates=estimates, sign_offs=sign_offs)
     if not (comments or estimates or sign_offs):
         raise UsageError(f"the package brings no new comment, sign-off or estimate for run {run_id}")
-    store.append(
-        run_id,
-        ev.ReviewReturned(
-            package=package.digest,
-            shared=shared,
-            comments=comments,
-            estimates=estimates,
-            sign_offs=sign_offs,
-        ),
+    event = ev.ReviewReturned(
+        package=package.digest, shared=shared, comments=comments, estimates=estimates, sign_offs=sign_offs
     )
-    return ReturnedReview(run_id=run_id, comments=comments, estimates=estimates, sign_offs=sign_offs)
+    store.append(run_id, event)
+    return review
 
 
 def _refuse_what_nobody_typed(

@@ -18,7 +18,7 @@ def criteria_as_of(question: Question, cutoff: Cutoff) -> AsOfText:
 
 def statement_as_of(question: Question, event: QuestionEvent, cutoff: Cutoff) -> AsOfText:
     """An event as one sentence, without what was added to its title, option or unit after the cutoff."""
-    horizon = event.horizon if len(question.horizons) > 1 else ""
+    horizon = question.horizon_label(event.horizon)
     if question.propositions:
         return as_of(statement_of(question, event.part, horizon), cutoff, kind="title")
     title = as_of(question.title, cutoff, kind="title")

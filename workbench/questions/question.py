@@ -19,9 +19,10 @@ date       when it happens            one per day: whether it has happened by th
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
+from operator import ge, gt, le, lt
 from typing import Any, Literal
 
 from workbench.errors import UsageError
@@ -200,12 +201,15 @@ class Question:
                 check_day(day, of=f"{name} of question {self.id}")
             if len(set(values)) != len(values):
                 raise QuestionError(f"question {self.id}: a day is listed twice in {name}")
-        if self.kind == "options" and len(self.options) < 2:
-            raise QuestionError(f"question {self.id}: a choice needs at least two options")
-        if self.propositions and len(self.propositions) != len(self.options):
-            raise QuestionError(f"question {self.id}: give every option a claim, or none")
-        if len(set(self.options)) != len(self.options) or "" in self.options:
-            raise QuestionError(f"question {self.id}: an option is empty or listed twice")
+        options = self.options
+        faults = {
+            "a choice needs at least two options": self.kind == "options" and len(options) < 2,
+            "give every option a claim, or none": self.propositions
+            and len(self.propositions) != len(options),
+            "an option is empty or listed twice": len({*options, ""}) != len(options) + 1,
+        }
+        for fault in (fault for fault, is_there in faults.items() if is_there):
+            raise QuestionError(f"question {self.id}: {fault}")
         self._check_range()
         self._divide_range()
         for target, value in self.values.items():
@@ -245,19 +249,28 @@ class Question:
 
     def _divide_range(self) -> None:
         low, high = range_of(self)
-        if low is None or high is None or self.levels or self.days:
+        if self.kind not in ("numeric", "date") or low is None or high is None or self.levels or self.days:
             return
         shares = [step / 10 for step in range(1, 10)]
         if self.zero_point is not None:
             ratio = (high - self.zero_point) / (low - self.zero_point)
             shares = [(ratio**share - 1) / (ratio - 1) for share in shares]
-        inner = [low + (high - low) * share for share in shares]
-        if self.kind == "date":
-            days = dict.fromkeys(str(shown_value(self, value)) for value in inner)
-            object.__setattr__(self, "days", tuple(days))
-        elif self.kind == "numeric":
-            levels = dict.fromkeys(float(f"{value:.6g}") for value in inner)
-            object.__setattr__(self, "levels", tuple(levels))
+        inner = [shown_value(self, low + (high - low) * share) for share in shares]
+        cuts = [value if isinstance(value, str) else float(f"{value:.6g}") for value in inner]
+        object.__setattr__(self, "days" if self.kind == "date" else "levels", tuple(dict.fromkeys(cuts)))
+
+    @property
+    def horizon_labels(self) -> tuple[str, ...]:
+        """Resolution days as ids of its events name them: one empty label where there is one day at most."""
+        return self.horizons if len(self.horizons) > 1 else ("",)
+
+    def horizon_label(self, horizon: str) -> str:
+        """A resolution day as ids of its events name it."""
+        return horizon if len(self.horizons) > 1 else ""
+
+    def resolution_day(self, label: str) -> str:
+        """The day that a label of a horizon stands for."""
+        return label or (self.horizons or (self.closes_on,))[0]
 
     @classmethod
     def from_json(cls, data: object) -> "Question":
@@ -271,10 +284,11 @@ class Question:
         document["links"] = tuple(
             {name: text for name, text in link.items() if text} for link in document["links"]
         )
+        plain = {item.name: item.default for item in fields(self)}
         return {
             name: value
             for name, value in document.items()
-            if value not in ("", (), {}, None) and (name, value) not in _UNSAID
+            if value not in ("", (), {}, None) and value != plain[name]
         }
 
     def answered(
@@ -287,16 +301,6 @@ class Question:
             values={**self.values, **(values or {})},
             resolved_on=day or self.resolved_on,
         )
-
-
-#: Fields that say what every question is unless it says otherwise.
-_UNSAID = (
-    ("side", "above"),
-    ("exclusive", True),
-    ("kind", "binary"),
-    ("open_low", False),
-    ("open_high", False),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,18 +367,17 @@ def range_of(question: Question) -> tuple[float, float] | tuple[float | None, fl
     return low, high
 
 
+_SIDES: Mapping[Side, Callable[[float, float], bool]] = {
+    "above": gt,
+    "at least": ge,
+    "below": lt,
+    "at most": le,
+}
+
+
 def on_side(value: float, level: float, side: Side) -> bool:
     """Return whether a value lies on the asked side of a level."""
-    match side:
-        case "above":
-            return value > level
-        case "at least":
-            return value >= level
-        case "below":
-            return value < level
-        case "at most":
-            return value <= level
-    raise AssertionError(side)
+    return _SIDES[side](value, level)
 
 
 def parts_of(question: Question) -> tuple[str, ...]:
@@ -406,19 +409,18 @@ def event_id(question: str, part: str = "", horizon: str = "") -> str:
 
 def events_of(question: Question) -> list[QuestionEvent]:
     """Binary events of a question, horizons inside parts; empty for a numeric or date question without levels or days."""
-    several = question.horizons if len(question.horizons) > 1 else ("",)
     events = []
     for part in parts_of(question):
-        for horizon in several:
-            own = event_id(question.id, part, horizon)
+        for label in question.horizon_labels:
+            own = event_id(question.id, part, label)
             events.append(
                 QuestionEvent(
                     id=own,
                     question=question.id,
-                    statement=statement_of(question, part, horizon),
+                    statement=statement_of(question, part, label),
                     part=part,
-                    horizon=horizon or (question.horizons[0] if question.horizons else question.closes_on),
-                    outcome=question.outcomes.get(own, _implied_outcome(question, part, horizon)),
+                    horizon=question.resolution_day(label),
+                    outcome=question.outcomes.get(own, _implied_outcome(question, part, label)),
                     crowd=crowd_of(question, own),
                 )
             )
@@ -441,7 +443,7 @@ def asked_events(question: Question) -> list[QuestionEvent]:
         QuestionEvent(
             id=target.id,
             question=question.id,
-            statement=statement_of(question, "", target.horizon if len(question.horizons) > 1 else ""),
+            statement=statement_of(question, "", question.horizon_label(target.horizon)),
             part="",
             horizon=target.horizon,
             # Neither yes nor no: no table of events takes it.
@@ -460,16 +462,15 @@ def targets_of(question: Question) -> list[NumericTarget]:
     """
     if question.kind not in ("numeric", "date"):
         return []
-    several = question.horizons if len(question.horizons) > 1 else ("",)
-    ids = [event_id(question.id, horizon=horizon) for horizon in several]
+    ids = {event_id(question.id, horizon=label): label for label in question.horizon_labels}
     return [
         NumericTarget(
             id=own,
             question=question.id,
-            horizon=horizon or (question.horizons[0] if question.horizons else question.closes_on),
+            horizon=question.resolution_day(label),
             value=question.values.get(own),
         )
-        for own, horizon in zip(ids, several, strict=True)
+        for own, label in ids.items()
     ]
 
 
@@ -576,14 +577,11 @@ def reasons_unscored(question: Question) -> list[str]:
             f"resolved in part ({len(partly)} of {len(events)} events): only yes and no are scored"
         )
     if question.kind == "options" and question.exclusive and not unresolved and not partly:
-        for horizon in question.horizons if len(question.horizons) > 1 else ("",):
-            winners = [
-                part
-                for part in question.options
-                if question.outcomes.get(event_id(question.id, part, horizon)) == 1.0
-            ]
-            if len(winners) != 1:
-                reasons.append(f"exclusive, but {len(winners)} of {len(question.options)} options came true")
+        for horizon in question.horizon_labels:
+            ids = [event_id(question.id, part, horizon) for part in question.options]
+            winners = sum(question.outcomes.get(event) == 1.0 for event in ids)
+            if winners != 1:
+                reasons.append(f"exclusive, but {winners} of {len(ids)} options came true")
     return reasons
 
 

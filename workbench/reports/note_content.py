@@ -38,8 +38,7 @@ from workbench.synthesis.sensitivity.assumptions import assumption_detail
 from workbench.synthesis.whatif.evaluation import reachable_ranges
 from workbench.templates import brief
 from workbench.terminal import printable
-from workbench.views.answer import answer_sentence
-from workbench.views.direct_forecasts import direct_forecasts, direct_lines
+from workbench.views.answer import answer_sentence, direct_forecasts, direct_lines
 from workbench.views.fan_chart import NO_SERIES
 from workbench.views.run_view import RunView, view_of
 from workbench.views.transcript import call_heading, call_parts, transcript

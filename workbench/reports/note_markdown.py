@@ -126,7 +126,7 @@ def _series(block: Series) -> list[str]:
 
 def _revisions(block: Revisions) -> list[str]:
     rows = [
-        (str(row.period), f"{row.first:g}", str(row.first_known), f"{row.last:g}", str(row.last_known))
+        (str(row.period), f"{row.value:g}", str(row.known), f"{row.last:g}", str(row.last_known))
         for row in block.vintages[-_VINTAGES:]
     ]
     return _table(("period", "first print", "known since", "at the cutoff", "known since"), table_rows(rows))

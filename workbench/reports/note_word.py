@@ -242,10 +242,10 @@ def _tornado(drivers: Drivers) -> "Figure":
 def _revisions(vintages: Sequence[Vintage]) -> "Figure":
     figure, axes = _axes(2.8)
     recent = vintages[-MOST_PERIODS:]
-    revised = [vintage for vintage in recent if vintage.first != vintage.last]
+    revised = [vintage for vintage in recent if vintage.value != vintage.last]
     days = [vintage.period for vintage in recent]
     axes.plot(days, [vintage.last for vintage in recent], color=_GREY, linewidth=1.2)
-    axes.plot(days, [vintage.first for vintage in recent], color=_TRUE)
+    axes.plot(days, [vintage.value for vintage in recent], color=_TRUE)
     axes.plot([row.period for row in revised], [row.last for row in revised], "o", color=_GREY, markersize=4)
     return figure
 

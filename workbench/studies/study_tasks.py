@@ -44,7 +44,7 @@ def tasks_of(questions: Iterable[Question], present: Iterable[str]) -> tuple[Tas
             continue
         by_horizon: dict[str, list[QuestionEvent]] = {}
         for event in events_of(question):
-            by_horizon.setdefault(event.horizon if len(question.horizons) > 1 else "", []).append(event)
+            by_horizon.setdefault(question.horizon_label(event.horizon), []).append(event)
         worth = tuple(question.payoffs[each] for each in question.options if each in question.payoffs)
         # The payoffs of a question are of its last day: of several horizons nothing says whose they are.
         known = len(worth) == len(question.options) and len(by_horizon) == 1 and np.ptp(worth) > 0

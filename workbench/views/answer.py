@@ -12,8 +12,9 @@ from itertools import combinations
 from math import comb, fsum
 from typing import Any
 
-from workbench.formatting import percent, points_apart, single_line
-from workbench.propositions import NodeId, Proposition, Rule, Tree
+from workbench.engine.record.state import RunState
+from workbench.formatting import counted, percent, points_apart, single_line
+from workbench.propositions import ROOT, NodeId, Proposition, Rule, Tree
 from workbench.synthesis.rules.pooled import PooledRule, drivers_rule
 from workbench.synthesis.whatif.evaluation import clamp
 from workbench.whatif.stored_reports import report_base_rate, report_forecast
@@ -105,11 +106,11 @@ def waterfall(tree: Tree) -> Waterfall | None:
         return None
     base = report_base_rate(root)
     rates = {driver.id: rate for driver in drivers if (rate := report_base_rate(driver)) is not None}
-    counted = base is not None and len(rates) == len(drivers)
-    usual = rates if counted else dict.fromkeys(p, 0.5)
+    from_base_rate = base is not None and len(rates) == len(drivers)
+    usual = rates if from_base_rate else dict.fromkeys(p, 0.5)
     rule = drivers_rule(root.rule) or root.rule
     moved = _shares(root.rule, usual, p)
-    start = base if counted and base is not None else clamp(rule.evaluate(usual))
+    start = base if from_base_rate and base is not None else clamp(rule.evaluate(usual))
     parts = [
         Part(
             node=driver.id,
@@ -131,7 +132,7 @@ def waterfall(tree: Tree) -> Waterfall | None:
         parts=tuple(sorted(parts, key=lambda part: -abs(part.points))),
         source=source,
         end=root.p,
-        from_base_rate=counted,
+        from_base_rate=from_base_rate,
         pooled=pooled_of(root, p),
         set_by_series=forecast is not None and abs(root.p - forecast) < _ROUNDING,
     )
@@ -145,6 +146,52 @@ def pooled_of(root: Proposition, p: Mapping[NodeId, float]) -> Pooled | None:
     if abs(rule.evaluate(p) - root.p) > _ROUNDING:
         return None
     return Pooled(tree=rule.tree(p), direct=rule.direct, tree_weight=rule.tree_weight)
+
+
+def direct_forecasts(state: RunState) -> dict[str, Any] | None:
+    """Return the claim's direct forecasts and what they are pooled with; None where there are none, or of one model alone.
+
+    ``tree`` and ``tree_weight`` are None where the claim has no drivers, or a value that no rule computes.
+    """
+    settings, root = state.settings, state.tree.root
+    beside_tree = bool(root.children)
+    if not (settings.direct if beside_tree else settings.direct_models) or ROOT not in state.pooled:
+        return None
+    trials = {
+        number: trial.belief.p
+        for number in range(1, settings.trials_at(ROOT) + 1)
+        if (trial := state.trial(ROOT, number)).belief is not None
+    }
+    by_model = settings.by_model(trials)
+    drivers = {child.id: child.p for child in state.tree.children(ROOT) if child.p is not None}
+    whole = len(drivers) == len(root.children)
+    pooled = pooled_of(root, drivers) if beside_tree and whole else None
+    return {
+        "p": state.pooled[ROOT],
+        "forecasts": [*trials.values()],
+        "by_model": {
+            model: settings.pooled(
+                ROOT, {n: p for n, p in trials.items() if settings.direct_model(n) == model}
+            )
+            for model in by_model
+        },
+        "tree": pooled.tree if pooled else None,
+        "tree_weight": pooled.tree_weight if pooled else None,
+    }
+
+
+def direct_lines(document: Mapping[str, Any] | None) -> list[str]:
+    """Return the lines about direct forecasts: what each was, and what each model came to."""
+    if document is None:
+        return []
+    each = ", ".join(percent(p) for p in document["forecasts"])
+    lines = [
+        f"{counted(len(document['forecasts']), 'direct forecast')}: {each}; together {percent(document['p'])}."
+    ]
+    if len(document["by_model"]) > 1:
+        models = ", ".join(f"{model} {percent(p)}" for model, p in document["by_model"].items())
+        lines.append(f"By model: {models}.")
+    return lines
 
 
 def _alone(root: Proposition) -> Waterfall | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import UsageError
 from workbench.formatting import counted, percent, point_change
 from workbench.propositions import NodeId, Proposition, Tree
+from workbench.synthesis.sensitivity.uncertainty import deviations
 from workbench.synthesis.whatif.evaluation import evaluate
 from workbench.views.answer import MOST_IN_ALL_ORDERS, average_over_orders
 from workbench.views.kept_changes import split_words
@@ -128,8 +128,7 @@ def _trial_spread(run: RunView, node: NodeId) -> float | None:
     values = [trial.belief.p for trial in run.state.trials_of(node) if trial.belief is not None]
     if len(values) < 2:
         return None
-    mean = fsum(values) / len(values)
-    return float((fsum((p - mean) ** 2 for p in values) / (len(values) - 1)) ** 0.5)
+    return float((deviations(values) / (len(values) - 1)) ** 0.5)
 
 
 def change_lines(document: Mapping[str, Any]) -> list[str]:

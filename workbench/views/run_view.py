@@ -22,7 +22,7 @@ from workbench.steps import Steps, at_once
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.store.removal import began_at
 from workbench.synthesis.whatif.evaluation import Span, reachable_ranges
-from workbench.views.direct_forecasts import direct_forecasts
+from workbench.views.answer import direct_forecasts
 from workbench.views.kept_changes import since_line
 from workbench.whatif.stored_reports import root_prior, run_base_rate
 

@@ -317,20 +317,31 @@ def _listed(data: Any) -> list[Any] | None:
     return max(lists, key=len) if lists else None
 
 
+def notebook_cells(path: Path) -> list[dict[str, Any]]:
+    """Read the cells of a proof notebook as far as they are any; raises ``UsageError`` for what is none."""
+    # Not nbformat, whose import takes a second; the audit and the import validate notebooks.
+    try:
+        if (size := path.stat().st_size) > _LARGEST_FILE:
+            raise UsageError(f"{path.name} has {size // 1_000_000} MB, too much for this page")
+        notebook = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise UsageError(f"no notebook at {path}") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path.name} cannot be read as a notebook: {type(error).__name__}") from error
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list):
+        raise UsageError(f"{path.name} is not a notebook of format 4")
+    return [cell for cell in cells if isinstance(cell, dict)]
+
+
 def _code_cells(path: Path) -> list[TrailCell]:
     """Read the code cells of a proof notebook; a damaged file has none: the audit says so."""
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            return []
-        # Not nbformat, whose import takes a second; the audit and the import validate notebooks.
-        notebook = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        cells = notebook_cells(path)
+    except UsageError:
         return []
-    cells = notebook.get("cells") if isinstance(notebook, dict) else None
     code_cells, title = [], ""
-    for cell in cells if isinstance(cells, list) else []:
-        if not isinstance(cell, dict):
-            continue
+    for cell in cells:
         source = notebook_text(cell.get("source"))
         if cell.get("cell_type") == "markdown":
             headings = [line.lstrip("#").strip() for line in source.splitlines() if line.startswith("#")]

@@ -3,21 +3,23 @@
 It is never a model's own confidence.
 """
 
-import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date
+from itertools import combinations
 from math import fsum, hypot, sqrt
 from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, command, sentence
 from workbench.forecasts.separate_windows import FEWEST_SEPARATE, chance_variance
 from workbench.formatting import MINUS, counted, percent
+from workbench.offline.report_records import OutcomeRecord, read_records
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.propositions.ids import natural_order
-from workbench.questions.series.series_leaf import RECORD
 from workbench.store import Store
 from workbench.store.events import NodeRefitted
 from workbench.synthesis import resynthesize
@@ -25,25 +27,24 @@ from workbench.synthesis.sensitivity.uncertainty import Pair, root_uncertainty, 
 from workbench.whatif.run_sensitivity import leaf_sources, leaf_trials
 from workbench.whatif.tree_documents import root_spread
 
-_BEGIN = re.compile(r'^\{"record": ?"' + re.escape(RECORD) + '"', re.MULTILINE)
 #: Leaves of one tree whose errors are held against each other, each with each.
 MOST_LEAVES = 300
 #: Weeks of a record that are read: a century.
 _MOST_WEEKS = 5_300
 #: Standard deviations to either side that hold the central 90% of a normal distribution.
 _CENTRAL_90 = 1.6449
+#: Below this two pasts have nothing in common.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastWindows:
     """The past outcomes of one leaf."""
 
-    #: Day of the first window, as an ordinal number; the others follow week by week.
+    #: first: Day of the first window, as an ordinal number; the others follow week by week.
     first: int
-    #: known, true: A bit per week, the first week the highest: whether the outcome is known, and whether it was true.
-    known: int
-    true: int
-    weeks: int
+    #: By week 1 true, 0 false, -1 unknown.
+    outcomes: npt.NDArray[np.int64]
     #: How many separate windows they count as, at least 1: windows of half a year, one a week, overlap.
     effective: float
     #: models, weights: What each model of the leaf's p says, and its weight; empty in records that have no weights.
@@ -51,6 +52,26 @@ class PastWindows:
     weights: tuple[float, ...] = ()
     #: Standard deviation of p about the true chance, as its forecaster gave it; None for a share of past windows.
     error: float | None = None
+
+    @classmethod
+    def of(cls, record: OutcomeRecord) -> "PastWindows":
+        """Take them from a record; raises ``ValueError``, ``KeyError``, ``TypeError`` or ``AttributeError`` for one that says nothing."""
+        weights = {name: float(weight) for name, weight in record.data.get("weights", {}).items()}
+        models = [float(record.data["models"][name]) for name in weights]
+        error = float(record.data["error"]) if "error" in record.data else None
+        count, effective = len(record.outcomes), record.effective_windows
+        if not all(0 <= share <= 1 for share in (*models, *weights.values(), error or 0.0)):
+            raise ValueError("a share lies outside [0, 1]")
+        if count > _MOST_WEEKS or not 1 <= effective <= count:
+            raise ValueError("so many windows there cannot be")
+        return cls(
+            first=record.weeks_from.toordinal(),
+            outcomes=record.outcomes,
+            effective=effective,
+            models=tuple(models),
+            weights=tuple(weights.values()),
+            error=error,
+        )
 
     @property
     def too_few(self) -> bool:
@@ -101,44 +122,12 @@ def past_windows(tree: Tree, leaves: Iterable[NodeId] | None = None) -> dict[Nod
         belief = tree[leaf].belief
         if belief is None or tree[leaf].override is not None or '"record"' not in belief.report:
             continue
-        records = [
-            record
-            for match in _BEGIN.finditer(belief.report)
-            if (record := _past_windows_in(belief.report, match.start(), tree[leaf].statement, belief.p))
-            is not None
-        ]
-        if records:
-            windows[leaf] = records[-1]
+        for record in read_records(belief.report):
+            # A model may have written a line that looks like one.
+            if record.statement == tree[leaf].statement and abs(record.p - belief.p) <= 1e-9:
+                with suppress(ValueError, KeyError, TypeError, AttributeError):
+                    windows[leaf] = PastWindows.of(record)
     return windows
-
-
-def _past_windows_in(report: str, start: int, statement: str, p: float) -> PastWindows | None:
-    try:
-        data, _ = json.JSONDecoder().raw_decode(report, start)
-        if data["statement"] != statement or abs(float(data["p"]) - p) > 1e-9:
-            return None
-        bits, effective = str(data["bits"]), float(data["effective_windows"])
-        first = date.fromisoformat(data["weeks_from"]).toordinal()
-        weights = {name: float(weight) for name, weight in data.get("weights", {}).items()}
-        models = [float(data["models"][name]) for name in weights]
-        error = float(data["error"]) if "error" in data else None
-    # A model may have written a line that looks like one: half a record says nothing.
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-    if not all(0 <= share <= 1 for share in (*models, *weights.values(), error or 0.0)):
-        return None
-    if len(bits) > _MOST_WEEKS or not re.fullmatch("[01x]+", bits) or not 1 <= effective <= len(bits):
-        return None
-    return PastWindows(
-        first=first,
-        known=int(bits.replace("0", "1").replace("x", "0"), 2),
-        true=int(bits.replace("x", "0"), 2),
-        weeks=len(bits),
-        effective=effective,
-        models=tuple(models),
-        weights=tuple(weights.values()),
-        error=error,
-    )
 
 
 def window_correlation(windows: Mapping[NodeId, PastWindows]) -> dict[Pair, float]:
@@ -147,45 +136,23 @@ def window_correlation(windows: Mapping[NodeId, PastWindows]) -> dict[Pair, floa
     Over the weeks that two leaves share, out of all that each has: leaves with the same past err together, leaves with no common
     week apart. So every pair is an inner product of unit vectors, and the whole a matrix of correlations that can be.
     """
-    named = list(windows.items())
-    correlation: dict[Pair, float] = {}
-    for place, (first, left) in enumerate(named):
-        for second, right in named[place + 1 :]:
-            value = _errors_together(left, right)
-            if value:
-                correlation[frozenset((first, second))] = value
-    return correlation
-
-
-def _errors_together(left: PastWindows, right: PastWindows) -> float:
-    later, rest = divmod((right.first + 7 * right.weeks) - (left.first + 7 * left.weeks), 7)
-    # Weeks that end on different days of the week, or that one begins after the other's end, are not shared.
-    if rest or later >= right.weeks or -later >= left.weeks:
-        return 0.0
-    # The lowest bit of each is its last week. Who ends earlier is shifted up, so that equal bits are equal weeks.
-    up_left, up_right = max(0, later), max(0, -later)
-    known_left, true_left = left.known << up_left, left.true << up_left
-    known_right, true_right = right.known << up_right, right.true << up_right
-    common = known_left & known_right
-    share_left, share_right = _share(left), _share(right)
-    scale = sqrt(_spread(left, share_left) * _spread(right, share_right))
-    if scale == 0:  # always true, or never: nothing that could go along with anything
-        return 0.0
-    product = (
-        (true_left & true_right).bit_count()
-        - share_left * (true_right & common).bit_count()
-        - share_right * (true_left & common).bit_count()
-        + share_left * share_right * common.bit_count()
-    )
-    return max(-1.0, min(1.0, product / scale))
-
-
-def _share(windows: PastWindows) -> float:
-    return windows.true.bit_count() / max(1, windows.known.bit_count())
-
-
-def _spread(windows: PastWindows, share: float) -> float:
-    return windows.known.bit_count() * share * (1 - share)
+    if not windows:
+        return {}
+    days = [past.first + 7 * np.arange(len(past.outcomes)) for past in windows.values()]
+    every_day = np.unique(np.concatenate(days))
+    units = np.zeros((len(windows), len(every_day)))
+    for row, (past, on) in enumerate(zip(windows.values(), days, strict=True)):
+        known = past.outcomes >= 0
+        centred = np.where(known, past.outcomes - past.outcomes[known].mean(), 0.0) if known.any() else 0.0
+        # Always true, or never: nothing that could go along with anything.
+        units[row, np.searchsorted(every_day, on)] = centred / (np.sqrt(np.sum(centred**2)) or 1.0)
+    rho = np.clip(units @ units.T, -1.0, 1.0)
+    pairs = combinations(enumerate(windows), 2)
+    return {
+        frozenset((one, other)): float(rho[row, column])
+        for (row, one), (column, other) in pairs
+        if abs(rho[row, column]) > _ROUNDING
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

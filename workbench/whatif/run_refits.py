@@ -1,6 +1,6 @@
 """Ask the synthesizer the same again, to see how far its rules can be trusted. The run's numbers are not changed."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from workbench.agents.errors import AgentGaveUp
@@ -33,27 +33,27 @@ class NodeRefits:
 
     def event(self, count: int) -> ev.NodeRefitted:
         """Return the event that keeps the outcome of ``count`` refits."""
-        coefficients = self.spread.coefficients if self.spread is not None else {}
+        document = self.to_json()
         return ev.NodeRefitted(
             node=self.node,
             count=count,
             failed=self.failed,
-            value=None if self.value is None else ev.NumberSpread(**self.value.to_json()),
-            coefficients={name: ev.NumberSpread(**spread.to_json()) for name, spread in coefficients.items()},
+            value=document["value"],
+            coefficients=document["coefficients"] or {},
         )
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        spread = self.spread.to_json() if self.spread is not None else {}
+        spread = self.spread and asdict(self.spread)
         return {
             "id": self.node,
             "statement": self.statement,
             "failed": self.failed,
             "values": list(self.values),
-            "value": self.value.to_json() if self.value is not None else None,
-            "coefficients": spread.get("coefficients"),
-            "formulas": spread.get("formulas"),
-            "warnings": spread.get("warnings", []),
+            "value": self.value and asdict(self.value),
+            "coefficients": spread and spread["coefficients"],
+            "formulas": spread and spread["formulas"],
+            "warnings": spread["warnings"] if spread else [],
         }
 
 

@@ -1,7 +1,6 @@
 """The claims of a home as a table that is sorted, searched and walked in the browser; what changes a run goes to Python."""
 
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 from typing import Any
 
 import anywidget
@@ -10,10 +9,9 @@ import traitlets
 
 from workbench.errors import WorkbenchError
 from workbench.views.claims_list import MOST_COMPARED
-from workbench.widgets.fields import look, page_module
+from workbench.widgets.fields import look, static_text
 from workbench.widgets.page_terms import on_page
 
-_STATIC = files("workbench.widgets") / "static"
 #: Claims in the page at once; the list of all runs reaches the others.
 MOST_CLAIMS = 500
 
@@ -21,8 +19,8 @@ MOST_CLAIMS = 500
 class ClaimsTable(anywidget.AnyWidget):
     """Two zones of the home page: what there is to do, and the claims."""
 
-    _esm = page_module("claims.js", "kernel_state.js", "page_tools.js")
-    _css = (_STATIC / "claims.css").read_text(encoding="utf-8")
+    _esm = static_text("kernel_state.js", "page_tools.js", "claims.js")
+    _css = static_text("claims.css")
 
     claims: Any = traitlets.List().tag(sync=True)
     acts: Any = traitlets.List().tag(sync=True)

@@ -167,15 +167,15 @@ def box(kind: Any, children: list[ipywidgets.Widget], name: str) -> Any:
     return filled
 
 
-def page_module(name: str, *before: str) -> str:
-    """Return the module of a page's widget, with the files before it that it uses."""
-    return "".join((_STATIC / each).read_text(encoding="utf-8") for each in (*before, name))
+def static_text(*names: str) -> str:
+    """Return files of ``static`` as one text: a widget's module after those that it uses, or style sheets."""
+    return "".join((_STATIC / name).read_text(encoding="utf-8") for name in names)
 
 
 class Typing(anywidget.AnyWidget):
     """Has the page around it send a text when the typing rests, and the click of a button after all that was entered before it."""
 
-    _esm = (_STATIC / "typing.js").read_text(encoding="utf-8")
+    _esm = static_text("typing.js")
 
     def __init__(self) -> None:
         super().__init__(layout=look(ipywidgets.Layout))
@@ -185,5 +185,5 @@ class Typing(anywidget.AnyWidget):
 def page_base() -> ipywidgets.Widget:
     """Return what each page and cell of ours begins with, out of sight: the style sheets, and how its fields send their texts."""
     # tree.css carries the tokens; the tree itself brings it too, and twice is harmless
-    css = "".join((_STATIC / name).read_text(encoding="utf-8") for name in ("tree.css", "dashboard.css"))
+    css = static_text("tree.css", "dashboard.css")
     return box(ipywidgets.Box, [html(f"<style>{css}</style>"), Typing()], "wb-style")

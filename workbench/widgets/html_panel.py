@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from importlib.resources import files
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,9 +10,8 @@ import ipywidgets
 import traitlets
 from markupsafe import escape
 
-from workbench.widgets.fields import look
+from workbench.widgets.fields import look, static_text
 
-_STATIC = files("workbench.widgets") / "static"
 _TAG = re.compile(r"(<[^>]*>)")
 
 #: Replace ``drop`` pieces from place ``at`` on by these.
@@ -43,7 +41,7 @@ def splices(old: list[str], new: list[str]) -> list[Splice]:
 class Panel(anywidget.AnyWidget):
     """HTML that Python rendered and escaped; assigning ``value`` sends only the pieces that differ."""
 
-    _esm = (_STATIC / "panel.js").read_text(encoding="utf-8")
+    _esm = static_text("panel.js")
 
     content = traitlets.Dict().tag(sync=True)
 
@@ -91,7 +89,7 @@ class Panel(anywidget.AnyWidget):
 class InPlace(anywidget.AnyWidget):
     """Has the front end put a widget where a cell's HTML stands; it has no view of its own."""
 
-    _esm = (files("workbench.widgets") / "static" / "in_place.js").read_text(encoding="utf-8")
+    _esm = static_text("in_place.js")
 
     child = traitlets.Unicode().tag(sync=True)
     name = traitlets.Unicode().tag(sync=True)

@@ -3,13 +3,14 @@
 import csv
 import os
 import shlex
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import ipywidgets
 
@@ -21,10 +22,9 @@ from workbench.operations.blocks import html_of, words_of
 from workbench.plug_points import OPERATIONS, load_plugin, plugin_names
 from workbench.requests import RequestField, fields_of
 from workbench.store.home_folder import require_writable
-from workbench.widgets.background import Background
 from workbench.widgets.fields import Fold, action, box, choice, field, look, plain_widget, show_if
 from workbench.widgets.html_panel import Panel
-from workbench.widgets.page_terms import page_terms
+from workbench.widgets.page_terms import on_page, page_terms
 from workbench.widgets.panels import note, refusal
 
 #: Letters of a label that fit above a field of common width.
@@ -32,10 +32,49 @@ _SHORT = 28
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
+T = TypeVar("T")
+
+
 class _Asks(Exception):
     """A person has to agree to these lines before the answer is worked out; ``shown`` is the answer as far as it is there."""
 
     shown = ""
+
+
+class Background:
+    """One piece of work at a time on a thread of its own: the page goes on answering, and what it came to is handed over there."""
+
+    def __init__(self, refuse: Callable[[str], None]) -> None:
+        self._refuse = refuse
+        self._thread: threading.Thread | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether the last piece of work is still going on."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self, work: Callable[[], T], done: Callable[[T], None]) -> None:
+        """Do the work and then call ``done`` with what it returned; nothing is begun while another piece is going on."""
+        if self.busy:
+            return
+
+        def work_and_tell() -> None:
+            try:
+                done(work())
+            except WorkbenchError as error:
+                self._refuse(on_page(error))
+            except Exception as error:  # else the page would wait for ever; raised again for the server's log
+                self._refuse(f"it ended in an error of the workbench ({type(error).__name__})")
+                raise
+
+        # A page that is closed does not wait for it: what was paid for is in the ledger by then.
+        self._thread = threading.Thread(target=work_and_tell, name="page-work", daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float = 60.0) -> None:
+        """Return when the work is done, or after this time."""
+        if self._thread is not None:
+            self._thread.join(seconds)
 
 
 class _Controls(dict[str, Any]):

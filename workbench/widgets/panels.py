@@ -37,7 +37,7 @@ from workbench.synthesis.rules.normalise import Literals
 from workbench.synthesis.whatif.edits import Edit, SetValue
 from workbench.synthesis.whatif.evaluation import reachable_ranges
 from workbench.templates import brief, html_environment
-from workbench.views.direct_forecasts import direct_lines
+from workbench.views.answer import direct_lines
 from workbench.views.fan_chart import fan_key, fan_svg, fan_words
 from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line

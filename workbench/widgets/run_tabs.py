@@ -6,7 +6,7 @@ import anywidget
 import ipywidgets
 import traitlets
 
-from workbench.widgets.fields import box, look, page_module
+from workbench.widgets.fields import box, look, static_text
 
 #: The tabs in order: the name in the page's address, and the word on the page.
 TABS = (
@@ -24,7 +24,7 @@ class TabBar(anywidget.AnyWidget):
     Which tab is open is the browser's affair; setting ``tab`` opens one from here.
     """
 
-    _esm = page_module("tabs.js", "page_tools.js")
+    _esm = static_text("page_tools.js", "tabs.js")
 
     tabs = traitlets.List(list(map(list, TABS))).tag(sync=True)
     tab = traitlets.Unicode("").tag(sync=True)

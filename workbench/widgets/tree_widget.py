@@ -8,7 +8,6 @@ all ids and the first rows; further ones come when they scroll into view.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from workbench.terminal import printable
 from workbench.views.wording import driver_words, tree_lines
 from workbench.widgets.at_rest import AtRest
 from workbench.widgets.edits.edit_session import WhatIfSession
-from workbench.widgets.fields import look, page_module
+from workbench.widgets.fields import look, static_text
 from workbench.widgets.html_panel import in_place
 from workbench.widgets.tree_rows import Row
 
@@ -69,7 +68,6 @@ def _rows_in_reach(rows: Mapping[NodeId, Row]) -> list[Row]:
     return [row for id_, row in rows.items() if id_ in wanted]
 
 
-_STATIC = files("workbench.widgets") / "static"
 #: Rows that a page gets with the tree, no fewer than tree.js unfolds by itself; of a larger tree it gets those that it shows
 #: folded. It asks for others when they come into view.
 FIRST_ROWS = 300
@@ -80,8 +78,8 @@ _MOST_ROWS_ASKED = 500
 class TreeWidget(anywidget.AnyWidget):
     """The propositions of a run, each probability editable, the root answering at once."""
 
-    _esm = page_module("tree.js", "kernel_state.js")
-    _css = (_STATIC / "tree.css").read_text(encoding="utf-8")
+    _esm = static_text("kernel_state.js", "tree.js")
+    _css = static_text("tree.css")
 
     tree = traitlets.Dict().tag(sync=True)
     selected = traitlets.Unicode(ROOT).tag(sync=True)

@@ -7,21 +7,12 @@ from workbench.propositions import Belief, Polarity, Tree
 from workbench.synthesis import LinearRule, LogicRule, NoisyOrRule, SensitivityError, settle
 from workbench.synthesis.coherence.findings import (
     NestedClaims,
-    check_exclusive,
     check_forecasts,
     check_nested,
     check_statements,
     check_tree,
     find_nested,
 )
-
-
-def test_exclusive_options_sum_to_one_within_a_hundredth() -> None:
-    assert check_exclusive({"a": 0.5, "b": 0.509}) == []
-    (finding,) = check_exclusive({"a": 0.5, "b": 0.52})
-    assert finding.gap == pytest.approx(0.02) and finding.ids == ("a", "b") and "1.02" in finding.message
-    assert check_exclusive({"a": 0.5, "b": 0.3})[0].gap == pytest.approx(-0.2)
-    assert check_exclusive({"a": 0.5, "b": 0.3}, exhaustive=False) == []
 
 
 def test_thresholds_and_dates_nest() -> None:

@@ -18,13 +18,6 @@ def test_a_question_cut_in_three_is_one_cover() -> None:
     assert short.gap == pytest.approx(-0.1)
 
 
-def test_with_a_gap_they_only_must_not_sum_to_more_than_one() -> None:
-    parts = {"low": CUT["low"], "high": CUT["high"]}
-    assert find_exclusive(parts) == [(("low", "high"), False)]
-    assert check_ranges({"low": 0.2, "high": 0.3}, parts) == []
-    assert check_ranges({"low": 0.6, "high": 0.5}, parts)[0].gap == pytest.approx(0.1)
-
-
 def test_other_dates_quantities_and_overlaps_are_no_group() -> None:
     assert find_exclusive({"a": CUT["low"], "b": CUT["high"].replace("12-31", "09-28")}) == []
     assert find_exclusive({"a": CUT["low"], "b": CUT["high"].replace("S&P 500", "NASDAQ")}) == []

@@ -137,13 +137,6 @@ def test_copies_of_a_variable_are_one_variable_unless_naive() -> None:
     assert not rule_of("P1 OR P1", naive=True).multilinear and rule_of("P1 OR P2", naive=True).multilinear
 
 
-def test_p1_and_p10_are_different_and_not_not_is_nothing() -> None:
-    assert rule_of("P1 AND P10 AND P1.10").children == ("P1", "P10", "P1.10")
-    assert rule_of("P1 OR P10").evaluate({"P1": 0.0, "P10": 0.3}) == pytest.approx(0.3)
-    assert rule_of("NOT NOT P1").evaluate({"P1": 0.3}) == pytest.approx(0.3)
-    assert rule_of("not (NOT P1)").evaluate({"P1": 0.3}) == pytest.approx(0.3)
-
-
 def test_not_binds_before_and_before_or() -> None:
     assert parse_formula("NOT P1 AND P2 OR P3").program == parse_formula("((NOT P1) AND P2) OR P3").program
     assert parse_formula("P1 OR P2 AND P3").program == parse_formula("P1 OR (P2 AND P3)").program

@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 
 from workbench.propositions import Polarity
 from workbench.synthesis import (
-    AverageRule,
     MissingWeight,
     NoFunction,
     NoisyOrRule,
@@ -20,17 +19,6 @@ from workbench.synthesis import (
 )
 
 unit = st.floats(0, 1)
-children = ("P1", "P2", "P3", "P10")
-rules = st.builds(
-    lambda leak, w, split: NoisyOrRule(
-        leak,
-        dict(list(zip(children, w, strict=True))[:split]),
-        dict(list(zip(children, w, strict=True))[split:]),
-    ),
-    unit,
-    st.lists(unit, min_size=4, max_size=4),
-    st.integers(0, 4),
-)
 
 
 def test_worked_value_with_leak_and_inhibitor() -> None:
@@ -95,8 +83,3 @@ def test_random_weights_are_dirichlet_one() -> None:
     mean = sum(draws) / len(draws)
     assert mean == pytest.approx(1 / 3, abs=0.015)
     assert sum((x - mean) ** 2 for x in draws) / len(draws) == pytest.approx(2 / 36, abs=0.004)
-
-
-def test_an_average_loses_a_child_and_stays_a_mean() -> None:
-    left = AverageRule(("P1", "P2", "P3"), ("P3",)).without("P3")
-    assert left == AverageRule(("P1", "P2")) and AverageRule(("P1",)).without("P1") is None

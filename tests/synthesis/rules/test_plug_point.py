@@ -265,10 +265,3 @@ def test_what_a_file_calls_a_package_is_printed_only_if_it_is_a_name(package: ob
     with pytest.raises(UnknownRule) as caught:
         rule_from_json({"name": "weakest-link", "package": package})
     assert "pip install" not in str(caught.value)
-
-
-def test_a_broken_shape_is_refused_also_when_missing_rules_are_kept() -> None:
-    with pytest.raises(RuleFormatError):
-        rule_from_json({"name": "linear"}, missing="keep")
-    with pytest.raises(RuleFormatError):
-        rule_from_json({"rule": 1}, missing="keep")

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.large_tree import large_tree
 from tests.fakes.screens import demo_tree
 from workbench.errors import UsageError
 from workbench.propositions import Belief, Tree
@@ -91,11 +90,3 @@ def test_contributions_sum_to_the_distance_from_all_leaves_at_the_reference(refe
     assert sum(row["contribution"] for row in rows) == pytest.approx(
         (tree.root.p or 0) - (there or 0), abs=1e-12
     )
-
-
-def test_a_tree_of_thousands_is_answered_too() -> None:
-    tree = large_tree(1111)
-    answer = ways_to_reach(tree, 0.5)
-    assert answer.share is not None
-    played = resynthesize(tree, {way.id: way.needed for way in answer.together}).after
-    assert played == pytest.approx(0.5, abs=1e-9)

@@ -6,7 +6,6 @@ import pytest
 
 from workbench.propositions import Belief, Tree
 from workbench.synthesis import LinearRule, VanillaRule, evaluate, play, resynthesize, settle
-from workbench.synthesis.sensitivity.paths import path_weights
 from workbench.synthesis.whatif.edits import SetValue
 from workbench.synthesis.whatif.evaluation import is_saturated
 
@@ -63,9 +62,3 @@ def test_a_later_edit_takes_an_earlier_ones_saturation_back() -> None:
     over = [SetValue(node="P1", p=1.0), SetValue(node="P2", p=1.0)]
     assert play(tree, over).saturated == {"P0": pytest.approx(1.6)}
     assert play(tree, [*over, SetValue(node="P1", p=0.1)]).saturated == {}
-
-
-def test_below_a_pinned_node_nothing_weighs() -> None:
-    tree = three(LinearRule(0.0, {"P1": 0.5, "P2": 0.2}))
-    assert path_weights(tree) == {"P0": 1.0, "P1": 0.5, "P2": 0.2}
-    assert path_weights(tree.set_p("P0", 0.4)) == {"P0": 1.0, "P1": 0.0, "P2": 0.0}

@@ -117,21 +117,31 @@ def exceedance(
     return result
 
 
+#: What each model does, and what makes it.
+_MODELS: dict[str, tuple[str, Callable[[], ExceedanceModel]]] = {
+    "knn": ("share of same-season values above the level (window 10 days, all years)", Knn),
+    "linear": ("straight line through the last observations, normal residuals", Linear),
+    "safe-linear": ("the line, pulled toward 0.5", SafeLinear),
+    "prior-year": ("same-season share over the last 5 years (window 7 days)", PriorYear),
+    "hybrid": ("half safe-linear, half prior-year", Hybrid),
+    "walk": (
+        "random walk without drift, as volatile as in the last year",
+        lambda: OfPaths(forecaster=DriftlessWalk(logs=False)),
+    ),
+    "ensemble": (
+        "paths of several models, weighted and calibrated at earlier cutoffs of the series",
+        lambda: OfPaths(forecaster=Ensemble()),
+    ),
+}
+
+
 def model_names() -> dict[str, str]:
     """Return the names of the built-in models with their descriptions.
 
     >>> list(model_names())[:3]
     ['knn', 'linear', 'safe-linear']
     """
-    return {
-        "knn": "share of same-season values above the level (window 10 days, all years)",
-        "linear": "straight line through the last observations, normal residuals",
-        "safe-linear": "the line, pulled toward 0.5",
-        "prior-year": "same-season share over the last 5 years (window 7 days)",
-        "hybrid": "half safe-linear, half prior-year",
-        "walk": "random walk without drift, as volatile as in the last year",
-        "ensemble": "paths of several models, weighted and calibrated at earlier cutoffs of the series",
-    }
+    return {name: description for name, (description, _) in _MODELS.items()}
 
 
 def make_model(name: str) -> ExceedanceModel:
@@ -142,18 +152,10 @@ def make_model(name: str) -> ExceedanceModel:
     >>> make_model("hybrid").name
     'hybrid'
     """
-    makers: dict[str, Callable[[], ExceedanceModel]] = {
-        "knn": Knn,
-        "linear": Linear,
-        "safe-linear": SafeLinear,
-        "prior-year": PriorYear,
-        "hybrid": Hybrid,
-        "walk": lambda: OfPaths(forecaster=DriftlessWalk(logs=False)),
-        "ensemble": lambda: OfPaths(forecaster=Ensemble()),
-    }
-    if name not in makers:
-        raise UnknownName("time-series model", name, makers)
-    return makers[name]()
+    if name not in _MODELS:
+        raise UnknownName("time-series model", name, _MODELS)
+    _, make = _MODELS[name]
+    return make()
 
 
 def exceed_document(

@@ -1,6 +1,6 @@
 """What every reader of a question file gives: questions, and what it left out with its reason."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -63,6 +63,12 @@ def collect(entries: Iterable[tuple[str, Any]], read: Any) -> QuestionFile:
             seen.add(question.id)
             questions.append(question)
     return QuestionFile(questions=tuple(questions), left_out=tuple(left_out))
+
+
+def named(entries: Iterable[Any], field: str) -> Iterator[tuple[str, Any]]:
+    """Yield each entry with what a field of it names it by, "?" where it has none."""
+    for entry in entries:
+        yield str(entry.get(field, "?"))[:120] if isinstance(entry, dict) else "?", entry
 
 
 def read_part(name: str, read: Any, *values: Any) -> Any:

@@ -17,9 +17,10 @@ from workbench.questions.question import Question, QuestionError, event_id
 MARKETS = ("infer", "manifold", "metaculus", "polymarket")
 
 
-def is_question_set(document: Any) -> bool:
-    """Whether a JSON value is a question set."""
-    return isinstance(document, dict) and {"forecast_due_date", "questions"} <= set(document)
+def question_set_of(document: Any) -> dict[str, Any] | None:
+    """A JSON value that is a question set; None for another."""
+    is_one = isinstance(document, dict) and isinstance(document.get("questions"), list)
+    return document if is_one and "forecast_due_date" in document else None
 
 
 def is_resolution_set(document: Any) -> bool:
@@ -34,12 +35,8 @@ def read_questions(document: Mapping[str, Any]) -> QuestionFile:
     a market question, and a plain column (``freeze_value``) of a dataset question.
     """
     due = day_of(document.get("forecast_due_date"))
-    entries = document["questions"]
-    if not isinstance(entries, list):
-        raise QuestionError("a ForecastBench question set holds a list under 'questions'")
-    return collect(
-        ((_entry_name(entry), entry) for entry in entries), lambda entry: _forecastbench_question(entry, due)
-    )
+    entries = ((_entry_name(entry), entry) for entry in document["questions"])
+    return collect(entries, lambda entry: _forecastbench_question(entry, due))
 
 
 def _entry_name(entry: Any) -> str:
@@ -54,9 +51,10 @@ def _forecastbench_question(entry: Mapping[str, Any], due: str) -> Question | st
     market = source in MARKETS
     dates = entry.get("resolution_dates")
     value = number_of(entry.get("freeze_datetime_value"))
+    title = text_of(entry["question"]).replace("{forecast_due_date}", due)
     return Question(
         id=name,
-        title=_dated(text_of(entry["question"]), due),
+        title=title.replace("{resolution_date}", "the resolution date"),
         source=source,
         source_id=str(entry["id"]),
         url=text_of(entry.get("url")),
@@ -73,10 +71,6 @@ def _forecastbench_question(entry: Mapping[str, Any], due: str) -> Question | st
     )
 
 
-def _dated(text: str, due: str) -> str:
-    return text.replace("{forecast_due_date}", due).replace("{resolution_date}", "the resolution date")
-
-
 def read_resolutions(document: Mapping[str, Any], questions: Mapping[str, Question]) -> list[Resolution]:
     """Resolutions that are final, as events of these questions; those of other questions are passed over."""
     final: list[Resolution] = []
@@ -88,10 +82,9 @@ def read_resolutions(document: Mapping[str, Any], questions: Mapping[str, Questi
         if question is None or value is None:
             continue
         day = day_of(entry.get("resolution_date"))
-        own = event_id(question.id, horizon=day) if len(question.horizons) > 1 else question.id
-        if len(question.horizons) > 1 and day not in question.horizons:
-            continue
-        final.append(Resolution(own, value, day))
+        label = question.horizon_label(day)
+        if label in question.horizon_labels:
+            final.append(Resolution(event_id(question.id, horizon=label), value, day))
     return final
 
 

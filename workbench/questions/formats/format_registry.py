@@ -4,26 +4,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from proxies import input_files
 from proxies.input_files import InputRefused
-from workbench.questions.formats import (
-    forecastbench,
-    metaculus,
-    prophet,
-    venues,
-)
-from workbench.questions.formats import (
-    published_sets as matter_of_fact,
-)
-from workbench.questions.formats import (
-    published_sets as named,
-)
-from workbench.questions.formats import (
-    question_tables as tables,
-)
-from workbench.questions.formats.base import QuestionFile, Resolution, collect, parse_json
+from workbench.questions.formats import forecastbench, metaculus, prophet, published_sets, venues
+from workbench.questions.formats import question_tables as tables
+from workbench.questions.formats.base import QuestionFile, Resolution, collect, named, parse_json
 from workbench.questions.question import Question, QuestionError, check_links
 
 OWN = "analyst-workbench/questions/1"
@@ -62,59 +49,58 @@ def _form(text: str) -> str:
     if prophet.is_task_file(text):
         return "prophet"
     if text.lstrip()[:1] not in ("{", "["):
-        header = tables.read_rows(text)[0]
-        return "events" if tables.is_event_table(tuple(header)) else "csv"
+        return "events" if tables.is_event_table(tuple(tables.read_rows(text)[0])) else "csv"
     document = parse_json(text, what="the file")
-    if isinstance(document, dict) and document.get("format") == OWN:
-        return "json"
-    if forecastbench.is_question_set(document):
-        return "forecastbench"
-    if matter_of_fact.is_claim_list(document):
-        return "matter-of-fact"
-    if venues.kalshi_events(document):
-        return "kalshi"
-    if venues.polymarket_events(document):
-        return "polymarket"
-    if metaculus.posts_of(document):
-        return "metaculus"
+    for name, form in _JSON.items():
+        if form.find(document):
+            return name
     raise QuestionError(f"a JSON value of no format that is known here: {', '.join(FORMATS)}")
 
 
-def _own(text: str) -> QuestionFile:
-    document = parse_json(text, what="the file")
-    if not isinstance(document, dict) or not isinstance(document.get("questions"), list):
-        raise QuestionError("a list under 'questions' is needed")
-    entries = document["questions"]
-    return collect(
-        ((str(entry.get("id", "?")) if isinstance(entry, dict) else "?", entry) for entry in entries),
-        Question.from_json,
-    )
+class _JsonFormat(NamedTuple):
+    """A format of JSON values: what is read of a value (nothing where it is of another format), and how."""
+
+    find: Callable[[Any], Any]
+    read: Callable[[Any], QuestionFile]
+    what: str
 
 
-def _venue(
-    find: Callable[[Any], list[Mapping[str, Any]] | None], read: Callable[[Any], QuestionFile], what: str
-) -> Callable[[str], QuestionFile]:
-    def reader(text: str) -> QuestionFile:
-        events = find(parse_json(text, what="the file"))
-        if events is None:
-            raise QuestionError(f"no {what} events with their markets in it")
-        return read(events)
+def _own(document: Any) -> list[Any] | None:
+    is_own = isinstance(document, dict) and document.get("format") == OWN
+    return document["questions"] if is_own and isinstance(document.get("questions"), list) else None
 
-    return reader
+
+#: In the order in which a value is tried.
+_JSON = {
+    "json": _JsonFormat(
+        _own, lambda entries: collect(named(entries, "id"), Question.from_json), f"questions of the format {OWN!r}"
+    ),
+    "forecastbench": _JsonFormat(
+        forecastbench.question_set_of, forecastbench.read_questions, "ForecastBench question set, with a list under 'questions'"
+    ),
+    "matter-of-fact": _JsonFormat(published_sets.claims_of, published_sets.read_claims, "list of claims"),
+    "kalshi": _JsonFormat(venues.kalshi_events, venues.read_kalshi, "Kalshi events with their markets"),
+    "polymarket": _JsonFormat(venues.polymarket_events, venues.read_polymarket, "Polymarket events with their markets"),
+    "metaculus": _JsonFormat(
+        metaculus.posts_of, metaculus.read_questions, "posts with 'question', 'group_of_questions' or 'conditional'"
+    ),
+}  # fmt: skip
+
+
+def _read_json(form: _JsonFormat, text: str) -> QuestionFile:
+    found = form.find(parse_json(text, what="the file"))
+    if found is None:
+        raise QuestionError(f"no {form.what} in it")
+    return form.read(found)
 
 
 #: Format -> reader of its text.
 FORMATS: Mapping[str, Callable[[str], QuestionFile]] = {
-    "json": _own,
+    **{name: partial(_read_json, form) for name, form in _JSON.items()},
     "csv": lambda text: tables.read_questions(tables.read_rows(text)),
     "events": lambda text: tables.read_events(tables.read_rows(text)),
-    "forecastbench": lambda text: forecastbench.read_questions(parse_json(text, what="the file")),
     "prophet": prophet.read_questions,
-    "metaculus": lambda text: metaculus.read_questions(parse_json(text, what="the file")),
-    "matter-of-fact": lambda text: matter_of_fact.read_questions(parse_json(text, what="the file")),
-    **{name: partial(named.read_named, name) for name in named.NAMED_SETS},
-    "kalshi": _venue(venues.kalshi_events, venues.read_kalshi, "Kalshi"),
-    "polymarket": _venue(venues.polymarket_events, venues.read_polymarket, "Polymarket"),
+    **{name: partial(published_sets.read_named, name) for name in published_sets.NAMED_SETS},
 }
 
 

@@ -1,6 +1,6 @@
 """Metaculus-style lists: posts with a question, a group of questions or a conditional pair."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from workbench.questions.formats.base import (
     criteria_of,
     day_of,
     field,
+    named,
     number_of,
     read_part,
     text_of,
@@ -26,6 +27,8 @@ from workbench.questions.question import (
 )
 from workbench.questions.worded_answers import outcomes_of, values_of
 
+_CRITERIA = ("resolution_criteria", "fine_print")
+
 
 def posts_of(document: Any) -> list[Any] | None:
     """The posts of a JSON value, which may be one alone; None if it holds none."""
@@ -39,40 +42,35 @@ def _is_post(entry: Any) -> bool:
     return isinstance(entry, dict) and any(isinstance(entry.get(part), dict) for part in parts)
 
 
-def read_questions(document: Any) -> QuestionFile:
+def read_questions(posts: Iterable[Any]) -> QuestionFile:
     """Read a list of posts.
 
     A question that was annulled or is ambiguous is left out with that reason.
     """
-    posts = posts_of(document)
-    if posts is None:
-        raise QuestionError(
-            "no Metaculus-style list: posts with 'question', 'group_of_questions' or 'conditional'"
-        )
-    reading = collect(((_name(post), post) for post in posts), _post)
-    left_out = list(reading.left_out)
+    reading = collect(named(posts, "id"), _post)
     known = {question.id for question in reading.questions}
-    questions = []
-    for question in reading.questions:
-        # A conditional names its condition by id; a list without it keeps the question, without the link.
-        lost = [link.to for link in question.links if link.to not in known]
-        left_out += [
-            LeftOut(f"{question.id} -> {each}", "a link to a question that is not in the list")
-            for each in lost
-        ]
-        questions.append(replace(question, links=tuple(link for link in question.links if link.to in known)))
-    return QuestionFile(questions=tuple(questions), left_out=tuple(left_out))
+    # A conditional names its condition by id; a list without it keeps the question, without the link.
+    lost = [
+        LeftOut(f"{question.id} -> {link.to}", "a link to a question that is not in the list")
+        for question in reading.questions
+        for link in question.links
+        if link.to not in known
+    ]
+    questions = tuple(
+        replace(question, links=tuple(link for link in question.links if link.to in known))
+        for question in reading.questions
+    )
+    return QuestionFile(questions=questions, left_out=(*reading.left_out, *lost))
 
 
 def _post(post: Mapping[str, Any]) -> list[Question | LeftOut] | str:
-    parts = [*_parts(post)]
-    read = [read_part(_name(entry), _metaculus_question, post, entry, links) for entry, links in parts]
+    read = [read_part(_name(entry), _metaculus_question, post, entry, links) for entry, links in _parts(post)]
     if post.get("group_of_questions"):
         # what was left out of a group binds nothing
-        first = next((part.id for part in read if isinstance(part, Question)), "")
+        ids = [part.id for part in read if isinstance(part, Question)]
         read = [
-            replace(part, links=(Link(kind="part-of", to=first),))
-            if isinstance(part, Question) and part.id != first
+            replace(part, links=(Link(kind="part-of", to=ids[0]),))
+            if isinstance(part, Question) and part.id in ids[1:]
             else part
             for part in read
         ]
@@ -104,43 +102,34 @@ def _metaculus_question(
     name = str(entry["id"])
     scaling = entry.get("scaling") or {}
     kind = entry["type"]
-    shape: dict[str, Any]
+    extra: dict[str, str] = {}
+    shape: dict[str, Any] = {}
     match kind:
         case "binary":
-            shape = {"kind": "binary"}
+            pass
         case "multiple_choice":
             removed = _removed_options(entry)
             shape = {"kind": "options", "options": tuple(o for o in entry["options"] if o not in removed)}
-            shape |= {"extra": {"removed_options": "|".join(removed)}} if removed else {}
+            extra = {"removed_options": "|".join(removed)} if removed else {}
         case "numeric" | "discrete":
             low, high, zero = (_end_of(scaling, name) for name in ("range_min", "range_max", "zero_point"))
             steps = number_of(field(entry, "inbound_outcome_count") or scaling.get("inbound_outcome_count"))
-            shape = {
-                "kind": "numeric",
-                "low": low,
-                "high": high,
-                "unit": text_of(entry.get("unit")),
-                "zero_point": zero,
-                "extra": {"steps": f"{steps:g}"} if steps else {},
-            }
+            shape = {"kind": "numeric", "low": low, "high": high, "zero_point": zero}
+            shape["unit"] = text_of(entry.get("unit"))
+            extra = {"steps": f"{steps:g}"} if steps else {}
         case "date":
-            shape = {
-                "kind": "date",
-                "earliest": day_of(scaling.get("range_min")),
-                "latest": day_of(scaling.get("range_max")),
-            }
+            ends = (day_of(scaling.get(name)) for name in ("range_min", "range_max"))
+            shape = dict(zip(("kind", "earliest", "latest"), ("date", *ends), strict=True))
         case _:
             return f"a question of type {kind!r}, which the workbench does not know"
-    if kind != "binary" and kind != "multiple_choice":
-        shape |= {
-            f"open_{end}": entry.get(f"open_{bound}_bound") is True
-            for end, bound in (("low", "lower"), ("high", "upper"))
-        }
+    if shape.get("kind") in ("numeric", "date"):
+        bounds = {"open_low": "open_lower_bound", "open_high": "open_upper_bound"}
+        shape |= {end: entry.get(bound) is True for end, bound in bounds.items()}
     projects = (post.get("projects") or {}).get("category") or []
     group = post.get("group_of_questions") or {}  # holds the texts of all its questions
     closes = [str(entry[name]) for name in ("actual_close_time", "scheduled_close_time") if entry.get(name)]
     if closes and len(min(closes)) > len("2026-01-31"):
-        shape["extra"] = {**shape.get("extra", {}), "closes_at": min(closes)}
+        extra["closes_at"] = min(closes)
     question = Question(
         id=name,
         title=text_of(entry.get("title") or post.get("title")),
@@ -152,16 +141,12 @@ def _metaculus_question(
         background=text_of(
             field(entry, "description") or group.get("description") or post.get("description")
         ),
-        **criteria_of(
-            *(
-                text_of(field(entry, name) or group.get(name))
-                for name in ("resolution_criteria", "fine_print")
-            )
-        ),
+        **criteria_of(*(text_of(field(entry, name) or group.get(name)) for name in _CRITERIA)),
         asked_on=day_of(entry.get("open_time")),
         closes_on=day_of(field(entry, "scheduled_close_time", "actual_close_time")),
         resolved_on=day_of(entry.get("actual_resolve_time")) if resolution else "",
         links=links,
+        extra=extra,
         **shape,
     )
     question = replace(question, crowd=_crowd(question, entry))

@@ -10,26 +10,22 @@ from typing import Any
 
 from workbench.questions.formats import metaculus
 from workbench.questions.formats import question_tables as tables
-from workbench.questions.formats.base import LeftOut, QuestionFile, collect, parse_json, text_of
+from workbench.questions.formats.base import LeftOut, QuestionFile, collect, named, parse_json, text_of
 from workbench.questions.question import Question
 
 
-def is_claim_list(document: Any) -> bool:
-    """Whether a JSON value is a list of claims."""
-    return (
-        isinstance(document, list)
-        and bool(document)
-        and isinstance(document[0], dict)
-        and {"claim_id", "claim_text"} <= set(document[0])
-    )
+def claims_of(document: Any) -> list[Any] | None:
+    """A JSON value that is a list of claims; None for another."""
+    first = document[0] if isinstance(document, list) and document else None
+    return document if isinstance(first, dict) and {"claim_id", "claim_text"} <= set(first) else None
 
 
-def read_questions(document: Any) -> QuestionFile:
+def read_claims(claims: list[Any]) -> QuestionFile:
     """Read claims; the cutoff is the first day of the month in which the paper came out (paper A, App. D.5).
 
     The explanation and the facts out of the paper give the answer away and are left behind.
     """
-    return collect(((str(each.get("claim_id", "?")), each) for each in document), _question)
+    return collect(named(claims, "claim_id"), _question)
 
 
 def _question(entry: Mapping[str, Any]) -> Question:
@@ -69,29 +65,20 @@ def read_named(name: str, text: str) -> QuestionFile:
     """Read a copy of a named set; questions of another kind, and any difference to what is known of the set, are left out or named."""
     known = NAMED_SETS[name]
     if text.lstrip()[:1] in ("{", "["):
-        reading = metaculus.read_questions(parse_json(text, what="the file"))
+        reading = metaculus.read_questions(metaculus.posts_of(parse_json(text, what="the file")) or ())
     else:
         reading = tables.read_questions(tables.read_rows(text))
     questions = tuple(question for question in reading.questions if question.kind == "binary")
     left_out = [
-        *reading.left_out,
-        *(
-            LeftOut(question.id, f"of kind {question.kind}: the set is of binary questions")
-            for question in reading.questions
-            if question.kind != "binary"
-        ),
+        LeftOut(question.id, f"of kind {question.kind}: the set is of binary questions")
+        for question in reading.questions
+        if question.kind != "binary"
     ]
     yes = sum(question.outcomes.get(question.id) == 1.0 for question in questions)
-    resolved = sum(bool(question.outcomes) for question in questions)
     if len(questions) != known.questions:
-        left_out.append(
-            LeftOut(
-                name,
-                f"the copy has {len(questions)} binary questions, the set {known.questions} ({known.source})",
-            )
-        )
-    if resolved == len(questions) and yes != known.yes:
-        left_out.append(
-            LeftOut(name, f"{yes} came out Yes in the copy, {known.yes} in the set ({known.source})")
-        )
-    return QuestionFile(questions=questions, left_out=tuple(left_out))
+        why = f"the copy has {len(questions)} binary questions, the set {known.questions} ({known.source})"
+        left_out.append(LeftOut(name, why))
+    if all(question.outcomes for question in questions) and yes != known.yes:
+        why = f"{yes} came out Yes in the copy, {known.yes} in the set ({known.source})"
+        left_out.append(LeftOut(name, why))
+    return QuestionFile(questions=questions, left_out=(*reading.left_out, *left_out))

@@ -5,7 +5,7 @@ contracts of one dollar at most, which is read as dollars; Polymarket states dol
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.questions.formats.base import (
@@ -15,6 +15,7 @@ from workbench.questions.formats.base import (
     criteria_of,
     day_of,
     field,
+    named,
     number_of,
     text_of,
 )
@@ -75,41 +76,43 @@ def _is_market(entry: Any) -> bool:
 
 def read_kalshi(events: Sequence[Any]) -> QuestionFile:
     """An event becomes a choice among its markets, or a binary question if it has one market."""
-    return collect(((_name(event, "event_ticker"), event) for event in events), _kalshi)
+    return collect(named(events, "event_ticker"), _kalshi)
 
 
-def _name(event: Any, field_name: str) -> str:
-    return str(event.get(field_name, "?")) if isinstance(event, dict) else "?"
+def read_polymarket(events: Sequence[Any]) -> QuestionFile:
+    """An event becomes a choice among its markets, or a binary question if it has one market of Yes and No."""
+    return collect(named(events, "slug"), _polymarket)
+
+
+#: How a market came out (None: still open; of a market that is not of Yes and No the place of what won), or why it is no option.
+_Result = float | LeftOut | None
+
+
+def _sorted_out(
+    event: Mapping[str, Any], name: str, judge: Callable[[Mapping[str, Any], str], _Result]
+) -> tuple[list[Mapping[str, Any]], list[float | None], list[LeftOut]]:
+    """The markets of an event that are options, how each came out, and those that are none."""
+    markets, results, left_out = [], [], []
+    for market in event["markets"]:
+        result = judge(market, name) if isinstance(market, dict) else LeftOut(name, _ODD)
+        if isinstance(result, LeftOut):
+            left_out.append(result)
+        else:
+            markets.append(market)
+            results.append(result)
+    return markets, results, left_out
 
 
 def _kalshi(event: Mapping[str, Any]) -> list[Question | LeftOut] | str:
     if not event.get("markets"):
         return "an event without markets"
     name = str(event["event_ticker"])
-    markets, left_out, results = [], [], []
-    for market in event["markets"]:
-        if not isinstance(market, dict) or not market.get("ticker"):
-            left_out.append(LeftOut(name, _ODD))
-            continue
-        result = text_of(market.get("result")).lower()
-        if result in _KALSHI:
-            markets.append(market)
-            results.append(_KALSHI[result])
-        else:
-            paid = number_of(field(market, "settlement_value_dollars", "settlement_value"))
-            share = f" ({paid:g} a contract)" if paid is not None else ""
-            why = (
-                "annulled: the market is void"
-                if result == "void"
-                else f"settled as {result!r:.30}{share}, neither yes nor no"
-            )
-            left_out.append(LeftOut(str(market.get("ticker", name)), why))
+    markets, results, left_out = _sorted_out(event, name, _kalshi_result)
     if not markets:
         return [*left_out]
     labels = _labels(
         [text_of(field(m, "yes_sub_title", "subtitle", "title")) or str(m["ticker"]) for m in markets]
     )
-    volumes = [volume for m in markets if (volume := number_of(field(m, "volume_fp", "volume"))) is not None]
     rules = [text_of(m.get("rules_primary")) for m in markets]
     # behind a dash, where what was written later is cut by itself
     title = " - ".join(filter(None, (text_of(event.get("title")), text_of(event.get("sub_title")))))
@@ -123,80 +126,70 @@ def _kalshi(event: Mapping[str, Any]) -> list[Question | LeftOut] | str:
         source="kalshi",
         category=text_of(event.get("category")),
         **criteria_of(*dict.fromkeys(rules), gap="\n"),
-        closes_on=max(
-            (day_of(field(m, "close_time", "latest_expiration_time")) for m in markets), default=""
-        ),
-        volume=sum(volumes) if volumes else None,
+        closes_on=_last_day(markets, "close_time", "latest_expiration_time"),
+        volume=_sum_of(field(m, "volume_fp", "volume") for m in markets),
         extra={
             "series": text_of(event.get("series_ticker")) or name.partition("-")[0],
             "tickers": "|".join(str(market["ticker"]) for market in markets),
-            "liquidity": _sum_text(field(m, "liquidity_dollars", "liquidity") for m in markets),
+            "liquidity": _text(_sum_of(field(m, "liquidity_dollars", "liquidity") for m in markets)),
         },
     )
     return [question, *left_out]
 
 
-_KALSHI: Mapping[str, float | None] = {"yes": 1.0, "no": 0.0, "": None}
+def _kalshi_result(market: Mapping[str, Any], event: str) -> _Result:
+    if not market.get("ticker"):
+        return LeftOut(event, _ODD)
+    result = text_of(market.get("result")).lower()
+    if result in ("yes", "no", ""):
+        return None if not result else float(result == "yes")
+    paid = number_of(field(market, "settlement_value_dollars", "settlement_value"))
+    share = f" ({paid:g} a contract)" if paid is not None else ""
+    why = f"settled as {result!r:.30}{share}, neither yes nor no"
+    return LeftOut(str(market["ticker"]), "annulled: the market is void" if result == "void" else why)
 
 
 def _kalshi_quote(market: Mapping[str, Any]) -> Quote:
     def price(name: str) -> float | None:
-        dollars = number_of(market.get(f"{name}_dollars"))
-        cents = number_of(market.get(name))
-        value = dollars if dollars is not None else None if cents is None else cents / 100
-        return value if value is not None and 0 <= value <= 1 else None
+        dollars, cents = number_of(market.get(f"{name}_dollars")), number_of(market.get(name))
+        return _share(cents / 100 if dollars is None and cents is not None else dollars)
 
     return Quote(yes_ask=price("yes_ask"), no_ask=price("no_ask"), last=price("last_price"))
 
 
-def read_polymarket(events: Sequence[Any]) -> QuestionFile:
-    """An event becomes a choice among its markets, or a binary question if it has one market of Yes and No."""
-    return collect(((_name(event, "slug"), event) for event in events), _polymarket)
-
-
-def _polymarket(event: Mapping[str, Any]) -> list[Question | LeftOut] | Question | str:
+def _polymarket(event: Mapping[str, Any]) -> list[Question | LeftOut] | str:
     if not event.get("markets"):
         return "an event without markets"
-    slug = str(event["slug"])
-    markets, left_out, results = [], [], []
-    for market in event["markets"]:
-        if not isinstance(market, dict):
-            left_out.append(LeftOut(slug, _ODD))
-            continue
-        result = _why_none(market) or _came_out(market)
-        if len(event["markets"]) > 1 and _yes_place(market) is None:
-            result = "a market that is not of Yes and No"
-        if isinstance(result, str):
-            left_out.append(LeftOut(f"{slug}/{_label(market)}", result))
-        else:
-            markets.append(market)
-            results.append(result)
+    slug, several = str(event["slug"]), len(event["markets"]) > 1
+
+    def judge(market: Mapping[str, Any], slug: str) -> _Result:
+        odd = "a market that is not of Yes and No" if several and _yes_place(market) is None else ""
+        result = odd or _why_none(market) or _came_out(market)
+        return LeftOut(f"{slug}/{_label(market)}", result) if isinstance(result, str) else result
+
+    markets, results, left_out = _sorted_out(event, slug, judge)
     if not markets:
         return [*left_out]
-    other = [market for market in markets if _yes_place(market) is None]
-    volumes = [volume for m in markets if (volume := number_of(field(m, "volumeNum", "volume"))) is not None]
-    if other:
-        labels = _list_in_text(other[0].get("outcomes"))
-        prices: list[float | None] = [*_prices(other[0])] or [None] * len(labels)
+    first = markets[0]
+    sides = _yes_place(first) is None  # one market alone, whose sides are the options
+    labels = _list_in_text(first.get("outcomes")) if sides else _labels([_label(m) for m in markets])
+    quotes = [_polymarket_quote(market) for market in markets]
+    if sides:
         won = results[0]
+        prices: Sequence[float | None] = _prices(first) or [None] * len(labels)
         results = [None if won is None else float(place == won) for place in range(len(labels))]
         quotes = [Quote(last=price) for price in prices]
-    else:
-        labels = _labels([_label(market) for market in markets])
-        quotes = [_polymarket_quote(market) for market in markets]
-    title = text_of(event.get("title")) or text_of(markets[0].get("question"))
-    if len(markets) == 1 < len(event["markets"]):
-        title = text_of(markets[0].get("question")) or f"{title} - {labels[0]}"
-    planned = max((day_of(field(m, "endDate", "closedTime")) for m in markets), default="")
-    closed = [day_of(m.get("closedTime")) for m in markets if m.get("closed") is True and m.get("closedTime")]
-    ended = max(closed) if len(closed) == len(markets) else ""
+    title = text_of(event.get("title")) or text_of(first.get("question"))
+    if len(markets) == 1 and several:
+        title = text_of(first.get("question")) or f"{title} - {labels[0]}"
+    planned = _last_day(markets, "endDate", "closedTime")
+    all_closed = all(m.get("closed") is True and m.get("closedTime") for m in markets)
+    ended = _last_day(markets, "closedTime") if all_closed else ""
     question = _choice(
         slug,
         title=title,
         labels=labels,
-        exclusive=bool(other)
-        or event.get("negRisk") is True
-        or any(m.get("negRisk") is True for m in markets),
+        exclusive=sides or any(entry.get("negRisk") is True for entry in (event, *markets)),
         results=results,
         quotes=quotes,
         source="polymarket",
@@ -205,12 +198,14 @@ def _polymarket(event: Mapping[str, Any]) -> list[Question | LeftOut] | Question
         closes_on=ended or planned,
         # what is asked goes on naming the planned end: a market is closed early once it is known how it comes out
         horizons=(planned,) if ended and planned and ended != planned else (),
-        resolved_on=ended if all(result is not None for result in results) else "",
-        volume=number_of(event.get("volume")) if event.get("volume") else sum(volumes) if volumes else None,
+        resolved_on="" if None in results else ended,
+        volume=_sum_of(
+            [event["volume"]] if event.get("volume") else (field(m, "volumeNum", "volume") for m in markets)
+        ),
         extra={
             "series": text_of(event.get("seriesSlug")) or slug,
-            "tickers": "" if other else "|".join(str(market.get("id")) for market in markets),
-            "liquidity": "" if other else _sum_text([event.get("liquidity")]),
+            "tickers": "" if sides else "|".join(str(market.get("id")) for market in markets),
+            "liquidity": "" if sides else _text(_sum_of([event.get("liquidity")])),
         },
     )
     return [question, *left_out]
@@ -260,14 +255,18 @@ def _came_out(market: Mapping[str, Any]) -> float | str | None:
 
 
 def _polymarket_quote(market: Mapping[str, Any]) -> Quote:
-    ask, bid = number_of(market.get("bestAsk")), number_of(market.get("bestBid"))
-    prices = _prices(market)
+    bid, prices = _share(number_of(market.get("bestBid"))), _prices(market)
     # A No share is bought at one minus what is bid for Yes.
     return Quote(
-        yes_ask=ask if ask is not None and 0 <= ask <= 1 else None,
-        no_ask=1 - bid if bid is not None and 0 <= bid <= 1 else None,
+        yes_ask=_share(number_of(market.get("bestAsk"))),
+        no_ask=None if bid is None else 1 - bid,
         last=prices[_yes_place(market) or 0] if prices else None,
     )
+
+
+def _share(price: float | None) -> float | None:
+    """A price where it is one of a share of a dollar, else None."""
+    return price if price is not None and 0 <= price <= 1 else None
 
 
 def _choice(
@@ -319,6 +318,14 @@ def _tag(event: Mapping[str, Any]) -> str:
     )
 
 
-def _sum_text(values: Any) -> str:
+def _last_day(markets: Sequence[Mapping[str, Any]], *names: str) -> str:
+    return max(day_of(field(market, *names)) for market in markets)
+
+
+def _sum_of(values: Iterable[Any]) -> float | None:
     numbers = [number for value in values if (number := number_of(value)) is not None]
-    return f"{sum(numbers):.12g}" if numbers else ""
+    return sum(numbers) if numbers else None
+
+
+def _text(number: float | None) -> str:
+    return "" if number is None else f"{number:.12g}"

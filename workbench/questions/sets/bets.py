@@ -1,8 +1,9 @@
 """Bets on the open questions of a set: forecasts against quoted asks, sized and capped; and the log of paper trades."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from operator import itemgetter
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from pydantic import Field
 
 from proxies.input_files import InputRefused, parse_csv
 from workbench.errors import Option, UsageError, command
-from workbench.questions.question import Question, QuestionError, event_id, events_of, parts_of
+from workbench.questions.question import Question, QuestionError, Quote, event_id, events_of, parts_of
 from workbench.questions.sets.choices import states_of
-from workbench.questions.sets.linked import LinkedGroup, Mended, group_of, linked_questions, mend
+from workbench.questions.sets.linked import group_of, linked_questions, mend
 from workbench.questions.sets.question_sets import QuestionSet
 from workbench.questions.sets.set_scores import events_table
 from workbench.requests import Request
@@ -47,10 +48,8 @@ def read_log(text: str, *, name: str) -> list[Trade]:
         )
     trades = []
     for number, row in enumerate(rows[1:], 1):
-        trade: Trade = dict(zip(LOG_COLUMNS, row, strict=False))
         try:
-            if len(row) != len(LOG_COLUMNS):
-                raise ValueError(f"{len(row)} cells")
+            trade: Trade = dict(zip(LOG_COLUMNS, row, strict=True))
             trade |= {column: float(trade[column]) for column in _NUMBERS}
             if trade["side"] not in ("yes", "no"):
                 raise ValueError(f"side {trade['side']!r:.20}")
@@ -69,9 +68,10 @@ def new_trades(
 
     Running the same command twice must not double what was staked.
     """
-    known = {(trade["day"], trade["set"], trade["event"], trade["side"]) for trade in logged}
+    place = itemgetter("day", "set", "event", "side")
+    known = set(map(place, logged))
     rows = [{"day": day, "set": name, **{column: bet[column] for column in LOG_COLUMNS[2:]}} for bet in bets]
-    return [row for row in rows if (row["day"], row["set"], row["event"], row["side"]) not in known]
+    return [row for row in rows if place(row) not in known]
 
 
 def settled_document(
@@ -87,7 +87,7 @@ def settled_document(
     if edge_by not in ("own", "quotes"):
         raise UsageError(Option("edge_by"), f" is own or quotes, not {edge_by!r:.40}")
     outcomes = {event.id: event.outcome for event in questions.events()}
-    closing = _implied_prices(questions.questions.values())
+    closing = _implied_prices(questions)
     settled, waiting = [], []
     for trade in trades:
         if trade["set"] != questions.name:
@@ -99,20 +99,13 @@ def settled_document(
         if belief is None:
             waiting.append({name: trade[name] for name in ("event", "day", "dollars")} | {"reason": reason})
             continue
-        won = float(outcome == (1.0 if trade["side"] == "yes" else 0.0))
+        won = outcome == float(trade["side"] == "yes")
         # Per dollar: a share of this side is the event "this side wins", so `pays_no` is what losing leaves.
-        split = edge_and_luck([1 / trade["price"]], [0.0], [won], [belief])
-        dollars = trade["dollars"]
-        settled.append(
-            {
-                **{column: trade[column] for column in ("day", "event", "side", "p", "price", "dollars")},
-                "won": bool(won),
-                "gain": dollars * float(split.gain[0]),
-                "edge": dollars * float(split.edge[0]),
-                "luck": dollars * float(split.luck[0]),
-                "luck_sd": dollars * float(split.deviation[0]),
-            }
-        )
+        split = edge_and_luck([1 / trade["price"]], [0.0], [float(won)], [belief])
+        parts = {"gain": split.gain, "edge": split.edge, "luck": split.luck, "luck_sd": split.deviation}
+        row = {column: trade[column] for column in ("day", "event", "side", "p", "price", "dollars")}
+        gains = {name: trade["dollars"] * float(values[0]) for name, values in parts.items()}
+        settled.append({**row, "won": won, **gains})
     # Bets of one cluster share their luck; those on No win where the others lose.
     clusters = _luck_clusters(questions)
     spread = sum_deviation(
@@ -134,19 +127,17 @@ def _luck_clusters(questions: QuestionSet) -> dict[str, str]:
     table = events_table(entries)
     clusters = dict(zip(table.event_id.tolist(), series_clusters(table).tolist(), strict=True))
     for group in linked_questions(entries):
-        events = [event.id for question in group for event in events_of(question)]
-        joined = {clusters[event] for event in events}
+        joined = {clusters[event.id] for question in group for event in events_of(question)}
         clusters |= {event: f"linked {group[0].id}" for event, own in clusters.items() if own in joined}
     return clusters
 
 
-def _implied_prices(questions: Iterable[Question]) -> dict[tuple[str, str], float]:
+def _implied_prices(questions: QuestionSet) -> dict[tuple[str, str], float]:
     implied: dict[tuple[str, str], float] = {}
-    for question in questions:
-        for event in events_of(question):
-            quote = question.quotes.get(event.id)
-            if quote is not None and quote.implied is not None:
-                implied[event.id, "yes"], implied[event.id, "no"] = quote.implied, 1 - quote.implied
+    for question in questions.questions.values():
+        for event, quote in question.quotes.items():
+            if quote.implied is not None:
+                implied[event, "yes"], implied[event, "no"] = quote.implied, 1 - quote.implied
     return implied
 
 
@@ -182,8 +173,8 @@ class _Bet:
     side: str
     p: float
     price: float
-    stake: float
     wins: FloatArray
+    stake: float = 0.0
 
     @property
     def gains(self) -> FloatArray:
@@ -191,15 +182,12 @@ class _Bet:
         return np.asarray(self.stake * (self.wins / self.price - 1))
 
     def row(self, scale: float, bankroll: float) -> dict[str, Any]:
-        dollars = self.stake * scale * bankroll
+        stake = self.stake * scale
+        dollars = stake * bankroll
         return {
-            "question": self.question,
-            "event": self.event,
-            "side": self.side,
-            "p": self.p,
-            "price": self.price,
+            **{name: getattr(self, name) for name in ("question", "event", "side", "p", "price")},
             "edge": self.p - self.price,
-            "stake": self.stake * scale,
+            "stake": stake,
             "dollars": dollars,
             "shares": dollars / self.price,
             "expected": dollars * (self.p / self.price - 1),
@@ -220,7 +208,7 @@ def bets_document(questions: QuestionSet, p: Mapping[str, float], rules: BetRule
     ``worst`` is the gain in the worst state that all questions can be in at once, however unlikely.
     """
     reasons = {question.id: _why_not(question, p, rules) for question in questions.questions.values()}
-    alone = {question.id: question for question in questions.questions.values() if not reasons[question.id]}
+    alone = {name: question for name, question in questions.questions.items() if not reasons[name]}
     books: list[_Book] = []
     linked: list[dict[str, Any]] = []
     for group in linked_questions(questions.questions.values()):
@@ -235,32 +223,37 @@ def bets_document(questions: QuestionSet, p: Mapping[str, float], rules: BetRule
             continue
         mended = mend(worlds, p)
         linked.append({"questions": [question.id for question in group], "mended": mended.moved})
-        books.append(_linked_bets(worlds, mended, able, rules))
-        alone = {name: question for name, question in alone.items() if question not in able}
+        answers = dict(zip(worlds.events, worlds.answers, strict=True))
+        offered = [
+            (question, event.id, mended.p[event.id], answers[event.id])
+            for question in able
+            for event in events_of(question)
+        ]
+        books.append(_sized(offered, mended.worlds, rules, rules.cap))
+        for question in able:
+            del alone[question.id]
     books += [book for question in alone.values() for book in _books(question, p, rules)]
     place = {name: number for number, name in enumerate(questions.questions)}
     bets = sorted((bet for book in books for bet in book), key=lambda bet: place[bet.question])
     chosen = {bet.question for bet in bets}
-    passed = [
-        {"question": name, "reason": reason or "no edge after spread and costs"}
-        for name, reason in reasons.items()
-        if name not in chosen
-    ]
     wanted = sum(bet.stake for bet in bets)
     scale = min(1.0, rules.total_cap / wanted) if wanted else 1.0
     rows = [bet.row(scale, rules.bankroll) for bet in bets]
+    # Books have nothing to do with each other, so all may go wrong at once.
+    worst = sum(float(np.sum([bet.gains for bet in book], axis=0).min()) for book in books if book)
     return {
         "set": questions.name,
         "rules": rules.model_dump(),
         "bets": rows,
         "staked": sum(row["dollars"] for row in rows),
         "scale": scale,
-        # Books have nothing to do with each other, so all may go wrong at once.
-        "worst": sum(float(np.sum([bet.gains for bet in book], axis=0).min()) for book in books if book)
-        * scale
-        * rules.bankroll,
+        "worst": worst * scale * rules.bankroll,
         "linked": linked,
-        "passed": passed,
+        "passed": [
+            {"question": name, "reason": reason or "no edge after spread and costs"}
+            for name, reason in reasons.items()
+            if name not in chosen
+        ],
     }
 
 
@@ -270,7 +263,7 @@ def _why_not(question: Question, p: Mapping[str, float], rules: BetRules) -> str
         return "resolved"
     if not events or any(event not in p for event in events):
         return "not every event has a forecast"
-    if any(question.quotes.get(event) is None or question.quotes[event].yes_ask is None for event in events):
+    if any(question.quotes.get(event, Quote()).yes_ask is None for event in events):
         return "not every event has an ask"
     if rules.stop_days and question.closes_on:
         left = (date.fromisoformat(question.closes_on) - date.fromisoformat(rules.today)).days
@@ -279,29 +272,29 @@ def _why_not(question: Question, p: Mapping[str, float], rules: BetRules) -> str
     return ""
 
 
-def _sides(question: Question, event: str, p: float, wins: FloatArray, rules: BetRules) -> _Book:
-    """Bets of nothing on the sides of an event that have an ask; where its condition fails the price comes back."""
-    quote = question.quotes[event]
-    return [
+#: An event that is quoted: of which question, with which chance of yes, and whether it comes true by state (nan: void).
+_Offered = tuple[Question, str, float, FloatArray]
+
+
+def _sized(offered: Sequence[_Offered], states: FloatArray, rules: BetRules, cap: float) -> _Book:
+    """Size bets on both sides of events together over the chances of the states that decide them, each question within the cap."""
+    sides = [
+        # where a condition fails the price comes back
         _Bet(
             question=question.id,
             event=event,
             side=side,
             p=chance,
             price=ask + rules.fee,
-            stake=0.0,
             wins=np.where(np.isnan(won), ask + rules.fee, won),
         )
+        for question, event, p, wins in offered
         for side, ask, won, chance in (
-            ("yes", quote.yes_ask, wins, p),
-            ("no", quote.no_ask, 1 - wins, 1 - p),
+            ("yes", question.quotes[event].yes_ask, wins, p),
+            ("no", question.quotes[event].no_ask, 1 - wins, 1 - p),
         )
         if ask is not None and 0 < ask < 1
     ]
-
-
-def _sized(sides: _Book, states: FloatArray, rules: BetRules, cap: float) -> _Book:
-    """Size bets together over the chances of the states that decide them, each question within the cap."""
     if not sides:
         return []
     sized = size_portfolio(
@@ -316,35 +309,22 @@ def _sized(sides: _Book, states: FloatArray, rules: BetRules, cap: float) -> _Bo
     ]
 
 
-def _linked_bets(group: LinkedGroup, mended: Mended, able: Sequence[Question], rules: BetRules) -> _Book:
-    answers = dict(zip(group.events, group.answers, strict=True))
-    sides = [
-        bet
-        for question in able
-        for event in events_of(question)
-        for bet in _sides(question, event.id, mended.p[event.id], answers[event.id], rules)
-    ]
-    return _sized(sides, mended.worlds, rules, rules.cap)
-
-
 def _books(question: Question, p: Mapping[str, float], rules: BetRules) -> list[_Book]:
     """Bets on a question: a book for each day of resolution where its events hang together, else one for each event."""
+    parts = parts_of(question)
     together = question.exclusive if question.kind == "options" else question.kind != "binary"
-    if not together or len(parts_of(question)) < 2:
-        cap = rules.cap / len(events_of(question))
-        return [_market(question, event.id, p[event.id], rules, cap) for event in events_of(question)]
-    horizons = question.horizons if len(question.horizons) > 1 else ("",)
-    return [_together(question, p, rules, horizon, rules.cap / len(horizons)) for horizon in horizons]
-
-
-def _together(question: Question, p: Mapping[str, float], rules: BetRules, horizon: str, cap: float) -> _Book:
-    states = states_of(question, p, horizon)
-    sides = [
-        bet
-        for part, wins in zip(parts_of(question), states.wins, strict=True)
-        for bet in _sides(question, event_id(question.id, part, horizon), float(wins @ states.p), wins, rules)
-    ]
-    return _sized(sides, states.p, rules, cap)
+    if not together or len(parts) < 2:
+        events = [event.id for event in events_of(question)]
+        return [_market(question, event, p[event], rules, rules.cap / len(events)) for event in events]
+    books = []
+    for horizon in question.horizon_labels:
+        states = states_of(question, p, horizon)
+        offered = [
+            (question, event_id(question.id, part, horizon), float(wins @ states.p), wins)
+            for part, wins in zip(parts, states.wins, strict=True)
+        ]
+        books.append(_sized(offered, states.p, rules, rules.cap / len(question.horizon_labels)))
+    return books
 
 
 def _market(question: Question, event: str, p: float, rules: BetRules, cap: float) -> _Book:
@@ -365,6 +345,6 @@ def _market(question: Question, event: str, p: float, rules: BetRules, cap: floa
             p=p if yes else 1 - p,
             price=sized.price,
             stake=sized.stake,
-            wins=np.array([1.0, 0.0] if yes else [0.0, 1.0]),
+            wins=np.array([yes, not yes], dtype=float),
         )
     ]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import Option
-from workbench.questions.question import Question, QuestionError, event_id, parts_of
+from workbench.questions.question import Question, QuestionError, Quote, event_id, parts_of
 from workbench.questions.sets.choice_rules import ChoiceRules
 from workbench.questions.sets.linked import group_of, linked_questions, mend
 from workbench.science.arrays import FloatArray
@@ -58,7 +58,7 @@ def states_of(question: Question, p: Mapping[str, float], horizon: str = "") -> 
             f" is one of {', '.join(question.horizons)}",
         )
     parts = parts_of(question)
-    own = horizon if len(question.horizons) > 1 else ""
+    own = question.horizon_label(horizon)
     missing = [part for part in parts if event_id(question.id, part, own) not in p]
     if missing or not parts:
         what = f"no forecast of {missing[0] or question.id}" if missing else "no event to decide on"
@@ -111,34 +111,31 @@ def _ranges(question: Question, parts: tuple[str, ...], chances: FloatArray) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _Bet:
-    choice: str
-    part: str
+class _Choice:
+    """A side of an event that can be bet on: what a dollar comes back as if it wins, and by state whether it does (nan: void)."""
+
+    name: str
     pays: float
     wins: FloatArray
 
 
-def _bets(question: Question, states: States, rules: ChoiceRules) -> list[_Bet]:
-    parts = parts_of(question)
-    unknown = sorted(set(rules.payoffs) - {part or "yes" for part in parts})
-    if unknown:
-        raise QuestionError(
-            f"question {question.id} has no {unknown[0]!r:.60}: ",
-            Option("payoff"),
-            f" names one of {', '.join(part or 'yes' for part in parts)}",
-        )
-    own = rules.horizon if len(question.horizons) > 1 else ""
-    bets = []
-    for part, wins in zip(parts, states.wins, strict=True):
-        label = part or "yes"
-        quote = question.quotes.get(event_id(question.id, part, own))
+def _on_offer(
+    of: str, labels: Sequence[str], quotes: Sequence[Quote | None], answers: FloatArray, rules: ChoiceRules
+) -> list[_Choice]:
+    """The sides of events at the payoffs that are stated, else at the quoted asks; ``answers`` has a row for each event."""
+    if unknown := sorted(set(rules.payoffs) - set(labels)):
+        known = f" names one of {', '.join(labels)}"
+        raise QuestionError(f"{of} has no {unknown[0]!r:.60}: ", Option("payoff"), known)
+    choices = []
+    for label, quote, wins in zip(labels, quotes, answers, strict=True):
         if label in rules.payoffs:
-            bets.append(_Bet(label, part, rules.payoffs[label], wins))
-        elif quote is not None and quote.yes_ask:
-            bets.append(_Bet(label, part, 1 / (quote.yes_ask + rules.fee), wins))
-        if quote is not None and quote.no_ask and label not in rules.payoffs:
-            bets.append(_Bet(f"no on {label}", part, 1 / (quote.no_ask + rules.fee), 1 - wins))
-    return bets
+            sides = [(label, rules.payoffs[label], wins)]
+        else:
+            asks = (None, None) if quote is None else (quote.yes_ask, quote.no_ask)
+            named = zip((label, f"no on {label}"), asks, (wins, 1 - wins), strict=True)
+            sides = [(name, 1 / (ask + rules.fee), won) for name, ask, won in named if ask]
+        choices += [_Choice(name, pays, won) for name, pays, won in sides]
+    return choices
 
 
 def choice_document(question: Question, p: Mapping[str, float], rules: ChoiceRules) -> dict[str, Any]:
@@ -153,27 +150,30 @@ def choice_document(question: Question, p: Mapping[str, float], rules: ChoiceRul
     'Bo'
     """
     states = states_of(question, p, rules.horizon)
-    bets = _bets(question, states, rules)
-    document: dict[str, Any] = {
+    horizon = question.horizon_label(rules.horizon)
+    parts = parts_of(question)
+    choices = _on_offer(
+        f"question {question.id}",
+        [part or "yes" for part in parts],
+        [question.quotes.get(event_id(question.id, part, horizon)) for part in parts],
+        states.wins,
+        rules,
+    )
+    likeliest = states.names[int(np.argmax(states.p))]
+    weighed = _weigh(states.p, choices, rules, likeliest)
+    for row, choice in zip(weighed["choices"], choices, strict=True):
+        row["p"] = float(choice.wins @ states.p)
+    return {
         "question": question.id,
         "kind": question.kind,
         "states": [
             {"state": name, "p": chance} for name, chance in zip(states.names, states.p.tolist(), strict=True)
         ],
         "mended": states.mended,
-        "likeliest": states.names[int(np.argmax(states.p))],
-        "choices": [],
-        "decision": states.names[int(np.argmax(states.p))],
-        "portfolio": None,
-        "worth": None,
+        "likeliest": likeliest,
+        **weighed,
+        "worth": _worth(question, states, weighed["decision"]),
     }
-    if bets:
-        rows = [(bet.choice, bet.pays, bet.pays * bet.wins) for bet in bets]
-        _weigh(document, states.p, rows, rules)
-        for row, bet in zip(document["choices"], bets, strict=True):
-            row["p"] = float(bet.wins @ states.p)
-    document["worth"] = _worth(question, states, document["decision"])
-    return document
 
 
 def linked_document(
@@ -192,72 +192,52 @@ def linked_document(
     if linked is None:
         raise QuestionError(f"question {own} has no linked questions: decide without ", Option("linked"))
     group = group_of(linked)
-    missing = [event for event in group.events if event not in p]
-    if missing:
+    if missing := [event for event in group.events if event not in p]:
         raise QuestionError(f"question {missing[0]}, which is linked to {own}, has no forecast")
-    unknown = sorted(set(rules.payoffs) - set(group.events))
-    if unknown:
-        raise QuestionError(
-            f"{unknown[0]!r:.60} is not linked to {own}: ",
-            Option("payoff"),
-            f" names one of {', '.join(group.events)}",
-        )
     mended = mend(group, p)
     quotes = {event: quote for question in group.questions for event, quote in question.quotes.items()}
-    choices: list[tuple[str, float, FloatArray]] = []
-    for event, answers in zip(group.events, group.answers, strict=True):
-        quote = quotes.get(event)
-        for side, ask, wins in (
-            (event, quote.yes_ask if quote else None, answers),
-            (f"no on {event}", quote.no_ask if quote else None, 1 - answers),
-        ):
-            pays = rules.payoffs.get(side) if event in rules.payoffs else ask and 1 / (ask + rules.fee)
-            if pays:
-                choices.append((side, pays, np.where(np.isnan(wins), 1.0, pays * wins)))
-    document: dict[str, Any] = {
+    of = f"what is linked to {own}"
+    choices = _on_offer(of, group.events, [quotes.get(event) for event in group.events], group.answers, rules)
+    likeliest_first = np.argsort(-mended.worlds, kind="stable")[:_MOST_LISTED]
+    return {
         "question": own,
         "linked": list(group.events),
         "forecasts": [{"question": name, "stated": p[name], "p": mended.p[name]} for name in group.events],
         "mended": mended.moved,
         "worlds": [
             {
-                "p": chance,
-                "answers": {name: _answer(value) for name, value in zip(group.events, world, strict=True)},
+                "p": float(mended.worlds[world]),
+                "answers": dict(zip(group.events, map(_answer, group.answers[:, world]), strict=True)),
             }
-            for chance, world in sorted(
-                zip(mended.worlds.tolist(), group.answers.T.tolist(), strict=True), key=lambda each: -each[0]
-            )[:_MOST_LISTED]
+            for world in likeliest_first
         ],
-        "choices": [],
-        "decision": KEEP,
-        "portfolio": None,
+        **_weigh(mended.worlds, choices, rules, KEEP),
     }
-    if choices:
-        _weigh(document, mended.worlds, choices, rules)
-    return document
 
 
-def _weigh(
-    document: dict[str, Any], p: FloatArray, bets: Sequence[tuple[str, float, FloatArray]], rules: ChoiceRules
-) -> None:
-    """Put bets with their stakes, the best of them and the portfolio into a document; each is a name, what it pays, and that by state."""
-    table = np.array([pays for _, _, pays in bets])
-    sized = size_portfolio(p, table, risk_aversion=rules.risk_aversion, cap=rules.cap)
-    expected = table @ p
+def _weigh(p: FloatArray, choices: Sequence[_Choice], rules: ChoiceRules, otherwise: str) -> dict[str, Any]:
+    """Choices with their stakes, the best of them (``otherwise`` where there are none), and the portfolio they make."""
+    if not choices:
+        return {"choices": [], "decision": otherwise, "portfolio": None}
+    pays = np.array([np.where(np.isnan(bet.wins), 1.0, bet.pays * bet.wins) for bet in choices])
+    sized = size_portfolio(p, pays, risk_aversion=rules.risk_aversion, cap=rules.cap)
+    expected = pays @ p
     best = int(np.argmax(expected))
-    document["choices"] = [
-        {"choice": name, "pays": pays, "expected": float(value), "stake": float(stake)}
-        for (name, pays, _), value, stake in zip(bets, expected, sized.stakes, strict=True)
-    ]
-    document["decision"] = bets[best][0] if expected[best] > 1 + 1e-9 else KEEP
-    document["portfolio"] = {
-        "risk_aversion": rules.risk_aversion,
-        "cap": rules.cap,
-        "fee": rules.fee,
-        "staked": float(sized.stakes.sum()),
-        "expected": sized.expected,
-        "worst": sized.worst,
-        "certain": sized.certain,
+    return {
+        "choices": [
+            {"choice": bet.name, "pays": bet.pays, "expected": float(value), "stake": float(stake)}
+            for bet, value, stake in zip(choices, expected, sized.stakes, strict=True)
+        ],
+        "decision": choices[best].name if expected[best] > 1 + 1e-9 else KEEP,
+        "portfolio": {
+            "risk_aversion": rules.risk_aversion,
+            "cap": rules.cap,
+            "fee": rules.fee,
+            "staked": float(sized.stakes.sum()),
+            "expected": sized.expected,
+            "worst": sized.worst,
+            "certain": sized.certain,
+        },
     }
 
 

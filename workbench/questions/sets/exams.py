@@ -4,19 +4,21 @@ An exam is a list of events and the rules that chose them. Choice goes by whole 
 seed and question: the same on every machine, and adding questions to the file never reshuffles the old ones.
 """
 
-import hashlib
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+import pandas as pd
+from pydantic import BaseModel, ConfigDict
 
 from proxies.hashing import sha256_of
 from proxies.input_files import InputRefused, parse_json, read_text
 from workbench.errors import UsageError
 from workbench.models.training_ends import date_or_month, training_cutoff
+from workbench.propositions.strict_json import read_strict
 from workbench.science.arrays import IntArray
 from workbench.science.tables import Events
 
@@ -75,22 +77,13 @@ class Exam(_Form):
 
     def to_json(self) -> dict[str, Any]:
         """The exam as plain JSON values."""
-        return {
-            "format": _FORMAT,
-            "name": self.rules.name,
-            "events": len(self.event_ids),
-            "digest": self.digest,
-            **self.model_dump(mode="json"),
-        }
+        head = {"format": _FORMAT, "name": self.rules.name, "events": len(self.event_ids)}
+        return {**head, "digest": self.digest, **self.model_dump(mode="json")}
 
     def summary(self) -> dict[str, Any]:
         """What a document of scores says about the exam behind its numbers."""
-        return {
-            "name": self.rules.name,
-            "events": len(self.event_ids),
-            "questions": self.questions,
-            "digest": self.digest,
-        }
+        document = self.to_json()
+        return {name: document[name] for name in ("name", "events", "questions", "digest")}
 
     def rows(self, events: Events) -> IntArray:
         """Rows of a file of events that are this exam's, in the order of the file.
@@ -99,19 +92,18 @@ class Exam(_Form):
 
         Raises `ExamError`: An event of the exam is not in the file, or has not resolved yet.
         """
-        place = {str(event): row for row, event in enumerate(events.event_id)}
-        missing = [event for event in self.event_ids if event not in place]
-        if missing:
+        known = set(events.event_id.tolist())
+        if missing := [event for event in self.event_ids if event not in known]:
             raise ExamError(
                 f"{events.path} lacks {len(missing)} of the {len(self.event_ids)} events of exam "
                 f"{self.rules.name!r}, the first is {missing[0]!r}: give the file it was built from"
             )
-        rows = np.sort([place[event] for event in self.event_ids]).astype(np.int64)
-        unresolved = rows[np.isnan(events.outcome[rows])]
+        rows = np.flatnonzero(np.isin(events.event_id, self.event_ids))
+        unresolved = events.event_id[rows[np.isnan(events.outcome[rows])]]
         if len(unresolved):
             raise ExamError(
                 f"{len(unresolved)} of the {len(rows)} events of exam {self.rules.name!r} have no outcome in "
-                f"{events.path}, the first is {str(events.event_id[unresolved[0]])!r}"
+                f"{events.path}, the first is {str(unresolved[0])!r}"
             )
         return rows
 
@@ -124,12 +116,9 @@ class Exam(_Form):
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise ExamError(f"not an exam: the field 'format' must be {_FORMAT!r}")
         try:
-            exam = cls.model_validate({name: document.get(name) for name in cls.model_fields})
-        except ValidationError as error:
-            fault = error.errors(include_url=False)[0]
-            raise ExamError(
-                f"an exam with a broken field: {'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-            ) from error
+            exam = read_strict(cls, {name: document.get(name) for name in cls.model_fields}, what="an exam")
+        except UsageError as fault:
+            raise ExamError(str(fault)) from None
         # Documents of scores cite the digest; a list edited by hand would pass for the original.
         if document.get("digest") != exam.digest:
             raise ExamError(
@@ -138,58 +127,30 @@ class Exam(_Form):
         return exam
 
 
-def _day_column(events: Events, column: str) -> Any:
-    text = events.text(column)
-    try:
-        return text.astype("datetime64[D]")
-    except ValueError as error:
-        # numpy's error names no row; only a column that failed is read again value by value to find it.
-        for row, value in enumerate(text):
-            try:
-                np.datetime64(str(value), "D")
-            except ValueError:
-                raise ExamError(
-                    f"{events.path}, row {row + 1}, column {column!r}: {value!r} is not a date"
-                ) from error
-        raise
+def _days(events: Events, column: str) -> "pd.Series[pd.Timestamp]":
+    text = pd.Series(events.text(column))
+    days = pd.to_datetime(text, format="ISO8601", errors="coerce", utc=True).dt.tz_localize(None)
+    bad = days.isna() & (text.str.strip() != "")
+    events.cells.refuse(bad.to_numpy(), column, lambda row: f"{text[row]!r} is not a date")
+    return days.dt.normalize()
 
 
 def _within(events: Events, column: str, low: str | None, high: str | None) -> Any:
-    keep = np.ones(len(events), dtype=bool)
     if low is None and high is None:
-        return keep
-    days = _day_column(events, column)
-    if low is not None:
-        keep &= days >= np.datetime64(date_or_month(low))
-    if high is not None:
-        keep &= days <= np.datetime64(date_or_month(high, last=True))
-    return keep
+        return True
+    first = date_or_month(low) if low else date.min
+    last = date_or_month(high, last=True) if high else date.max
+    return _days(events, column).dt.date.between(first, last).to_numpy()
 
 
-def _rank(seed: int, question: str) -> bytes:
-    # The separator keeps seed 1 with question "2x" apart from seed 12 with question "x".
-    return hashlib.sha256(f"{seed}\x1f{question}".encode()).digest()
-
-
-def _take(sizes: dict[str, int], rules: ExamRules) -> dict[str, int]:
-    left = {name: max(size - rules.offset, 0) for name, size in sizes.items()}
-    if rules.per_stratum is not None:
-        return {name: min(rules.per_stratum, size) for name, size in left.items()}
-    if rules.size is None:
-        return left
-    total = sum(sizes.values())
-    if rules.size > sum(left.values()):
+def _among(values: Any, wanted: Sequence[str], what: str, events: Events) -> Any:
+    if not wanted:
+        return True
+    if lacking := [name for name in wanted if name not in values]:
         raise ExamError(
-            f"{rules.size} questions were asked for, {sum(left.values())} are left after the filters"
+            f"{events.path} has no {what} {lacking[0]!r}; it has: {', '.join(sorted(set(values.tolist())))}"
         )
-    # Shares come from the sizes before the offset, so that exams at offsets 0 and k have the same mix.
-    exact = {name: rules.size * size / total for name, size in sizes.items()}
-    wanted = {name: min(int(value), left[name]) for name, value in exact.items()}
-    while sum(wanted.values()) < rules.size:  # largest remainder first, among strata that still have some
-        open_ones = [name for name in sorted(wanted) if wanted[name] < left[name]]
-        best = max(open_ones, key=lambda name: exact[name] - wanted[name])
-        wanted[best] += 1
-    return wanted
+    return np.isin(values, list(wanted))
 
 
 def build_exam(events: Events, rules: ExamRules) -> Exam:
@@ -219,60 +180,71 @@ def build_exam(events: Events, rules: ExamRules) -> Exam:
         raise ExamError("size, offset and margin must be at least 0")
     if rules.size is not None and rules.per_stratum is not None:
         raise ExamError("give a size in all or a number per stratum, not both")
-    keep = _within(events, "forecast_due_date", rules.due_from, rules.due_to)
+    keep = np.full(len(events), True)
+    keep &= _within(events, "forecast_due_date", rules.due_from, rules.due_to)
     keep &= _within(events, "resolution_date", rules.resolved_from, rules.resolved_to)
-    keep &= _among(events.source, rules.sources, "source", events) & _among(
-        events.kind, rules.kinds, "type", events
-    )
-    safe = keep.copy()
+    keep &= _among(events.source, rules.sources, "source", events)
+    keep &= _among(events.kind, rules.kinds, "type", events)
+    safe = keep
     if rules.model is not None or rules.model_cutoff is not None:
         cutoff = training_cutoff(rules.model or "", rules.model_cutoff)
         if cutoff is not None:
             # The cutoff day itself may be in the training data, so a forecast has to be due after it.
-            limit = np.datetime64(cutoff + timedelta(days=rules.margin_days))
-            safe &= _day_column(events, "forecast_due_date") > limit
+            limit = pd.Timestamp(cutoff + timedelta(days=rules.margin_days))
+            safe = keep & (_days(events, "forecast_due_date") > limit).to_numpy()
     unsafe = len(np.unique(events.question[keep])) - len(np.unique(events.question[safe]))
-    rows = _chosen(events, np.flatnonzero(safe), rules)
-    if not len(rows):
+    stratum = events.text(rules.stratify) if rules.stratify else "all"
+    table = pd.DataFrame({"event": events.event_id, "question": events.question, "stratum": stratum})[safe]
+    table = table[table["question"].isin(_chosen(table, rules))]
+    if table.empty:
         raise ExamError(
             f"exam {rules.name!r} would be empty: no question passes its filters ({unsafe} are not safe)"
         )
-    strata = events.text(rules.stratify)[rows] if rules.stratify else np.full(len(rows), "all")
-    counts = {str(s): len(np.unique(events.question[rows][strata == s])) for s in np.unique(strata)}
     return Exam(
         rules=rules,
-        event_ids=tuple(events.event_id[rows].tolist()),
-        questions=len(np.unique(events.question[rows])),
+        event_ids=tuple(table["event"]),
+        questions=table["question"].nunique(),
         unsafe=unsafe,
-        strata=counts,
+        strata=table.groupby("stratum")["question"].nunique().to_dict(),
     )
 
 
-def _among(values: Any, wanted: Sequence[str], what: str, events: Events) -> Any:
-    for name in wanted:
-        if name not in values:
-            raise ExamError(
-                f"{events.path} has no {what} {name!r}; it has: {', '.join(sorted(set(values.tolist())))}"
+def _chosen(table: pd.DataFrame, rules: ExamRules) -> "pd.Series[str]":
+    """Questions by the hash of seed and name within their stratum, which is that of a question's first row: its dates are never split."""
+    questions = table.drop_duplicates("question")
+    # The separator keeps seed 1 with question "2x" apart from seed 12 with question "x".
+    ranks = [sha256(f"{rules.seed}\x1f{name}".encode()).digest() for name in questions["question"]]
+    questions = questions.assign(rank=ranks).sort_values("rank")
+    strata = questions.groupby("stratum")
+    place = strata.cumcount() - rules.offset
+    wanted = (
+        questions["stratum"].map(_wanted(questions["stratum"].value_counts().to_dict(), rules)).astype(int)
+    )
+    return questions.loc[(place >= 0) & (place < wanted), "question"]
+
+
+def _wanted(sizes: Mapping[Any, int], rules: ExamRules) -> dict[str, int]:
+    """How many questions of each stratum are taken."""
+    left = {name: max(size - rules.offset, 0) for name, size in sizes.items()}
+    if rules.per_stratum is not None:
+        return {name: min(rules.per_stratum, size) for name, size in left.items()}
+    if rules.size is None:
+        return left
+    if rules.size > sum(left.values()):
+        raise ExamError(
+            f"{rules.size} questions were asked for, {sum(left.values())} are left after the filters"
+        )
+    # Shares come from the sizes before the offset, so that exams at offsets 0 and k have the same mix.
+    exact = {name: rules.size * size / sum(sizes.values()) for name, size in sizes.items()}
+    wanted = {name: min(int(value), left[name]) for name, value in exact.items()}
+    while sum(wanted.values()) < rules.size:  # largest remainder first, among strata that still have some
+        wanted[
+            max(
+                (name for name in sorted(wanted) if wanted[name] < left[name]),
+                key=lambda name: exact[name] - wanted[name],
             )
-    return np.isin(values, list(wanted)) if wanted else np.ones(len(values), dtype=bool)
-
-
-def _chosen(events: Events, rows: IntArray, rules: ExamRules) -> IntArray:
-    strata = events.text(rules.stratify) if rules.stratify else np.full(len(events), "all")
-    home: dict[str, str] = {}
-    for row in rows:
-        # A question belongs to the stratum of its first row: its dates are never split over strata.
-        home.setdefault(str(events.question[row]), str(strata[row]))
-    members: dict[str, list[str]] = {}
-    for question, stratum in home.items():
-        members.setdefault(stratum, []).append(question)
-    wanted = _take({name: len(questions) for name, questions in sorted(members.items())}, rules)
-    picked: set[str] = set()
-    for stratum, questions in members.items():
-        order = sorted(questions, key=lambda question: _rank(rules.seed, question))
-        picked.update(order[rules.offset : rules.offset + wanted[stratum]])
-    chosen = [int(row) for row in rows if str(events.question[row]) in picked]
-    return np.array(chosen, dtype=np.int64)
+        ] += 1
+    return wanted
 
 
 def load_exam(text: str) -> Exam:
@@ -312,17 +284,14 @@ def find_exam(folder: Path, name: str) -> Exam:
 
     Raises `ExamError`: There is none (the line lists those there are), or its file is broken.
     """
-    known = sorted(path.stem for path in folder.glob("*.json"))
     # Looked up in the list, not joined to the folder: a name such as "../x" never becomes a path.
-    if name not in known:
-        near = f"there is: {', '.join(known)}" if known else "`exam build` builds the first one"
+    saved = {path.stem: path for path in sorted(folder.glob("*.json"))}
+    if name not in saved:
+        near = f"there is: {', '.join(saved)}" if saved else "`exam build` builds the first one"
         raise ExamError(f"there is no exam {name!r} in {folder}; {near}")
-    path = folder / f"{name}.json"
     try:
-        text = read_text(path)
+        return load_exam(read_text(saved[name]))
     except InputRefused as error:
         raise ExamError(str(error)) from None
-    try:
-        return load_exam(text)
     except ExamError as error:
-        raise ExamError(f"{path}: {error}") from error
+        raise ExamError(f"{saved[name]}: {error}") from error

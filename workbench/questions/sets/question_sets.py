@@ -271,7 +271,7 @@ def record_values(
             if beyond := beyond_range(question, value):
                 raise QuestionError(f"{target} came to {shown_value(question, value)}, {beyond}")
             # On its levels too, so that no event says otherwise than the number.
-            horizon = targets[target].horizon if len(question.horizons) > 1 else ""
+            horizon = question.horizon_label(targets[target].horizon)
             own = outcomes_of(question, str(shown_value(question, value)), horizon)
             outcomes |= own
             on |= dict.fromkeys(own, on[target])

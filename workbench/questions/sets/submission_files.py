@@ -7,19 +7,20 @@ outcome with a rationale (paper P, App. F.1.2), which that client has no place f
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from workbench.errors import UsageError
+from workbench.propositions.strict_json import read_strict
 from workbench.questions.formats.base import parse_json
 from workbench.questions.formats.forecastbench import MARKETS
 from workbench.questions.question import (
     Question,
     QuestionError,
     day_number,
-    event_id,
     events_of,
     range_of,
 )
@@ -34,83 +35,80 @@ METACULUS_LEAST = 0.001
 METACULUS_WRITES = 0.0011
 _OUTSIDE = f"each probability is from {METACULUS_LEAST} to {1 - METACULUS_LEAST}"
 _LONGEST_COMMENT = 150_000  # characters, of Metaculus
-_Share = Annotated[float, Field(ge=0, le=1, description="a number from 0 to 1")]
-_Text = Annotated[str, Field(pattern=r"\S", description="a text that is not empty")]
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Words = Annotated[str, Field(min_length=1)]
+_Entries = Annotated[list[Any], Field(min_length=1)]
 
 
 class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class _Forecast(_Form):
-    id: Annotated[str, Field(description="a text: combinations of questions are not forecast any more")]
-    source: Annotated[str, Field(description="a text")]
-    forecast: _Share
-    resolution_date: Annotated[date | None, Field(strict=False, description="a day or null")]
-    reasoning: Annotated[str | None, Field(description="a text or null")] = None
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, str_strip_whitespace=True)
 
 
 class _ForecastSet(_Form):
-    organization: _Text
-    model: _Text
-    model_organization: _Text
-    question_set: Annotated[str, Field(description="a text")]
-    forecast_due_date: Annotated[date, Field(strict=False, description="a day")]
-    forecasts: Annotated[list[Any], Field(min_length=1, description="a list with at least one entry")]
+    organization: _Words
+    model: _Words
+    model_organization: _Words
+    question_set: str
+    forecast_due_date: date
+    forecasts: _Entries
 
 
-class _MetaculusForecast(_Form):
-    question: Annotated[int | str, Field(description="the question's number or id")]
-    source: Annotated[str, Field(description="a text")]
-    probability_yes: Annotated[_Share | None, Field(description="a number from 0 to 1")] = None
-    probability_yes_per_category: Annotated[
-        dict[str, _Share] | None, Field(description="a share per option")
-    ] = None
-    continuous_cdf: Annotated[list[_Share] | None, Field(description="a list of numbers from 0 to 1")] = None
-
-
-class _Outcome(_Form):
-    market: Annotated[str, Field(description="a text")]
-    probability: _Share
-
-
-class _Prediction(_Form):
-    market_ticker: _Text
-    p_yes: Annotated[float, Field(ge=0.01, le=0.99, description="a number from 0.01 to 0.99")]
-    rationale: Annotated[str | None, Field(description="a text or null")] = None
+class _Forecast(_Form):
+    id: str
+    source: str
+    forecast: _Share
+    resolution_date: date | None
+    reasoning: str | None = None
 
 
 class _Predictions(_Form):
-    timestamp: Annotated[datetime, Field(strict=False, description="an instant")]
-    predictions: Annotated[list[Any], Field(min_length=1, description="a list with at least one entry")]
+    timestamp: datetime
+    predictions: _Entries
+
+
+class _Prediction(_Form):
+    market_ticker: _Words
+    p_yes: Annotated[float, Field(ge=0.01, le=0.99)]
+    rationale: str | None = None
+
+
+class _Outcome(_Form):
+    market: str
+    probability: _Share
 
 
 class _Answer(_Form):
-    task_id: _Text
-    rationale: Annotated[str, Field(description="a text")]
-    probabilities: Annotated[list[_Outcome], Field(description="a list of market and probability")]
+    task_id: _Words
+    rationale: str
+    probabilities: list[_Outcome]
+
+
+class _MetaculusForecast(_Form):
+    question: int | str
+    source: str
+    probability_yes: _Share | None = None
+    probability_yes_per_category: dict[str, _Share] | None = None
+    continuous_cdf: list[_Share] | None = None
 
 
 _F = TypeVar("_F", bound=_Form)
 
 
-def _read(form: type[_F], data: Any, problems: list[str], where: str = "") -> _F | None:
+def _read(form: type[_F], data: Any, what: str, problems: list[str]) -> _F | None:
     try:
-        return form.model_validate(data)
-    except ValidationError as error:
-        for fault in error.errors(include_url=False):
-            name = str(fault["loc"][-1]) if fault["loc"] else "an entry"
-            match fault["type"]:
-                case "missing":
-                    line = f"field {name!r} is missing"
-                case "extra_forbidden":
-                    line = f"unknown field {name!r:.60}"
-                case _:
-                    known = {**_Outcome.model_fields, **form.model_fields}.get(name)
-                    wanted = known.description if known else "a JSON object"
-                    line = f"{name} must be {wanted}, not {fault['input']!r:.40}"
-            problems.append(where + line)
+        return read_strict(form, data, what=what)
+    except UsageError as fault:
+        problems.append(str(fault))
         return None
+
+
+def _read_each(
+    form: type[_F], entries: Iterable[Any], what: str, problems: list[str]
+) -> Iterator[tuple[str, _F]]:
+    """Yield the entries that are of their form, each with its place; what is wrong with the others joins the problems."""
+    for number, data in enumerate(entries, 1):
+        if (entry := _read(form, data, f"{what} {number}", problems)) is not None:
+            yield f"{what} {number}: ", entry
 
 
 def check_submission(text: str, form: str, questions: QuestionSet) -> list[str]:
@@ -118,101 +116,99 @@ def check_submission(text: str, form: str, questions: QuestionSet) -> list[str]:
 
     Raises `QuestionError`: It is no text of this form at all.
     """
-    if form == "forecastbench":
-        return _checked_forecastbench(text, questions)
-    if form == "prophet":
-        return _checked_prophet(text, questions)
-    return _checked_metaculus(text, questions)
+    check = {"forecastbench": _check_forecastbench, "prophet": _check_prophet, "metaculus": _check_comments}
+    problems: list[str] = []
+    check[form](text, questions, problems)
+    return problems
 
 
-def _checked_forecastbench(text: str, questions: QuestionSet) -> list[str]:
+#: What ForecastBench files a forecast under: the question's id, its source, and the resolution day of a dataset question.
+_Address = tuple[str, str, str | None]
+
+
+def _addresses(question: Question) -> list[tuple[str, _Address]]:
+    """Each event of a question with its address."""
+    market = question.question_type == "market"
+    name = question.source_id or question.id
+    return [
+        (event.id, (name, question.source, None if market else event.horizon or None))
+        for event in events_of(question)
+    ]
+
+
+def _check_forecastbench(text: str, questions: QuestionSet, problems: list[str]) -> None:
     document = parse_json(text, what="the submission")
     if not isinstance(document, dict):
         raise QuestionError("a forecast set is one JSON object")
-    problems: list[str] = []
-    _read(_ForecastSet, document, problems)
+    _read(_ForecastSet, document, "the submission", problems)
     due, entries = document.get("forecast_due_date"), document.get("forecasts")
     if document.get("question_set") != f"{due}-llm.json":
         problems.append(f"question_set must be '{due}-llm.json', not {document.get('question_set')!r:.60}")
-    wanted = _wanted(questions)
-    seen: set[tuple[str, str, str | None]] = set()
-    for number, data in enumerate(entries if isinstance(entries, list) else [], 1):
-        where = f"forecast {number}: "
-        entry = _read(_Forecast, data, problems, where)
-        if entry is None:
-            continue
+    wanted = {
+        address: "market" if question.question_type == "market" else "dataset"
+        for question in questions.questions.values()
+        for _, address in _addresses(question)
+    }
+    seen: set[_Address] = set()
+    for where, entry in _read_each(
+        _Forecast, entries if isinstance(entries, list) else [], "forecast", problems
+    ):
         day = None if entry.resolution_date is None else entry.resolution_date.isoformat()
-        named, key = f"{where}{entry.id}", (entry.id, entry.source, day)
+        named, address = f"{where}{entry.id}", (entry.id, entry.source, day)
         if entry.source in MARKETS and day is not None:
             problems.append(f"{named}: a market question has no resolution date, it must be null")
         elif day is not None and isinstance(due, str) and day <= due:
             problems.append(f"{named}: resolution_date must be a day after the due date, not {day!r}")
-        elif key in seen:
+        elif address in seen:
             problems.append(f"{named} at {day} is there twice")
-        elif key not in wanted:
+        elif address not in wanted:
             problems.append(f"{where}{entry.source}/{entry.id} at {day} is not in the question set")
-        seen.add(key)
+        seen.add(address)
     for half in ("market", "dataset"):
-        own = {key for key, kind in wanted.items() if kind == half}
-        if len(own & seen) < FORECASTBENCH_SHARE * len(own):
+        of_half = {address for address, kind in wanted.items() if kind == half}
+        if len(of_half & seen) < FORECASTBENCH_SHARE * len(of_half):
             problems.append(
-                f"{len(own & seen)} of {len(own)} {half} forecasts are there, at least {FORECASTBENCH_SHARE:.0%} are wanted"
+                f"{len(of_half & seen)} of {len(of_half)} {half} forecasts are there, at least {FORECASTBENCH_SHARE:.0%} are wanted"
             )
-    return problems
 
 
-def _wanted(questions: QuestionSet) -> dict[tuple[str, str, str | None], str]:
-    keys: dict[tuple[str, str, str | None], str] = {}
-    for question in questions.questions.values():
-        for event in events_of(question):
-            market = question.question_type == "market"
-            date = None if market else event.horizon or None
-            keys[question.source_id or question.id, question.source, date] = "market" if market else "dataset"
-    return keys
+def _check_prophet(text: str, questions: QuestionSet, problems: list[str]) -> None:
+    names: list[str] = []
 
+    def place(what: str, name: str) -> str:
+        names.append(name)
+        if names.count(name) > 1:
+            return f"{what} {name!r:.60} is there twice"
+        return "" if name in questions.questions else f"{what} {name!r:.60} is not in the set"
 
-def _checked_prophet(text: str, questions: QuestionSet) -> list[str]:
-    problems: list[str] = []
-    seen: set[str] = set()
     if text.lstrip().startswith("{\n"):
-        document = _read(_Predictions, parse_json(text, what="the submission"), problems)
-        for number, data in enumerate([] if document is None else document.predictions, 1):
-            where = f"prediction {number}: "
-            row = _read(_Prediction, data, problems, where)
-            if row is not None and row.market_ticker in seen:
-                problems.append(f"{where}market {row.market_ticker!r:.60} is there twice")
-            elif row is not None and row.market_ticker not in questions.questions:
-                problems.append(f"{where}market {row.market_ticker!r:.60} is not in the set")
-            seen |= set() if row is None else {row.market_ticker}
-        return problems
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        where = f"line {number}: "
-        answer = _read(_Answer, parse_json(line, what=f"line {number}"), problems, where)
-        name = "" if answer is None else answer.task_id
-        if name in seen:
-            problems.append(f"{where}task {name!r:.60} is answered twice")
-        if answer is None:
-            continue
-        seen.add(name)
-        question = questions.questions.get(name)
-        if question is None:
-            problems.append(f"{where}task {name!r:.60} is not in the set")
-            continue
-        labels = ["Yes", "No"] if question.kind == "binary" else list(question.options)
-        if sorted(row.market for row in answer.probabilities) != sorted(labels):
-            problems.append(f"{where}the outcomes must be exactly {', '.join(labels)}, each once")
-    return problems or ([] if seen else ["no answer in it"])
+        document = _read(_Predictions, parse_json(text, what="the submission"), "the submission", problems)
+        predictions = [] if document is None else document.predictions
+        for where, row in _read_each(_Prediction, predictions, "prediction", problems):
+            problems += [where + fault for fault in [place("market", row.market_ticker)] if fault]
+        return
+    lines = (
+        parse_json(line, what=f"line {number}")
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip()
+    )
+    for where, answer in _read_each(_Answer, lines, "line", problems):
+        fault, question = place("task", answer.task_id), questions.questions.get(answer.task_id)
+        if not fault and question is not None:
+            labels = _labels(question)
+            if sorted(row.market for row in answer.probabilities) != sorted(labels):
+                fault = f"the outcomes must be exactly {', '.join(labels)}, each once"
+        problems += [where + fault] if fault else []
+    if not names and not problems:
+        problems.append("no answer in it")
 
 
-def _checked_metaculus(text: str, questions: QuestionSet) -> list[str]:
+def _check_comments(text: str, questions: QuestionSet, problems: list[str]) -> None:
     parts = [part for part in re.split(r"\n\n---\n\n", text) if part.strip()]
     if not parts or not all(part.startswith("## ") for part in parts):
         raise QuestionError(
             "comments begin with a heading each, '## ' and the question, with '---' between them"
         )
-    problems = []
     if len(parts) > len(questions.questions):
         problems.append(f"{len(parts)} comments for {len(questions.questions)} questions")
     for number, part in enumerate(parts, 1):
@@ -225,7 +221,6 @@ def _checked_metaculus(text: str, questions: QuestionSet) -> list[str]:
             )
         if "![" in part.replace("\\!", "").replace("\\[", ""):
             problems.append(f"comment {number} shows a picture from elsewhere")
-    return problems
 
 
 def check_metaculus_forecasts(text: str, questions: QuestionSet) -> list[str]:
@@ -234,16 +229,12 @@ def check_metaculus_forecasts(text: str, questions: QuestionSet) -> list[str]:
     if not isinstance(document, list):
         raise QuestionError("forecasts for Metaculus are a list, an entry a question")
     problems: list[str] = []
-    for number, data in enumerate(document, 1):
-        where = f"forecast {number}: "
-        entry = _read(_MetaculusForecast, data, problems, where)
-        if entry is None:
-            continue
+    for where, entry in _read_each(_MetaculusForecast, document, "forecast", problems):
         question = questions.questions.get(str(entry.question))
         if question is None:
             problems.append(f"{where}question {entry.question!r:.60} is not in the set")
-            continue
-        problems += [f"{where}{question.id}: {fault}" for fault in _metaculus_faults(entry, question)]
+        else:
+            problems += [f"{where}{question.id}: {fault}" for fault in _metaculus_faults(entry, question)]
     return problems
 
 
@@ -258,20 +249,15 @@ def _metaculus_faults(entry: _MetaculusForecast, question: Question) -> list[str
         case None:
             field = "probability_yes" if question.kind == "binary" else "a forecast of its kind"
             return [f"{field} is missing"]
-        case float():
-            return [] if METACULUS_LEAST <= stated <= 1 - METACULUS_LEAST else [_OUTSIDE]
-        case dict():
-            if sorted(stated) != sorted(question.options):
-                return [f"a share for each of {', '.join(question.options)} is wanted"]
-            faults = (
-                []
-                if all(METACULUS_LEAST <= p <= 1 - METACULUS_LEAST for p in stated.values())
-                else [_OUTSIDE]
-            )
-            return faults if abs(sum(stated.values()) - 1) < 1e-6 else [*faults, "the shares must come to 1"]
-        case _:
+        case list():
             scale = scale_of(question)
             return ["a distribution needs a range"] if scale is None else metaculus_faults(stated, scale)
+    shares = stated if isinstance(stated, dict) else {"": stated}
+    if isinstance(stated, dict) and sorted(stated) != sorted(question.options):
+        return [f"a share for each of {', '.join(question.options)} is wanted"]
+    inside = all(METACULUS_LEAST <= p <= 1 - METACULUS_LEAST for p in shares.values())
+    whole = not isinstance(stated, dict) or abs(sum(shares.values()) - 1) < 1e-6
+    return ([] if inside else [_OUTSIDE]) + ([] if whole else ["the shares must come to 1"])
 
 
 def read_rationales(text: str) -> dict[str, str]:
@@ -320,75 +306,68 @@ def submission(
         raise QuestionError(f"set {questions.name} has no question with a forecast")
     texts = rationales or {}
     if form == "forecastbench":
-        return _forecastbench(complete, p, texts, organization, model, maker or organization), left_out
-    if form == "prophet":
-        return _prophet(complete, p, texts), left_out
-    return _metaculus(complete, p, texts), left_out
+        header = {"organization": organization, "model": model, "model_organization": maker or organization}
+        return _forecastbench(complete, p, texts, header), left_out
+    return (_prophet if form == "prophet" else _comments)(complete, p, texts), left_out
+
+
+def _json_text(document: object) -> str:
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def _forecastbench(
-    questions: list[Question],
-    p: Mapping[str, float],
-    texts: Mapping[str, str],
-    organization: str,
-    model: str,
-    maker: str,
+    questions: Sequence[Question], p: Mapping[str, float], texts: Mapping[str, str], header: Mapping[str, str]
 ) -> str:
-    if not organization or not model:
+    if not all(header.values()):
         raise QuestionError("ForecastBench needs the name of the forecaster: give organization and model")
     other = [question.id for question in questions if question.kind != "binary"]
     if other:
         raise QuestionError(f"ForecastBench takes yes-or-no questions only; {other[0]} is of another kind")
     dues = {question.asked_on for question in questions}
-    if len(dues) != 1 or not next(iter(dues)):
+    if len(dues) != 1 or dues == {""}:
         raise QuestionError(f"a forecast set is for one due date; these questions have {len(dues)}")
     due = dues.pop()
-    forecasts = []
-    for question in questions:
-        for event in events_of(question):
-            date = None if question.question_type == "market" else event.horizon or None
-            forecasts.append(
-                {
-                    "id": question.source_id or question.id,
-                    "source": question.source,
-                    "forecast": p[event.id],
-                    "resolution_date": date,
-                    "reasoning": texts.get(question.id) or None,
-                }
-            )
-    document: dict[str, Any] = {
-        "organization": organization,
-        "model": model,
-        "model_organization": maker,
-        "question_set": f"{due}-llm.json",
-        "forecast_due_date": due,
-        "forecasts": forecasts,
-    }
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    forecasts = [
+        {
+            "id": name,
+            "source": source,
+            "forecast": p[event],
+            "resolution_date": day,
+            "reasoning": texts.get(question.id) or None,
+        }
+        for question in questions
+        for event, (name, source, day) in _addresses(question)
+    ]
+    dated = {"question_set": f"{due}-llm.json", "forecast_due_date": due}
+    return _json_text({**header, **dated, "forecasts": forecasts})
 
 
-def _prophet(questions: list[Question], p: Mapping[str, float], texts: Mapping[str, str]) -> str:
+def _labels(question: Question) -> list[str]:
+    """The outcomes of a Prophet Arena task."""
+    return ["Yes", "No"] if question.kind == "binary" else list(question.options)
+
+
+def _prophet(questions: Sequence[Question], p: Mapping[str, float], texts: Mapping[str, str]) -> str:
     if all(question.kind == "binary" for question in questions):
         rows = [
             {"market_ticker": question.id, "p_yes": min(max(p[question.id], 0.01), 0.99), "rationale": texts.get(question.id) or None}
             for question in questions
         ]  # fmt: skip
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return json.dumps({"timestamp": now, "predictions": rows}, indent=1, ensure_ascii=False) + "\n"
+        return _json_text({"timestamp": now, "predictions": rows})
     lines = []
     for question in questions:
-        if question.kind == "binary":
-            chances = {"Yes": p[question.id], "No": 1 - p[question.id]}
-        elif question.kind == "options":
-            chances = {option: p[event_id(question.id, option)] for option in question.options}
-        else:
+        if question.kind not in ("binary", "options"):
             raise QuestionError(
                 f"question {question.id}: a Prophet Arena task names its outcomes; {question.kind} has none"
             )
+        chances = [p[event.id] for event in events_of(question)]
+        chances += [1 - chances[0]] if question.kind == "binary" else []
+        outcomes = zip(_labels(question), chances, strict=True)
         entry = {
             "task_id": question.id,
             "rationale": texts.get(question.id, ""),
-            "probabilities": [{"market": label, "probability": value} for label, value in chances.items()],
+            "probabilities": [{"market": label, "probability": value} for label, value in outcomes],
         }
         lines.append(json.dumps(entry, ensure_ascii=False))
     return "\n".join(lines) + "\n"
@@ -457,7 +436,7 @@ def metaculus_forecasts(
     return entries
 
 
-def _metaculus(questions: list[Question], p: Mapping[str, float], texts: Mapping[str, str]) -> str:
+def _comments(questions: Sequence[Question], p: Mapping[str, float], texts: Mapping[str, str]) -> str:
     parts = [
         f"## {_escaped(question.title)}\n{question.url}\n\n{comment_on(question, p, texts.get(question.id, ''))}".strip()
         for question in questions
@@ -477,11 +456,8 @@ def comment_on(
         for event in events_of(question)
         if event.id in p
     ]
-    return "\n".join([*rows, "", _comment_words(words)]).strip()
-
-
-def _comment_words(text: str) -> str:
-    return "\n".join(_escaped(line) if line.strip("-* ") else "" for line in text.splitlines())
+    plain = [_escaped(line) if line.strip("-* ") else "" for line in words.splitlines()]
+    return "\n".join([*rows, "", *plain]).strip()
 
 
 def _escaped(text: str) -> str:

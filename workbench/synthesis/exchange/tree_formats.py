@@ -22,6 +22,8 @@ from workbench.synthesis.rules.rule_registry import tree_from_json
 FORMATS = ("json", "csv", "bif", "problog")
 
 _TEXTS = ("statement", "key_factor", "report", "causality")
+_MARKS = ("pinned", "stale", "refit_due")
+_PACKED = ("rule", "model_belief", "override")
 
 _COLUMNS = (
     "id",
@@ -138,26 +140,18 @@ def _csv(tree: Tree, manifest: str | None) -> str:
 
 def _csv_row(tree: Tree, node: Proposition) -> dict[str, str]:
     data = proposition_to_json(node)
-    parent = tree.parent(node.id)
-    polarity = tree[parent].polarities.get(node.id) if parent is not None else None
-    belief = node.belief
+    parent, belief = tree.parent(node.id), node.belief
     return {
         "id": node.id,
         "parent": parent or "",
-        "polarity": polarity or "",
+        "polarity": tree[parent].polarities.get(node.id, "") if parent else "",
         "statement": node.statement,
+        "causality": node.causality,
         # repr: the shortest text that reads back as the same float.
         "p": "" if belief is None else repr(belief.p),
-        "key_factor": belief.key_factor if belief else "",
-        "source": belief.source if belief else "",
-        "rule": _packed(data["rule"]),
-        "causality": node.causality,
-        "pinned": "true" if node.pinned else "",
-        "stale": "true" if node.stale else "",
-        "refit_due": "true" if node.refit_due else "",
-        "report": belief.report if belief else "",
-        "model_belief": _packed(data.get("model_belief")),
-        "override": _packed(data.get("override")),
+        **{name: getattr(belief, name, "") for name in ("key_factor", "source", "report")},
+        **{name: "true" if data[name] else "" for name in _MARKS},
+        **{name: _packed(data.get(name)) for name in _PACKED},
     }
 
 
@@ -196,10 +190,10 @@ def _csv_rows(text: str) -> Iterable[dict[str, Any]]:
                 "report": cell.get("report", ""),
                 "source": cell.get("source", "model"),
             }
-        for key in ("rule", "model_belief", "override"):
+        for key in _PACKED:
             if key in cell:
                 row[key] = _unpacked(cell[key], key, line)
-        for key in ("pinned", "stale", "refit_due"):
+        for key in _MARKS:
             if cell.get(key, "false") not in ("true", "false"):
                 raise TreeFormatError(
                     f"row {line} of the CSV: {key} is true, false or empty, not {cell[key]!r}"

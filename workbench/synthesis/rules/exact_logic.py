@@ -14,8 +14,7 @@ from typing import Any
 
 from workbench.propositions import NodeId
 from workbench.synthesis.errors import FormulaError
-from workbench.synthesis.rules.formula import AND, NOT, OR, Program
-from workbench.synthesis.rules.operators import value_of
+from workbench.synthesis.rules.formula import AND, NOT, OR, Program, value_of
 
 #: A formula that is settled, or what is left of it.
 Rest = Program | bool

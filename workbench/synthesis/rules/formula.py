@@ -1,4 +1,4 @@
-"""Formulas over propositions: a tokenizer, a parser without recursion, and what can be read off a parsed formula.
+"""Formulas over propositions: a tokenizer, a parser without recursion, a formula's value, and what can be read off a parsed one.
 
 ``P1``, ``P1.10`` are children and ``PA`` the assumption; AND, OR, NOT (also ``& | ! ~`` and the signs of logic) bind as usual,
 NOT strongest. A parsed formula is a postfix program, so nesting is as deep as the text is long and no deeper.
@@ -7,10 +7,10 @@ NOT strongest. A parsed formula is a postfix program, so nesting is as deep as t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 from workbench.propositions.ids import NodeId
 from workbench.synthesis.errors import FormulaError
@@ -40,6 +40,7 @@ _BINDS = {OR: 1, AND: 2, NOT: 3}
 
 Program = tuple[str, ...]
 V = TypeVar("V")
+Norm = Literal["product", "minmax"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,20 @@ def fold(
             stack.append(leaf(token))
     (result,) = stack
     return result
+
+
+def combine(norm: Norm, operator: str, a: Any, b: Any) -> Any:
+    """Compute one AND or OR: ab and a + b - ab for independent parts, Goedel's min and max for ``minmax``."""
+    if norm == "minmax":
+        return min(a, b) if operator == AND else max(a, b)
+    return a * b if operator == AND else a + b - a * b
+
+
+def value_of(program: Program, p: Mapping[NodeId, Any], norm: Norm = "product") -> Any:
+    """Compute the formula's value, every copy of a variable on its own: exact if none is repeated (``exact_logic`` brings
+    the others to that form). Numbers, or numpy arrays for the product norm.
+    """
+    return fold(program, p.__getitem__, lambda a: 1.0 - a, lambda op, a, b: combine(norm, op, a, b))
 
 
 def without_variable(program: Program, variable: NodeId) -> Program | None:

@@ -19,15 +19,16 @@ from workbench.synthesis.rules.formula import (
     NOT,
     OR,
     Formula,
+    Norm,
+    combine,
     fold,
     occurrences,
     parse_formula,
     render,
+    value_of,
     with_negated,
     without_variable,
 )
-from workbench.synthesis.rules.operators import Norm, combine, value_of
-from workbench.synthesis.rules.slopes import slopes
 
 _MIXED_LIMIT = 12
 
@@ -149,10 +150,6 @@ class LogicRule(Rule):
             lambda a: 1.0 - a,
             lambda operator, a, b: np.minimum(a, b) if operator == AND else np.maximum(a, b),
         )
-
-    def derivative(self, p: Mapping[NodeId, float]) -> dict[NodeId, float]:
-        """Partial derivatives; for min/max the slope of the input that decides."""
-        return slopes(lambda values: self._value(self._variables(values)), {c: p[c] for c in self.children})
 
     def equation(self) -> str:
         """The formula, the assumption's probability, and how AND and OR are computed unless exactly."""

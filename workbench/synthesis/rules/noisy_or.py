@@ -10,16 +10,9 @@ from typing import Any, ClassVar
 from workbench.propositions import NodeId, Polarity, Rule, RuleLimits
 from workbench.propositions.rule import Column
 from workbench.propositions.strict_json import StoredId
-from workbench.synthesis.errors import (
-    MissingWeight,
-    PolarityConflict,
-    RuleFormatError,
-    UnknownChild,
-    WeightOutOfRange,
-)
+from workbench.synthesis.errors import RuleFormatError, WeightOutOfRange
 from workbench.synthesis.rules.equation_text import MINUS, decimal, product_of_failures, size
-from workbench.synthesis.rules.linear import INTERCEPT
-from workbench.synthesis.rules.slopes import slopes
+from workbench.synthesis.rules.linear import INTERCEPT, check_cover, check_polarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +74,12 @@ class NoisyOrRule(Rule):
             return happens
         return f"({happens}) × {product_of_failures(None, self.inhibitors)}"
 
+    def _signed(self) -> dict[NodeId, float]:
+        return {**self.weights, **{child: -value for child, value in self.inhibitors.items()}}
+
     def coefficients(self, p: Mapping[NodeId, float]) -> dict[str, float]:
         """Leak and weights, inhibitors counted negative."""
-        stops = {child: -value for child, value in self.inhibitors.items()}
-        return {INTERCEPT: self.leak, **self.weights, **stops}
-
-    def derivative(self, p: Mapping[NodeId, float]) -> dict[NodeId, float]:
-        """Return the partial derivatives: those of causes are not negative, those of inhibitors not positive."""
-        return slopes(self.columns, {child: p[child] for child in self.named_children()})
+        return {INTERCEPT: self.leak, **self._signed()}
 
     def reachable(self, box: Mapping[NodeId, tuple[float, float]] | None = None) -> tuple[float, float]:
         """Least and greatest value."""
@@ -140,20 +131,8 @@ class NoisyOrRule(Rule):
         ------
         MissingWeight, UnknownChild, PolarityConflict
         """
-        coefficients = {**self.weights, **self.inhibitors}
-        missing = [child for child in children if child not in coefficients]
-        if missing:
-            raise MissingWeight(f"no coefficient for {', '.join(missing)}")
-        stray = [child for child in coefficients if child not in children]
-        if stray:
-            raise UnknownChild(
-                f"a coefficient for {', '.join(stray)}; the children are {', '.join(children)}"
-            )
-        for child, polarity in (polarities or {}).items():
-            # A coefficient of 0 fits either polarity.
-            if coefficients.get(child) and (polarity is Polarity.POSITIVE) != (child in self.weights):
-                role = "a cause" if child in self.weights else "an inhibitor"
-                raise PolarityConflict(f"{child} is stated as {polarity} but stands as {role}")
+        check_cover(self._signed(), children)
+        check_polarity(self._signed(), polarities or {})
 
 
 def _others(weights: Mapping[NodeId, float], child: NodeId) -> dict[NodeId, float]:

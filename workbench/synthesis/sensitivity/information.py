@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import fsum, inf
+from math import inf
 from typing import Any
 
 from workbench.propositions import NodeId, Tree, check_probability
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.sensitivity.paths import path_weights, swings
+from workbench.synthesis.sensitivity.uncertainty import deviations
 from workbench.synthesis.whatif.evaluation import evaluate, root_if
 
 
@@ -118,8 +119,7 @@ def pooled_sd(groups: Iterable[Sequence[float]]) -> float | None:
     """
     squares, freedom = 0.0, 0
     for values in groups:
-        mean = fsum(values) / len(values) if values else 0.0
-        squares += fsum((value - mean) ** 2 for value in values)
+        squares += deviations(values)
         freedom += max(0, len(values) - 1)
     return (squares / freedom) ** 0.5 if freedom else None
 
@@ -130,7 +130,5 @@ def _trial_variance(leaf: NodeId, values: Sequence[float], assumed_sd: float | N
     if assumed_sd is None:
         sd = pooled_sd([values])
         return None if sd is None else sd**2
-    mean = fsum(values) / len(values) if values else 0.0
-    squares = fsum((value - mean) ** 2 for value in values)
     # The assumed spread counts as one more degree of freedom; it fades as trials come in.
-    return (squares + assumed_sd**2) / max(1, len(values))
+    return (deviations(values) + assumed_sd**2) / max(1, len(values))

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import fsum
-from typing import TYPE_CHECKING, Any
 
 from workbench.propositions import NodeId, Rule
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.rules.linear import INTERCEPT
+from workbench.synthesis.sensitivity.uncertainty import deviations
 from workbench.synthesis.whatif.evaluation import clamp
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +24,6 @@ class Spread:
     high: float
     flips: bool
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefitSpread:
@@ -40,32 +33,20 @@ class RefitSpread:
     count: int
     #: Per child (and ``intercept``, the leak of a noisy-or) its spread: linear weights; noisy-or weights, inhibitors counted negative; for
     #: logic the derivative at the children's values.
-    coefficients: Mapping[str, Spread]
+    coefficients: dict[str, Spread]
     #: The node's value over the refits, at the children's values.
     value: Spread
     #: For logic: how often each formula came, in its plainest spelling.
-    formulas: Mapping[str, int]
+    formulas: dict[str, int]
     #: Sign flips and other disagreement, one line each.
-    warnings: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {
-            "count": self.count,
-            "coefficients": {key: spread.to_json() for key, spread in self.coefficients.items()},
-            "value": self.value.to_json(),
-            "formulas": dict(self.formulas),
-            "warnings": list(self.warnings),
-        }
+    warnings: list[str]
 
 
 def spread_of(values: Sequence[float]) -> Spread:
     """Compute mean, standard deviation (ddof 1, 0 for a single value), extremes and sign flips."""
-    mean = fsum(values) / len(values)
-    squares = fsum((value - mean) ** 2 for value in values)
-    sd = (squares / (len(values) - 1)) ** 0.5 if len(values) > 1 else 0.0
+    sd = (deviations(values) / (len(values) - 1)) ** 0.5 if len(values) > 1 else 0.0
     low, high = min(values), max(values)
-    return Spread(mean=mean, sd=sd, low=low, high=high, flips=low < 0 < high)
+    return Spread(mean=fsum(values) / len(values), sd=sd, low=low, high=high, flips=low < 0 < high)
 
 
 def refit_spread(rules: Sequence[Rule], p: Mapping[NodeId, float]) -> RefitSpread:
@@ -77,7 +58,7 @@ def refit_spread(rules: Sequence[Rule], p: Mapping[NodeId, float]) -> RefitSprea
     if len(kinds) != 1 or not rules[0].numeric:
         raise SensitivityError("refits of one driver need at least one rule, all of one kind with a function")
     rows = [rule.coefficients(p) for rule in rules]
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = dict.fromkeys(name for row in rows for name in row)
     # A refit that leaves a child out gives it no say, which is 0 and not a missing value.
     spreads = {name: spread_of([row.get(name, 0.0) for row in rows]) for name in names}
     formulas = Counter(form for rule in rules if (form := rule.structure()) is not None)
@@ -88,11 +69,10 @@ def refit_spread(rules: Sequence[Rule], p: Mapping[NodeId, float]) -> RefitSprea
     ]
     if len(formulas) > 1:
         warnings.append(f"{len(formulas)} different formulas in {len(rules)} refits")
-    value = spread_of([clamp(rule.evaluate(p)) for rule in rules])
     return RefitSpread(
         count=len(rules),
         coefficients=spreads,
-        value=value,
+        value=spread_of([clamp(rule.evaluate(p)) for rule in rules]),
         formulas=dict(formulas.most_common()),
-        warnings=tuple(warnings),
+        warnings=warnings,
     )

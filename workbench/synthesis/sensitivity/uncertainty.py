@@ -39,16 +39,20 @@ class RootUncertainty:
         return asdict(self)
 
 
+def deviations(values: Sequence[float]) -> float:
+    """Sum the squared deviations of values from their mean; 0.0 without any."""
+    mean = fsum(values) / len(values) if values else 0.0
+    return fsum((value - mean) ** 2 for value in values)
+
+
 def trial_moments(trials: Mapping[NodeId, Sequence[float]]) -> dict[NodeId, float]:
     """Compute the error variance of each leaf's value, from its independent trials."""
     variances = {}
     for leaf, values in trials.items():
         for value in values:
             check_probability(value, of=f"a trial of {leaf}")
-        count = len(values)
-        if count > 1:
-            mean = fsum(values) / count
-            variances[leaf] = fsum((value - mean) ** 2 for value in values) / (count - 1) / count
+        if (count := len(values)) > 1:
+            variances[leaf] = deviations(values) / (count - 1) / count
     return variances
 
 

@@ -7,7 +7,6 @@ decide what is shown; ``templates/proof.html.j2`` escapes all of it but what the
 
 import base64
 import binascii
-import json
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -28,7 +27,7 @@ from workbench.formatting import counted
 from workbench.propositions import NodeId
 from workbench.store import Store, StoreCorrupt
 from workbench.templates import html_environment
-from workbench.views.trail import Call, Trail, cell_anchor, evidence_trail, linked_numbers
+from workbench.views.trail import Call, Trail, cell_anchor, evidence_trail, linked_numbers, notebook_cells
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -41,7 +40,6 @@ CONTENT_SECURITY_POLICY = (
 #: A place in the framed document itself. A bare "#id" would be a place in the page around it, where the frame may not go.
 FRAGMENT = "about:srcdoc#"
 TEXT_LIMIT = 20_000  # characters shown of one text output
-FILE_LIMIT = 60_000_000  # bytes
 IMAGE_LIMIT = 8_000_000  # characters of base64
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
@@ -61,25 +59,8 @@ def proof_document(path: Path, *, trail: Trail | None = None, dark: bool = False
 
     Raises `UsageError`: The file is missing or is no notebook.
     """
-    cells = [_cell_document(cell) for cell in _cells(path) if isinstance(cell, dict)]
+    cells = [_cell_document(cell) for cell in notebook_cells(path)]
     return _page(cells or [_message("The notebook has no cells.")], trail=trail, dark=dark)
-
-
-def _cells(path: Path) -> list[Any]:
-    # Read as JSON: nbformat's validator takes a second to import, and a notebook that bends the schema is shown as far as
-    # it can be.
-    try:
-        if path.stat().st_size > FILE_LIMIT:
-            raise UsageError(f"{path.name} has {path.stat().st_size // 1_000_000} MB, too much for this page")
-        notebook = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise UsageError(f"no notebook at {path}") from None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path.name} cannot be read as a notebook: {type(error).__name__}") from error
-    cells = notebook.get("cells") if isinstance(notebook, dict) else None
-    if not isinstance(cells, list):
-        raise UsageError(f"{path.name} is not a notebook of format 4")
-    return cells
 
 
 def proof_of(run: "RunView", node: NodeId, *, dark: bool = False) -> str:
