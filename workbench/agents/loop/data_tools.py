@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.grounders.documentation import DocumentationTool
-from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource, tool_spec
+from workbench.agents.loop.tool_box import Observation, Tool, ToolPlace, ToolSource, tool_spec
 from workbench.models.base import ToolCall
 from workbench.quoting import one_line, quote
 
@@ -37,74 +38,70 @@ CHARACTERS = 6000
 _SHOWN = 60
 
 
-class CallApiTool:
+@dataclass(frozen=True, slots=True)
+class CallApiTool(Tool):
     """One data call by path and parameters."""
 
-    independent = True
-    spec = tool_spec("call_api")
+    call_api: DataCaller
 
-    def __init__(self, call_api: DataCaller) -> None:
-        self._call_api = call_api
+    spec = tool_spec("call_api")
 
     async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Make one call; raises ``ProxyError`` where it is refused."""
         path = str(arguments["path"])
-        answer = await self._call_api(path, dict(arguments.get("params") or {}), step=place.address)
+        answer = await self.call_api(path, dict(arguments.get("params") or {}), step=place.address)
         return answered(path, answer, place, text_of_answer(answer.data, CHARACTERS))
 
 
-class ApiDocsTool:
+@dataclass(frozen=True, slots=True)
+class ApiDocsTool(Tool):
     """Documentation by words and by paths."""
 
-    independent = True
-    spec = tool_spec("api_docs")
+    data: DataGuide
 
-    def __init__(self, data: DataGuide) -> None:
-        self._documentation = DocumentationTool(data)
+    spec = tool_spec("api_docs")
 
     async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Look documentation up."""
         wanted = ToolCall(id="", name="retrieve_api_doc", arguments=dict(arguments))
-        text = self._documentation.answer(wanted).replace("retrieve_api_doc", "api_docs")
+        text = DocumentationTool(self.data).answer(wanted).replace("retrieve_api_doc", "api_docs")
         failed = text.startswith(("Nothing found:", "No documentation:", "api_docs takes"))
         return Observation(text=text, failed=failed)
 
 
-class SeriesTool:
+@dataclass(frozen=True, slots=True)
+class SeriesTool(Tool):
     """A series' past: its last values and a few plain figures of all of them (BLF's history-fetch)."""
 
-    independent = True
-    spec = tool_spec("series")
+    call_api: DataCaller
 
-    def __init__(self, call_api: DataCaller) -> None:
-        self._call_api = call_api
+    spec = tool_spec("series")
 
     async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Read the series; raises ``ProxyError`` where it is refused."""
         source = str(arguments["source"])
         path, name, _, _, _ = SERIES[source]
-        answer = await self._call_api(path, {name: arguments["series_id"]}, step=place.address)
+        answer = await self.call_api(path, {name: arguments["series_id"]}, step=place.address)
         return answered(path, answer, place, text_of_series(answer.data, source, _last(arguments)))
 
 
-class MarketHistoryTool:
+@dataclass(frozen=True, slots=True)
+class MarketHistoryTool(Tool):
     """The price path of a market's outcome over its last sixty days before the cutoff (BLF, App. C.5)."""
 
-    independent = True
-    spec = tool_spec("market_history")
+    call_api: DataCaller
+    cutoff: Cutoff
 
-    def __init__(self, call_api: DataCaller, cutoff: Cutoff) -> None:
-        self._call_api = call_api
-        self._last = cutoff.last_visible_day
+    spec = tool_spec("market_history")
 
     async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Read the prices; raises ``ProxyError`` where they are refused."""
-        path, params = market_request(arguments, self._last)
+        path, params = market_request(arguments, self.cutoff.last_visible_day)
         if not path:
             return Observation(
                 text="On kalshi a market is read with its series: give both tickers.", failed=True
             )
-        answer = await self._call_api(path, params, step=place.address)
+        answer = await self.call_api(path, params, step=place.address)
         return answered(path, answer, place, text_of_answer(answer.data, CHARACTERS))
 
 

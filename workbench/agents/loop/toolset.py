@@ -129,11 +129,11 @@ class Toolset:
         tools: list[Tool] = []
         if set(names) & set(WEB_TOOLS):
             self._web = self._web or self._open_web(task)
-            search = SearchTool(self._web, results=self._results)
+            search = SearchTool(self._web, self._results)
             if "search" in names:
                 tools.append(search)
             if "open_page" in names:
-                tools.append(OpenPageTool(self._web, search))
+                tools.append(OpenPageTool(search))
         others: dict[str, Callable[[], Tool]] = {
             "api_docs": lambda: ApiDocsTool(task.data),
             "call_api": lambda: CallApiTool(task.call_api),
