@@ -115,8 +115,6 @@ async def test_the_vix_claim_works_the_same_way() -> None:
     assert run.tree.root.belief.p == pytest.approx(0.2, abs=0.06)  # type: ignore[union-attr]
 
 
-
-
 @pytest.mark.long
 async def test_a_changed_row_after_the_cutoff_changes_no_byte(demo: Run) -> None:
     shifted = {
