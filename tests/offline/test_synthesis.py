@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.agents.replies.stage_replies import parse_conclusion, parse_linear
+from workbench.agents.replies.stage_replies import LinearReply, parse_conclusion
 from workbench.formatting import MINUS
 from workbench.models.base import NodeRef
 from workbench.offline.driver_weights import CONSTANT_MAX, divide
@@ -181,7 +181,7 @@ def test_the_rule_gives_the_forecast_and_says_how_it_comes_about() -> None:
     )
     result = combine(parent_record(0.62), read_children(text, [ONE, TWO]))
     reply = synthesis_reply(PARENT, result, linear=True)
-    parsed = parse_linear(reply)
+    parsed = LinearReply.read(reply)
     by_hand = parsed.intercept + parsed.weights["P2"] * 0.7 + parsed.weights["P3"] * 0.4
     assert parsed.conclusion.p == pytest.approx(by_hand, abs=1e-9) == pytest.approx(0.62, abs=1e-9)
     assert "difference 0" in reply and "own share, which no driver covers" in reply
@@ -231,7 +231,7 @@ def test_an_edited_driver_moves_the_answer_by_its_weight() -> None:
     assert "Drivers were changed since" in synthesis_reply(PARENT, after, linear=True)
     # one level up, an edit below counts as one: the record of the node says what it was
     above = NodeRef(id="P1", statement=PARENT.statement)
-    report = parse_linear(synthesis_reply(PARENT, after, linear=True)).conclusion.report
+    report = LinearReply.read(synthesis_reply(PARENT, after, linear=True)).conclusion.report
     (child,) = read_children(message(block(above, after.p, report)), [above])
     assert child.p == after.p and child.forecast == pytest.approx(0.6, abs=1e-9)
 
@@ -246,7 +246,7 @@ def test_a_child_that_speaks_against_counts_through_its_negation(children: list[
             for node, p, (_, negative) in zip(nodes, values, children, strict=True)
         )
     )
-    parsed = parse_linear(synthesis_reply(PARENT, combine(None, read_children(text, nodes)), linear=True))
+    parsed = LinearReply.read(synthesis_reply(PARENT, combine(None, read_children(text, nodes)), linear=True))
     speaks = [1 - p if negative else p for p, (_, negative) in zip(values, children, strict=True)]
     assert parsed.conclusion.p == pytest.approx(sum(speaks) / len(speaks), abs=2e-5)
     raw = parsed.intercept + sum(parsed.weights[node.id] * p for node, p in zip(nodes, values, strict=True))

@@ -4,12 +4,11 @@ import csv
 import json
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
@@ -66,23 +65,6 @@ def test_overconfidence_is_taken_back_and_a_handful_teaches_nothing() -> None:
         "",
     )
     assert not alike.corrects and "too few to use" in alike.reason
-
-
-@given(st.integers(0, 30))
-@settings(max_examples=12)
-def test_what_is_not_shown_to_help_is_not_used(seed: int) -> None:
-    draw = random.Random(seed)
-    rows = [
-        ResolvedForecast(question=f"q{n}", trials=(p,), p=p, crowd=None, outcome=float(draw.random() < p))
-        for n in range(60)
-        for p in (draw.uniform(0.05, 0.95),)
-    ]
-    record = learn(rows, "")
-    assert record.brier is not None and record.brier_raw is not None
-    if record.corrects:
-        assert record.brier < record.brier_raw and record.calibration_slope > 0
-    else:
-        assert "not shown to help" in record.line() or "turn forecasts round" in record.line()
 
 
 @given(shares, st.lists(shares, min_size=0, max_size=4), st.none() | shares, st.floats(0, 1), st.floats(0, 2))
@@ -176,19 +158,6 @@ def test_a_later_night_does_not_stand_in_front_of_an_earlier_one(store: Store) -
     assert list(resolved_forecasts(store, MARCH)) == before
 
 
-def test_dates_of_a_question_are_left_out_together() -> None:
-    """Of 24 questions each is asked four times; its sisters' outcome is its own, so a fold by date would read it there."""
-    draw = random.Random(4)
-    rows = []
-    for number in range(24):
-        p, outcome = draw.uniform(0.2, 0.8), float(draw.random() < 0.5)
-        rows += [ResolvedForecast(question=f"q{number}", trials=(p,), p=p, crowd=None, outcome=outcome)] * 4
-    apart = [replace(row, question=f"{row.question}.{place}") for place, row in enumerate(rows)]
-    together, by_date = learn(rows, ""), learn(apart, "")
-    assert (together.questions, by_date.questions) == (24, 96) and not together.corrects
-    assert together.brier is not None and by_date.brier is not None and together.brier > by_date.brier
-
-
 async def test_a_night_keeps_the_record_it_was_opened_with_and_the_raw_values(
     store: Store, tmp_path: Path
 ) -> None:
@@ -238,8 +207,3 @@ async def test_a_night_keeps_the_record_it_was_opened_with_and_the_raw_values(
 
 def _fields(entry: Question) -> dict[str, object]:
     return {"id": entry.id, "title": entry.title, "closes_on": entry.closes_on}
-
-
-def test_a_record_reads_back() -> None:
-    record = learn(overconfident(60), datetime.now(UTC).date().isoformat())
-    assert OwnRecord(**json.loads(json.dumps(asdict(record)))) == record

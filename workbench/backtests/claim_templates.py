@@ -116,7 +116,7 @@ def _counted(text: str, day: date) -> Claim | None:
         read_claim(text)
     except ClaimRefused:
         best, later = read(text, day).best, read(text, day + timedelta(days=400)).best
-        return best.claim if best and later and best.end != later.end else None
+        return best.claim if best and later and best.says.end != later.says.end else None
     return None
 
 

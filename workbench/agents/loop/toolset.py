@@ -105,7 +105,7 @@ def _forecast_tool(task: LeafTask) -> Tool:
     # numerics of a second, which leaves without a series do without
     from workbench.agents.loop.forecast_tool import ForecastSeriesTool
 
-    description = prompts_of(task.ask).render(FORECAST_SERIES).text.strip()
+    description = prompts_of(task.ask).render(FORECAST_SERIES).strip()
     return ForecastSeriesTool(task.call_api, task.cutoff, description)
 
 
