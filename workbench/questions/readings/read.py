@@ -326,9 +326,7 @@ class _Draft:
 
     def _relations(self, pieces: Pieces, inverse: bool) -> list[Relation]:
         name = self.names[0] if self.names else SeriesName(ref="", article="")
-        stated = relations(
-            pieces, series=len(self.names), kind=name.kind, monthly=name.monthly, usual=name.usual
-        )
+        stated = relations(pieces, series=len(self.names), kind=name.kind, usual=name.usual)
         moves = pieces.first("moves")
         if moves and stated and stated[0].way and name.ref == "federal funds rate":
             self.notes.append("a move is read as a quarter of a percentage point")

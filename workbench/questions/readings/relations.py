@@ -108,9 +108,7 @@ def uncertain(relation: Relation, pieces: Pieces) -> bool:
     return any(piece.kind not in uses for piece in pieces.all if piece.kind != "?")
 
 
-def relations(
-    pieces: Pieces, *, series: int, kind: str, monthly: bool, usual: tuple[float, float] | None
-) -> list[Relation]:
+def relations(pieces: Pieces, *, series: int, kind: str, usual: tuple[float, float] | None) -> list[Relation]:
     """Return the relation that the pieces state, or the several that they may; the likeliest first.
 
     Parameters
@@ -120,7 +118,7 @@ def relations(
     usual : Levels that the series has had, where that is known.
     """
     words = _Words(pieces, series, kind, usual)
-    return next(([*says(words)] for when, says in ROWS if when(words)), [])
+    return next([*row.says(words)] for row in ROWS if row.fits(words))
 
 
 class _Words:
@@ -476,57 +474,150 @@ def _beats(words: _Words) -> list[Relation]:
 
 _AT_LEAST = {"up": "at_least", "down": "at_most"}
 _ABOVE = {"up": "above", "down": "below", "": ""}
-_STRONGER = {"above": "above", "at_least": "above", "below": "below", "at_most": "below"}
 
-#: What words say, in order: the first row that fits is taken, and one that says nothing keeps those after it from guessing. A row is what
-#: the words have to have, and the relations that they then state; a new way of saying something is a new row.
-ROWS: tuple[tuple[Callable[[_Words], object], Callable[[_Words], Iterable[Relation]]], ...] = (
-    (lambda words: words.has("count"), _counted),
-    (lambda words: words.has("average"), _against_average),
-    (lambda words: words.has("stays") and words.has("or less"), lambda words: words.one("compare", "at_most")),
-    (lambda words: words.has("stays") and words.has("or more"), lambda words: words.one("compare", "at_least")),
-    (lambda words: words.has("digits") and not words.numbers, _digits),
-    (lambda words: words.series == 1 and words.has("stays") and not words.numbers and (words.kind == "rate" or not words.has("hold")) and not words.has("or", "apart"), lambda words: words.one("unchanged", "between")),
+
+def _moved_either_way(words: _Words) -> list[Relation]:
     # "Less than 5 % either way" is that it does not move so far.
-    (lambda words: words.amount and words.has("either way", "move") and not words.verb_way and words.comparison in ("below", "at_most"), lambda words: words.one("move", "above" if words.comparison == "at_most" else "at_least", words.size, way="", never=not words.never)),
-    (lambda words: words.amount and words.has("either way", "move") and not words.verb_way, lambda words: words.one("move", "above" if words.comparison == "above" else "at_least", words.size, way="")),
-    (lambda words: words.amount and (words.has("within") or (len(words.numbers) == 1 and words.now and any(piece.kind == "between" and piece.value in ("within", "inside") for piece in words.pieces.all))), lambda words: words.one("move", "above", words.size, way="", never=not words.never)),
-    # two series
-    (lambda words: words.series == 2 and words.has("beats", "trails") and (not words.amount or words.amount.unit in ("%", "pp", "points")), _beats),
-    (lambda words: words.series == 2 and words.amount and words.by and words.way, lambda words: words.one("change", "at_least", words.amount)),
-    (lambda words: words.series == 2 and words.amount and words.leaning, lambda words: words.one("level", words.comparison or _AT_LEAST[words.way], words.amount)),
-    (lambda words: words.series == 2 and not words.amount and words.has("apart") and words.way, lambda words: words.one("compare", _ABOVE[words.way])),
-    (lambda words: words.series == 2 and not words.amount and words.comparison, lambda words: words.one("relative", _STRONGER[words.comparison]) + words.one("level", words.comparison, _ZERO)),
-    (lambda words: words.series == 2, lambda words: ()),
-    # extremes, volatility, ranges
-    (lambda words: words.has("record high", "record low", "weeks") and not _names_the_record(words), _record),
-    (lambda words: words.has("from peak", "correction", "bear market", "from trough"), _off_the_extreme),
-    (lambda words: words.has("volatility") and (words.kind != "index" or words.amount), lambda words: words.one("volatility", words.leaning, words.size) if words.amount and words.leaning else ()),
-    (_bounds, _ranged),
-    (lambda words: len(words.numbers) > 1 and words.has("first"), _which_first),
-    (lambda words: words.has("mean"), lambda words: [each for side in ([words.leaning] if words.leaning else ["at_least", "at_most"]) for each in words.one("mean", side, words.amount)] if words.amount else ()),
-    (lambda words: words.amount and words.has(*_STEPS) and _is_move(words), _in_one_step),
-    (_multiple, lambda words: words.one("change", "above" if words.comparison == "above" else "at_least", Amount(value=abs(_multiple(words) or 0.0), unit="%"), way="down" if (_multiple(words) or 0.0) < 0 else "up")),
-    # no number
-    (lambda words: not words.amount and _without_place(words), lambda words: ()),
-    # of a pace it is not said against what, and "no down month" is no month
-    (lambda words: not words.amount and (words.moved.startswith(("accelerat", "decelerat", "quicken", "slow")) or (words.never and words.moved.endswith(("day", "week", "month", "quarter", "year")))), lambda words: ()),
-    (lambda words: not words.amount and words.kind not in ("price", "rate") and words.moved.startswith(("contract", "shrink", "shrank")), lambda words: words.one("level", "below", _ZERO, way="")),
-    (lambda words: not words.amount and words.has("crash"), lambda words: words.one("drawdown", "at_least", Amount(value=20.0, unit="%"), way="down")),
-    (lambda words: not words.amount and words.has("invert", "turn positive") and (words.series == 1 or not words.levelled), _crosses_zero),
-    (lambda words: not words.amount and words.levelled and any(piece.kind in ("higher", "lower") and piece.value in ("negative", "positive") for piece in words.pieces.all), lambda words: words.one("stay" if words.held else "level", "below" if words.has("lower") else "above", _ZERO, way="")),
-    (lambda words: not words.amount and words.growth and words.verb_way and words.kind != "rate", lambda words: words.one("level", _ABOVE[words.verb_way], _ZERO, way="")),
-    (lambda words: not words.amount and (words.held or words.has("highest", "lowest")), lambda words: ()),
-    (lambda words: not words.amount and words.way, lambda words: words.one("compare", words.comparison if words.comparison in ("at_least", "at_most") and words.has("at least", "at most") else _ABOVE[words.way])),
-    (lambda words: not words.amount and words.comparison and (words.now or words.since or words.has("started")), lambda words: words.one("compare", words.comparison, way="up" if words.comparison in ("above", "at_least") else "down")),
-    (lambda words: not words.amount, lambda words: ()),
-    # one number
-    (lambda words: words.has("highest", "lowest") and not words.has("step"), lambda words: words.one("highest" if words.has("highest") else "lowest", words.leaning or "at_least", words.amount, way="") if words.leaning or words.has("reach") else ()),
-    (lambda words: words.has("handle"), _handles),
-    (_beyond_its_base, _moved_beyond),
+    small = words.comparison in ("below", "at_most")
+    side = "above" if words.comparison in ("above", "at_most") else "at_least"
+    return words.one("move", side, words.size, way="", never=words.never != small)
+
+
+def _near_now(words: _Words) -> bool:
+    """Whether a number is how far it may be from where it stands: "within 5 % of today's level"."""
+    inside = words.pieces.first("between")
+    alone = len(words.numbers) == 1 and words.now and inside is not None
+    return words.has("within") or (alone and inside.value in ("within", "inside"))  # type: ignore[union-attr]
+
+
+def _ahead_or_more(words: _Words) -> list[Relation]:
+    side = {"at_least": "above", "at_most": "below"}.get(words.comparison, words.comparison)
+    return words.one("relative", side) + words.one("level", words.comparison, _ZERO)
+
+
+def _averages(words: _Words) -> list[Relation]:
+    sides = [words.leaning] if words.leaning else ["at_least", "at_most"]
+    return [each for side in sides for each in words.one("mean", side, words.amount)]
+
+
+def _multiplied(words: _Words) -> list[Relation]:
+    percent = _multiple(words) or 0.0
+    side = "above" if words.comparison == "above" else "at_least"
+    return words.one(
+        "change", side, Amount(value=abs(percent), unit="%"), way="down" if percent < 0 else "up"
+    )
+
+
+def _of_a_pace(words: _Words) -> bool:
+    """Of a pace it is not said against what, and "no down month" is no month."""
+    paced = words.moved.startswith(("accelerat", "decelerat", "quicken", "slow"))
+    return paced or (words.never and words.moved.endswith(("day", "week", "month", "quarter", "year")))
+
+
+def _signed(words: _Words) -> bool:
+    adjective = words.pieces.first("higher", "lower")
+    return words.levelled and adjective is not None and adjective.value in ("negative", "positive")
+
+
+def _compared(words: _Words) -> list[Relation]:
+    weak = words.comparison in ("at_least", "at_most") and words.has("at least", "at most")
+    return words.one("compare", words.comparison if weak else _ABOVE[words.way])
+
+
+def _less_than_a_part_of_now(words: _Words) -> list[Relation]:
     # "Less than half of today's price": it falls by more than half.
-    (lambda words: words.level.unit == "%" and not words.moving and words.comparison and words.edge.kind == "now" and words.edge.value.startswith("of "), lambda words: words.one("change", MIRRORED[words.comparison], replace(words.level, value=100 - abs(words.level.value)), way="down")),
-    (lambda words: words.by and (words.moving or not (words.comparison or words.has("reach", "cross", "hold"))), _moved_by),
-    (lambda words: words.held, _held),
-    (lambda words: True, _level),
+    size = replace(words.level, value=100 - abs(words.level.value))
+    return words.one("change", MIRRORED[words.comparison], size, way="down")
+
+
+def _extreme(words: _Words) -> list[Relation]:
+    side = words.leaning or ("at_least" if words.has("reach") else "")
+    return words.one("highest" if words.has("highest") else "lowest", side, words.amount, way="") if side else []  # fmt: skip
+
+
+def nothing(words: _Words) -> list[Relation]:
+    """What cannot be told from these words, and shall not be guessed by a row after."""
+    return []
+
+
+def stating(name: str, comparison: str = "", level: Amount | None = None, **fields: Any) -> "_Says":
+    """Return what states one relation, whatever the numbers of the text."""
+    return lambda words: words.one(name, comparison, level, **fields)
+
+
+_Says = Callable[[_Words], Iterable[Relation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What words have to have, and what they then state."""
+
+    #: Kinds of words: one of those between commas, and of each part beside a plus.
+    kinds: str
+    says: _Says
+    #: How many numbers: exactly 0, at least 1 or 2; None for any.
+    numbers: int | None = None
+    #: How many series; 0 for any.
+    series: int = 0
+    where: Callable[[_Words], object] = lambda words: True
+
+    def fits(self, words: _Words) -> bool:
+        """Whether the words have all of it."""
+        count = len(words.numbers)
+        return (
+            self.series in (0, words.series)
+            and (self.numbers is None or (count >= self.numbers if self.numbers else not count))
+            and all(words.has(*part.split(", ")) for part in self.kinds.split(" + ") if part)
+            and bool(self.where(words))
+        )
+
+
+#: What words say, in order: the first row that fits is taken. A new way of saying something is a new row.
+ROWS = (
+    Row("count", _counted),
+    Row("average", _against_average),
+    Row("stays + or less", stating("compare", "at_most")),
+    Row("stays + or more", stating("compare", "at_least")),
+    Row("digits", _digits, numbers=0),
+    Row("stays", stating("unchanged", "between"), numbers=0, series=1, where=lambda words: not words.has("or", "apart", *["hold"] * (words.kind != "rate"))),
+    Row("either way, move", _moved_either_way, numbers=1, where=lambda words: not words.verb_way),
+    Row("", lambda words: words.one("move", "above", words.size, way="", never=not words.never), numbers=1, where=_near_now),
+    # two series
+    Row("beats, trails", _beats, series=2, where=lambda words: not words.amount or words.amount.unit in ("%", "pp", "points")),
+    Row("", lambda words: words.one("change", "at_least", words.amount), numbers=1, series=2, where=lambda words: words.by and words.way),
+    Row("", lambda words: words.one("level", words.comparison or _AT_LEAST[words.way], words.amount), numbers=1, series=2, where=lambda words: words.leaning),
+    Row("apart", lambda words: words.one("compare", _ABOVE[words.way]), numbers=0, series=2, where=lambda words: words.way),
+    Row("", _ahead_or_more, numbers=0, series=2, where=lambda words: words.comparison),
+    Row("", nothing, series=2),
+    # extremes, volatility, ranges
+    Row("record high, record low, weeks", _record, where=lambda words: not _names_the_record(words)),
+    Row("from peak, correction, bear market, from trough", _off_the_extreme),
+    Row("volatility", lambda words: words.one("volatility", words.leaning, words.size), numbers=1, where=lambda words: words.leaning),
+    Row("volatility", nothing, where=lambda words: words.numbers or words.kind != "index"),
+    Row("", _ranged, numbers=2, where=_bounds),
+    Row("first", _which_first, numbers=2),
+    Row("mean", _averages, numbers=1),
+    Row("mean", nothing),
+    Row("step, step week, step month, step quarter", _in_one_step, numbers=1, where=_is_move),
+    Row("", _multiplied, where=_multiple),
+    # no number
+    Row("", nothing, numbers=0, where=_without_place),
+    Row("", nothing, numbers=0, where=_of_a_pace),
+    Row("down", stating("level", "below", _ZERO, way=""), numbers=0, where=lambda words: words.kind not in ("price", "rate") and words.moved.startswith(("contract", "shrink", "shrank"))),
+    Row("crash", stating("drawdown", "at_least", Amount(value=20.0, unit="%"), way="down"), numbers=0),
+    Row("invert, turn positive", _crosses_zero, numbers=0, where=lambda words: words.series == 1 or not words.levelled),
+    Row("", lambda words: words.one("stay" if words.held else "level", "below" if words.has("lower") else "above", _ZERO, way=""), numbers=0, where=_signed),
+    Row("up, down", lambda words: words.one("level", _ABOVE[words.verb_way], _ZERO, way=""), numbers=0, where=lambda words: words.growth and words.kind != "rate"),
+    Row("", nothing, numbers=0, where=lambda words: words.held or words.has("highest", "lowest")),
+    Row("up, down, higher, lower", _compared, numbers=0),
+    Row("", lambda words: words.one("compare", words.comparison, way="up" if words.comparison in ("above", "at_least") else "down"), numbers=0, where=lambda words: words.comparison and (words.now or words.since or words.has("started"))),
+    Row("", nothing, numbers=0),
+    # one number
+    Row("highest, lowest", _extreme, where=lambda words: not words.has("step")),
+    Row("handle", _handles),
+    Row("", _moved_beyond, where=_beyond_its_base),
+    Row("now", _less_than_a_part_of_now, where=lambda words: words.level.unit == "%" and not words.moving and words.comparison and words.edge.kind == "now" and words.edge.value.startswith("of ")),
+    Row("", _moved_by, where=lambda words: words.by and (words.moving or not (words.comparison or words.has("reach", "cross", "hold")))),
+    Row("", _held, where=lambda words: words.held),
+    Row("", _level),
 )  # fmt: skip
