@@ -124,6 +124,26 @@ def relations(pieces: Pieces, *, series: int, kind: str, usual: tuple[float, flo
 class _Words:
     """The words of a text, each part read once: what the rows of the table ask for."""
 
+    numbers: list[tuple[Piece, Amount]]
+    amount: Amount | None
+    #: piece, level, edge: The number that is the level, and what stands after it.
+    piece: Piece
+    level: Amount
+    edge: Piece
+    #: moving: The way that it moves by a number, where the number says so; by: the number is how far, and not where to.
+    moving: Way
+    by: bool
+    growth: str
+    #: The side that a comparison or a motion leans to.
+    leaning: str
+    #: It is said to hold all the time.
+    held: bool
+    #: now, since: It is measured from the last known value, or from a day.
+    now: bool
+    since: bool
+    #: Whether it is spoken of by values that may lie at zero, and not as a price is.
+    levelled: bool
+
     def __init__(self, pieces: Pieces, series: int, kind: str, usual: tuple[float, float] | None) -> None:
         self.pieces, self.series, self.kind, self.usual = pieces, series, kind, usual
         self.has = pieces.said
@@ -146,12 +166,10 @@ class _Words:
         self.growth = (
             "" if counted_yearly else next((name for word, name in _GROWTH.items() if word in pieces), "")
         )
-        #: Whether it is spoken of by values that may lie at zero, and not as a price is.
         self.levelled = kind != "price" or bool(self.growth)
         self.numbers = _levels(pieces)
         self.amount = self.numbers[0][1] if self.numbers else None
         self.base = Relation(name="", now=self.now, never=self.never, once=self.once, way=self.way, closing="end" in pieces, growth=self.growth)  # fmt: skip
-        #: The side that a comparison or a motion leans to.
         self.leaning = self.comparison or {"up": "above", "down": "below"}.get(self.way, "")
         if self.numbers:
             self._see_the_number()
@@ -162,8 +180,7 @@ class _Words:
         self.piece, self.level = led[0] if led and len(self.numbers) > 1 else self.numbers[0]
         self.edge = self.pieces.next_to(self.piece, 1) or Piece("", 0, 0, "")
         signed = not self.way and self.level.signed and self.level.unit in _MEASURES
-        #: The way that it moves by a number, where the number says so.
-        self.moving: Way = ("up" if self.level.value > 0 else "down") if signed else self.way
+        self.moving = ("up" if self.level.value > 0 else "down") if signed else self.way
         self.by = (
             self.kind == "price" or self.level.unit != "%" if signed else _by(self, self.piece, self.level)
         )
