@@ -52,9 +52,9 @@ def read_price_history(
     end = begin + timedelta(days=days)
 
     def question(own: pd.DataFrame) -> Question | str:
-        for day in own["date"]:
-            check_day(day, of=f"a date of {own['symbol'].iloc[0]}")
         known = own.dropna(subset="close").sort_values(["date", "close"]).set_index("date")
+        for day in known.index:
+            check_day(day, of=f"a date of {own['symbol'].iloc[0]}")
         # The start's own close is not known at its cutoff; the horizon's own close is what counts there.
         before = known[: (begin - timedelta(days=1)).isoformat()]
         first, last = _price_on(before, begin - timedelta(days=1)), _price_on(known, end)
