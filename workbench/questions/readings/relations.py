@@ -22,7 +22,7 @@ _ZERO = Amount(value=0.0)
 class Relation:
     """What a text says, before it is known of which days."""
 
-    #: As in `SlotReading.relation`; ``bare`` for a level of which nothing is said.
+    #: A pattern of claims; "stay"; "bare" for a level of which nothing is said.
     name: str
     #: "toward" for a level that is reached from whichever side.
     comparison: str = ""
@@ -103,7 +103,7 @@ def uncertain(relation: Relation, pieces: Pieces) -> bool:
     """Whether words of the text say what the relation has no place for."""
     uses = _uses(relation.name) | ({"now"} if relation.now else set())
     uses |= {"move"} if "either way" in pieces else set()
-    if relation.once and relation.name in ("level", "mean", "compare", "average_gap"):
+    if relation.once and relation.name in ("level", "mean", "compare", "average"):
         return True  # "higher at some point than today"
     return any(piece.kind not in uses for piece in pieces.all if piece.kind != "?")
 
@@ -189,7 +189,7 @@ class _Teller:
             yield from self._counted(count.value, amount)
         elif (average := pieces.first("average")) is not None:
             if self.leaning and average.value and (amount is None or amount.unit == "%"):
-                name = "average_cross" if "cross" in pieces or self.once else "average_gap"
+                name = "cross" if "cross" in pieces or self.once else "average"
                 yield replace(base, name=name, comparison=self.leaning, level=amount, lag=average.value)
         elif "stays" in pieces and pieces.said("or less", "or more"):
             yield replace(base, name="compare", comparison="at_most" if "or less" in pieces else "at_least")
@@ -218,17 +218,15 @@ class _Teller:
             # "Less than 5 % either way" is that it does not move so far.
             small = self.comparison in ("below", "at_most")
             side = "above" if self.comparison in ("above", "at_most") else "at_least"
-            yield replace(
-                base, name="move_by", comparison=side, level=size, way="", never=self.never != small
-            )
+            yield replace(base, name="move", comparison=side, level=size, way="", never=self.never != small)
         elif amount and self._within_of_now():
-            yield replace(base, name="move_by", comparison="above", level=size, way="", never=not self.never)
+            yield replace(base, name="move", comparison="above", level=size, way="", never=not self.never)
         elif self.series == 2:
             yield from self._of_two(amount)
         elif ((record := pieces.first("record high", "record low")) or "weeks" in pieces) and not self._record_of():  # fmt: skip
             low = record.kind == "record low" if record else pieces.said("lowest")
             lag = pieces.first("weeks")
-            yield replace(base, name="new_low" if low else "new_high", comparison="below" if low else "above", lag=lag.value if lag else None)  # fmt: skip
+            yield replace(base, name="record", comparison="below" if low else "above", lag=lag.value if lag else None)  # fmt: skip
         elif pieces.said("from peak", "correction", "bear market", "from trough"):
             yield from self._off_the_peak(size)
         elif "volatility" in pieces and (self.kind != "index" or self.amounts):
@@ -250,7 +248,7 @@ class _Teller:
         ):
             step = next((name for name in ("week", "month", "quarter") if f"step {name}" in pieces), "")
             way: Way = self.way or ("down" if amount.value < 0 else "up")
-            yield replace(base, name="any_step", comparison=self.comparison if self.comparison in ("at_least", "at_most", "above") else "at_least" if not self.comparison else "above", level=size, way=way, step=step)  # fmt: skip
+            yield replace(base, name="step", comparison=self.comparison if self.comparison in ("at_least", "at_most", "above") else "at_least" if not self.comparison else "above", level=size, way=way, step=step)  # fmt: skip
         elif (times := self._multiple()) is not None:
             yield replace(base, name="change", comparison="above" if self.comparison == "above" else "at_least", level=Amount(value=abs(times), unit="%"), way="down" if times < 0 else "up")  # fmt: skip
         elif amount is None:
@@ -301,9 +299,9 @@ class _Teller:
         beats, trails, apart = pieces.first("beats"), pieces.first("trails"), pieces.first("apart")
         if amount is None and (beats or trails):
             above = beats is not None and (trails is None or beats.start <= trails.start)
-            yield replace(base, name="beats", comparison="above" if above else "below", level=None)
+            yield replace(base, name="relative", comparison="above" if above else "below", level=None)
         elif amount is not None and (beats or trails) and amount.unit in ("%", "pp", "points"):
-            yield replace(base, name="beats", comparison="above" if beats else "below", level=amount)  # fmt: skip
+            yield replace(base, name="relative", comparison="above" if beats else "below", level=amount)  # fmt: skip
         elif amount is not None and self._by(amount) and self.way:
             yield replace(base, name="change", comparison="at_least", level=amount)
         elif amount is not None and (self.comparison or self.way):
@@ -311,7 +309,7 @@ class _Teller:
         elif apart and self.way:
             yield replace(base, name="compare", comparison="above" if self.way == "up" else "below")
         elif self.comparison and amount is None:
-            yield replace(base, name="beats", comparison="above" if self.comparison in ("above", "at_least") else "below")  # fmt: skip
+            yield replace(base, name="relative", comparison="above" if self.comparison in ("above", "at_least") else "below")  # fmt: skip
             yield replace(base, name="level", comparison=self.comparison, level=_ZERO)
 
     def _off_the_peak(self, size: Amount | None) -> Iterator[Relation]:
@@ -323,7 +321,7 @@ class _Teller:
         trough = "from trough" in self.pieces
         # "Drawdown no worse than 3 %": it never falls so far.
         small = self.comparison in ("at_most",) or (self.comparison == "below" and self.compared is not None and self.compared.value in ("less than", "smaller than"))  # fmt: skip
-        yield replace(self.base, name="from_trough" if trough else "from_peak", comparison="above" if trough else "below", level=size, never=self.never != small)  # fmt: skip
+        yield replace(self.base, name="trough" if trough else "peak", comparison="above" if trough else "below", level=size, never=self.never != small)  # fmt: skip
 
     def _between(self) -> tuple[Amount, Amount] | None:
         """Two numbers that bound a range: "60 to 80", "above 60 but below 80"."""
@@ -454,7 +452,7 @@ class _Teller:
         side = self.leaning or ("at_least" if "reach" in self.pieces else "")
         if side:
             yield replace(
-                self.base, name="maximum" if high else "minimum", comparison=side, level=amount, way=""
+                self.base, name="highest" if high else "lowest", comparison=side, level=amount, way=""
             )
 
     def _handles(self, amount: Amount) -> Iterator[Relation]:
