@@ -21,7 +21,7 @@ from workbench.science.calibrating.calibration import leave_out_platt
 from workbench.science.calibrating.logistic import leave_out_logistic
 from workbench.science.comparing.bootstrap import StratifiedIndex, stratified_index
 from workbench.science.pooling.pool import pool
-from workbench.science.pooling.shrinkage import floor_weight, trial_logits
+from workbench.science.pooling.shrinkage import trial_logits
 from workbench.science.pooling.tuning import choose_leave_out
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.scorecard import scorecard
@@ -54,14 +54,9 @@ class Study:
 
     def shrunk(self, trials: FloatArray) -> FloatArray:
         """Shrinkage to the leak-free prior and hierarchical Platt, nested: both leave the same question out."""
-        logits = trial_logits(trials)
-        choice, cells, _ = choose_leave_out(logits, self.prior, self.outcome, self.fold)
-        p = np.empty(len(self.outcome))
-        for index in np.unique(choice):
-            weight = floor_weight(logits.spread, *cells[index])
-            cell = sigmoid(weight * logits.mean + (1 - weight) * logit(self.prior))
-            p[choice == index] = self.hier(cell)[choice == index]
-        return p
+        return choose_leave_out(trial_logits(trials), self.prior, self.outcome, self.fold).forecasts(
+            self.hier
+        )
 
     def columns(
         self, z: FloatArray, *, prior: bool, slopes: bool

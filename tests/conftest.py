@@ -1,9 +1,11 @@
 """What every test stands on: no network but loopback, real data only where it lies, long tests only on request."""
 
+import asyncio
 import fcntl
 import gc
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -20,6 +22,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 
 from proxies.secret_registry import SECRETS
+from proxies.settings import ProxySettings
 from tests.command_line import run_process
 from tests.fakes.browser import chromium, lab, tab, watched
 
@@ -27,7 +30,7 @@ __all__ = ["chromium", "lab", "tab", "watched"]  # fixtures
 
 # how long an example takes says nothing about it on a machine that others use too
 _QUIET: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
-hypothesis.settings.register_profile("fast", max_examples=20, derandomize=True, **_QUIET)
+hypothesis.settings.register_profile("fast", max_examples=10, derandomize=True, **_QUIET)
 hypothesis.settings.register_profile("suite", max_examples=50, **_QUIET)
 hypothesis.settings.register_profile("soak", max_examples=500, **_QUIET)
 hypothesis.settings.load_profile("suite")
@@ -189,19 +192,43 @@ def leaks_end_with_the_session() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def only_loopback(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fail a test that opens a connection to anything but this machine."""
+    """Fail a test that opens a connection to anything but this machine; other machines' names are unknown at once.
+
+    Where no network is, a resolver that nobody answers takes a quarter of a minute to say so.
+    """
     if request.node.get_closest_marker("live") is not None:
         yield
         return
-    real_connect = socket.socket.connect
+    real_connect, real_lookup = socket.socket.connect, socket.getaddrinfo
 
     def guarded(self: socket.socket, address: Any) -> None:
         if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in _LOOPBACK:
             raise AssertionError(f"a test tried to reach {address[0]}: the suite is offline")
         real_connect(self, address)
 
+    def lookup(host: Any, *rest: Any, **named: Any) -> Any:
+        if (
+            isinstance(host, str)
+            and host not in _LOOPBACK
+            and re.search("[a-z]", host, re.IGNORECASE)
+            and ":" not in host
+        ):
+            raise socket.gaierror(socket.EAI_NONAME, f"the suite is offline and asks nobody for {host}")
+        return real_lookup(host, *rest, **named)
+
     monkeypatch.setattr(socket.socket, "connect", guarded)
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
     yield
+
+
+async def _at_once(seconds: float) -> None:
+    await asyncio.sleep(0)
+
+
+@pytest.fixture(autouse=True)
+def no_source_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take pauses between requests to a source as slept: GDELT, which nobody reaches here, allows one in five seconds."""
+    monkeypatch.setitem(ProxySettings.__init__.__kwdefaults__, "sleep", _at_once)
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""A kernel that draws its page for longer than a page waits for the first answer: the page arrives all the same, and whole."""
+"""A kernel that draws its page late, or loses it: the page arrives all the same, and whole."""
 
 import time
 from pathlib import Path
@@ -52,4 +52,35 @@ def test_a_page_that_is_drawn_for_long_arrives_whole_and_is_never_called_lost(
         type_in(page, "P2.1", "0.123")
         page.wait_for_selector('[data-id="P2.1"][data-edited="true"]')
         assert set(page.evaluate("window.saidMeanwhile")) <= {"", "Opening the run"}
+    watched.clean()
+
+
+#: The first page drawn is lost before the browser asks for it.
+LOSES_ONE = """
+from pathlib import Path
+from workbench.widgets import home_page
+drawn = home_page.open_dashboard
+def open_dashboard(environ):
+    page = drawn(environ)
+    if environ.get("WORKBENCH_WIDGET") and not Path({marker!r}).exists():
+        Path({marker!r}).touch()
+        page.close()
+    return page
+home_page.open_dashboard = open_dashboard
+"""
+
+
+def test_a_page_whose_widget_is_lost_is_drawn_by_another_kernel(
+    run_home: Path, tmp_path: Path, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marker = tmp_path / "lost"
+    startup = tmp_path / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "00-lost.py").write_text(LOSES_ONE.format(marker=str(marker)))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    with serving(run_home, RUN, page=watched.page) as running:
+        watched.page.goto(running.url)
+        watched.page.wait_for_selector('[role="treeitem"]', timeout=120_000)
+        assert marker.exists()
+        assert watched.page.evaluate("sessionStorage.length") == 0
     watched.clean()

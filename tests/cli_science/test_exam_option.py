@@ -1,5 +1,6 @@
 """`score`, `compare` and `returns` on the events of an exam: the same as on files cut by hand."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.cli_science.runner import files as write_files
 from tests.cli_science.runner import refused, run_json
+from workbench.questions.sets.exams import Exam, ExamError, ExamRules
 
 
 @pytest.fixture(autouse=True)
@@ -151,3 +153,14 @@ def test_a_bad_cell_is_named_by_its_row_in_the_whole_file(
         *("score", "--set", "baseline=crowd", "--events", events, "--forecasts", files[1], "--exam", "small")
     )
     assert f"row {row}, column 'crowd'" in line
+
+
+@pytest.mark.parametrize("name", ["questions", "unsafe", "strata"])
+@pytest.mark.parametrize("count", ["Infinity", "-Infinity", "NaN", "1e400"])
+def test_an_exam_with_a_count_that_is_none_has_a_broken_field(name: str, count: str) -> None:
+    exam = Exam(rules=ExamRules(name="x"), event_ids=("a", "b"), questions=2, unsafe=0, strata={"s": 2})
+    document = exam.to_json()
+    assert Exam.from_json(json.loads(json.dumps(document))) == exam
+    document[name] = {"s": json.loads(count)} if name == "strata" else json.loads(count)
+    with pytest.raises(ExamError, match=f"^{name}.* of an exam must be a finite number"):
+        Exam.from_json(document)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -74,6 +75,11 @@ def tab(chromium: Any) -> Iterator[Any]:
     made.close()
 
 
+_GIVEN_UP = re.compile(
+    r"Error: widget model not found\n +at [\w.]*get_model \S+\n +at async [\w.]*renderModel "
+)
+
+
 @dataclass
 class Watched:
     """A page and everything suspicious that happened on it."""
@@ -85,7 +91,9 @@ class Watched:
 
     def clean(self) -> None:
         assert self.outside == [], "the page reached for something that is not on this machine"
-        assert self.errors == [], "the page logged errors"
+        # A page that Voila gave up is drawn anew (test_slow_drawing.py); what it logged before that is Voila's.
+        logged = [each for each in self.errors if not _GIVEN_UP.match(each)]
+        assert logged == [], "the page logged errors"
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -68,6 +70,23 @@ def forecasts(home: Path, *, p: float = 0.3) -> None:
     (home / "f.csv").write_text("method,event_id,trial,p\n" + "".join(f"m,{event},1,{q}\n" for event, q in rows))  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Desk:
+    """A home that has fetched the tournament and holds a file of forecasts, and the environment that leads to the site."""
+
+    fake: FakeMetaculus
+    environ: dict[str, str]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    fake = cup()
+    with Upstream(fake) as site:
+        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
+        forecasts(tmp_path)
+        yield Desk(fake, environ(site))
+
+
 POST = ("submit", "metaculus", "cup", "--forecasts", "f.csv", "--post")
 
 
@@ -89,67 +108,55 @@ def test_a_tournament_is_fetched_whole_with_the_texts_of_its_groups(tmp_path: Pa
         assert gone.returncode == 2 and "no tournament 'nothing'" in gone.stderr
 
 
-def test_each_forecast_and_comment_is_posted_once_and_a_new_one_again(tmp_path: Path) -> None:
-    fake = cup()
-    with Upstream(fake) as site:
-        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
-        forecasts(tmp_path)
-        plan = run_json(tmp_path, *POST[:-1], **environ(site))
-        assert {row["state"] for row in plan["posted"]} == {"to post"} and not fake.forecasts
-        assert plan["left_out"] == ["3: no forecast", "4: no forecast"]
-        done = run_json(tmp_path, *POST, **environ(site))
-        assert {row["state"] for row in done["posted"]} == {"posted"} and not done["problems"]
-        assert sorted(row["question"] for row in fake.forecasts) == [1, 2, 5, 6, 7, 8]
-        assert [row["on_post"] for row in fake.comments] == [100_001, 100_002, 900]
-        assert all(row["is_private"] for row in fake.comments)
-        again = run_json(tmp_path, *POST, **environ(site))
-        assert {row["state"] for row in again["posted"]} == {"before"}
-        forecasts(tmp_path, p=0.6)
-        run_ok(tmp_path, *POST, **environ(site))
-        assert [row["question"] for row in fake.forecasts[6:]] == [1] and len(fake.comments) == 4
+def test_each_forecast_and_comment_is_posted_once_and_a_new_one_again(tmp_path: Path, desk: Desk) -> None:
+    fake = desk.fake
+    plan = run_json(tmp_path, *POST[:-1], **desk.environ)
+    assert {row["state"] for row in plan["posted"]} == {"to post"} and not fake.forecasts
+    assert plan["left_out"] == ["3: no forecast", "4: no forecast"]
+    done = run_json(tmp_path, *POST, **desk.environ)
+    assert {row["state"] for row in done["posted"]} == {"posted"} and not done["problems"]
+    assert sorted(row["question"] for row in fake.forecasts) == [1, 2, 5, 6, 7, 8]
+    assert [row["on_post"] for row in fake.comments] == [100_001, 100_002, 900]
+    assert all(row["is_private"] for row in fake.comments)
+    again = run_json(tmp_path, *POST, **desk.environ)
+    assert {row["state"] for row in again["posted"]} == {"before"}
+    forecasts(tmp_path, p=0.6)
+    run_ok(tmp_path, *POST, **desk.environ)
+    assert [row["question"] for row in fake.forecasts[6:]] == [1] and len(fake.comments) == 4
 
 
-def test_a_forecast_that_the_site_refuses_is_named_and_holds_up_no_other(tmp_path: Path) -> None:
-    fake = cup()
-    with Upstream(fake) as site:
-        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
-        forecasts(tmp_path)
+def test_a_forecast_that_the_site_refuses_is_named_and_holds_up_no_other(tmp_path: Path, desk: Desk) -> None:
+    fake = desk.fake
 
-        def closes(seen: Seen) -> Sent | None:
-            if seen.method == "POST":  # between our look at it and the forecast
-                closed = {"scheduled_close_time": instant(-0.01), "actual_close_time": instant(-0.01)}
-                fake.tournaments["cup"][0]["question"].update(closed)
-            return None
+    def closes(seen: Seen) -> Sent | None:
+        if seen.method == "POST":  # between our look at it and the forecast
+            closed = {"scheduled_close_time": instant(-0.01), "actual_close_time": instant(-0.01)}
+            fake.tournaments["cup"][0]["question"].update(closed)
+        return None
 
-        fake.before = closes
-        done = run_cli(tmp_path, *POST, **environ(site))
-        assert done.returncode == 6 and "already closed" in done.stdout, done.stdout + done.stderr
-        assert sorted(row["question"] for row in fake.forecasts) == [2, 5, 6, 7, 8]
-        assert [row["on_post"] for row in fake.comments] == [100_002, 900]
+    fake.before = closes
+    done = run_cli(tmp_path, *POST, **desk.environ)
+    assert done.returncode == 6 and "already closed" in done.stdout, done.stdout + done.stderr
+    assert sorted(row["question"] for row in fake.forecasts) == [2, 5, 6, 7, 8]
+    assert [row["on_post"] for row in fake.comments] == [100_002, 900]
 
 
-def test_without_a_token_nothing_is_sent_and_a_wrong_one_is_told_at_once(tmp_path: Path) -> None:
-    fake = cup()
-    with Upstream(fake) as site:
-        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
-        forecasts(tmp_path)
-        for token, says in (("", "set METACULUS_TOKEN"), ("an0therb0tst0ken", "check METACULUS_TOKEN")):
-            done = run_cli(tmp_path, *POST, **environ(site, METACULUS_TOKEN=token))
-            assert done.returncode in (2, 4) and says in done.stderr, done.stderr
-        assert not fake.forecasts
-        public = run_cli(tmp_path, *POST, "--set", "public=true", **environ(site))
-        assert public.returncode == 6 and "private comment" in public.stdout and len(fake.forecasts) == 6
+def test_without_a_token_nothing_is_sent_and_a_wrong_one_is_told_at_once(tmp_path: Path, desk: Desk) -> None:
+    fake = desk.fake
+    for token, says in (("", "set METACULUS_TOKEN"), ("an0therb0tst0ken", "check METACULUS_TOKEN")):
+        done = run_cli(tmp_path, *POST, **{**desk.environ, "METACULUS_TOKEN": token})
+        assert done.returncode in (2, 4) and says in done.stderr, done.stderr
+    assert not fake.forecasts
+    public = run_cli(tmp_path, *POST, "--set", "public=true", **desk.environ)
+    assert public.returncode == 6 and "private comment" in public.stdout and len(fake.forecasts) == 6
 
 
-def test_the_token_stands_nowhere(tmp_path: Path) -> None:
-    fake = cup()
+def test_the_token_stands_nowhere(tmp_path: Path, desk: Desk) -> None:
+    fake = desk.fake
     fake.after = lambda seen: Sent({"detail": f"got {seen.headers.get('authorization')}"}, 400) if seen.method == "POST" else None  # fmt: skip
-    with Upstream(fake) as site:
-        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
-        forecasts(tmp_path)
-        done = run_cli(tmp_path, *POST, **environ(site))
-        assert done.returncode == 6
-        assert TOKEN not in done.stdout + done.stderr
+    done = run_cli(tmp_path, *POST, **desk.environ)
+    assert done.returncode == 6
+    assert TOKEN not in done.stdout + done.stderr
     for path in (tmp_path / "home").rglob("*"):
         assert path.is_dir() or TOKEN.encode() not in path.read_bytes(), path
 
@@ -193,10 +200,10 @@ def test_what_the_site_has_settled_is_recorded_numbers_and_days_too(tmp_path: Pa
 @pytest.mark.parametrize("at", [1, 2, 4])
 @pytest.mark.parametrize("arrives", [True, False])
 def test_a_posting_that_is_killed_goes_on_and_posts_nothing_twice(
-    tmp_path: Path, at: int, arrives: bool
+    tmp_path: Path, desk: Desk, at: int, arrives: bool
 ) -> None:
     """Killed at the nth request that writes: before the site has taken it, or after, without the answer."""
-    fake, writes, victim = cup(), [0], [0]
+    fake, writes, victim = desk.fake, [0], [0]
 
     def strike(seen: Seen) -> Sent | None:
         writes[0] += seen.method == "POST"
@@ -207,27 +214,21 @@ def test_a_posting_that_is_killed_goes_on_and_posts_nothing_twice(
         return None
 
     setattr(fake, "after" if arrives else "before", strike)
-    with Upstream(fake) as site:
-        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
-        forecasts(tmp_path)
-        process = context().Process(target=sitting_in_process, args=(tmp_path, POST, environ(site)))
-        process.start()
-        victim[0] = process.pid or 0
-        process.join()
-        assert process.exitcode == -9
-        run_ok(tmp_path, *POST, **environ(site))
+    process = context().Process(target=sitting_in_process, args=(tmp_path, POST, desk.environ))
+    process.start()
+    victim[0] = process.pid or 0
+    process.join()
+    assert process.exitcode == -9
+    run_ok(tmp_path, *POST, **desk.environ)
     assert sorted(row["question"] for row in fake.forecasts) == [1, 2, 5, 6, 7, 8]
     assert sorted(row["on_post"] for row in fake.comments) == [900, 100_001, 100_002]
 
 
-def test_two_postings_at_once_are_one(tmp_path: Path) -> None:
-    fake = cup()
-    with Upstream(fake) as site:
-        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
-        forecasts(tmp_path)
-        with own_folder(tmp_path / "home" / "nights" / "cup.posting.lock", what="posting set cup"):
-            busy = run_cli(tmp_path, *POST, **environ(site))
-        assert busy.returncode == 2 and "posting set cup is running" in busy.stderr and not fake.forecasts
+def test_two_postings_at_once_are_one(tmp_path: Path, desk: Desk) -> None:
+    fake = desk.fake
+    with own_folder(tmp_path / "home" / "nights" / "cup.posting.lock", what="posting set cup"):
+        busy = run_cli(tmp_path, *POST, **desk.environ)
+    assert busy.returncode == 2 and "posting set cup is running" in busy.stderr and not fake.forecasts
 
 
 @given(st.timedeltas(timedelta(0), timedelta(days=365)))
@@ -322,28 +323,27 @@ def states(done: dict[str, Any]) -> dict[str, str]:
     ids=["closed", "annulled", "settled", "another option", "gone"],
 )  # fmt: skip
 def test_a_question_that_is_another_one_by_now_gets_no_forecast_and_holds_up_no_other(
-    tmp_path: Path, place: int, change: dict[str, Any] | None, state: str, says: str
+    tmp_path: Path, desk: Desk, place: int, change: dict[str, Any] | None, state: str, says: str
 ) -> None:
-    fake = cup()
-    with Upstream(fake) as site:
-        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
-        forecasts(tmp_path)
-        asked = fake.tournaments["cup"][place]
-        name = str(asked["question"]["id"])
-        asked["question"] = {"id": 77} if change is None else {**asked["question"], **change}
-        if change is None:
-            asked |= {"question": question(77, "binary", "Another one?")}
-        came = run_cli(tmp_path, *POST, "--json", **environ(site))
-        done = json.loads(came.stdout)
-        assert states(done)[name] == state and set(states(done).values()) == {state, "posted"}
-        assert says in next(row["reason"] for row in done["posted"] if row["question"] == name)
-        assert int(name) not in {row["question"] for row in fake.forecasts} and len(fake.forecasts) == 5
-        # a question that has closed is nothing that a cron line should report each time
-        assert came.returncode == (6 if state == "refused" else 0)
+    fake = desk.fake
+    asked = fake.tournaments["cup"][place]
+    name = str(asked["question"]["id"])
+    asked["question"] = {"id": 77} if change is None else {**asked["question"], **change}
+    if change is None:
+        asked |= {"question": question(77, "binary", "Another one?")}
+    came = run_cli(tmp_path, *POST, "--json", **desk.environ)
+    done = json.loads(came.stdout)
+    assert states(done)[name] == state and set(states(done).values()) == {state, "posted"}
+    assert says in next(row["reason"] for row in done["posted"] if row["question"] == name)
+    assert int(name) not in {row["question"] for row in fake.forecasts} and len(fake.forecasts) == 5
+    # a question that has closed is nothing that a cron line should report each time
+    assert came.returncode == (6 if state == "refused" else 0)
 
 
-def test_a_site_that_asks_to_wait_gets_each_forecast_once_then_or_at_the_next_call(tmp_path: Path) -> None:
-    fake, waits = cup(), ["1", "1", "3600"]
+def test_a_site_that_asks_to_wait_gets_each_forecast_once_then_or_at_the_next_call(
+    tmp_path: Path, desk: Desk
+) -> None:
+    fake, waits = desk.fake, ["1", "1", "3600"]
 
     def busy(seen: Seen) -> Sent | None:
         if seen.method != "POST" or not waits:
@@ -351,19 +351,18 @@ def test_a_site_that_asks_to_wait_gets_each_forecast_once_then_or_at_the_next_ca
         return Sent({"detail": "Request was throttled."}, 429, {"retry-after": waits.pop(0)})
 
     fake.before = busy
-    with Upstream(fake) as site:
-        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
-        forecasts(tmp_path)
-        first = run_cli(tmp_path, *POST, **environ(site))
-        assert first.returncode != 0 and "HTTP 429" in first.stderr and not fake.forecasts
-        waits += ["1"]
-        assert set(states(run_json(tmp_path, *POST, **environ(site))).values()) == {"posted"}
+    first = run_cli(tmp_path, *POST, **desk.environ)
+    assert first.returncode != 0 and "HTTP 429" in first.stderr and not fake.forecasts
+    waits += ["1"]
+    assert set(states(run_json(tmp_path, *POST, **desk.environ)).values()) == {"posted"}
     numbers = [row["question"] for row in fake.forecasts]
     assert sorted(numbers) == [1, 2, 5, 6, 7, 8] and len(fake.comments) == 3
 
 
-def test_a_token_that_is_revoked_on_the_way_leaves_what_the_next_one_finishes(tmp_path: Path) -> None:
-    fake, sent = cup(), 0
+def test_a_token_that_is_revoked_on_the_way_leaves_what_the_next_one_finishes(
+    tmp_path: Path, desk: Desk
+) -> None:
+    fake, sent = desk.fake, 0
 
     def revoked(seen: Seen) -> Sent | None:
         nonlocal sent
@@ -371,13 +370,10 @@ def test_a_token_that_is_revoked_on_the_way_leaves_what_the_next_one_finishes(tm
         return Sent({"detail": "Invalid token."}, 401) if sent in (2, 3) else None
 
     fake.before = revoked
-    with Upstream(fake) as site:
-        run_ok(tmp_path, "questions", "fetch", "metaculus:cup", **environ(site))
-        forecasts(tmp_path)
-        first = run_cli(tmp_path, *POST, **environ(site))
-        assert first.returncode == 2 and "METACULUS_TOKEN" in first.stderr
-        sent = 9
-        run_ok(tmp_path, *POST, **environ(site))
+    first = run_cli(tmp_path, *POST, **desk.environ)
+    assert first.returncode == 2 and "METACULUS_TOKEN" in first.stderr
+    sent = 9
+    run_ok(tmp_path, *POST, **desk.environ)
     assert sorted(row["question"] for row in fake.forecasts) == [1, 2, 5, 6, 7, 8]
     assert sorted(row["on_post"] for row in fake.comments) == [900, 100_001, 100_002]
 

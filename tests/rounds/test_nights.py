@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -14,7 +13,6 @@ import pytest
 from tests.command_line import run_cli, run_json
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
-from workbench.engine.ownership import own_folder
 from workbench.store import Store
 from workbench.studies.contexts.context import ContextSource, SharedContext
 from workbench.studies.contexts.context_store import store_context
@@ -132,13 +130,6 @@ def test_questions_are_forecast_again_when_their_review_is_due(home: Path, serve
     assert run_cli(home, "forecast", "q/rain", **env).stdout == "q.3: 1 forecast, 0 missing\n"
     times = run_json(home, "tournament", "show", "q")["forecasts"]
     assert times[0]["next_review"] > datetime.now(UTC).isoformat()
-
-
-def test_one_night_of_a_set_at_a_time(home: Path, server: OpenAIServer) -> None:
-    with own_folder(home / "home" / "nights" / "q.lock", what="a round of set q"):
-        busy = night(home, server)
-        assert busy.returncode == 2 and f"process {os.getpid()}" in busy.stderr and not server.asked
-    assert night(home, server, "--promote", "0", "--trials", "1").returncode == 0
 
 
 def test_mistakes_are_one_line(home: Path) -> None:

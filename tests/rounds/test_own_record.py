@@ -4,19 +4,18 @@ import csv
 import json
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
-from workbench.questions.formats.base import QuestionFile
+from workbench.questions.formats.base import QuestionFile, Resolution
 from workbench.questions.question import Question
-from workbench.questions.sets.question_sets import add_questions, load_set, record_outcomes
+from workbench.questions.sets.question_sets import add_questions, load_set, record_resolutions
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.studies.rounds.round_page import write_round
@@ -66,23 +65,6 @@ def test_overconfidence_is_taken_back_and_a_handful_teaches_nothing() -> None:
         "",
     )
     assert not alike.corrects and "too few to use" in alike.reason
-
-
-@given(st.integers(0, 30))
-@settings(max_examples=12)
-def test_what_is_not_shown_to_help_is_not_used(seed: int) -> None:
-    draw = random.Random(seed)
-    rows = [
-        ResolvedForecast(question=f"q{n}", trials=(p,), p=p, crowd=None, outcome=float(draw.random() < p))
-        for n in range(60)
-        for p in (draw.uniform(0.05, 0.95),)
-    ]
-    record = learn(rows, "")
-    assert record.brier is not None and record.brier_raw is not None
-    if record.corrects:
-        assert record.brier < record.brier_raw and record.calibration_slope > 0
-    else:
-        assert "not shown to help" in record.line() or "turn forecasts round" in record.line()
 
 
 @given(shares, st.lists(shares, min_size=0, max_size=4), st.none() | shares, st.floats(0, 1), st.floats(0, 2))
@@ -145,7 +127,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
     outcomes = {f"q{number}": row.outcome for number, row in enumerate(rows)}
     # half of them decided in January, the others after the cutoff that the tests use
     days = {each: "2026-01-31" if number < 40 else "2026-03-01" for number, each in enumerate(outcomes)}
-    record_outcomes(opened, "q", outcomes, days=days, source="file")
+    came = [Resolution(event, p, days[event]) for event, p in outcomes.items()]
+    record_resolutions(opened, "q", came, source="file")
     yield opened
     opened.close()
 
@@ -163,9 +146,13 @@ def test_only_what_was_decided_by_the_cutoff_counts(store: Store) -> None:
 def test_what_was_decided_before_a_night_began_teaches_nothing(store: Store) -> None:
     """Two worlds: outcomes of before the night's own cutoff may have been read by it, and change nothing."""
     before = own_record(store, MARCH)
-    record_outcomes(store, "q", {f"q{n}": 0.0 for n in range(40, 80)}, day="2025-12-31", source="file")
+    record_resolutions(
+        store, "q", [Resolution(f"q{n}", 0.0, "2025-12-31") for n in range(40, 80)], source="file"
+    )
     assert own_record(store, MARCH) == before
-    record_outcomes(store, "q", {f"q{n}": 1.0 for n in range(40, 80)}, day="2026-01-01", source="file")
+    record_resolutions(
+        store, "q", [Resolution(f"q{n}", 1.0, "2026-01-01") for n in range(40, 80)], source="file"
+    )
     assert own_record(store, MARCH).forecasts == 80
 
 
@@ -174,19 +161,6 @@ def test_a_later_night_does_not_stand_in_front_of_an_earlier_one(store: Store) -
     before = list(resolved_forecasts(store, MARCH))
     past_night(store, [f"q{n}" for n in range(40)], [0.5] * 40, name="q.2", cutoff="2026-06-01")
     assert list(resolved_forecasts(store, MARCH)) == before
-
-
-def test_dates_of_a_question_are_left_out_together() -> None:
-    """Of 24 questions each is asked four times; its sisters' outcome is its own, so a fold by date would read it there."""
-    draw = random.Random(4)
-    rows = []
-    for number in range(24):
-        p, outcome = draw.uniform(0.2, 0.8), float(draw.random() < 0.5)
-        rows += [ResolvedForecast(question=f"q{number}", trials=(p,), p=p, crowd=None, outcome=outcome)] * 4
-    apart = [replace(row, question=f"{row.question}.{place}") for place, row in enumerate(rows)]
-    together, by_date = learn(rows, ""), learn(apart, "")
-    assert (together.questions, by_date.questions) == (24, 96) and not together.corrects
-    assert together.brier is not None and by_date.brier is not None and together.brier > by_date.brier
 
 
 async def test_a_night_keeps_the_record_it_was_opened_with_and_the_raw_values(
@@ -218,7 +192,7 @@ async def test_a_night_keeps_the_record_it_was_opened_with_and_the_raw_values(
         form="json",
         origin="x",
     )
-    record_outcomes(store, "q", {f"q{n}": 1.0 for n in range(40)}, day="2026-02-01")
+    record_resolutions(store, "q", [Resolution(f"q{n}", 1.0, "2026-02-01") for n in range(40)])
     again, _ = write_round(store, load_round(store, night.name))
     assert (again.rows[0].p, again.rows[0].crowd) == (row.p, 0.5) and load_set(store, "q")["q80"].crowd == {
         "q80": 0.99
@@ -238,8 +212,3 @@ async def test_a_night_keeps_the_record_it_was_opened_with_and_the_raw_values(
 
 def _fields(entry: Question) -> dict[str, object]:
     return {"id": entry.id, "title": entry.title, "closes_on": entry.closes_on}
-
-
-def test_a_record_reads_back() -> None:
-    record = learn(overconfident(60), datetime.now(UTC).date().isoformat())
-    assert OwnRecord(**json.loads(json.dumps(asdict(record)))) == record

@@ -1,6 +1,5 @@
 """Arms made of another arm's forecasts: trials pooled as `score` pools them, and finished trees under noise at the leaves."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.fakes.small_run import RUN, make_small_run
+from tests.studies.finished import finish
 from workbench.engine.record.fold import load_state
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.tables import Events
@@ -16,12 +16,8 @@ from workbench.store.events import ForecastMade
 from workbench.studies.arms.arm_registry import make_arm
 from workbench.studies.arms.base import ArmContext
 from workbench.studies.arms.derived_arms import FinishedForecasts
-from workbench.studies.leak_audit import audit_study
-from workbench.studies.runner import StudyRunner
 from workbench.studies.study_exam import StudyExam
-from workbench.studies.study_file import ArmSpec, StudyCell, StudyError, study_of
-from workbench.studies.study_plan import plan_study
-from workbench.studies.study_report import write_study
+from workbench.studies.study_file import ArmSpec, StudyCell
 from workbench.studies.study_results import study_results
 from workbench.studies.study_state import StudyState
 from workbench.studies.study_table import tidy_table, trials_of
@@ -47,16 +43,13 @@ def test_a_build_up_is_one_study_and_each_step_stands_above_the_one_before(
             {"arm": "simulated", "name": "raw", "sd": 0.2, "bias": 0.1},
         ],
     }
-    plan = plan_study(store, study_of(document))
-    state = asyncio.run(StudyRunner(store, plan, environ={}).work())
-    trials = trials_of(tidy_table(plan.spec, plan.exam, state), plan.exam)
-    audited = audit_study(store, plan, state)
-    results = write_study(store, plan, audited, tmp_path / "out")
+    plan, state, results = finish(store, document, tmp_path)
     paid = tidy_table(plan.spec, plan.exam, state)
+    trials = trials_of(paid, plan.exam)
     paid.loc[paid["arm"] == "raw", "cost_usd"] = 0.01
     bills = {
         name: row["cost_usd"]
-        for name, row in study_results(plan.spec, plan.exam, audited, paid)["arms"].items()
+        for name, row in study_results(plan.spec, plan.exam, state, paid)["arms"].items()
     }
     assert bills == dict.fromkeys(bills, pytest.approx(1.6))  # nothing made of paid forecasts is free
     assert not state.missing and trials["raw"].shape == (40, 4)
@@ -104,31 +97,3 @@ def test_noise_reaches_the_root_through_the_rules_and_is_the_same_each_time(
     rule = tree.root.rule
     wanted = rule.intercept + sum(rule.weights[leaf] * p for leaf, p in turned.items())  # type: ignore[union-attr]
     assert root(noise="reverse", level=1.0) == pytest.approx(min(max(wanted, 0.0), 1.0))
-
-
-@pytest.mark.parametrize(
-    ("arms", "words"),
-    [
-        ([{"arm": "pooled"}], "of which arm"),
-        ([{"arm": "pooled", "of": "nobody"}], "there is no arm 'nobody'"),
-        ([{"arm": "pooled", "of": "half"}, {"arm": "always-half", "name": "half"}], "does not draw"),
-        ([{"arm": "noisy", "of": "raw"}], "no drivers to disturb"),
-        ([{"arm": "noisy", "of": "raw", "noise": "loud"}], "noise is one of"),
-        ([{"arm": "noisy", "of": "raw", "level": 2.0}], "lies in [0, 1]"),
-        ([{"arm": "noisy", "name": "n", "of": "V"}, {"arm": "search", "name": "V", "analytica": "V"}], "without asking again"),
-        ([{"arm": "pooled", "name": "a", "of": "b"}, {"arm": "pooled", "name": "b", "of": "raw"}], "there is no arm 'b'"),
-        ([{"arm": "base-rate", "by": []}], "by is a list of columns"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_derived_is_found_before_anything_is_paid_for(
-    arms: list[Any], words: str, tmp_path: Path, store: Store
-) -> None:
-    raw = {"arm": "simulated", "name": "raw", "sd": 0.2}
-    with pytest.raises(StudyError) as refused:
-        plan_study(store, study_of({**SIMULATED, "name": "s", "arms": [*arms, raw]}))
-    assert any(words in line for line in refused.value.problems), refused.value.problems
-
-
-def test_a_build_up_names_arms_of_the_study() -> None:
-    with pytest.raises(StudyError, match="build_up: a list of two or more arms"):
-        study_of({**SIMULATED, "name": "s", "arms": ["random"], "build_up": ["random", "other"]})

@@ -13,7 +13,6 @@ from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 from workbench.engine.proof_check import verify_run
 from workbench.store import ApiLedger, ModelLedger, Store
-from workbench.studies.arms.arm_registry import KINDS
 from workbench.studies.arms.run_arms import RUN_KINDS
 from workbench.studies.leak_audit import audit_study
 from workbench.studies.runner import StudyRunner
@@ -58,21 +57,6 @@ CALLS: dict[str, dict[str, int]] = {
 
 def test_no_arm_is_forgotten_here() -> None:
     assert set(CALLS) == set(RUN_KINDS)
-    tables = {
-        "random",
-        "column",
-        "market",
-        "crowd+prior",
-        "always-half",
-        "price-move",
-        "published",
-        "simulated",
-        "series",
-        "pooled",
-        "base-rate",
-        "noisy",
-    }
-    assert set(KINDS) == set(RUN_KINDS) | tables | {"grounder"}
 
 
 def exam_file(folder: Path) -> None:

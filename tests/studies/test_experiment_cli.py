@@ -130,39 +130,6 @@ def test_bad_studies_are_one_line_each_and_exit_2(tmp_path: Path) -> None:
     assert run_cli(tmp_path, "experiment", "status", "bad.yaml").returncode == 2
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"arms": ["ARM", "oracle"]}, "unknown arm 'oracle'"),
-        ({"arms": [{"ARM": None, "crowd": True}], "exam": {"events": "bare.csv"}}, "arm 'zero-shot': "),
-        ({"arms": [{"ARM": None, "kind": "belief", "prior": "mood"}]}, "arm 'belief': "),
-    ],
-)
-def test_a_bad_study_is_one_line_before_the_first_call(
-    change: dict[str, Any], says: str, tmp_path: Path
-) -> None:
-    events = events_file(tmp_path).read_text()
-    (tmp_path / "bare.csv").write_text(events.replace("crowd", "other"))
-    with OpenAIServer() as server:
-        model = {"model": "openai/x", "api_base": server.url, "prices": {"openai/x": [1.0, 2.0]}}
-        document = {"name": "bad", "exam": {"events": "e.csv"}, "arms": ["ARM"], **change}
-        document["arms"] = [_arm(each, model) for each in document["arms"]]
-        (tmp_path / "bad.yaml").write_text(json.dumps(document))  # JSON is YAML
-        done = run_cli(tmp_path, "experiment", "run", "bad.yaml", OPENAI_API_KEY="sk-none")
-    assert done.returncode == 2 and done.stdout == "" and not server.asked and not server.turned_away
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("workbench: ") and says in line
-
-
-def _arm(entry: Any, model: dict[str, Any]) -> Any:
-    if entry == "ARM":
-        return {"arm": "zero-shot", **model}
-    if isinstance(entry, dict):
-        settings = {key: value for key, value in entry.items() if key not in ("ARM", "kind")}
-        return {"arm": entry.get("kind", "zero-shot"), **model, **settings}
-    return entry
-
-
 def test_a_second_process_on_one_study_asks_nothing(tmp_path: Path) -> None:
     (tmp_path / "sim.yaml").write_text(SIMULATED)
     with own_folder(tmp_path / "home" / "studies" / "sim", what="study sim"):

@@ -17,7 +17,7 @@ import pytest
 
 from proxies.asof import later_text
 from proxies.asof.clock import Cutoff
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_json, run_ok
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 from workbench.questions.as_of import criteria_as_of, statement_as_of
@@ -216,49 +216,35 @@ def test_every_text_of_every_format_is_the_same_in_both_worlds(form: str, tmp_pa
         assert shown(write(tmp_path, form, note, TITLE_EDIT), form) == plain, note
 
 
-def night(folder: Path, notes: Sequence[str], remark: str) -> tuple[list[str], str]:
+def night(
+    folder: Path, notes: Sequence[str], remark: str, *, forecast: bool = False
+) -> tuple[list[str], str]:
+    """What a night sends and says; ``forecast`` finishes one whose budget was too small for any of its questions."""
     folder.mkdir()
     for number, form in enumerate(("kalshi", "polymarket", "prophet")):
         path = write(folder, form, notes[number % len(notes)], remark)
-        done = run_cli(folder, "questions", "import", str(path), "--as", "s")
-        assert done.returncode == 0, done.stderr
+        run_ok(folder, "questions", "import", str(path), "--as", "s")
+    settings = (f"cutoff={CUTOFF}", "quick=zero-shot", "price=openai/x=100,200")
+    words = ("tournament", "run", "s", "--contexts", "none", "--until", "quick", "--trials", "1", "--promote", "0", "--model", "openai/x")  # fmt: skip
     with OpenAIServer(Policy()) as server:
-        model = (
-            "--model",
-            "openai/x",
-            "--set",
-            f"api_base={server.url}",
-            "--set",
-            "quick=zero-shot",
-            "--trials",
-            "1",
-            "--promote",
-            "0",
-        )
-        words = (
-            "tournament",
-            "run",
-            "s",
-            "--set",
-            f"cutoff={CUTOFF}",
-            "--contexts",
-            "none",
-            "--until",
-            "quick",
-            *model,
-        )
-        done = run_cli(folder, *words, OPENAI_API_KEY="none")
-        assert done.returncode == 0, done.stderr
-        return sent(server), done.stdout
+        named = [word for each in (*settings, f"api_base={server.url}") for word in ("--set", each)]
+        if forecast:
+            begun = run_cli(folder, *words, *named, "--budget-usd", "0.001", OPENAI_API_KEY="none")
+            assert begun.returncode == 3 and not server.asked, begun.stderr
+            said = run_ok(folder, "forecast", "s", "--budget-usd", "50", OPENAI_API_KEY="none")
+        else:
+            said = run_ok(folder, *words, *named, OPENAI_API_KEY="none")
+        return sent(server), said
 
 
-def test_a_night_sends_the_same_bytes_whatever_was_edited_later(tmp_path: Path) -> None:
-    plain, quiet = night(tmp_path / "plain", [""], "")
+@pytest.mark.parametrize("forecast", [False, True])
+def test_a_night_sends_the_same_bytes_whatever_was_edited_later(forecast: bool, tmp_path: Path) -> None:
+    plain, quiet = night(tmp_path / "plain", [""], "", forecast=forecast)
     assert plain and "leak audit" not in quiet
     assert sum(CRITERIA in text for text in plain) >= 2  # what resolves the question is told
-    edited, said = night(tmp_path / "edited", EDITS, TITLE_EDIT)
+    edited, said = night(tmp_path / "edited", EDITS, TITLE_EDIT, forecast=forecast)
     assert edited == plain
-    assert "leak audit:" in said and "pieces were cut" in said
+    assert forecast or ("leak audit:" in said and "pieces were cut" in said)
 
 
 def test_without_the_cut_the_worlds_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,78 +253,33 @@ def test_without_the_cut_the_worlds_differ(tmp_path: Path, monkeypatch: pytest.M
     assert shown(write(tmp_path, "metaculus", EDITS[0], TITLE_EDIT), "metaculus") != plain
 
 
-def study(folder: Path, note: str, remark: str, form: str) -> tuple[list[str], str]:
-    folder.mkdir(parents=True)
+def study(folder: Path, exam: Path) -> tuple[list[str], str]:
+    """What a study of these questions sends, and its report."""
     with OpenAIServer(Policy()) as server:
         model = {"model": "openai/x", "api_base": server.url}
         arms = ["random", {"arm": "zero-shot", **model}, {"arm": "prophet", **model}]
-        exam = {"questions": write(folder, form, note, remark, "yes").name}
-        document = {"name": "s", "exam": exam, "reference": "random", "cutoffs": "per-question", "arms": arms}
+        document = {"name": "s", "exam": {"questions": exam.name}, "reference": "random", "cutoffs": "per-question", "arms": arms}  # fmt: skip
         (folder / "s.yaml").write_text(json.dumps(document))
-        done = run_cli(folder, "experiment", "run", "s.yaml", OPENAI_API_KEY="none")
-        assert done.returncode == 0, done.stderr
-        report = (folder / "home" / "studies" / "s" / "report.html").read_text()
-        return sent(server), report
+        run_ok(folder, "experiment", "run", "s.yaml", OPENAI_API_KEY="none")
+        return sent(server), (folder / "home" / "studies" / "s" / "report.html").read_text()
 
 
 def test_a_study_sends_the_same_bytes_and_its_audit_says_what_was_cut(tmp_path: Path) -> None:
-    plain, _ = study(tmp_path / "a", "", "", "metaculus")
-    edited, report = study(tmp_path / "b", EDITS[0], TITLE_EDIT, "metaculus")
+    plain, _ = study(tmp_path, write(tmp_path, "metaculus", "", "", "yes"))
+    (other := tmp_path / "b").mkdir()
+    edited, report = study(other, write(other, "metaculus", EDITS[0], TITLE_EDIT, "yes"))
     assert plain and plain == edited
     assert "pieces were cut from the texts" in report
 
 
 def test_a_text_that_is_cut_to_nothing_stops_its_question(tmp_path: Path) -> None:
-    entry = {
-        "id": "o1",
-        "title": TITLE,
-        "criteria": "EDIT: the cabinet resigned.",
-        "asked_on": CUTOFF,
-        "outcomes": {"o1": 1.0},
-    }
+    entry = {"id": "o1", "title": TITLE, "criteria": "EDIT: the cabinet resigned.", "asked_on": CUTOFF, "outcomes": {"o1": 1.0}}  # fmt: skip
     other = {**entry, "id": "o2", "criteria": CRITERIA, "outcomes": {"o2": 0.0}}
-    (tmp_path / "q.json").write_text(
-        json.dumps({"format": "analyst-workbench/questions/1", "questions": [entry, other]})
-    )
-    with OpenAIServer(Policy()) as server:
-        arms = ["random", {"arm": "zero-shot", "model": "openai/x", "api_base": server.url}]
-        document = {
-            "name": "s",
-            "exam": {"questions": "q.json"},
-            "reference": "random",
-            "cutoffs": "per-question",
-            "arms": arms,
-        }
-        (tmp_path / "s.yaml").write_text(json.dumps(document))
-        done = run_cli(tmp_path, "experiment", "run", "s.yaml", "--json", OPENAI_API_KEY="none")
-        assert done.returncode == 0, done.stderr
-        assert len(sent(server)) == 1
-    assert (
-        "1 events are asked of nobody: the criteria of o1"
-        in (tmp_path / "home" / "studies" / "s" / "report.html").read_text()
-    )
-
-
-def forecast(folder: Path, notes: Sequence[str], remark: str) -> list[str]:
-    """What ``forecast`` sends when it finishes a night whose budget was too small for any of its questions."""
-    folder.mkdir()
-    for number, form in enumerate(("kalshi", "polymarket", "prophet")):
-        path = write(folder, form, notes[number % len(notes)], remark)
-        assert run_cli(folder, "questions", "import", str(path), "--as", "s").returncode == 0
-    with OpenAIServer(Policy()) as server:
-        model = ("--model", "openai/x", "--set", f"api_base={server.url}", "--set", "price=openai/x=100,200", "--budget-usd", "0.001")  # fmt: skip
-        words = ("--set", f"cutoff={CUTOFF}", "--contexts", "none", "--until", "quick", "--set", "quick=zero-shot", "--trials", "1", "--promote", "0")  # fmt: skip
-        begun = run_cli(folder, "tournament", "run", "s", *words, *model, OPENAI_API_KEY="none")
-        assert begun.returncode == 3 and not server.asked, begun.stderr
-        done = run_cli(folder, "forecast", "s", "--budget-usd", "50", OPENAI_API_KEY="none")
-        assert done.returncode == 0, done.stderr
-        return sent(server)
-
-
-def test_a_forecast_sends_the_same_bytes_whatever_was_edited_later(tmp_path: Path) -> None:
-    plain = forecast(tmp_path / "plain", [""], "")
-    assert sum(CRITERIA in text for text in plain) >= 2
-    assert forecast(tmp_path / "edited", EDITS, TITLE_EDIT) == plain
+    questions = {"format": "analyst-workbench/questions/1", "questions": [entry, other]}
+    (tmp_path / "q.json").write_text(json.dumps(questions))
+    asked, report = study(tmp_path, tmp_path / "q.json")
+    assert len(asked) == 2  # by two arms, of the other question
+    assert "1 events are asked of nobody: the criteria of o1" in report
 
 
 def uncut(patch: pytest.MonkeyPatch) -> None:
@@ -355,14 +296,7 @@ def test_the_audit_of_a_study_finds_a_later_sentence_in_recorded_prompts(
         with monkeypatch.context() as patch:
             uncut(patch)
             arms = ["random", {"arm": "zero-shot", "model": "openai/x", "api_base": server.url}]
-            exam = {"questions": "metaculus.txt"}
-            document = {
-                "name": "s",
-                "exam": exam,
-                "reference": "random",
-                "cutoffs": "per-question",
-                "arms": arms,
-            }
+            document = {"name": "s", "exam": {"questions": "metaculus.txt"}, "reference": "random", "cutoffs": "per-question", "arms": arms}  # fmt: skip
             plan = plan_study(store, study_of(document, tmp_path))
             environ = {"OPENAI_API_KEY": "none"}
             state = asyncio.run(StudyRunner(store, plan, environ=environ).work())
@@ -381,7 +315,6 @@ def test_the_audit_of_a_round_finds_a_later_sentence_in_recorded_prompts(
         uncut(patch)
         asked, _ = night(tmp_path / "n", [EDITS[0] * planted], "")
     assert any("this counts" in text for text in asked) == planted
-    shown = run_cli(tmp_path / "n", "tournament", "show", "s.1", "--json")
-    assert shown.returncode == 0, shown.stderr
-    found = [line for line in json.loads(shown.stdout)["leaks"] if "recorded prompts" in line]
+    leaks = run_json(tmp_path / "n", "tournament", "show", "s.1")["leaks"]
+    found = [line for line in leaks if "recorded prompts" in line]
     assert len(found) == planted and all("[Edited on March 1, 2024]" in line for line in found)

@@ -1,6 +1,5 @@
 """The studies that come with the workbench: each can be read, those without a model can be run as they are."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -12,24 +11,15 @@ from tests.command_line import run_cli
 from tests.fakes.loop_run import ExaOnLoopback
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
+from tests.studies.finished import finish
 from tests.studies.test_every_arm import ENGINES, PLAN
 from workbench.errors import UsageError
 from workbench.questions.formats.price_questions import read_price_history
 from workbench.questions.sets.question_sets import add_questions
 from workbench.store import Store
-from workbench.studies.leak_audit import audit_study
 from workbench.studies.ready_studies import needs_of, ready_studies, write_ready
-from workbench.studies.runner import StudyRunner
 from workbench.studies.study_file import StudyError, StudySpec, read_study, study_of
 from workbench.studies.study_plan import plan_study
-from workbench.studies.study_report import write_study
-
-
-def test_there_is_one_for_each_study_of_the_papers() -> None:
-    assert set(ready_studies()) == {
-        "build-up", "calibration", "correctness", "crowd", "depth", "elicitation", "leaf-noise", "leaves", "models", "noise", "offline",
-        "open-weights", "past-sources", "rebalancing", "rules", "scaffold", "sources", "steps", "thoughts", "trials", "weights",
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", list(ready_studies()))
@@ -51,6 +41,12 @@ def test_each_is_a_study_and_lacks_only_what_it_says(name: str, tmp_path: Path, 
     assert all(any(word in line for word in allowed) for line in refusal.value.problems), (
         refusal.value.problems
     )
+
+
+def environ_of(web: ExaOnLoopback) -> dict[str, str]:
+    """Keys, and the web in place of every search engine."""
+    engines = {f"WORKBENCH_UPSTREAM_{engine}": web.url for engine in ENGINES}
+    return {"OPENAI_API_KEY": "sk-none", "EXA_API_KEY": "k", **engines}
 
 
 def fill_in(name: str, folder: Path, server: OpenAIServer) -> StudySpec:
@@ -84,13 +80,9 @@ def fill_in(name: str, folder: Path, server: OpenAIServer) -> StudySpec:
 def test_each_runs_to_its_report(name: str, tmp_path: Path, store: Store) -> None:
     """On simulators, embedded series and the offline analyst as it is; on a scripted server where it needs a model."""
     with OpenAIServer(Policy(plan=PLAN)) as server, ExaOnLoopback() as web:
-        plan = plan_study(store, fill_in(name, tmp_path, server))
-        environ = {"OPENAI_API_KEY": "sk-none", "EXA_API_KEY": "k"}
-        environ |= {f"WORKBENCH_UPSTREAM_{engine}": web.url for engine in ENGINES}
-        state = asyncio.run(StudyRunner(store, plan, environ=environ).work())
+        plan, state, results = finish(store, fill_in(name, tmp_path, server), tmp_path, environ_of(web))
         assert not state.missing and not server.unread
         assert bool(server.asked) == ("MODEL" in str(needs_of(name)))
-    results = write_study(store, plan, audit_study(store, plan, state), tmp_path / "out")
     assert set(results["arms"]) == set(plan.arms) and (tmp_path / "out" / "report.html").is_file()
     assert bool(results["rebalanced"]) == (name == "rebalancing")
     if name == "correctness":
@@ -141,30 +133,22 @@ OF_PAPER_A = {"rules": 2}
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", list(OF_PAPER_A))
-def test_tables_2_3_and_6_of_paper_a_come_out_on_a_long_short_set(name: str, tmp_path: Path) -> None:
+def test_tables_2_3_and_6_of_paper_a_come_out_on_a_long_short_set(
+    name: str, tmp_path: Path, store: Store
+) -> None:
     """Accuracy, hard, soft, variance, Brier score, cost and the frontier, by values worked out by hand."""
-    store = Store(tmp_path / "home")
     rows = [
         {"symbol": symbol, "date": day, "close": close}
         for symbol, last in (("AAA", "110"), ("BBB", "80"))
         for day, close in (("2024-01-01", "100"), ("2025-01-01", last))
     ]
-    try:
-        add_questions(store, "SET", read_price_history(rows, "2024-01-02"), form="prices", origin="by hand")
-        with OpenAIServer(Policy(plan=PLAN)) as server, ExaOnLoopback() as web:
-            filled = fill_in(name, tmp_path, server)
-            arms = tuple(
-                arm for arm in filled.arms if arm.kind != "notebook" and arm.name != "deep_research L"
-            )
-            spec = filled.with_changes(arms=arms, exam=({"set": "SET"},), trials=OF_PAPER_A[name])
-            plan = plan_study(store, spec)
-            environ = {"OPENAI_API_KEY": "sk-none", "EXA_API_KEY": "k"}
-            environ |= {f"WORKBENCH_UPSTREAM_{engine}": web.url for engine in ENGINES}
-            state = asyncio.run(StudyRunner(store, plan, environ=environ).work())
-            assert not state.missing and not server.unread
-        results = write_study(store, plan, audit_study(store, plan, state), tmp_path / "out")
-    finally:
-        store.close()
+    add_questions(store, "SET", read_price_history(rows, "2024-01-02"), form="prices", origin="by hand")
+    with OpenAIServer(Policy(plan=PLAN)) as server, ExaOnLoopback() as web:
+        filled = fill_in(name, tmp_path, server)
+        arms = tuple(arm for arm in filled.arms if arm.kind != "notebook" and arm.name != "deep_research L")
+        spec = filled.with_changes(arms=arms, exam=({"set": "SET"},), trials=OF_PAPER_A[name])
+        plan, state, results = finish(store, spec, tmp_path, environ_of(web))
+        assert not state.missing and not server.unread
     assert results["tasks"] == 2 and (tmp_path / "out" / "frontier.png").is_file()
     worth = [task.payoffs for task in plan.exam.tasks]
     spans = [max(each) - min(each) for each in worth]

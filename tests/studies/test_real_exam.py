@@ -1,18 +1,14 @@
 """The real exam: ForecastBench's events with crowd, both priors, pooled and shrunk trials, price moves; equal to the published figures."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.studies.finished import finish
 from workbench.store import Store
-from workbench.studies.leak_audit import audit_study
-from workbench.studies.runner import StudyRunner
 from workbench.studies.study_file import study_of
-from workbench.studies.study_plan import plan_study
-from workbench.studies.study_report import write_study
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("no_pictures")]
 
@@ -40,25 +36,19 @@ ARMS: list[dict[str, Any]] = [
 ]
 
 
-def results_of(data: Path, tmp_path: Path) -> dict[str, Any]:
-    store = Store(tmp_path / "home")
-    try:
-        exam = {"events": "events.csv.gz"}
-        study = {"name": "real", "exam": exam, "arms": ARMS, "resamples": 500, "reference": "market"}
-        plan = plan_study(store, study_of(study, data))
-        state = asyncio.run(StudyRunner(store, plan, environ={}).work())
-        state = audit_study(store, plan, state)
-        return write_study(store, plan, state, tmp_path / "out")
-    finally:
-        store.close()
-
-
 @pytest.mark.realdata
 def test_the_tables_of_a_study_hold_the_published_figures_and_returns(
-    test_data: Path, tmp_path: Path
+    test_data: Path, tmp_path: Path, store: Store
 ) -> None:
     data = test_data / "forecastbench"
-    results = results_of(data, tmp_path)
+    study = {
+        "name": "real",
+        "exam": {"events": "events.csv.gz"},
+        "arms": ARMS,
+        "resamples": 500,
+        "reference": "market",
+    }
+    results = finish(store, study_of(study, data), tmp_path).results
     arms = results["arms"]
     expected = json.loads((data / "expected.json").read_text())
     names = {

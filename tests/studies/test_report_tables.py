@@ -1,6 +1,5 @@
 """Tables of the report beside scores and differences: mixes of categories, caution beside the market, distances, steps of agents."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -13,20 +12,21 @@ from hypothesis import strategies as st
 
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
+from tests.studies.finished import finish
 from tests.studies.test_every_arm import PLAN, run_study
 from workbench.science.pooling.pool import pool
 from workbench.science.scoring.scores import brier_index, metaculus_baseline
 from workbench.science.tables import Events
 from workbench.store import Store
-from workbench.studies.arm_distances import caution_rows, distance_matrix
 from workbench.studies.leak_audit import audit_study
-from workbench.studies.runner import StudyRunner
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import Rebalance, StudyError, study_of
 from workbench.studies.study_plan import plan_study
 from workbench.studies.study_report import write_study
 from workbench.studies.study_scores import (
+    caution_rows,
     curve_points,
+    distance_matrix,
     ensemble_rows,
     mix_scores,
     rank_correlation,
@@ -146,10 +146,8 @@ def test_the_report_shows_what_the_exam_has_columns_for(tmp_path: Path, store: S
     ]
     (tmp_path / "e.csv").write_text(head + "".join(rows))
     arms = ["market", "random", {"arm": "column", "name": HOSTILE, "column": "other"}]
-    document = {"name": "s", "exam": {"events": "e.csv"}, "arms": arms, "trials": 3, "resamples": 200}
-    plan = plan_study(store, study_of(document, tmp_path))
-    state = audit_study(store, plan, asyncio.run(StudyRunner(store, plan, environ={}).work()))
-    results = write_study(store, plan, state, tmp_path / "out")
+    document = {"exam": {"events": "e.csv"}, "arms": arms, "trials": 3, "resamples": 200}
+    results = finish(store, document, tmp_path).results
     pictures = {path.stem for path in (tmp_path / "out").glob("*.png")}
     wanted = {
         "scores",

@@ -9,7 +9,9 @@ from workbench.questions.formats.base import QuestionFile
 from workbench.questions.question import Question
 from workbench.questions.sets.question_sets import add_questions, set_of
 from workbench.store import Store
-from workbench.studies.study_file import StudyError, read_study, study_of
+from workbench.studies.arms.arm_registry import make_arm
+from workbench.studies.arms.base import ArmContext
+from workbench.studies.study_file import ArmSpec, StudyError, read_study, study_of
 from workbench.studies.study_plan import plan_study
 
 SIMULATED: dict[str, Any] = {"simulator": {"questions": 20}}
@@ -45,16 +47,6 @@ def events_file(
         ({"exam": {"simulator": {"size": 3}}}, "no setting 'size'"),
         ({"arms": []}, "at least one arm"),
         ({"arms": ["market", "market"]}, "arm 'market' is there twice"),
-        ({"arms": [{"arm": "simulated", "mood": 1}]}, "no setting 'mood'"),
-        ({"arms": [{"arm": "simulated", "sd": "high"}]}, "sd is float, not 'high'"),
-        ({"arms": [{"arm": "series", "model": "tarot"}]}, "no time-series model 'tarot'"),
-        (
-            {"arms": [{"arm": "grounder", "grounder": "oracle"}]},
-            "needs the grounder 'oracle', which is not installed here",
-        ),
-        ({"arms": [{"arm": "notebook", "analytica": "X"}]}, "analytica is V, S, L, not 'X'"),
-        ({"arms": [{"arm": "notebook", "max_leafs": 3}]}, "max_leafs"),
-        ({"arms": [{"arm": "published", "method": "m"}]}, "forecasts is missing"),
         ({"arms": [{"arm": "column", "column": "mood"}]}, "'mood'"),
         ({"reference": "nobody"}, "reference: 'nobody' is no arm: market"),
         ({"trials": 0}, "trials: a number of at least 1"),
@@ -62,11 +54,63 @@ def events_file(
         ({"budget": 3}, "unknown key 'budget'"),
         ({"name": "../x"}, "name: letters, digits"),
         ({"contexts": "none.json"}, "contexts: "),
+        (
+            {"arms": ["market", "random"], "build_up": ["random", "other"]},
+            "build_up: a list of two or more arms",
+        ),
     ],
 )
 def test_each_mistake_is_one_line(store: Store, tmp_path: Path, document: dict[str, Any], says: str) -> None:
     lines = problems(store, tmp_path, **document)
     assert len(lines) == 1 and says in lines[0], lines
+
+
+@pytest.mark.parametrize(
+    ("arm", "says"),
+    [
+        ({"arm": "simulated", "mood": 1}, "no setting 'mood'"),
+        ({"arm": "simulated", "sd": "high"}, "sd is float, not 'high'"),
+        ({"arm": "simulated", "sd": -1.0}, "an sd is at least 0"),
+        ({"arm": "simulated", "rule": "none"}, "rule is one of own"),
+        ({"arm": "series", "model": "tarot"}, "no time-series model 'tarot'"),
+        ({"arm": "grounder", "grounder": "oracle"}, "needs the grounder 'oracle', which is not installed here"),
+        ({"arm": "notebook", "analytica": "X"}, "analytica is V, S, L, not 'X'"),
+        ({"arm": "notebook", "max_leafs": 3}, "max_leafs"),
+        ({"arm": "published", "method": "m"}, "forecasts is missing"),
+        ({"arm": "published", "forecasts": "none.csv", "method": "m"}, "there is no file"),
+        ({"arm": "base-rate", "pseudo": "much"}, "pseudo a number of at least 0"),
+        ({"arm": "base-rate", "by": []}, "by is a list of columns"),
+        ({"arm": "column"}, "which column?"),
+        ({"arm": "market", "column": "p"}, "no setting 'column'; it has: none"),
+        ({"arm": "price-move", "share": "half"}, "share is float, not 'half'"),
+        ({"arm": "pooled"}, "of which arm"),
+        ({"arm": "pooled", "of": "market", "pool": "stew"}, "stew"),
+        ({"arm": "pooled", "of": "market", "clip": "x"}, "clip"),
+        ({"arm": "pooled", "of": "nobody"}, "there is no arm 'nobody'"),
+        ({"arm": "pooled", "of": "market"}, "does not draw"),
+        ({"arm": "noisy", "of": "market", "noise": "loud"}, "noise is one of normal"),
+        ({"arm": "noisy", "of": "market", "level": 2}, "lies in [0, 1], not 2"),
+        ({"arm": "noisy", "of": "market"}, "no drivers to disturb"),
+        ({"arm": "noisy", "of": "V"}, "without asking again"),
+        ({"arm": "pooled", "of": "random mean"}, "there is no arm 'random mean'"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_an_arm_cannot_have_is_one_line_before_anything_is_paid_for(
+    store: Store, tmp_path: Path, arm: dict[str, Any], says: str
+) -> None:
+    others = ["market", "random", {"arm": "pooled", "name": "random mean", "of": "random"}, {"arm": "search", "name": "V", "analytica": "V"}]  # fmt: skip
+    exam = {"events": events_file(tmp_path).name}
+    lines = problems(store, tmp_path, exam=exam, arms=[{"name": "odd", **arm}, *others])
+    assert len(lines) == 1 and says in lines[0], lines
+
+
+def test_a_setting_of_an_arm_without_a_value_is_as_if_left_out() -> None:
+    def made(kind: str, **settings: Any) -> Any:
+        return make_arm(ArmSpec(name="x", kind=kind, settings=settings), ArmContext(folder=Path()))
+
+    assert made("base-rate", by=None, pseudo=None) == made("base-rate")
+    assert made("base-rate", pseudo=2, by=["source"]).pseudo == 2.0
+    assert made("column", column=0.5).spec == "0.5" and made("crowd+prior").spec == "crowd+prior_temporal"
 
 
 def test_all_mistakes_come_at_once(store: Store, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """What a study says of its arms: a verdict where Holm's p and the mixed model allow one, "too few to tell" where there is too little."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.studies.finished import finish
 from workbench.science.scoring.scores import index_of
 from workbench.science.tables import Events
 from workbench.store import Store
 from workbench.store.events import ForecastMade, StudyAudited
-from workbench.studies.leak_audit import audit_study
-from workbench.studies.runner import StudyRunner
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import StudyCell, StudyError, study_of
 from workbench.studies.study_plan import plan_study
-from workbench.studies.study_report import write_study
 from workbench.studies.study_results import study_results
 from workbench.studies.study_state import StudyState
 from workbench.studies.study_table import tidy_table
@@ -28,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("no_pictures")
 HEAD = "event_id,question_key,source,question_type,outcome,crowd,forecast_date"
 
 
-def study(folder: Path, columns: dict[str, np.ndarray], outcome: np.ndarray) -> dict[str, Any]:
+def study(store: Store, folder: Path, columns: dict[str, np.ndarray], outcome: np.ndarray) -> dict[str, Any]:
     """Results of a study whose arms are the crowd and these columns of its file."""
     lines = [",".join([HEAD, *columns])]
     for row, answer in enumerate(outcome):
@@ -40,26 +37,20 @@ def study(folder: Path, columns: dict[str, np.ndarray], outcome: np.ndarray) -> 
         )
     (folder / "e.csv").write_text("\n".join(lines) + "\n")
     arms = ["market", *({"arm": "column", "name": name, "column": name} for name in columns)]
-    document = {"name": "s", "exam": {"events": "e.csv"}, "arms": arms, "reference": "market"}
-    store = Store(folder / "home")
-    try:
-        plan = plan_study(store, study_of(document, folder))
-        state = audit_study(store, plan, asyncio.run(StudyRunner(store, plan, environ={}).work()))
-        results = write_study(store, plan, state, folder / "out")
-        # the exam that it was begun with is the one it goes on with
-        assert plan_study(store, study_of(document, folder), state=state).exam.digest == plan.exam.digest
-        changed = (folder / "e.csv").read_text().replace("e0,e0,x,market,1", "e0,e0,x,market,0")
-        (folder / "e.csv").write_text(changed)
-        with pytest.raises(StudyError, match="exam of study s has changed since it was begun"):
-            plan_study(store, study_of(document, folder), state=state)
-    finally:
-        store.close()
+    document = {"exam": {"events": "e.csv"}, "arms": arms, "reference": "market"}
+    plan, state, results = finish(store, document, folder)
+    # the exam that it was begun with is the one it goes on with
+    assert plan_study(store, plan.spec, state=state).exam.digest == plan.exam.digest
+    changed = (folder / "e.csv").read_text().replace("e0,e0,x,market,1", "e0,e0,x,market,0")
+    (folder / "e.csv").write_text(changed)
+    with pytest.raises(StudyError, match="exam of study s has changed since it was begun"):
+        plan_study(store, plan.spec, state=state)
     return results
 
 
-def test_five_questions_are_too_few_on_every_screen(tmp_path: Path) -> None:
+def test_five_questions_are_too_few_on_every_screen(tmp_path: Path, store: Store) -> None:
     outcome = np.array([1.0, 0, 1, 0, 1])
-    results = study(tmp_path, {"sure": 0.1 + 0.8 * outcome}, outcome)
+    results = study(store, tmp_path, {"sure": 0.1 + 0.8 * outcome}, outcome)
     (row,) = results["differences"]
     assert (row["verdict"], row["low"], row["high"], row["clusters"], row["days"]) == (
         "no verdict",
@@ -80,14 +71,14 @@ def test_five_questions_are_too_few_on_every_screen(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_verdict_is_after_holm_and_intervals_lie_about_their_score(tmp_path: Path) -> None:
+def test_a_verdict_is_after_holm_and_intervals_lie_about_their_score(tmp_path: Path, store: Store) -> None:
     rng = np.random.default_rng(0)
     outcome = np.tile([1.0, 0.0], 12)
     # right by a little on 18 of 24: by itself significant, among ten arms not
     right = np.where(np.arange(24) % 4 < 3, 0.05, -0.05) * (2 * outcome - 1)
     columns = {f"c{k}": 0.5 + right + rng.normal(0, 0.002, 24) for k in range(9)}
     columns["sure"] = 0.1 + 0.8 * outcome
-    results = study(tmp_path, columns, outcome)
+    results = study(store, tmp_path, columns, outcome)
     rows = {row["arm"]: row for row in results["differences"]}
     assert rows["sure"]["verdict"] == "better" and rows["sure"]["reason"] == ""
     assert rows["c1"]["p"] <= 0.05 < rows["c1"]["p_holm"] < 0.5 and rows["c1"]["mixed_low"] > 0

@@ -1,6 +1,5 @@
 """Volatility, horizon and volume of questions: where they come from, and that they reach the report (paper A, App. D.6)."""
 
-import asyncio
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
@@ -11,16 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.studies.finished import finish
 from workbench.forecasts.series.series_history import realised_volatility
 from workbench.questions.formats.price_questions import read_price_history
 from workbench.questions.sets.question_sets import add_questions
 from workbench.store import Store
 from workbench.studies import study_table as volatility
-from workbench.studies.leak_audit import audit_study
-from workbench.studies.runner import StudyRunner
 from workbench.studies.study_file import study_of
 from workbench.studies.study_plan import plan_study
-from workbench.studies.study_report import write_study
 from workbench.studies.study_table import with_volatility
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -108,9 +105,7 @@ def test_prices_give_long_short_questions_volatility_and_volume_that_the_report_
         question.extra for question in reading.questions
     ]
     add_questions(store, "assets", reading, form="prices", origin="prices.csv")
-    document = {"name": "s", "exam": {"set": "assets"}, "arms": ["random"], "resamples": 100}
-    plan = plan_study(store, study_of(document, tmp_path))
-    state = audit_study(store, plan, asyncio.run(StudyRunner(store, plan, environ={}).work()))
-    results = write_study(store, plan, state, tmp_path / "out")
+    document = {"exam": {"set": "assets"}, "arms": ["random"], "resamples": 100}
+    results = finish(store, document, tmp_path).results
     assert {row["column"] for row in results["correctness"]} == {"volatility", "volume"}
     assert {row["n"] for row in results["correctness"]} == {24}

@@ -65,11 +65,11 @@ def check(claim: Claim, last_day: date) -> None:
             f"the claim is already settled at the cutoff (the last visible day is {last_day}, it resolves on "
             f"{claim.end}); choose a later date or an earlier cutoff"
         )
-    if claim.every is not None:
-        whole = whole_periods(claim.every, claim.start or last_day, claim.end)
+    if claim.period is not None:
+        whole = whole_periods(claim.period, claim.start or last_day, claim.end)
         if whole < claim.times:
             raise ClaimRefused(
-                f"{whole} whole {claim.every}s lie between {claim.start or last_day} and {claim.end}, and the claim wants "
+                f"{whole} whole {claim.period}s lie between {claim.start or last_day} and {claim.end}, and the claim wants "
                 f"{claim.times}; choose a later date"
             )
     if (claim.end - last_day).days > LONGEST_DAYS:

@@ -7,10 +7,10 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, chdir
-from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_Arguments = ParamSpec("_Arguments")
-
 
 def load_matplotlib() -> None:
     """Import matplotlib away from the current folder, whose ``matplotlibrc`` it would read: the folder may be a stranger's clone."""
@@ -35,48 +33,45 @@ def load_matplotlib() -> None:
         import matplotlib  # noqa: F401
 
 
-def words_as_they_stand() -> "AbstractContextManager[None]":
-    r"""Return the setting in which figures are made and drawn: ``$`` and ``\frac`` in a name are text.
-
-    matplotlib would set them as a formula, and a mistake in one would cost the figure. Names of arms and statements of
-    propositions come from people and models.
-    """
-    load_matplotlib()
-    from matplotlib import rc_context
-
-    return rc_context({"text.parse_math": False})
-
-
-def _verbatim_words(draw: "Callable[_Arguments, Figure]") -> "Callable[_Arguments, Figure]":
-    @wraps(draw)
-    def drawn(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> "Figure":
-        with words_as_they_stand():
-            return draw(*args, **kwargs)
-
-    return drawn
-
-
 @cache
 def _plain_figure() -> "type[Figure]":
     load_matplotlib()
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
     class PlainFigure(Figure):
-        # Labels of ticks are made when a figure is drawn, long after the function that made it has returned.
+        @contextmanager
+        def _words_as_they_stand(self) -> Iterator[None]:
+            # Labels of ticks are made when a figure is drawn, long after the function that made it has returned.
+            with rc_context({"text.parse_math": False}):
+                for text in self.findobj(Text):
+                    text.set_parse_math(False)
+                yield
+
         def draw(self, renderer: Any) -> None:
-            with words_as_they_stand():
+            with self._words_as_they_stand():
                 super().draw(renderer)
 
         def get_tightbbox(self, *args: Any, **kwargs: Any) -> Any:
-            with words_as_they_stand():
+            with self._words_as_they_stand():
                 return super().get_tightbbox(*args, **kwargs)
 
     return PlainFigure
 
 
-def _figure(width: float, height: float) -> "tuple[Figure, Axes]":
+def blank_figure(width: float, height: float) -> "Figure":
+    r"""Return a figure of so many inches in which ``$`` and ``\frac`` of a name are text.
+
+    matplotlib would set them as a formula, and a mistake in one would cost the figure. Names of arms and statements of
+    propositions come from people and models.
+    """
     # `Figure` and not pyplot, which keeps every figure in global state and may choose a backend that opens windows.
-    figure = _plain_figure()(figsize=(width, height), layout="constrained")
+    return _plain_figure()(figsize=(width, height), layout="constrained")
+
+
+def _figure(width: float, height: float) -> "tuple[Figure, Axes]":
+    figure = blank_figure(width, height)
     return figure, figure.subplots()
 
 
@@ -95,7 +90,6 @@ def figure_bytes(figure: "Figure", form: str = "png", *, source: str = "") -> by
     return stream.getvalue()
 
 
-@_verbatim_words
 def reliability_plot(
     forecasts: Mapping[str, tuple[ArrayLike, ...]], *, bins: int = 10, how: Bins = "width"
 ) -> "Figure":
@@ -130,7 +124,6 @@ def reliability_plot(
     return figure
 
 
-@_verbatim_words
 def market_plot(
     forecast: ArrayLike, price: ArrayLike, outcome: ArrayLike, *, name: str = "model"
 ) -> "Figure":
@@ -156,7 +149,6 @@ def market_plot(
     return figure
 
 
-@_verbatim_words
 def bars_plot(
     values: Mapping[str, tuple[float, float | None, float | None]],
     *,
@@ -193,7 +185,6 @@ def bars_plot(
     return figure
 
 
-@_verbatim_words
 def heatmap_plot(names: Sequence[str], matrix: ArrayLike, *, title: str, digits: int = 2) -> "Figure":
     """A square table of pairs: consensus, McNemar p values, divergence.
 
@@ -240,7 +231,6 @@ def efficient(cost: ArrayLike, score: ArrayLike) -> FloatArray:
 _NAMED = 12
 
 
-@_verbatim_words
 def frontier_plot(
     points: Mapping[str, Sequence[tuple[float, float]]], *, cost: str = "cost", score: str = "Brier Index"
 ) -> "Figure":
@@ -301,7 +291,6 @@ _BARS = 40  # points of a curve whose intervals are bars; of more they are a ban
 Curve = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
 
 
-@_verbatim_words
 def curves_plot(
     curves: Mapping[str, Curve], *, x: str, y: str, title: str, baseline: float | None = None
 ) -> "Figure":
@@ -343,7 +332,6 @@ def curves_plot(
     return figure
 
 
-@_verbatim_words
 def boxes_plot(groups: Mapping[str, ArrayLike], *, label: str) -> "Figure":
     """Boxes of distributions, in the given order from the top: quartiles, the median, whiskers to the 5 and 95 % points.
 
@@ -362,7 +350,6 @@ def boxes_plot(groups: Mapping[str, ArrayLike], *, label: str) -> "Figure":
     return figure
 
 
-@_verbatim_words
 def traces_plot(
     traces: Mapping[str, Sequence[float]], *, outcomes: Mapping[str, float] | None = None, step: str = "step"
 ) -> "Figure":
@@ -390,7 +377,6 @@ def traces_plot(
     return figure
 
 
-@_verbatim_words
 def fan_plot(
     past: tuple[Sequence[Any], ArrayLike],
     ahead: Sequence[Any],

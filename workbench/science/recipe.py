@@ -133,14 +133,10 @@ class _Preparation:
     def nested(self, logits: TrialLogits) -> tuple[FloatArray, dict[str, Any]]:
         """Shrink and calibrate with the same fold left out of both."""
         folds = self.folds(self.recipe.loo)
-        choice, cells, totals = choose_leave_out(logits, self.prior, self.outcome, folds, grid=self.grid)
-        p = np.empty(len(choice))
+        held_out = choose_leave_out(logits, self.prior, self.outcome, folds, grid=self.grid)
         # A calibration per chosen cell and not per fold: few cells win, and folds with the same cell share one run.
-        for index in np.unique(choice):
-            calibrated, _ = self.calibrated(self.grid.forecasts(logits, self.prior, cells[index]))
-            p[choice == index] = calibrated[choice == index]
-        best = cells[int(np.argmin(totals))]
-        return p, self.calibrated(self.grid.forecasts(logits, self.prior, best))[1]
+        p = held_out.forecasts(lambda under: self.calibrated(under)[0])
+        return p, self.calibrated(self.grid.forecasts(logits, self.prior, held_out.best))[1]
 
     def shrunk(self, logits: TrialLogits) -> tuple[FloatArray, dict[str, Any]]:
         recipe, grid = self.recipe, self.grid

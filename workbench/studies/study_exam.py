@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from proxies.asof.asof_text import NO_TEXT, AsOfText, Removed, as_of, emptied_line, joined
+from proxies.asof.asof_text import NO_TEXT, AsOfText, as_of, emptied_line, joined
 from proxies.asof.clock import Cutoff
 from proxies.errors import CutoffRefused
 from proxies.hashing import canonical_json, sha256_of
@@ -26,7 +27,6 @@ from workbench.questions.question import (
     QuestionEvent,
     asked_events,
     day_number,
-    events_of,
     range_of,
     targets_of,
 )
@@ -34,7 +34,6 @@ from workbench.questions.sets.exams import find_exam
 from workbench.questions.sets.question_sets import load_set
 from workbench.questions.sets.schedule import closing
 from workbench.questions.sets.set_scores import events_table
-from workbench.science.arrays import IntArray
 from workbench.science.simulator.simulated_exams import SimulatedExam, exam_from_settings
 from workbench.science.tables import Events, read_events
 from workbench.store import Store
@@ -214,23 +213,60 @@ class StudyExam:
     def cut(self) -> dict[str, list[dict[str, str]]]:
         """What was cut from the texts of each event, for the record."""
         pieces = {
-            event: [*self.statements.get(event, NO_TEXT).cut, *self._cut_contexts(event)]
+            event: [
+                *self.statements.get(event, NO_TEXT).cut,
+                *chain.from_iterable(self.contexts.get(event, KnownContext()).cut.values()),
+            ]
             for event in self.events.event_id.tolist()
         }
         return {event: [asdict(piece) for piece in own] for event, own in pieces.items() if own}
 
-    def _cut_contexts(self, event: str) -> list[Removed]:
-        pieces = self.contexts.get(event, KnownContext()).cut.values()
-        return [piece for part in pieces for piece in part]
+
+def exam_of(
+    events: Events,
+    cutoffs: Mapping[str, str],
+    questions: Sequence[Question] = (),
+    *,
+    news: Mapping[str, str],
+    titles: Mapping[str, str] = {},
+) -> StudyExam:
+    """The exam of these events, every text as of its event's cutoff; ``news``, and ``titles`` of events without a question, by event."""
+    ids = events.event_id.tolist()
+    asked = {event.id: (question, event) for question in questions for event in asked_events(question)}
+    joint = joint_questions(questions)
+    # Read once each: two events of a live exam are asked as of one instant.
+    instants = {day: Cutoff.parse(day or "now") for day in {cutoffs.get(event, "") for event in ids}}
+    statements, contexts = {}, {}
+    written: dict[str, tuple[str | None, str]] = {}
+    known = {event: instants[cutoffs.get(event, "")] for event in ids}
+    for each, cutoff in known.items():
+        question, event = asked.get(each, (None, None))
+        gathered, horizon = news.get(each, ""), event.horizon if event else ""
+        contexts[each] = known_context(question, gathered, cutoff, horizon=horizon)
+        if question and event:
+            statements[each] = statement_as_of(question, event, cutoff)
+            written[each] = (event.statement, gathered or question.criteria)
+        else:
+            if each in titles:
+                statements[each] = as_of(titles[each], cutoff, kind="title")
+            written[each] = (titles.get(each), gathered)
+    return StudyExam(
+        events=events,
+        statements=statements,
+        cutoffs=cutoffs,
+        contexts=contexts,
+        written=written,
+        joint={event: joint[event].as_of(known[event]) for event in ids if event in joint},
+        tasks=tasks_of(questions, ids),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
     events: Events
-    statements: dict[str, str]
-    questions: dict[str, Question]
+    titles: Mapping[str, str] = field(default_factory=dict)
+    questions: Sequence[Question] = ()
     simulated: SimulatedExam | None = None
-    joint: Mapping[str, JointQuestion] = field(default_factory=dict)
 
 
 def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str]]:
@@ -246,74 +282,44 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
         return None, problems
     if len(parts) > 1 and any(part.simulated for part in parts):
         return None, [*problems, "exam: a simulated exam stands alone"]
-    if len(parts) > 1 and spec.cutoffs == "one":
-        dues = [frozenset(_cutoffs(part.events).values()) for part in parts]
-        if len(set(dues)) > 1:
-            shown = " and ".join(_span_of_days(each) for each in dues)
-            problems.append(
-                f"exam: the exams have different cutoffs ({shown}): one study each, or cutoffs: per-question"
-            )
+    dues = {frozenset(_cutoffs(part.events).values()): part for part in parts}
+    if len(dues) > 1 and spec.cutoffs == "one":
+        shown = " and ".join(_span_of_days(each) for each in dues)
+        problems.append(
+            f"exam: the exams have different cutoffs ({shown}): one study each, or cutoffs: per-question"
+        )
     ids = Counter(event for part in parts for event in part.events.event_id.tolist())
     twice = sorted(event for event, count in ids.items() if count > 1)
     if twice:
         problems.append(f"exam: event {twice[0]!r} is there twice ({len(twice)} of them in all)")
         return None, problems
     events = parts[0].events if len(parts) == 1 else _joined_events([part.events for part in parts])
-    events = _sized(events, spec)
-    unresolved = np.flatnonzero(np.isnan(events.outcome))
-    left_out: tuple[str, ...] = ()
-    if len(unresolved):
-        first = str(events.event_id[unresolved[0]])
-        if spec.unresolved == "refuse":
-            problems.append(
-                f"exam: {len(unresolved)} of {len(events)} events are not resolved yes or no and cannot be scored, the first is"
-                f" {first!r}: resolve them, or unresolved: leave-out"
-            )
-        left_out = tuple(str(events.event_id[row]) for row in unresolved)
-        events = events.take(np.flatnonzero(~np.isnan(events.outcome)))
-    if not len(events):
+    if spec.size is not None:
+        chosen = sorted(set(events.question.tolist()), key=spec.rank)[: spec.size]
+        events = events.take(np.flatnonzero(np.isin(events.question, chosen)))
+    unresolved = np.isnan(events.outcome)
+    left_out = events.event_id[unresolved].tolist()
+    if left_out and spec.unresolved == "refuse":
+        problems.append(
+            f"exam: {len(left_out)} of {len(events)} events are not resolved yes or no and cannot be scored, the first is"
+            f" {left_out[0]!r}: resolve them, or unresolved: leave-out"
+        )
+    if unresolved.all():
         # Where open questions were refused just above, that line says it already.
-        refused = len(unresolved) > 0 and spec.unresolved == "refuse"
-        return None, problems if refused else [*problems, "exam: no event is left to score"]
-    contexts, context_problems = _contexts(store, spec, events)
-    statements = {event: text for part in parts for event, text in part.statements.items()}
-    questions = {event: question for part in parts for event, question in part.questions.items()}
-    events_by_id = {event.id: event for question in questions.values() for event in events_of(question)}
-    present = set(events.event_id.tolist())
-    cutoffs = _cutoffs(events)
-    known = {event: Cutoff.parse(cutoffs.get(event) or "now") for event in present}
-    horizons = {event.id: event.horizon for event in events_by_id.values()}
-    exam = StudyExam(
-        events=events,
-        statements={
-            event: statement_as_of(questions[event], events_by_id[event], known[event])
-            if event in events_by_id
-            else as_of(text, known[event], kind="title")
-            for event, text in statements.items()
-            if event in present
-        },
-        cutoffs=cutoffs,
-        contexts={
-            event: known_context(
-                questions.get(event), contexts.get(event, ""), known[event], horizon=horizons.get(event, "")
-            )
-            for event in present
-        },
-        written={
-            event: (statements.get(event), contexts.get(event) or _criteria(questions.get(event)))
-            for event in present
-        },
-        left_out=left_out,
-        simulated=parts[0].simulated,
-        joint={
-            event: question.as_of(known[event])
-            for part in parts
-            for event, question in part.joint.items()
-            if event in present
-        },
-        tasks=tasks_of({question.id: question for question in questions.values()}.values(), present),
+        return None, problems if left_out and spec.unresolved == "refuse" else [
+            *problems,
+            "exam: no event is left to score",
+        ]
+    events = events.take(np.flatnonzero(~unresolved))
+    news, lacking = _contexts(store, spec, events)
+    exam = exam_of(
+        events,
+        _cutoffs(events),
+        [question for part in parts for question in part.questions],
+        news=news,
+        titles={event: title for part in parts for event, title in part.titles.items()},
     )
-    return exam, [*problems, *context_problems]
+    return replace(exam, left_out=tuple(left_out), simulated=parts[0].simulated), problems + lacking
 
 
 def known_context(question: Question | None, news: str, cutoff: Cutoff, *, horizon: str = "") -> KnownContext:
@@ -333,39 +339,26 @@ def known_context(question: Question | None, news: str, cutoff: Cutoff, *, horiz
     )
 
 
-def _criteria(question: Question | None) -> str:
-    return "" if question is None else question.criteria
-
-
 def _part(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> _Part:
     if "simulator" in source:
         simulated = exam_from_settings(source["simulator"] or {})
-        return _Part(events=simulated.events(), statements={}, questions={}, simulated=simulated)
+        return _Part(events=simulated.events(), simulated=simulated)
     if "events" in source:
-        path = spec.folder / str(source["events"])
-        events = read_events(path, unresolved=True)
+        events = read_events(spec.folder / str(source["events"]), unresolved=True)
         if "exam" in source:
             events = events.take(find_exam(store.home / "exams", str(source["exam"])).rows(events))
         events = _where(events, source.get("where") or {})
-        statements = (
-            dict(zip(events.event_id.tolist(), events.text("question").tolist(), strict=True))
-            if "question" in events.frame.columns
-            else {}
+        titles = events.text("question") if "question" in events.frame.columns else ()
+        return _Part(
+            events=events, titles=dict(zip(events.event_id.tolist(), map(str, titles), strict=False))
         )
-        return _Part(events=events, statements=statements, questions={})
     questions = (
-        list(load_set(store, str(source["set"])).questions.values())
+        tuple(load_set(store, str(source["set"])).questions.values())
         if "set" in source
-        else list(read_file(spec.folder / str(source["questions"]))[0].questions)
+        else read_file(spec.folder / str(source["questions"]))[0].questions
     )
-    events = _where(events_table(questions, path=Path(f"exam of {spec.name}")), source.get("where") or {})
-    pairs = [(question, event) for question in questions for event in events_of(question)]
-    return _Part(
-        events=events,
-        statements={event.id: event.statement for _, event in pairs},
-        questions={event.id: question for question, event in pairs},
-        joint=joint_questions(questions),
-    )
+    events = events_table(questions, path=Path(f"exam of {spec.name}"))
+    return _Part(events=_where(events, source.get("where") or {}), questions=questions)
 
 
 def _where(events: Events, columns: Mapping[str, Any]) -> Events:
@@ -374,14 +367,6 @@ def _where(events: Events, columns: Mapping[str, Any]) -> Events:
         values = [str(each) for each in (wanted if isinstance(wanted, list) else [wanted])]
         keep &= np.isin(events.text(str(column)), values)
     return events if keep.all() else events.take(np.flatnonzero(keep))
-
-
-def _sized(events: Events, spec: StudySpec) -> Events:
-    if spec.size is None:
-        return events
-    chosen = set(sorted(set(events.question.tolist()), key=spec.rank)[: spec.size])
-    rows: IntArray = np.flatnonzero([question in chosen for question in events.question.tolist()])
-    return events.take(rows)
 
 
 def _joined_events(parts: list[Events]) -> Events:
@@ -407,27 +392,21 @@ def _span_of_days(days: frozenset[str]) -> str:
 def _contexts(store: Store, spec: StudySpec, events: Events) -> tuple[dict[str, str], list[str]]:
     if spec.contexts is None:
         return {}, []
-
     questions = dict(zip(events.event_id.tolist(), events.question.tolist(), strict=True))
-    kind, colon, name = spec.contexts.partition(":")
     try:
-        if (kind, colon) == ("set", ":"):
+        if spec.contexts.startswith("set:"):
             cutoffs = {questions[event]: cutoff for event, cutoff in _cutoffs(events).items()}
-            contexts = texts_for(store, name, cutoffs)
+            contexts = texts_for(store, spec.contexts.removeprefix("set:"), cutoffs)
         else:
             contexts = read_contexts(spec.folder / spec.contexts)
     except (UsageError, CutoffRefused) as error:
         return {}, [f"contexts: {error}"]
-    by_event = {
-        event: contexts[key]
-        for event, question in questions.items()
-        for key in (event if event in contexts else question,)
-        if key in contexts
-    }
-    lacking = [event for event in events.event_id.tolist() if event not in by_event]
+    # A context is of an event, or of all events of its question.
+    named = {event: contexts.get(event, contexts.get(question)) for event, question in questions.items()}
+    lacking = [event for event, text in named.items() if text is None]
     problems = (
         [f"contexts: {len(lacking)} of {len(events)} events have none, the first is {lacking[0]!r}"]
         if lacking
         else []
     )
-    return by_event, problems
+    return {event: text for event, text in named.items() if text is not None}, problems

@@ -39,10 +39,17 @@ from workbench.science.scoring.market import market_returns
 from workbench.science.scoring.scorecard import ACCURACY_BY_OUTCOME, parts_of, scorecard
 from workbench.science.scoring.scores import accuracy, confidence
 from workbench.science.scoring.utility import run_variance
-from workbench.studies.arm_distances import caution_rows, distance_matrix
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import StudySpec
-from workbench.studies.study_scores import cost_rows, curve_points, ensemble_rows, mix_scores, role_rows
+from workbench.studies.study_scores import (
+    caution_rows,
+    cost_rows,
+    curve_points,
+    distance_matrix,
+    ensemble_rows,
+    mix_scores,
+    role_rows,
+)
 from workbench.studies.study_state import StudyState
 from workbench.studies.study_table import pooled_arms, trials_of
 from workbench.studies.study_tasks import complements, task_scores
@@ -163,12 +170,11 @@ def _arm(
     entry["by_type"] = scores
     rows_of = {event: row for row, event in enumerate(exam.events.event_id.tolist())}
     tasks = task_scores(exam.tasks, p, trials, exam.events.outcome, rows_of, event_clusters(exam.events))
-    entry |= {"tasks": tasks, "soft": None, "hard": None, "run_variance": None}
-    if tasks is not None:
-        # Of the choices, as paper A has them, and of nothing else where there is nothing to choose.
-        entry |= {"soft": tasks["soft"], "hard": tasks["hard"], "run_variance": tasks["variance"]}
-    entry |= {"consistency": consistency_entry(q, rows, exam.events)} | _betting_returns(p, exam)
-    return entry
+    # Utility is of the choices, as paper A has it, and of nothing else where there is nothing to choose.
+    utility = tasks or dict.fromkeys(("soft", "hard", "variance"))
+    entry |= {"tasks": tasks, "soft": utility["soft"], "hard": utility["hard"]}
+    entry |= {"run_variance": utility["variance"], "consistency": consistency_entry(q, rows, exam.events)}
+    return entry | _betting_returns(p, exam)
 
 
 def _p_variance(trials: FloatArray) -> float | None:
@@ -178,13 +184,11 @@ def _p_variance(trials: FloatArray) -> float | None:
 
 def _betting_returns(p: FloatArray, exam: StudyExam) -> dict[str, Any]:
     """Average return and Sharpe ratio of betting against the crowd's price; None where there is none."""
-    empty: dict[str, Any] = {"average_return": None, "sharpe": None, "bets": 0}
-    if "crowd" not in exam.events.frame.columns:
-        return empty
-    price = exam.events.probability("crowd")
-    rows = np.flatnonzero(np.isfinite(p) & np.isfinite(price) & (price > 0) & (price < 1))
+    crowd = "crowd" in exam.events.frame.columns
+    price = exam.events.probability("crowd") if crowd else np.full(len(p), np.nan)
+    rows = np.flatnonzero(np.isfinite(p) & (price > 0) & (price < 1))
     if len(rows) < 2:
-        return empty
+        return {"average_return": None, "sharpe": None, "bets": 0}
     results = {
         f"{level:g}": market_returns(p[rows], price[rows], exam.events.outcome[rows], level)
         for level in LEVELS
@@ -232,19 +236,11 @@ def _judged(
 ) -> list[dict[str, Any]]:
     rows = []
     for arm, test in judge(pairs, mixed, alpha=ALPHA).items():
-        contrast = mixed[arm].get("overall")
         low, high = test.interval or (None, None)
-        rows.append(
-            {
-                "arm": arm,
-                **test.to_json(),
-                "low": low,
-                "high": high,
-                "looked_at": len(pairs),
-                **{f"mixed_{name}": getattr(contrast, name, None) for name in ("difference", "low", "high")},
-                "verdict": test.verdict or "no verdict",
-            }
-        )
+        contrast = mixed[arm].get("overall")
+        ends = {f"mixed_{name}": getattr(contrast, name, None) for name in ("difference", "low", "high")}
+        own = {"arm": arm, **test.to_json(), "low": low, "high": high, "looked_at": len(pairs)}
+        rows.append({**own, **ends, "verdict": test.verdict or "no verdict"})
     return rows
 
 
@@ -344,26 +340,20 @@ def _correctness(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> list[dict
             if np.ptp(scores) < 1e-12:
                 continue  # an arm that is equally wrong everywhere, as always 0.5 is
             rho, ends = rank_correlation_interval(values[known], scores, clusters[known])
-            rows.append(
-                {
-                    "column": column,
-                    "arm": arm,
-                    "n": int(known.sum()),
-                    "rank_correlation": rho,
-                    "clusters": cluster_count(clusters[known]),
-                    "low": None if ends is None else ends[0],
-                    "high": None if ends is None else ends[1],
-                }
-            )
+            low, high = ends or (None, None)
+            counts = {
+                "n": int(known.sum()),
+                "rank_correlation": rho,
+                "clusters": cluster_count(clusters[known]),
+            }
+            rows.append({"column": column, "arm": arm, **counts, "low": low, "high": high})
     return rows
 
 
 def _extremes(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> dict[str, list[dict[str, Any]]]:
     """The questions that all arms together called best and worst (paper A, App. D.6)."""
-    scores = np.array([(p - exam.events.outcome) ** 2 for p in pooled.values()])
-    known = np.isfinite(scores).sum(axis=0)
-    mean = np.where(known, np.nansum(scores, axis=0) / np.maximum(1, known), np.nan)
-    order = [int(row) for row in np.argsort(mean, kind="stable") if np.isfinite(mean[row])]
+    mean = pd.DataFrame([(p - exam.events.outcome) ** 2 for p in pooled.values()]).mean()
+    order = mean.dropna().sort_values(kind="stable").index.tolist()
 
     def entry(row: int) -> dict[str, Any]:
         event = str(exam.events.event_id[row])
@@ -381,6 +371,5 @@ def _extremes(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> dict[str, li
 
 
 def _missing(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    absent = frame[frame["missing"] != ""]
-    counts = Counter(zip(absent["arm"].tolist(), absent["missing"].tolist(), strict=True))
+    counts = Counter(frame.loc[frame["missing"] != "", ["arm", "missing"]].itertuples(index=False, name=None))
     return [{"arm": arm, "reason": reason, "forecasts": count} for (arm, reason), count in counts.items()]

@@ -1,4 +1,4 @@
-"""Scores of a study beside those of its arms: cost, other mixes of categories, curves over size and noise, roles, how its agents worked.
+"""Tables of a study beside the scores of its arms: cost, other mixes of categories, size and noise, roles, agents' steps, distances, caution.
 
 A subset is drawn without replacement, ``draws`` times; what is shown is the mean over the draws and the range that 95 percent of
 them lie in (paper P, App. C.8). That range is of the drawing alone: how sure a score is stands in the table of scores.
@@ -6,18 +6,21 @@ them lie in (paper P, App. C.8). That range is of the drawing alone: how sure a 
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.stats import spearmanr
 
 from workbench.audit.step_scores import LoopTrial, brier_by_step, loop_traces, medians
 from workbench.engine.record.fold import load_state
-from workbench.science.arrays import FloatArray
-from workbench.science.comparing.mean_intervals import PLAIN
+from workbench.science.arrays import FloatArray, IntArray, pair_matrix
+from workbench.science.comparing.clusters import cluster_count, event_clusters
+from workbench.science.comparing.mean_intervals import PLAIN, share_interval
 from workbench.science.errors import ScienceError
 from workbench.science.pooling.ensembles import greedy_ensemble
 from workbench.science.pooling.pool import pool
@@ -50,8 +53,8 @@ def cost_rows(
         own = settings.get(arm)
         if own is None or not scores["calls"]:
             continue
-        own_rows = (frame["arm"] == arm) & ~frame["event_id"].isin(list(answered_with))
-        questions = int(frame.loc[own_rows, "event_id"].nunique())
+        asked = frame.loc[frame["arm"] == arm, "event_id"]
+        questions = len(set(asked) - set(answered_with))
         plain, accuracy = _without_tree(own, settings, arms), accuracy_of(scores)
         rows.append(
             {
@@ -60,11 +63,7 @@ def cost_rows(
                 "questions": questions,
                 "accuracy": accuracy,
                 "gain": accuracy / plain - 1.0 if plain else None,
-                "nodes": scores.get("nodes"),
-                "leaves": scores.get("leaves"),
-                "soft": scores["soft"],
-                "hard": scores["hard"],
-                "brier": scores["brier"],
+                **{name: scores.get(name) for name in ("nodes", "leaves", "soft", "hard", "brier")},
                 "calls": scores["calls"] / questions,
                 "tokens": scores["tokens"] / questions,
                 "per_1000": None if scores["cost_usd"] is None else scores["cost_usd"] / questions * PER,
@@ -89,13 +88,15 @@ def _without_tree(
     if own["analyzer"] == "single":
         return None
 
-    def alike(settings: Mapping[str, Any]) -> list[Any]:
+    def asked(settings: Mapping[str, Any]) -> list[Any]:
         return [*(settings[key] for key in ("model", "models", "grounder", "trials")), _options(settings)]
 
-    for name, other in settings.items():
-        if name in arms and other["analyzer"] == "single" and alike(other) == alike(own):
-            return accuracy_of(arms[name])
-    return None
+    plain = [
+        accuracy_of(arms[name])
+        for name, other in settings.items()
+        if name in arms and other["analyzer"] == "single" and asked(other) == asked(own)
+    ]
+    return plain[0] if plain else None
 
 
 def _run_settings(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -134,15 +135,23 @@ def mix_scores(
     if asked is None:
         return {}
     labels = exam.events.text(asked.column)
-    scores = {arm: (p - exam.events.outcome) ** 2 for arm, p in pooled.items()}
+    scores = pd.DataFrame({arm: (p - exam.events.outcome) ** 2 for arm, p in pooled.items()})
+
+    def mix(name: str, subsets: Sequence[IntArray]) -> dict[str, Any]:
+        # One value of each arm per subset: the mean over the events that it answered.
+        means = pd.DataFrame([scores.iloc[rows].mean() for rows in subsets]).dropna(axis=1, how="all")
+        ends = means.quantile([0.025, 0.975]).rename({0.025: "low", 0.975: "high"})
+        table = pd.concat([means.mean().rename("brier").to_frame().T, ends])
+        order = rank_correlation(table.loc["brier"], scores[means.columns].mean())
+        return {"mix": name, "events": len(subsets[0]), "arms": table.to_dict(), "order": order}
+
     names, counts = np.unique(labels, return_counts=True)
-    shares = {str(name): float(count) / len(labels) for name, count in zip(names, counts, strict=True)}
-    whole = {arm: np.array([np.nanmean(each)]) for arm, each in scores.items()}
-    rows = [_mix_row("as it is: " + _mix_words(shares), len(labels), whole, whole)]
-    for mix in asked.mixes:
-        subsets = [rebalance(labels, mix, seed=seed) for seed in range(asked.draws)]
-        means = {arm: np.array([_mean(each[rows_]) for rows_ in subsets]) for arm, each in scores.items()}
-        rows.append(_mix_row(_mix_words(mix), len(subsets[0]), means, whole))
+    shares = dict(zip(names.tolist(), (counts / len(labels)).tolist(), strict=True))
+    rows = [mix("as it is: " + _mix_words(shares), [np.arange(len(labels))])]
+    for each in asked.mixes:
+        rows.append(
+            mix(_mix_words(each), [rebalance(labels, each, seed=seed) for seed in range(asked.draws)])
+        )
     return {"column": asked.column, "mixes": rows}
 
 
@@ -150,40 +159,14 @@ def _mix_words(mix: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {100 * share:.0f}%" for name, share in mix.items())
 
 
-def _mean(scores: FloatArray) -> float:
-    known = scores[np.isfinite(scores)]
-    return float(known.mean()) if len(known) else float("nan")
-
-
-def _mix_row(
-    name: str, size: int, means: Mapping[str, FloatArray], whole: Mapping[str, FloatArray]
-) -> dict[str, Any]:
-    arms = {}
-    for arm, draws in means.items():
-        known = draws[np.isfinite(draws)]
-        if len(known):
-            low, high = np.quantile(known, [0.025, 0.975])
-            arms[arm] = {"brier": float(known.mean()), "low": float(low), "high": float(high)}
-    order = [arm for arm in arms if np.isfinite(whole[arm]).all()]
-    return {
-        "mix": name,
-        "events": size,
-        "arms": arms,
-        "order": rank_correlation(
-            np.array([arms[arm]["brier"] for arm in order]), np.array([whole[arm][0] for arm in order])
-        ),
-    }
-
-
-def rank_correlation(a: FloatArray, b: FloatArray) -> float | None:
+def rank_correlation(a: ArrayLike, b: ArrayLike) -> float | None:
     """Spearman's rank correlation, ties at their mean rank; None where either does not vary.
 
-    >>> rank_correlation(np.array([1.0, 2.0, 4.0]), np.array([0.1, 0.3, 0.2]))
+    >>> rank_correlation([1.0, 2.0, 4.0], [0.1, 0.3, 0.2])
     0.5
     """
-    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return None
-    return round(float(spearmanr(a, b).statistic), 12)
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    return None if np.ptp(x) == 0 or np.ptp(y) == 0 else round(float(spearmanr(x, y).statistic), 12)
 
 
 #: Settings in which arms of one curve over the size of trees differ.
@@ -248,16 +231,16 @@ def role_rows(manifest: Mapping[str, Any], arms: Mapping[str, Mapping[str, Any]]
         by_model: dict[str, list[Mapping[str, Any]]] = {}
         for arm, own in trees.items():
             by_model.setdefault(str(own["models"].get(role, own["model"])), []).append(arms[arm])
-        for model, of_model in by_model.items() if len(by_model) > 1 else ():
-            costs = [scores["cost_usd"] for scores in of_model]
+        for model, scores in by_model.items() if len(by_model) > 1 else ():
+            costs = [each["cost_usd"] for each in scores]
             rows.append(
                 {
                     "role": role,
                     "model": model,
-                    "arms": len(of_model),
-                    "accuracy": float(np.mean([accuracy_of(scores) for scores in of_model])),
-                    "brier_index": float(np.mean([scores["brier_index"] for scores in of_model])),
-                    "cost_usd": None if None in costs else float(np.mean(costs)),
+                    "arms": len(scores),
+                    "accuracy": fmean(map(accuracy_of, scores)),
+                    "brier_index": fmean(each["brier_index"] for each in scores),
+                    "cost_usd": None if None in costs else fmean(costs),
                 }
             )
     return rows
@@ -276,24 +259,21 @@ def ensemble_rows(
         for arm, p in pooled.items()
         if arm in settings and not _options(settings[arm]).get("clairvoyant")
     }
-    rows = np.isfinite(np.array(list(members.values()))).all(axis=0) if members else np.array([False])
+    rows = np.isfinite([*members.values()]).all(axis=0)
     if len(members) < 2 or not rows.any():
         return []
     members, outcome = {arm: p[rows] for arm, p in members.items()}, outcome[rows]
-    table: list[dict[str, Any]] = []
-    chosen: list[FloatArray] = []
-    for step in greedy_ensemble(members, outcome, how="logit-mean"):
-        chosen.append(members[step.added])
-        score = metaculus_baseline(pool(np.column_stack(chosen), "logit-mean"), outcome)
-        table.append(
-            {
-                "members": len(chosen),
-                "added": step.added,
-                "brier_index": index_of(step.brier),
-                "metaculus_baseline": score,
-            }
-        )
-    return table
+    steps = greedy_ensemble(members, outcome, how="logit-mean")
+    grown = np.column_stack([members[step.added] for step in steps])
+    return [
+        {
+            "members": size,
+            "added": step.added,
+            "brier_index": index_of(step.brier),
+            "metaculus_baseline": metaculus_baseline(pool(grown[:, :size], "logit-mean"), outcome),
+        }
+        for size, step in enumerate(steps, 1)
+    ]
 
 
 class TreeSize(NamedTuple):
@@ -321,12 +301,13 @@ def run_facts(store: "Store", exam: "StudyExam", state: "StudyState") -> RunFact
     their own submission and not at a limit, ``gap`` the mean distance of what was submitted from the belief beside it (App. E: there
     should be none). ``tools`` are calls a forecast by source of the question (Fig. 6).
     """
-    outcome = dict(zip(exam.events.event_id.tolist(), exam.events.outcome.tolist(), strict=True))
-    source = dict(zip(exam.events.event_id.tolist(), exam.events.source.tolist(), strict=True))
+    events = exam.events.event_id.tolist()
+    outcome = dict(zip(events, exam.events.outcome.tolist(), strict=True))
+    source = dict(zip(events, exam.events.source.tolist(), strict=True))
     facts = RunFacts()
     arms: dict[str, list[LoopTrial]] = {}
     forecasts: Counter[tuple[str, str]] = Counter()
-    calls: dict[tuple[str, str], Counter[str]] = {}
+    calls: Counter[tuple[str, str, str]] = Counter()
     for cell, forecast in state.forecasts.items():
         if not forecast.run:
             continue
@@ -337,35 +318,81 @@ def run_facts(store: "Store", exam: "StudyExam", state: "StudyState") -> RunFact
             if isinstance(proposition.rule, LinearRule):
                 facts.weights.setdefault(cell.arm, []).extend(proposition.rule.weights.values())
         scored = outcome.get(cell.event) if not run.tree.root.children else None
-        place = cell.arm, str(source.get(cell.event, ""))
-        forecasts[place] += 1
+        place = str(source.get(cell.event, ""))
+        forecasts[cell.arm, place] += 1
         for node, number in run.trials:
             for _, trace in loop_traces(store, run, node, number):
                 # trials and seeds of one event are one leaf: their mean belief is scored
                 trial = LoopTrial(run_id=cell.event, node=node, arm=cell.arm, trace=trace, outcome=scored)
                 arms.setdefault(cell.arm, []).append(trial)
-                calls.setdefault(place, Counter()).update(
-                    call.tool for step in trace.steps for call in step.calls
-                )
+                calls.update((cell.arm, place, call.tool) for step in trace.steps for call in step.calls)
     for arm, trials in arms.items():
-        tools = {
-            name: {tool: count / forecasts[arm, name] for tool, count in sorted(used.items())}
-            for (other, name), used in sorted(calls.items())
-            if other == arm
-        }
+        tools: dict[str, dict[str, float]] = {place: {} for other, place in sorted(forecasts) if other == arm}
+        for (other, place, tool), count in sorted(calls.items()):
+            if other == arm:
+                tools[place][tool] = count / forecasts[arm, place]
         facts.steps[arm] = {**_step_scores(trials), "tools": tools}
     return facts
 
 
 def _step_scores(trials: list[LoopTrial]) -> dict[str, Any]:
-    submissions = [trial.trace.submission for trial in trials if trial.trace.submission is not None]
+    submissions = [submission for trial in trials if (submission := trial.trace.submission) is not None]
     gaps = [submission.gap for submission in submissions if submission.gap is not None]
     curve = brier_by_step([trial for trial in trials if any(p is not None for p in trial.beliefs)], PLAIN)
     return {
         "leaves": len(trials),
         **medians(trials, dict.fromkeys(name for trial in trials for name in trial.trace.statistics)),
-        "submitted": float(np.mean([not submission.forced for submission in submissions])),
-        "gap": float(np.mean(gaps)) if gaps else None,
+        "submitted": fmean(not submission.forced for submission in submissions),
+        "gap": fmean(gaps) if gaps else None,
         # step 0 is the same 0.5 for all
         "brier_by_step": [] if curve is None else [step["brier"] for step in curve["steps"]][1:],
     }
+
+
+#: Events below which a slope says nothing, and a spread of prices below which it would be rounding.
+_FEW, _SPREAD = 10, 1e-6
+
+
+def caution_rows(exam: "StudyExam", pooled: Mapping[str, FloatArray]) -> list[dict[str, Any]]:
+    """A row per arm that forecasts priced events: the slope of forecast on price, and the share nearer to 0.5 than the price.
+
+    A slope below 1 and a share above 0.5 mean more cautious than the market. Events on which both are as far from 0.5 decide
+    nothing and are left out of the share; its interval is over clusters. An arm that is the price itself has no row.
+    """
+    if "crowd" not in exam.events.frame.columns:
+        return []
+    price, clusters = exam.events.probability("crowd"), event_clusters(exam.events)
+    rows = []
+    for arm, p in pooled.items():
+        known = np.isfinite(p) & np.isfinite(price)
+        q, said = price[known], p[known]
+        if known.sum() < _FEW or np.ptp(q) < _SPREAD or np.allclose(q, said):
+            continue
+        nearer = np.abs(said - 0.5) - np.abs(q - 0.5)
+        decided = np.abs(nearer) > 1e-12
+        nearer_half = (nearer < 0)[decided]
+        ends = share_interval(nearer_half, clusters[known][decided]) if decided.any() else None
+        low, high = ends or (None, None)
+        rows.append(
+            {
+                "arm": arm,
+                "n": int(known.sum()),
+                "slope": float(np.polyfit(q, said, 1)[0]),
+                "clusters": cluster_count(clusters[known]),
+                "cautious": float(nearer_half.mean()) if decided.any() else None,
+                "cautious_low": low,
+                "cautious_high": high,
+            }
+        )
+    return rows
+
+
+def distance_matrix(pooled: Mapping[str, FloatArray]) -> FloatArray:
+    """Root mean squared difference of the forecasts of each pair of arms, on the events both answered (paper P, Fig. 5: L2).
+
+    ``nan`` for a pair without a common event.
+
+    >>> distance_matrix({"a": np.array([0.2, 0.4]), "b": np.array([0.5, 0.8])}).round(4).tolist()
+    [[0.0, 0.3536], [0.3536, 0.0]]
+    """
+    return pair_matrix(pooled, lambda a, b, _: float(np.sqrt(((a - b) ** 2).mean())))[1]

@@ -104,86 +104,57 @@ def tidy_table(
 ) -> pd.DataFrame:
     """One row per forecast that was made or is missing, in the order of arms, seeds, trials and events; ``sizes`` of trees by run."""
     place = {event: row for row, event in enumerate(exam.events.event_id.tolist())}
-    kinds = {arm.name: arm.kind for arm in spec.arms}
     order = {arm.name: number for number, arm in enumerate(spec.arms)}
-    crowd = (
-        exam.events.probability("crowd")
-        if "crowd" in exam.events.frame.columns
-        else np.full(len(exam), np.nan)
-    )
-    ended: dict[StudyCell, ForecastMade | ForecastMissing] = {**state.forecasts, **state.missing}
-    cells = [(cell, each) for cell, each in ended.items() if cell.event in place]
-    cells.sort(
-        key=lambda pair: (order.get(pair[0].arm, 99), pair[0].seed, pair[0].trial, place[pair[0].event])
-    )
     second = {first: other for other, first in complements(exam.tasks).items()}
+    ended: dict[StudyCell, ForecastMade | ForecastMissing] = {**state.forecasts, **state.missing}
     rows: list[dict[str, Any]] = []
-    for cell, each in cells:
-        p = getattr(each, "p", None)
-        rows.append(
-            {
-                **_forecast_columns(spec, exam, cell, place[cell.event], p, float(crowd[place[cell.event]])),
-                "kind": kinds.get(cell.arm, ""),
-                "seconds": getattr(each, "seconds", 0.0),
-                "calls": each.calls,
-                "tokens": getattr(each, "tokens", 0),
-                "cost_usd": np.nan if each.cost_usd is None else each.cost_usd,
-                "run": each.run,
-                **(sizes[each.run]._asdict() if sizes and each.run in sizes else {}),
-                "missing": getattr(each, "reason", ""),
-            }
-        )
-        other = cell._replace(event=second.get(cell.event, cell.event))
-        if other not in ended and other.event in place:
+    for cell in sorted(
+        (cell for cell in ended if cell.event in place),
+        key=lambda cell: (order.get(cell.arm, 99), cell.seed, cell.trial, place[cell.event]),
+    ):
+        each = ended[cell]
+        p = getattr(each, "p", np.nan)
+        row = {
+            "arm": cell.arm,
+            "event_id": cell.event,
+            "seed": cell.seed,
+            "trial": cell.trial,
+            "p": p,
+            "seconds": getattr(each, "seconds", 0.0),
+            "calls": each.calls,
+            "tokens": getattr(each, "tokens", 0),
+            "cost_usd": np.nan if each.cost_usd is None else each.cost_usd,
+            "run": each.run,
+            **(sizes[each.run]._asdict() if sizes and each.run in sizes else {}),
+            "missing": getattr(each, "reason", ""),
+        }
+        rows.append(row)
+        other = second.get(cell.event, "")
+        if other in place and cell._replace(event=other) not in ended:
             # One answer for both options of a choice between two: the other's is what is left, and cost nothing.
-            left = None if p is None else 1.0 - p
-            rows.append(
-                {
-                    **rows[-1],
-                    **_forecast_columns(
-                        spec, exam, other, place[other.event], left, float(crowd[place[other.event]])
-                    ),
-                    **dict.fromkeys(("seconds", "cost_usd"), 0.0),
-                    **dict.fromkeys(("calls", "tokens"), 0),
-                }
-            )
+            free = {"seconds": 0.0, "cost_usd": 0.0, "calls": 0, "tokens": 0}
+            rows.append({**row, "event_id": other, "p": 1.0 - p, **free})
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    events = exam.events.frame
-    extra = [column for column in _EVENT_COLUMNS if column in events.columns]
-    return frame.merge(events[["event_id", *extra]], on="event_id", how="left")
-
-
-def _forecast_columns(
-    spec: StudySpec, exam: StudyExam, cell: StudyCell, row: int, p: float | None, crowd: float
-) -> dict[str, Any]:
-    outcome = float(exam.events.outcome[row])
-    return {
-        "study": spec.name,
-        "arm": cell.arm,
-        "event_id": cell.event,
-        "question_key": str(exam.events.question[row]),
-        "seed": cell.seed,
-        "trial": cell.trial,
-        "p": np.nan if p is None else p,
-        "outcome": outcome,
-        "brier": np.nan if p is None else (p - outcome) ** 2,
-        "correct": np.nan if p is None else 0.5 if p == 0.5 else float((p > 0.5) == (outcome == 1.0)),
-        "crowd": crowd,
-    }
+    events = exam.events
+    at = frame["event_id"].map(place).to_numpy(dtype=np.int64)
+    p, outcome = frame["p"].to_numpy(dtype=np.float64), events.outcome[at]
+    right = np.where(p == 0.5, 0.5, (p > 0.5) == (outcome == 1.0))
+    frame["study"], frame["kind"] = spec.name, frame["arm"].map({arm.name: arm.kind for arm in spec.arms})
+    frame["question_key"], frame["outcome"] = events.question[at], outcome
+    frame["brier"], frame["correct"] = (p - outcome) ** 2, np.where(np.isnan(p), np.nan, right)
+    frame["crowd"] = events.probability("crowd")[at] if "crowd" in events.frame.columns else np.nan
+    extra = [column for column in _EVENT_COLUMNS if column in events.frame.columns]
+    return frame.merge(events.frame[["event_id", *extra]], on="event_id", how="left")
 
 
 def trials_of(frame: pd.DataFrame, exam: StudyExam) -> dict[str, FloatArray]:
     """Per arm its forecasts, shape (events, seeds x trials), ``nan`` where one is missing."""
-    place = {event: row for row, event in enumerate(exam.events.event_id.tolist())}
-    matrices: dict[str, FloatArray] = {}
-    for arm, own in frame.groupby("arm", sort=False):
-        keys = sorted(set(zip(own["seed"], own["trial"], strict=True)))
-        column = {key: number for number, key in enumerate(keys)}
-        matrix = np.full((len(exam), len(keys)), np.nan)
-        for event, seed, trial, p in zip(own["event_id"], own["seed"], own["trial"], own["p"], strict=True):
-            matrix[place[event], column[seed, trial]] = p
-        matrices[str(arm)] = matrix
-    return matrices
+    return {
+        str(arm): own.pivot(index="event_id", columns=["seed", "trial"], values="p")
+        .reindex(exam.events.event_id)
+        .to_numpy(dtype=np.float64)
+        for arm, own in frame.groupby("arm", sort=False)
+    }
 
 
 def pooled_arms(trials: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -202,17 +173,13 @@ def write_tables(folder: Path, frame: pd.DataFrame, exam: StudyExam) -> list[Pat
         written.append(folder / "table.parquet")
     except ImportError:
         pass  # Parquet needs pyarrow; the CSV holds the same table
-    forecasts = frame.dropna(subset=["p"]).copy()
+    forecasts = frame.dropna(subset=["p"]).rename(columns={"arm": "method"})
     # Trials of several seeds are numbered on: the files of the science room know no seeds.
-    keys = {
-        key: number
-        for number, key in enumerate(sorted(set(zip(forecasts["seed"], forecasts["trial"], strict=True))), 1)
-    }
-    forecasts["trial"] = [keys[key] for key in zip(forecasts["seed"], forecasts["trial"], strict=True)]
+    forecasts["trial"] = forecasts.groupby(["seed", "trial"]).ngroup() + 1
     tables = {
         "table.csv": frame,
         "events.csv": exam.events.frame,
-        "forecasts.csv": forecasts.rename(columns={"arm": "method"})[["method", "event_id", "trial", "p"]],
+        "forecasts.csv": forecasts[["method", "event_id", "trial", "p"]],
     }
     for name, table in tables.items():
         text = csv_of(

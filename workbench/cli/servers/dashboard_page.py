@@ -1,6 +1,7 @@
 """The one page of ``workbench serve``: a whole frame at once, so that the browser starts while the page's kernel draws."""
 
 import asyncio
+import logging
 from uuid import uuid4
 
 import tornado.web
@@ -10,6 +11,8 @@ from voila.tornado.handler import TornadoVoilaHandler
 from voila.utils import get_page_config
 
 from workbench.cli.servers.warm_kernels import Connected, WarmKernels
+
+_log = logging.getLogger(__name__)
 
 _FRAME = "dashboard.html.j2"
 #: Seconds between two looks whether a kernel that has not answered yet is there at all.
@@ -121,5 +124,7 @@ async def drawn(ready: Connected, code: str) -> str:
             return "The process behind this page has ended. Reload the page; if that does not help, check disk space and memory."
     reply = drawing.result()["content"]
     if reply["status"] != "ok":
-        return f"The page could not be drawn: {reply.get('ename')}: {reply.get('evalue')}"
+        why = f"The page could not be drawn: {reply.get('ename')}: {reply.get('evalue')}"
+        _log.error("%s", "\n".join([why, *reply.get("traceback", [])]))
+        return why
     return ""

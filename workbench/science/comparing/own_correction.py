@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from workbench.formatting import signed_figure
-from workbench.science.arrays import EPS, FloatArray, IntArray, codes_of, sigmoid
+from workbench.science.arrays import EPS, FloatArray, codes_of, sigmoid
 from workbench.science.calibrating.calibration import fit_platt, leave_out_platt
 from workbench.science.comparing.paired import paired_test
 from workbench.science.errors import TooFewError
 from workbench.science.pooling.shrinkage import TrialLogits
-from workbench.science.pooling.tuning import FLOOR_GRID, ShrinkGrid, choose_leave_out, tune_in_sample
+from workbench.science.pooling.tuning import FLOOR_GRID, choose_leave_out, tune_in_sample
 from workbench.science.scoring.scores import log_losses
 
 _NO_SHRINKAGE = replace(FLOOR_GRID, axes=((1.0,), (0.0,)))
@@ -88,13 +88,18 @@ def learn_correction(
     base_rate = float((yes.sum() + 1) / (len(names) + 2))
     raw, grid = sigmoid(logits.mean), FLOOR_GRID if shrinks else _NO_SHRINKAGE
     corrected = np.empty(len(raw))
+
+    def calibrated(under: FloatArray) -> FloatArray:
+        return leave_out_platt(under, outcome, None, codes)
+
     try:
         # A fold's base rate leaves the fold out for every forecast of it, those that it is fitted on too: a rate of its own for each
         # question would differ by its outcome, and a fit would read that off. Folds with one rate go together.
         others = ((yes.sum() - yes + 1) / (len(names) + 1))[codes]
         for rate in np.unique(others):
             folds = others == rate
-            corrected[folds] = _left_out(logits, _filled(prior, rate), outcome, codes, grid)[folds]
+            held_out = choose_leave_out(logits, _filled(prior, rate), outcome, codes, grid=grid)
+            corrected[folds] = held_out.forecasts(calibrated)[folds]
         whole = tune_in_sample(logits, _filled(prior, base_rate), outcome, grid=grid)
         fit = fit_platt(whole.p, outcome)
     except TooFewError as error:
@@ -124,14 +129,3 @@ def learn_correction(
 
 def _filled(prior: FloatArray, base_rate: float) -> FloatArray:
     return np.where(np.isnan(prior), base_rate, prior)
-
-
-def _left_out(
-    logits: TrialLogits, prior: FloatArray, outcome: FloatArray, codes: IntArray, grid: ShrinkGrid
-) -> FloatArray:
-    choice, cells, _ = choose_leave_out(logits, prior, outcome, codes, grid=grid)
-    corrected = np.empty(len(outcome))
-    for index in np.unique(choice):
-        under = grid.forecasts(logits, prior, cells[index])
-        corrected[choice == index] = leave_out_platt(under, outcome, None, codes)[choice == index]
-    return corrected

@@ -176,6 +176,33 @@ def tune_in_sample(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldOutCells:
+    """For every event the cell of the grid that scores best on the other folds."""
+
+    grid: ShrinkGrid
+    logits: TrialLogits
+    prior: FloatArray
+    #: Index into the grid's cells, shape (n,).
+    choice: IntArray
+    #: Summed Brier score of every cell over all events.
+    totals: FloatArray
+
+    @property
+    def best(self) -> Cell:
+        """The cell of all events, to use from now on."""
+        return self.grid.cells[int(np.argmin(self.totals))]
+
+    def forecasts(self, after: Callable[[FloatArray], FloatArray] = np.asarray) -> FloatArray:
+        """Forecasts under each event's cell, shape (n,); ``after`` takes the forecasts of all events under one, to calibrate them."""
+        p = np.empty(len(self.choice))
+        # Few cells ever win, so each is worked out once for all events.
+        for index in np.unique(self.choice):
+            under = after(self.grid.forecasts(self.logits, self.prior, self.grid.cells[index]))
+            p[self.choice == index] = under[self.choice == index]
+        return p
+
+
 def choose_leave_out(
     logits: TrialLogits,
     prior: ArrayLike,
@@ -183,7 +210,7 @@ def choose_leave_out(
     folds: ArrayLike | None = None,
     *,
     grid: ShrinkGrid = FLOOR_GRID,
-) -> tuple[IntArray, list[Cell], FloatArray]:
+) -> HeldOutCells:
     """Choose, for every fold, the cell of the grid that scores best on the other folds.
 
     Only cells whose total lies within one fold's size of the best can ever win, so the second pass looks at those.
@@ -193,22 +220,14 @@ def choose_leave_out(
     logits, prior, outcome, grid
         As for `tune_in_sample`.
     folds : array_like, shape (n,), optional
-        Events with the same label are left out together; each event alone when not given.
-
-    Returns
-    -------
-    choice : ndarray of int, shape (n,)
-        Index into ``cells`` for every event.
-    cells : list of tuple
-        Of the grid.
-    totals : ndarray
-        Summed Brier score of every cell over all events.
+        Label of the fold of each event, such as its question: dates of one question are not independent, share a label and are left
+        out together. Without labels each event is a fold of its own.
 
     Examples
     --------
     >>> from workbench.science.pooling.shrinkage import trial_logits
-    >>> choice, cells, _ = choose_leave_out(trial_logits([[0.9, 0.2], [0.6, 0.1]]), 0.5, [0, 0])
-    >>> [cells[i] for i in choice]
+    >>> held_out = choose_leave_out(trial_logits([[0.9, 0.2], [0.6, 0.1]]), 0.5, [0, 0])
+    >>> [FLOOR_GRID.cells[i] for i in held_out.choice]
     [(0.0, 0.0), (0.0, 0.4)]
     """
     p, y = _checked(logits, prior, outcome)
@@ -224,7 +243,8 @@ def choose_leave_out(
         for row, values in enumerate(briers.T):
             held_out[row] += np.bincount(codes[rows], weights=values, minlength=len(sizes))
     best = np.argmin(totals[rivals][:, None] - held_out, axis=0)
-    return np.asarray(rivals[best][codes], dtype=np.int64), cells, totals
+    choice = np.asarray(rivals[best][codes], dtype=np.int64)
+    return HeldOutCells(grid=grid, logits=logits, prior=p, choice=choice, totals=totals)
 
 
 def tune_leave_out(
@@ -235,22 +255,9 @@ def tune_leave_out(
     *,
     grid: ShrinkGrid = FLOOR_GRID,
 ) -> ShrinkFit:
-    """Shrinkage with the cell chosen, for every fold, on the other folds only.
+    """Shrinkage with the cell chosen, for every fold, on the other folds only: what BLF's App. C.9 describes.
 
-    Source: what BLF's App. C.9 describes; by question because dates of one question are not independent.
-
-    Parameters
-    ----------
-    logits, prior, outcome, grid
-        As for `tune_in_sample`.
-    folds : array_like, shape (n,), optional
-        Label of the fold of each event, such as its question: dates of one question share a label and are left out
-        together. Without labels each event is a fold of its own.
-
-    Returns
-    -------
-    ShrinkFit
-        ``cell`` is that of all events (to use from now on); ``chosen`` counts the events per cell.
+    Arguments are those of `choose_leave_out`. ``cell`` is that of all events (to use from now on); ``chosen`` counts the events per cell.
 
     Raises
     ------
@@ -264,18 +271,13 @@ def tune_leave_out(
     >>> tune_leave_out(logits, 0.5, [0, 0, 1], ["q1", "q1", "q2"]).p.round(3).tolist()
     [0.6, 0.29, 0.737]
     """
-    choice, cells, totals = choose_leave_out(logits, prior, outcome, folds, grid=grid)
-    priors = np.broadcast_to(np.asarray(prior, dtype=np.float64), (len(choice),))
-    counts = Counter(choice.tolist())
-    p = np.empty(len(choice))
-    # Few cells ever win, so each is worked out once for all events.
-    for index in counts:
-        p[choice == index] = grid.forecasts(logits, priors, cells[index])[choice == index]
+    held_out = choose_leave_out(logits, prior, outcome, folds, grid=grid)
+    counts = Counter(held_out.choice.tolist())
     return ShrinkFit(
-        p=p,
-        cell=cells[int(np.argmin(totals))],
-        grid=(totals / len(p)).reshape([len(axis) for axis in grid.axes]),
-        chosen=tuple((*cells[index], counts[index]) for index in sorted(counts)),
+        p=held_out.forecasts(),
+        cell=held_out.best,
+        grid=(held_out.totals / len(held_out.choice)).reshape([len(axis) for axis in grid.axes]),
+        chosen=tuple((*grid.cells[index], counts[index]) for index in sorted(counts)),
     )
 
 

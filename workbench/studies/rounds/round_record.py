@@ -20,7 +20,7 @@ from workbench.propositions import ROOT
 from workbench.questions.sets.question_sets import load_set, resolved_days
 from workbench.science.arrays import FloatArray, logit, sigmoid
 from workbench.science.calibrating.calibration import Calibration
-from workbench.science.comparing.own_correction import learn_correction
+from workbench.science.comparing.own_correction import ENOUGH, OwnCorrection, learn_correction
 from workbench.science.pooling.pool import pool
 from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
 from workbench.science.pooling.tuning import FLOOR_GRID
@@ -28,9 +28,6 @@ from workbench.store import Store
 from workbench.studies.rounds.round_state import QUICK, TREE, Round, load_round, rounds_of
 from workbench.studies.study_file import StudyCell
 from workbench.synthesis.rules.pooled import EVEN, PooledRule, together
-
-#: How many questions that have both a tree and direct forecasts are enough to learn a tree's weight from.
-ENOUGH = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,29 +45,15 @@ class ResolvedForecast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnRecord:
-    """What was learned from resolved forecasts."""
+class OwnRecord(OwnCorrection):
+    """What was learned from resolved forecasts of this home, and what a tree has earned."""
 
-    #: forecasts, questions: How many it was learned from.
+    #: How many it was learned from.
     forecasts: int
-    questions: int
     #: Last day whose outcomes counted.
     until: str
-    #: Mean over questions of the share of Yes, with two pseudo-questions.
-    base_rate: float = 0.5
-    #: floor, slope: Of `floor_weight`; 1 and 0 shrink nothing.
-    floor: float = 1.0
-    slope: float = 0.0
-    calibration_slope: float = 1.0
-    calibration_offset: float = 0.0
-    #: brier_raw, brier: Mean over questions of the Brier score, raw and corrected, each question left out of what corrects it; lower is
-    #: better.
-    brier_raw: float | None = None
-    brier: float | None = None
     #: Weight of a tree beside the direct forecasts of its event, in logit space.
     tree_weight: float = EVEN
-    #: Why nothing is corrected, "" if it is.
-    reason: str = ""
 
     @property
     def corrects(self) -> bool:
@@ -155,7 +138,7 @@ def pooled(values: Sequence[float], how: str = "logit-mean") -> float:
 
 
 def learned_tree_weight(forecasts: Sequence[ResolvedForecast]) -> float:
-    """The weight of a tree that did best in log score over questions that had both, drawn to one half as by `ENOUGH` such questions more.
+    """The weight of a tree that did best in log score over questions that had both ways, drawn to one half as by `ENOUGH` more of them.
 
     One half where fewer than `ENOUGH` are resolved.
     """

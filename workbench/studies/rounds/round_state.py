@@ -17,8 +17,7 @@ from workbench.agents.base import FRAMINGS
 from workbench.engine.access.model_gateway import spending
 from workbench.engine.run_settings import with_preset
 from workbench.errors import Option, UsageError
-from workbench.questions.as_of import statement_as_of
-from workbench.questions.question import Question, QuestionEvent, asked_events
+from workbench.questions.question import QuestionEvent, asked_events
 from workbench.questions.sets.question_sets import QuestionSet, load_set
 from workbench.questions.sets.set_scores import events_table
 from workbench.search.engines import ENGINES
@@ -27,7 +26,7 @@ from workbench.store import events as ev
 from workbench.studies.arms.arm_registry import make_arm
 from workbench.studies.arms.base import ArmContext
 from workbench.studies.arms.run_arms import EngineArm
-from workbench.studies.study_exam import StudyExam, joint_questions, known_context
+from workbench.studies.study_exam import exam_of
 from workbench.studies.study_file import ArmSpec, StudyCell, StudySpec
 from workbench.studies.study_plan import StudyPlan
 from workbench.studies.study_state import StudyState, fold
@@ -296,11 +295,18 @@ def step_plan(
         budget_usd=budget_usd,
         concurrency=concurrency,
     )
-    texts = dict.fromkeys(facts["questions"], news)
-    texts |= {question: store.text(digest) for question, digest in facts["contexts"].items()}
+    texts = {question: store.text(digest) for question, digest in facts["contexts"].items()}
+    asked = [questions.questions[name] for name in dict.fromkeys(event.question for event in chosen)]
+    table = events_table(asked, asked=True)
+    present = {event.id: event.question for event in chosen}
     return RoundPlan(
         spec=spec,
-        exam=_exam(questions, chosen, str(facts["cutoff"]), texts),
+        exam=exam_of(
+            table.take(np.flatnonzero(np.isin(table.event_id, [*present]))),
+            dict.fromkeys(present, str(facts["cutoff"])),
+            asked,
+            news={event: texts.get(question, news) for event, question in present.items()},
+        ),
         arms={step: arms_of(rules)[step]},
         facts=facts,
         trials=rules.trials if step == QUICK else 1,
@@ -337,32 +343,3 @@ def open_events(questions: QuestionSet, ids: Sequence[str]) -> list[QuestionEven
         for event in asked_events(questions.questions[name])
         if event.outcome is None
     ]
-
-
-def _exam(
-    questions: QuestionSet, events: Sequence[QuestionEvent], cutoff: str, texts: Mapping[str, str]
-) -> StudyExam:
-    entries: list[Question] = [
-        questions.questions[name] for name in dict.fromkeys(e.question for e in events)
-    ]
-    table = events_table(entries, asked=True)
-    present = {event.id for event in events}
-    rows = np.flatnonzero([event in present for event in table.event_id.tolist()])
-    instant = Cutoff.parse(cutoff)
-    return StudyExam(
-        events=table.take(rows),
-        statements={
-            event.id: statement_as_of(questions.questions[event.question], event, instant) for event in events
-        },
-        cutoffs={event.id: cutoff for event in events},
-        contexts={
-            event.id: known_context(
-                questions.questions[event.question],
-                texts.get(event.question, ""),
-                instant,
-                horizon=event.horizon,
-            )
-            for event in events
-        },
-        joint={event: question.as_of(instant) for event, question in joint_questions(entries).items()},
-    )
