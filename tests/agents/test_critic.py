@@ -19,7 +19,7 @@ from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.findings.figures import quoted_figures, unprinted
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.agents.replies.analysis_reply import Expansion, parse_analysis
-from workbench.agents.replies.reply_text import PLACEHOLDERS, refuse_placeholder
+from workbench.agents.replies.reply_prose import PLACEHOLDERS, refuse_placeholder
 from workbench.agents.replies.stage_replies import parse_conclusion
 from workbench.prompts import load, names
 from workbench.propositions import Polarity, Tree

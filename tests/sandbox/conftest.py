@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox import Limits, Sandbox, Session, SessionSpec
+from sandbox import CellResult, Limits, Sandbox, Session, SessionSpec
 from sandbox.kernels.forkserver import close_servers, get_or_start
 from sandbox.kernels.probe import probed
 from sandbox.limits.disk import DiskWatch
@@ -25,6 +25,11 @@ Opener = Callable[..., Awaitable[Session]]
 class Told:
     data: Any
     meta: Mapping[str, Any]
+
+
+def printed(result: CellResult) -> str:
+    """What a cell wrote on its streams."""
+    return "".join(output["text"] for output in result.outputs if output["output_type"] == "stream")
 
 
 async def echo(path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Told:

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 from workbench.agents.base import AgentSettings
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import AgentGaveUp, MalformedReply
-from workbench.agents.replies.stage_replies import Number, ReplyShape, read_reply
+from workbench.agents.replies.stage_replies import Number, ReplyShape
 from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 from workbench.questions.readings.choice import day_of
@@ -154,28 +154,23 @@ def _in_points(amount: float, unit: str, *, rate: bool) -> float:
 
 async def fill_claim(text: str, cutoff: Cutoff, ask: Asker, model: str) -> ClaimReading | None:
     """Return the claim that a model takes a text for; None where it fits no series, or no reply is a claim. Raises ``ModelError``."""
-    listed, today, prompts = reachable_series(text), day_of(cutoff), prompts_of(ask)
+    listed, today = reachable_series(text), day_of(cutoff)
     known = {reference: name for reference, (name, _) in listed.items()}
-    quoted = prompts.marks.quoted(text, "the claim")
-    prompt = prompts.render(
-        "read_claim",
-        claim=quoted,
-        series="\n".join(f"{reference}: {what}" for reference, (_, what) in listed.items()),
-        today=today.isoformat(),
-        cutoff=cutoff.shown,
-    )
+    quoted = prompts_of(ask).marks.quoted(text, "the claim")
     try:
         filled = await ask_once(
             ask,
-            "read-claim",
-            prompt.text,
-            lambda reply: reading_of(read_reply(FilledClaim, reply), known, today),
-            system=prompts.render("read_claim_system").text,
+            "read_claim",
+            lambda reply: reading_of(FilledClaim.read(reply), known, today),
+            stage="read-claim",
+            about=quoted,
             nodes=[NodeRef(id="-", statement=text)],
             cutoff=cutoff,
             # One more try: a claim that the model cannot fill is treated as text.
             settings=AgentSettings(temperature=0.0, max_exception_retry=1),
-            propositions=quoted,
+            claim=quoted,
+            series="\n".join(f"{reference}: {what}" for reference, (_, what) in listed.items()),
+            today=today.isoformat(),
         )
     except AgentGaveUp:
         return None

@@ -90,7 +90,6 @@ class ClaimTemplate:
         elif checked.start is None:  # its days are counted from the cutoff
             end = last_day
         else:
-            assert checked.start is not None, "checked"
             end = last_day + (checked.end - checked.start)
         figures = {"median": float(values.median()), "last": float(values.iloc[-1])}
 
@@ -104,9 +103,10 @@ class ClaimTemplate:
             return number(round(value, 4))
 
         text = _PLACE.sub(filled, self.text)
-        if self.horizon is None and (counted := _counted(text, last_day)) is not None:
+        counted = _counted(text, last_day)
+        if counted is not None and self.horizon is None:
             return counted
-        claim = _counted(text, last_day) or read_claim(text)
+        claim = counted or read_claim(text)
         return replace(claim, start=None if claim.start is None else start, end=end)
 
 

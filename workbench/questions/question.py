@@ -131,9 +131,9 @@ class Question:
     quotes : mapping of event id to Quote
     links : tuple of Link
     outcomes : mapping of event id to float
-        1, 0, or a share for what resolved in part. A record of `record_outcomes` goes before it.
+        1, 0, or a share for what resolved in part. One that was recorded (`question_sets.record_resolutions`) goes before it.
     values : mapping of target id to float
-        The number that came, or the day's. A record of `record_values` goes before it.
+        The number that came, or the day's. One that was recorded goes before it.
     resolved_on : str
     volume : float or None
         Traded, in US dollars.
