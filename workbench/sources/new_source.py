@@ -132,9 +132,7 @@ class SourceRequest(Request):
                 "), or at every cutoff (", Option("static", True), ")",
             )  # fmt: skip
         releases = self.releases.name if self.releases else ""
-        return OwnPolicy(
-            kind=chosen[0], column=self.known or self.vintage, lag=self.lag, releases=releases
-        )
+        return OwnPolicy(kind=chosen[0], column=self.known or self.vintage, lag=self.lag, releases=releases)
 
     def check(self) -> None:
         """Refuse faults that need no file to be seen; raises ``UsageError``."""
