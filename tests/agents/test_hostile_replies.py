@@ -84,7 +84,14 @@ ODD = {
 READ = {"two that differ by it", "half a letter"}
 
 
-@pytest.mark.parametrize("reply", [pytest.param(text, id=name) for name, text in (SLOW | ODD).items()])
+#: What is large is long: half a minute of the processor, all together.
+REPLIES = [
+    *(pytest.param(text, id=name, marks=pytest.mark.long) for name, text in SLOW.items()),
+    *(pytest.param(text, id=name) for name, text in ODD.items()),
+]
+
+
+@pytest.mark.parametrize("reply", REPLIES)
 def test_a_reply_costs_seconds_at_most_and_a_reason(reply: str) -> None:
     for name, parse in PARSERS.items():
         more = {

@@ -30,7 +30,7 @@ from workbench.widgets.run_tabs import TabBar, tab_panel
 from workbench.widgets.side_panels import SurroundingPanes
 
 if TYPE_CHECKING:
-    from workbench.audit.badges import Badge
+    from workbench.audit.run_audit import Badge
     from workbench.whatif.band import Band
 
 

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.replies.lenient_json import first_line
-from workbench.agents.replies.reply_text import refuse_placeholder
+from workbench.agents.replies.reply_prose import refuse_placeholder
 from workbench.agents.replies.stage_replies import Conclusion, Number, ReplyShape, Unit
 from workbench.propositions.strict_json import STRICT, read_strict
 from workbench.science.pooling.elicitation import both_directions, prompt_ensemble, self_consistency

@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import yaml
 
@@ -143,10 +143,8 @@ class Tool(Protocol):
         """Name, description and parameters."""
         ...
 
-    @property
-    def independent(self) -> bool:
-        """Whether its calls may run beside others; a notebook's cells may not."""
-        ...
+    #: Whether its calls may run beside others; a notebook's cells may not.
+    independent: ClassVar[bool] = True
 
     async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Answer a call whose arguments fit the parameters; raises ``ProxyError`` where data are refused."""

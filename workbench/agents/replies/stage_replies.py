@@ -27,8 +27,7 @@ from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.cell_reply import TERMINATE, ReplyCell, find_cells
 from workbench.agents.replies.json_reply import read_json
 from workbench.agents.replies.lenient_json import DECIMAL_POINT, first_line, number_of
-from workbench.agents.replies.reply_prose import clean
-from workbench.agents.replies.reply_text import refuse_placeholder
+from workbench.agents.replies.reply_prose import clean, refuse_placeholder
 from workbench.propositions import NodeId
 
 JSON_BLOCK = "```json block"

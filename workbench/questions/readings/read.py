@@ -15,14 +15,14 @@ from workbench.questions.readings.amounts import THOUSANDS_DOT, Amount, take_amo
 from workbench.questions.readings.calendar_days import after, period_of
 from workbench.questions.readings.counts import UNITS, Count, take_counts
 from workbench.questions.readings.days import (
+    EVENTS,
+    SPANS,
+    WINDOWS,
     Calendar,
     Window,
     before,
+    last_weekday,
     take_days,
-    take_events,
-    take_now,
-    take_peaks,
-    take_spans,
     take_windows,
 )
 from workbench.questions.readings.lexicon import lexicon
@@ -44,7 +44,7 @@ from workbench.questions.readings.relations import (
     uncertain,
 )
 from workbench.questions.readings.slots import ClaimReading, Form, Readings, Slot, reading_of
-from workbench.questions.readings.tokens import text_of
+from workbench.questions.readings.tokens import take_marks, text_of
 
 #: Where series come from; a source that is added here is asked for names that a text may mean.
 SOURCES = ("embedded",)
@@ -207,7 +207,7 @@ class _Draft:
             self.unsettled["words"] = 1
             self.notes.append(f"ignored: {text.words(*speaker.span())!r}")
             text.take(0, speaker.end(), "filler")
-        take_events(text, today)
+        take_windows(text, EVENTS, today)
         take_series(text)
         if not any(piece.kind == "S" for piece in text.pieces) and (event := next((piece for piece in text.pieces if piece.kind == "W"), None)):  # fmt: skip
             # "Above 2 % on the next core CPI release": the release names the series.
@@ -227,13 +227,12 @@ class _Draft:
                 lambda match: times.get(match[1] or match[2]) or int(match[2]),
             )
         take_counts(text)
-        take_spans(text, today)
-        take_now(text, today)
+        take_windows(text, SPANS, today)
+        take_marks(text, "before days", last=last_weekday(calendar))
         take_days(text, calendar)
-        take_peaks(text)
-        take_windows(text, calendar)
+        take_marks(text, "after days")
+        take_windows(text, WINDOWS, today)
         self.unsettled |= dict.fromkeys(sorted(calendar.asked), 2)
-        text.find(r"\(?\+ ?/ ?-(?= ?[\d$])", "within", lambda match: match[0])
         take_amounts(text)
         self.names = (
             [self._chosen(i, each) for i, each in enumerate(mentioned)] if mentioned else self._named()
@@ -326,9 +325,7 @@ class _Draft:
 
     def _relations(self, pieces: Pieces, inverse: bool) -> list[Relation]:
         name = self.names[0] if self.names else SeriesName(ref="", article="")
-        stated = relations(
-            pieces, series=len(self.names), kind=name.kind, monthly=name.monthly, usual=name.usual
-        )
+        stated = relations(pieces, series=len(self.names), kind=name.kind, usual=name.usual)
         moves = pieces.first("moves")
         if moves and stated and stated[0].way and name.ref == "federal funds rate":
             self.notes.append("a move is read as a quarter of a percentage point")
