@@ -278,7 +278,7 @@ def leak_rates(by_run: Mapping[str, Sequence[Mapping[str, Any]]], kind: str) -> 
 
     ``unsure`` counts as no leak in ``rate`` and as one in ``rate_with_unsure``: the truth lies between.
     """
-    from workbench.science.comparing.rates import rate_over_runs, wilson_interval
+    from workbench.science.comparing.mean_intervals import rate_over_runs, wilson_interval
 
     chosen = [[row for row in rows if row["kind"] == kind] for rows in by_run.values()]
     n = [len(rows) for rows in chosen]
@@ -382,7 +382,7 @@ async def recall_run(store: Store, state: RunState, gateway: ModelGateway) -> di
 
     A proposition is mis-recalled where the model claims to remember an outcome and the one on record is another.
     """
-    from workbench.science.comparing.rates import wilson_interval
+    from workbench.science.comparing.mean_intervals import wilson_interval
 
     cutoff, first = state.parsed_cutoff(), _fresh_attempt(store, state)
     outcomes = state.annotations.outcomes()

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, IntArray, codes_of
+from workbench.science.arrays import FloatArray, IntArray, checked, codes_of
 from workbench.science.errors import DomainError
-from workbench.science.scoring.score_checks import checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from workbench.science.arrays import FloatArray, IntArray, wilson
+from workbench.science.arrays import FloatArray, IntArray, checked, wilson
 from workbench.science.errors import DomainError
-from workbench.science.scoring.score_checks import checked
 
 Bins = Literal["width", "quantile"]
 Closed = Literal["left", "right"]

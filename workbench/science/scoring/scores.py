@@ -1,15 +1,15 @@
-"""Scores of binary forecasts.
+"""Scores of binary forecasts, and whether a set of them hangs together, whatever comes true.
 
-In every function of this file ``forecast`` is the probability of Yes, in [0, 1], and ``outcome`` is 1 for Yes and 0 for
+In every score of this file ``forecast`` is the probability of Yes, in [0, 1], and ``outcome`` is 1 for Yes and 0 for
 No, both of shape (n,). Empty input, unequal shapes or a value out of range raise `DomainError`.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, codes_of
+from workbench.science.arrays import FloatArray, checked, checked_weights, codes_of
 from workbench.science.errors import DomainError
-from workbench.science.scoring.score_checks import checked, checked_weights
+from workbench.science.table_cells import StrArray
 
 _MACHINE = float(np.finfo(np.float64).eps)
 
@@ -48,15 +48,6 @@ def event_weights(event: ArrayLike) -> FloatArray:
     """
     codes, names = codes_of(event)
     return np.asarray(1.0 / np.bincount(codes, minlength=len(names))[codes])
-
-
-def event_weighted_brier(forecast: ArrayLike, outcome: ArrayLike, event: ArrayLike) -> float:
-    """Mean over events of the mean Brier score of the event's markets, in [0, 1]; lower is better.
-
-    ``event`` labels the event of each market, or the question of each resolution date. Source: Prophet Arena, section
-    3.1 and App. C.1.
-    """
-    return brier(forecast, outcome, event_weights(event))
 
 
 def brier_index(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -151,3 +142,43 @@ def confidence(forecast: ArrayLike) -> float:
     if p.size == 0 or not ((p >= 0) & (p <= 1)).all():
         raise DomainError("forecasts must be a non-empty array of probabilities in [0, 1]")
     return float(np.maximum(p, 1.0 - p).mean() if p.ndim == 1 else p.max(axis=1).mean())
+
+
+#: The paper does not say how far from 1 a sum is still consistent.
+_TOLERANCE = 0.01
+
+
+def consistency_scores(
+    p: FloatArray, outcome_set: StrArray, set_size: FloatArray, set_step: FloatArray
+) -> dict[str, float | int | None]:
+    """Both consistency scores of a method over all its events.
+
+    ``exclusive`` is the share of exclusive sets, each with all its outcomes forecast, that sum to 1 within 0.01, ``gap`` their mean
+    distance from 1 (App. D.4, eq. 10). ``chain`` is the mean over chains of the share of steps whose probability does not fall (eq. 9).
+    None without such a set; ``exclusive_sets`` and ``chains`` count them. Of each event ``outcome_set`` is "" where it is in none,
+    ``set_size`` how many outcomes its set has, and ``set_step`` its place in a chain in which each outcome implies the next ("above
+    220" before "above 200"), ``nan`` for exclusive ones. Source: Prophet Arena, App. D.4 (Table 9).
+
+    >>> nan = float("nan")
+    >>> scores = consistency_scores(np.array([0.6, 0.5, 0.2, 0.3]), np.array(["a", "a", "b", "b"]), np.full(4, 2.0),
+    ...                             np.array([nan, nan, 1.0, 2.0]))
+    >>> scores["exclusive"], round(scores["gap"], 6), scores["chain"]
+    (0.0, 0.1, 1.0)
+    """
+    gaps, chains = list[float](), list[float]()
+    for name in np.unique(outcome_set[outcome_set != ""]):
+        rows = np.flatnonzero(outcome_set == name)
+        steps = set_step[rows]
+        if np.isfinite(steps).all():
+            if len(rows) > 1:
+                chain = p[rows[np.argsort(steps, kind="stable")]]
+                chains.append(float((np.diff(chain) >= -1e-9).mean()))
+        elif len(rows) == set_size[rows[0]] and len(rows) > 1:
+            gaps.append(abs(float(p[rows].sum() - 1.0)))
+    return {
+        "exclusive": float(np.mean(np.array(gaps) <= _TOLERANCE + 1e-12)) if gaps else None,
+        "gap": float(np.mean(gaps)) if gaps else None,
+        "exclusive_sets": len(gaps),
+        "chain": float(np.mean(chains)) if chains else None,
+        "chains": len(chains),
+    }
