@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
+from scipy.special import expit, ndtri
 
 from workbench.science.errors import DomainError
 
@@ -15,6 +15,9 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 #: Probabilities are clipped to [EPS, 1 - EPS] before every logit (BLF, code of the authors: aggregation, calibration).
 EPS = 1e-4
+#: Share of cases in which every interval that is shown is to hold the true value, and the normal quantile of it.
+LEVEL = 0.95
+NORMAL = float(ndtri(0.5 + LEVEL / 2))
 
 
 def logit(p: ArrayLike, *, eps: float = EPS) -> FloatArray:
@@ -41,12 +44,12 @@ def sigmoid(y: ArrayLike) -> FloatArray:
     return np.asarray(expit(np.asarray(y, dtype=np.float64)))
 
 
-def wilson(share: ArrayLike, size: ArrayLike, z: float) -> tuple[FloatArray, FloatArray]:
+def wilson(share: ArrayLike, size: ArrayLike, z: float = NORMAL) -> tuple[FloatArray, FloatArray]:
     """Ends of Wilson's score interval of shares of so many events, ``z`` the quantile of the level.
 
     Not the normal interval, which has no width at a share of 0 or 1.
 
-    >>> [round(float(end), 4) for end in wilson(0.5, 10, 1.959964)]
+    >>> [round(float(end), 4) for end in wilson(0.5, 10)]
     [0.2366, 0.7634]
     """
     p, spread = np.asarray(share, dtype=np.float64), z * z / np.asarray(size, dtype=np.float64)

@@ -32,6 +32,8 @@ from workbench.science.scoring.adjusted import additive_effects, two_way_anova
 from workbench.science.tables import Events
 
 Values = Mapping[str, FloatArray]
+#: Below this a p value shows a difference.
+ALPHA = 0.05
 Document = dict[str, Any]
 
 
@@ -46,7 +48,6 @@ def paired_comparisons(
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-    level: float = 0.95,
 ) -> dict[str, dict[str, PairedVerdict]]:
     """Compare every method with the reference in Brier Index points, by question type and overall: verdicts rest on this test.
 
@@ -83,7 +84,6 @@ def paired_comparisons(
                 points[inside],
                 clusters[rows][inside],
                 weights=weights[inside],
-                level=level,
                 resamples=resamples,
                 seed=seed,
             )
@@ -114,7 +114,6 @@ def bootstrap_comparisons(
     by_question: bool = True,
     resamples: int = 5000,
     seed: int = 0,
-    level: float = 0.95,
     draws: Draws = "index",
 ) -> dict[str, dict[str, PairedResult]]:
     """Compare by the paired bootstrap of BLF, App. G.2: the paper's tables print it, and it gives no verdict of ours.
@@ -140,7 +139,7 @@ def bootstrap_comparisons(
             draws=draws,
         )
         for name in names:
-            results[name] = {part: table.pair(name, reference, part, level=level) for part in table.estimates}
+            results[name] = {part: table.pair(name, reference, part) for part in table.estimates}
     return {name: results[name] for name in values if name in results}
 
 
@@ -148,7 +147,7 @@ def judge(
     results: Mapping[str, Mapping[str, PairedVerdict]],
     mixed: Mapping[str, Mapping[str, IndexContrast]],
     *,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     part: str = "overall",
 ) -> dict[str, PairedVerdict]:
     """Judge all methods compared: after Holm's correction, and only where the mixed model sees the same side.
@@ -280,10 +279,8 @@ class SampleSize:
         return f"you would need {self.needed} {unit}, you have {self.have} (power {self.power:.2f})"
 
 
-def sample_size_hint(
-    difference: ArrayLike, *, level: float = 0.05, power: float = 0.8, clusters: ArrayLike | None = None
-) -> SampleSize:
-    """Units that a paired difference as large as the observed one would need to be found significant.
+def sample_size_hint(difference: ArrayLike, *, clusters: ArrayLike | None = None) -> SampleSize:
+    """Units that a paired difference as large as the observed one would need to be found significant (5%, power 80%).
 
     `compare` prints it under its table. It takes the observed difference for the true one, which is optimistic once
     the data have been looked at. Normal approximation.
@@ -296,19 +293,17 @@ def sample_size_hint(
         d = np.bincount(codes, weights=d) / np.bincount(codes)
     if len(d) < 2 or not np.isfinite(d).all():
         raise DomainError("a sample-size hint needs at least 2 finite differences")
-    if not (0.0 < level < 1.0 and 0.0 < power < 1.0):
-        raise DomainError("level and power must lie between 0 and 1")
     mean, deviation = float(d.mean()), float(d.std(ddof=1))
     if mean == 0.0:
-        return SampleSize(needed=None, have=len(d), power=level)
+        return SampleSize(needed=None, have=len(d), power=ALPHA)
     if deviation == 0.0:
         return SampleSize(needed=MIN_CLUSTERS, have=len(d), power=1.0)
     effect = abs(mean) / deviation
     return SampleSize(
         # Half the level in one tail: the other tail's share of a two-sided power is nil at any useful power.
-        needed=max(MIN_CLUSTERS, ceil(normal_sample_size_one_tail(effect, power, level / 2))),
+        needed=max(MIN_CLUSTERS, ceil(normal_sample_size_one_tail(effect, 0.8, ALPHA / 2))),
         have=len(d),
-        power=float(normal_power(effect, len(d), level)),
+        power=float(normal_power(effect, len(d), ALPHA)),
     )
 
 

@@ -50,17 +50,17 @@ def event_weights(event: ArrayLike) -> FloatArray:
     return np.asarray(1.0 / np.bincount(codes, minlength=len(names))[codes])
 
 
-def brier_index(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | None = None) -> float:
+def brier_index(forecast: ArrayLike, outcome: ArrayLike) -> float:
     """Brier Index of binary forecasts, in points: 100 perfect, 50 for always 0.5; higher is better.
 
-    The root is taken once, after the (weighted) mean. Source: BLF, App. A.2.
+    The root is taken once, after the mean. Source: BLF, App. A.2.
 
     Examples
     --------
     >>> brier_index([0.5, 0.5], [1, 0])
     50.0
     """
-    return index_of(brier(forecast, outcome, weights))
+    return index_of(brier(forecast, outcome))
 
 
 def index_of(score: float) -> float:
@@ -74,14 +74,13 @@ def index_of(score: float) -> float:
     return float(100.0 * (1.0 - np.sqrt(max(0.0, score))))
 
 
-def metaculus_scores(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = 1e-3) -> FloatArray:
+def metaculus_scores(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
     """Metaculus baseline score of each forecast, in points: ``100 (1 + log2 p_outcome)``, 0 for 0.5; higher is better.
 
-    The probability of what happened is clipped to [clip, 1 - clip]; 1e-3 is Metaculus' own limit. Source: BLF, App.
-    A.2.
+    The probability of what happened is clipped to [0.001, 0.999], Metaculus' own limits. Source: BLF, App. A.2.
     """
     p, o = checked(forecast, outcome)
-    happened = np.clip(np.where(o == 1.0, p, 1.0 - p), clip, 1.0 - clip)
+    happened = np.clip(np.where(o == 1.0, p, 1.0 - p), 1e-3, 1.0 - 1e-3)
     return np.asarray(100.0 * (1.0 + np.log2(happened)))
 
 
@@ -102,29 +101,27 @@ def log_losses(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHIN
         return np.where(o == 1.0, -np.log(q), -np.log1p(-q))
 
 
-def log_loss(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHINE) -> float:
+def log_loss(forecast: ArrayLike, outcome: ArrayLike) -> float:
     """Mean negative log likelihood, in nats; lower is better, always-0.5 gives 0.693. Clipped as in `log_losses`."""
-    return float(log_losses(forecast, outcome, clip=clip).mean())
+    return float(log_losses(forecast, outcome).mean())
 
 
-def hits(forecast: ArrayLike, outcome: ArrayLike, *, threshold: float = 0.5) -> FloatArray:
-    """1 where "Yes when above the threshold" is right, 0 where wrong, shape (n,).
+def hits(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
+    """1 where "Yes when above 0.5" is right, 0 where wrong, shape (n,).
 
-    Exactly at the threshold counts as half: such a forecast decides nothing, so always-0.5 is right half the time.
+    Exactly 0.5 counts as half: such a forecast decides nothing, so always-0.5 is right half the time.
     """
     p, o = checked(forecast, outcome)
-    if not 0.0 <= threshold <= 1.0:
-        raise DomainError(f"threshold {threshold:g} is not in [0, 1]")
-    return np.where(p == threshold, 0.5, ((p > threshold) == (o == 1.0)).astype(np.float64))
+    return np.where(p == 0.5, 0.5, ((p > 0.5) == (o == 1.0)).astype(np.float64))
 
 
-def accuracy(forecast: ArrayLike, outcome: ArrayLike, *, threshold: float = 0.5) -> float:
+def accuracy(forecast: ArrayLike, outcome: ArrayLike) -> float:
     """Share of events called right (`hits`), in [0, 1]; higher is better.
 
     >>> accuracy([0.9, 0.5], [1, 0])
     0.75
     """
-    return float(hits(forecast, outcome, threshold=threshold).mean())
+    return float(hits(forecast, outcome).mean())
 
 
 def confidence(forecast: ArrayLike) -> float:
