@@ -20,19 +20,18 @@ LEVEL = 0.95
 NORMAL = float(ndtri(0.5 + LEVEL / 2))
 
 
-def logit(p: ArrayLike, *, eps: float = EPS) -> FloatArray:
-    """Log odds of probabilities clipped to [eps, 1 - eps]; ``nan`` stays ``nan``, an eps of 0 gives infinities.
+def logit(p: ArrayLike) -> FloatArray:
+    """Log odds of probabilities clipped to [EPS, 1 - EPS], in [-9.21, 9.21]; ``nan`` stays ``nan``.
 
-    In [-9.21, 9.21] for the default clip. Source: BLF, App. C.9; the authors use 1e-3 in one place, 1e-4 in two.
+    Source: BLF, App. C.9; the authors use 1e-3 in one place, 1e-4 in two.
 
     Examples
     --------
     >>> logit([0.5, 0.9]).round(4).tolist()
     [0.0, 2.1972]
     """
-    clipped = np.clip(np.asarray(p, dtype=np.float64), eps, 1.0 - eps)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(clipped / (1.0 - clipped)))
+    clipped = np.clip(np.asarray(p, dtype=np.float64), EPS, 1.0 - EPS)
+    return np.asarray(np.log(clipped / (1.0 - clipped)))
 
 
 def sigmoid(y: ArrayLike) -> FloatArray:
@@ -167,19 +166,3 @@ def checked(forecast: ArrayLike, outcome: ArrayLike) -> tuple[FloatArray, FloatA
     if p.ndim != 1:
         raise DomainError(f"forecasts must be one-dimensional, not of shape {p.shape}")
     return p, as_outcomes(outcome, size=len(p))
-
-
-def checked_weights(weights: ArrayLike | None, size: int) -> FloatArray:
-    """Weights of shape (n,) that sum to 1; equal ones when not given.
-
-    Another length, a negative or missing weight, or a sum of 0 is a `DomainError`.
-
-    >>> checked_weights([1, 3], 2).tolist()
-    [0.25, 0.75]
-    """
-    if weights is None:
-        return np.full(size, 1.0 / size)
-    w = np.asarray(weights, dtype=np.float64)
-    if w.shape != (size,) or not np.isfinite(w).all() or (w < 0).any() or w.sum() <= 0:
-        raise DomainError(f"weights must be {size} numbers of at least 0 with a positive sum")
-    return np.asarray(w / w.sum())

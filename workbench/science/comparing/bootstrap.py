@@ -129,17 +129,17 @@ def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = 
     return Interval(estimate, estimate - half, estimate + half, error)
 
 
-def percentile_interval(estimate: float, resampled: ArrayLike, *, level: float = LEVEL) -> Interval:
+def percentile_interval(estimate: float, resampled: ArrayLike) -> Interval:
     """Interval between the outer percentiles of the resampled estimates; the kind printed by BLF (App. G.2).
 
     Examples
     --------
-    >>> interval = percentile_interval(0.0, [-1.0, 0.0, 1.0], level=0.5)
-    >>> (interval.low, interval.high)
-    (-0.5, 0.5)
+    >>> interval = percentile_interval(0.0, [-1.0, 0.0, 1.0])
+    >>> (round(interval.low, 9), round(interval.high, 9))
+    (-0.95, 0.95)
     """
-    values, error = _checked(resampled, level)
-    low, high = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2]).tolist()
+    values, error = _checked(resampled, LEVEL)
+    low, high = np.quantile(values, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2]).tolist()
     return Interval(estimate, low, high, error)
 
 

@@ -97,10 +97,8 @@ def lead_time_curve(
     )
 
 
-def rebalance(
-    category: ArrayLike, shares: Mapping[str, float], *, seed: int, size: int | None = None
-) -> IntArray:
-    """Rows of a subset in which the categories have the asked shares, drawn without replacement.
+def rebalance(category: ArrayLike, shares: Mapping[str, float], *, seed: int) -> IntArray:
+    """Rows of the largest subset in which the categories have the asked shares, drawn without replacement.
 
     Source: Prophet Arena, App. C.8 (81 % sports to 50 % and 25 %).
 
@@ -113,13 +111,11 @@ def rebalance(
         At least 0, summing to 1.
     seed : int
         The same seed gives the same rows.
-    size : int, optional
-        Size of the subset; the largest possible when not given.
 
     Returns
     -------
     ndarray of int
-        Rising row numbers; counts differ from ``size * share`` by less than 1.
+        Rising row numbers; counts differ from ``share`` of all by less than 1.
 
     Raises
     ------
@@ -140,13 +136,10 @@ def rebalance(
         labels = np.where(np.isin(labels, [name for name in wanted if name != "other"]), labels, "other")
     have = {name: int((labels == name).sum()) for name in wanted}
     # The 1e-9 undoes rounding: 7 / 0.07 is a hair below 100 and must count as 100.
-    largest = int(min(have[name] / share for name, share in wanted.items()) + 1e-9)
-    total = largest if size is None else size
-    if total < 1 or total > largest:
+    total = int(min(have[name] / share for name, share in wanted.items()) + 1e-9)
+    if total < 1:
         scarce = min(wanted, key=lambda name: have[name] / wanted[name])
-        raise DomainError(
-            f"a subset of {max(total, 1)} needs more events of {scarce!r}: there are {have[scarce]}"
-        )
+        raise DomainError(f"a subset needs more events of {scarce!r}: there are {have[scarce]}")
     exact = {name: total * share for name, share in wanted.items()}
     counts = {name: int(value + 1e-9) for name, value in exact.items()}
     for name in sorted(

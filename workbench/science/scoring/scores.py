@@ -7,7 +7,7 @@ No, both of shape (n,). Empty input, unequal shapes or a value out of range rais
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, checked, checked_weights, codes_of
+from workbench.science.arrays import FloatArray, checked, codes_of
 from workbench.science.errors import DomainError
 from workbench.science.table_cells import StrArray
 
@@ -24,20 +24,15 @@ def brier_scores(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
     return np.asarray((p - o) ** 2)
 
 
-def brier(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | None = None) -> float:
+def brier(forecast: ArrayLike, outcome: ArrayLike) -> float:
     """Mean squared error of the forecasts, in [0, 1]: lower is better, always-0.5 gives 0.25.
 
-    ``weights`` are at least 0 and equal when not given. Source: BLF, App. A.2; Prophet Arena, App. C.1.
+    Source: BLF, App. A.2; Prophet Arena, App. C.1.
 
     >>> brier([0.5, 1.0], [1, 1])
     0.125
     """
-    scores = brier_scores(forecast, outcome)
-    if weights is None:
-        return float(scores.mean())
-    return min(
-        float(scores @ checked_weights(weights, len(scores))), 1.0
-    )  # rounding of the weights may pass 1
+    return float(brier_scores(forecast, outcome).mean())
 
 
 def event_weights(event: ArrayLike) -> FloatArray:
